@@ -1,13 +1,13 @@
 //! How many requests are kept, and how many under way may be.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use crate::caught::answer;
+use crate::job_observer::{Asked, Watched};
 use crate::{Status, Store, StoreError};
 
 /// For how long a count is considered current.
@@ -21,35 +21,36 @@ const COUNTED: Duration = Duration::from_secs(10);
 #[derive(Debug, Default)]
 pub(crate) struct Bound {
     count: Mutex<Count>,
-    /// How often the store failed to count.
-    failures: AtomicU64,
-    /// The jobs of the last count.
-    jobs: AtomicU64,
+    jobs: AtomicUsize,
     /// Requests that go on without their callers.
-    in_flight: Arc<AtomicU64>,
+    in_flight: Arc<AtomicUsize>,
     /// Those that may or may not be kept yet.
-    being_kept: Arc<AtomicU64>,
+    being_kept: Arc<AtomicUsize>,
+}
+
+/// When the store was asked, and did or did not answer.
+#[derive(Debug, Default)]
+struct Count {
+    asked: Option<Instant>,
+    answered: Option<Instant>,
+    failed: Option<(Instant, Arc<StoreError>)>,
 }
 
 /// One of those that are counted, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct One(Arc<AtomicU64>);
+pub(crate) struct One(Arc<AtomicUsize>);
+
+/// One that is being kept, and one under way if it was not counted as such before.
+pub(crate) type BeingKept = (One, Option<One>);
 
 impl One {
     /// Adds one if there are fewer than `most`.
-    fn begin(count: &Arc<AtomicU64>, most: u64) -> Option<Self> {
-        let more = |count: u64| (count < most).then_some(count + 1);
+    fn begin(count: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
+        let more = |count| (count < most).then_some(count + 1);
         let began = count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         began.ok().map(|_| Self(Arc::clone(count)))
     }
 }
-
-/// One of those that are being kept, until it is dropped.
-#[derive(Debug)]
-pub(crate) struct BeingKept(
-    #[expect(dead_code, reason = "dropped")] One,
-    #[expect(dead_code, reason = "dropped")] Option<One>,
-);
 
 impl Drop for One {
     fn drop(&mut self) {
@@ -57,101 +58,90 @@ impl Drop for One {
     }
 }
 
-#[derive(Debug, Default)]
-struct Count {
-    at: Option<Instant>,
-    jobs: u64,
-    /// When the store was last asked alongside a request that began.
-    refreshed: Option<Instant>,
-    /// The last error of the store when counting.
-    failed: Option<Arc<StoreError>>,
-}
-
 impl Bound {
     /// For a request that begins and may be kept: with the requests kept and the others under way, at most `most`.
-    pub(crate) fn fly(&self, most: u64) -> Option<One> {
-        let jobs = self.jobs.load(Ordering::Relaxed);
-        One::begin(&self.in_flight, most.saturating_sub(jobs))
+    pub(crate) fn fly(&self, most: usize) -> Option<One> {
+        One::begin(&self.in_flight, self.room(most))
+    }
+
+    fn room(&self, most: usize) -> usize {
+        most.saturating_sub(self.jobs.load(Ordering::Relaxed))
     }
 
     /// Whether the last count found jobs, but so long ago that they may be done: no request is kept that would cause a
     /// count.
     pub(crate) fn is_old(&self) -> bool {
-        self.jobs.load(Ordering::Relaxed) > 0
-            && self.count.try_lock().is_ok_and(|count| count.is_old())
+        let count = self.count.try_lock();
+        self.jobs.load(Ordering::Relaxed) > 0 && count.is_ok_and(|count| is_old(count.asked))
     }
 
-    pub(crate) async fn refresh(&self, store: &impl Store, lane: &str) {
+    pub(crate) async fn refresh<D: Store>(&self, store: &Watched<D>, lane: &str) {
         let mut count = self.count.lock().await;
-        if count.is_old() {
-            count.refreshed = Some(Instant::now());
-            if let Ok(jobs) = live(store, lane).await {
-                (count.jobs, count.at) = (jobs, Some(Instant::now()));
-                self.jobs.store(jobs, Ordering::Relaxed);
-            }
+        if is_old(count.asked) {
+            // The next request asks again.
+            let _ = self.ask(&mut count, store, lane).await;
         }
     }
 
     /// One that is being kept, if there is room for it. One that does not [fly](Self::fly) takes no room from those
     /// that do.
-    pub(crate) async fn begin(
+    pub(crate) async fn begin<D: Store>(
         &self,
         flies: bool,
-        most: u64,
-        store: &impl Store,
+        most: usize,
+        store: &Watched<D>,
         lane: &str,
     ) -> Result<Option<BeingKept>, Arc<StoreError>> {
-        let failures = self.failures.load(Ordering::Relaxed);
+        let came = Instant::now();
         let mut count = self.count.lock().await;
-        if count.at.is_none_or(|at| at.elapsed() >= COUNTED) {
-            // Callers that waited for an answer share it and do not ask again: they are many, and the store may be slow
-            // to fail.
-            if self.failures.load(Ordering::Relaxed) != failures {
-                if let Some(failed) = &count.failed {
-                    return Err(Arc::clone(failed));
-                }
-            }
-            match live(store, lane).await {
-                Ok(jobs) => {
-                    (count.jobs, count.at) = (jobs, Some(Instant::now()));
-                    self.jobs.store(jobs, Ordering::Relaxed);
-                }
-                Err(error) => {
-                    let failed = count.failed.insert(Arc::new(error));
-                    self.failures.fetch_add(1, Ordering::Relaxed);
-                    return Err(Arc::clone(failed));
-                }
+        if is_old(count.answered) {
+            match &count.failed {
+                // Callers that waited for an answer share it and do not ask again: they are many, and the store may be
+                // slow to fail.
+                Some((at, error)) if *at > came => return Err(Arc::clone(error)),
+                _ => self.ask(&mut count, store, lane).await?,
             }
         }
-        let room = most.saturating_sub(count.jobs);
+        let room = self.room(most);
         let flight = (!flies).then(|| One::begin(&self.in_flight, room));
         if let Some(None) = flight {
             return Ok(None);
         }
         let one = One::begin(&self.being_kept, room);
-        Ok(one.map(|one| BeingKept(one, flight.flatten())))
+        Ok(one.map(|one| (one, flight.flatten())))
     }
 
     /// The one that was begun has been kept.
     pub(crate) async fn end(&self, one: BeingKept) {
-        let mut count = self.count.lock().await;
-        count.jobs += 1;
-        self.jobs.store(count.jobs, Ordering::Relaxed);
+        // Nothing begins while it counts twice.
+        let _count = self.count.lock().await;
+        self.jobs.fetch_add(1, Ordering::Relaxed);
         drop(one);
     }
-}
 
-impl Count {
-    fn is_old(&self) -> bool {
-        let is_old = |at: Option<Instant>| at.is_none_or(|at| at.elapsed() >= COUNTED);
-        is_old(self.at) && is_old(self.refreshed)
+    async fn ask<D: Store>(
+        &self,
+        count: &mut Count,
+        store: &Watched<D>,
+        lane: &str,
+    ) -> Result<(), Arc<StoreError>> {
+        count.asked = Some(Instant::now());
+        let counts = store.ask(Asked::Counts, D::counts).await;
+        let now = Instant::now();
+        let counts = counts.map_err(|error| {
+            let (_, error) = count.failed.insert((now, Arc::new(error)));
+            Arc::clone(error)
+        })?;
+        let is_live = |status| !matches!(status, Status::Done | Status::Cancelled);
+        let jobs = counts.jobs.iter();
+        let live = jobs.filter(|(each, status, _)| each == lane && is_live(*status));
+        let live: u64 = live.map(|(.., jobs)| jobs).sum();
+        self.jobs.store(live as usize, Ordering::Relaxed);
+        count.answered = Some(now);
+        Ok(())
     }
 }
 
-async fn live(store: &impl Store, lane: &str) -> Result<u64, StoreError> {
-    let counts = answer(|| store.counts()).await?;
-    let of_lane = counts.jobs.iter().filter(|(each, status, _)| {
-        each == lane && !matches!(status, Status::Done | Status::Cancelled)
-    });
-    Ok(of_lane.map(|(.., jobs)| jobs).sum())
+fn is_old(at: Option<Instant>) -> bool {
+    at.is_none_or(|at| at.elapsed() >= COUNTED)
 }

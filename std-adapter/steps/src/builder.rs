@@ -1,33 +1,31 @@
 //! What is to be run, and how.
 
 use std::collections::HashMap;
-use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use tokio::runtime::Handle;
 
 use super::engine::{Inner, Steps};
-use super::job_observer::JobObserver;
+use super::error::wrong;
+use super::job_observer::{JobObserver, Observers, Watched};
 use super::lane::Lane;
 use super::notifier::AnyNotifier;
 use super::room::Room;
 use super::saver::Saver;
 use super::under_way::UnderWay;
-use super::workflow::{AnyWorkflow, is_name};
-use super::{LONGEST_NAME, Notifier, Store, Workflow};
+use super::workflow::Plan;
+use super::{LONGEST_NAME, Notifier, StepsError, Store, Workflow};
 
 /// What is to be run, and how: made by [`Steps::builder`].
 #[must_use]
 pub struct StepsBuilder<D> {
     store: D,
     lanes: Vec<Lane>,
-    workflows: Vec<Arc<dyn AnyWorkflow>>,
+    workflows: Vec<Plan>,
     notifier: Option<Arc<dyn AnyNotifier>>,
-    observer: Option<Arc<dyn JobObserver>>,
+    observers: Observers,
     times: Times,
 }
 
@@ -44,14 +42,15 @@ pub(super) struct Times {
 const MINUTE: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-impl<D: Store> StepsBuilder<D> {
-    pub(super) const fn new(store: D) -> Self {
-        Self {
+impl<D: Store> Steps<D> {
+    /// Starts from a store, without lanes or workflows yet.
+    pub const fn builder(store: D) -> StepsBuilder<D> {
+        StepsBuilder {
             store,
             lanes: Vec::new(),
             workflows: Vec::new(),
             notifier: None,
-            observer: None,
+            observers: Observers(Vec::new()),
             times: Times {
                 lease: MINUTE,
                 limit: Duration::from_secs(10 * 60),
@@ -61,7 +60,9 @@ impl<D: Store> StepsBuilder<D> {
             },
         }
     }
+}
 
+impl<D: Store> StepsBuilder<D> {
     /// Adds the resource of some steps. Every lane that a workflow names must be added.
     pub fn lane(mut self, lane: Lane) -> Self {
         self.lanes.push(lane);
@@ -69,11 +70,8 @@ impl<D: Store> StepsBuilder<D> {
     }
 
     /// Makes jobs of this kind known here.
-    pub fn workflow<S>(mut self, workflow: &Workflow<S>) -> Self
-    where
-        S: Serialize + DeserializeOwned + Send + 'static,
-    {
-        self.workflows.push(Arc::new(workflow.clone()));
+    pub fn workflow<S>(mut self, workflow: &Workflow<S>) -> Self {
+        self.workflows.push(workflow.plan.clone());
         self
     }
 
@@ -83,9 +81,9 @@ impl<D: Store> StepsBuilder<D> {
         self
     }
 
-    /// Who is notified of what happens to jobs, such as a log or metrics: a pair for two.
+    /// Adds an observer of what happens to jobs, such as a log or metrics.
     pub fn observer(mut self, observer: impl JobObserver + 'static) -> Self {
-        self.observer = Some(Arc::new(observer));
+        self.observers.0.push(Box::new(observer));
         self
     }
 
@@ -121,29 +119,20 @@ impl<D: Store> StepsBuilder<D> {
     /// [`StepsError`] says what is wrong.
     pub fn build(self) -> Result<Steps<D>, StepsError> {
         let mut times = self.times;
-        let observer = self.observer.unwrap_or_else(|| Arc::new(()));
-        times.count = observer.count_every();
+        let observers = self.observers;
+        let counts = observers.0.iter().filter_map(|it| it.count_every());
+        times.count = counts.min();
         let (second, milli) = (Duration::from_secs(1), Duration::from_millis(1));
+        let (a_lease, a_limit) = ("a lease of 1 s to a day", "a time limit of 1 ms to 30 days");
+        let (a_poll, counting) = ("a poll of 1 ms to an hour", "counting each 1 s to a day");
         for (time, range, what) in [
-            (times.lease, second..=DAY, "a lease outside of 1 s to a day"),
-            (
-                times.limit,
-                milli..=DAY * 30,
-                "a time limit outside of 1 ms to 30 days",
-            ),
-            (
-                times.poll,
-                milli..=MINUTE * 60,
-                "a poll outside of 1 ms to an hour",
-            ),
-            (
-                times.count.unwrap_or(DAY),
-                second..=DAY,
-                "counting jobs outside of each 1 s to a day",
-            ),
+            (times.lease, second..=DAY, a_lease),
+            (times.limit, milli..=DAY * 30, a_limit),
+            (times.poll, milli..=MINUTE * 60, a_poll),
+            (times.count.unwrap_or(DAY), second..=DAY, counting),
         ] {
             if !range.contains(&time) {
-                return wrong(format!("{what}: set one within"));
+                return wrong(format!("{time:?} is out of range: set {what}"));
             }
         }
         let mut lanes = HashMap::new();
@@ -161,31 +150,26 @@ impl<D: Store> StepsBuilder<D> {
             }
         }
         let mut workflows = HashMap::new();
-        for workflow in self.workflows {
-            check(&*workflow, &lanes)?;
-            let kind = workflow.kind();
-            if workflows.insert(kind, workflow).is_some() {
+        for plan in self.workflows {
+            check(&plan, &lanes)?;
+            let kind = plan.kind;
+            if workflows.insert(kind, plan).is_some() {
                 return wrong(twice(kind));
             }
         }
         let Ok(runtime) = Handle::try_current() else {
             return wrong("steps run within a runtime of tokio: build them in `main` or enter one");
         };
-        let store = Arc::new(self.store);
-        built(&*observer, &workflows, &lanes);
+        built(&observers, &workflows, &lanes);
+        let store = self.store;
+        let store = Arc::new(Watched { store, observers });
         Ok(Steps(Arc::new(Inner {
-            saver: Saver::new(
-                Arc::clone(&store),
-                Arc::clone(&observer),
-                times.lease,
-                &runtime,
-            ),
+            saver: Saver::new(Arc::clone(&store), times.lease, &runtime),
             store,
             lanes,
             workflows,
             notifier: self.notifier,
             times,
-            observer,
             called: Arc::new(UnderWay::new()),
             telling: Arc::new(UnderWay::new()),
         })))
@@ -193,40 +177,38 @@ impl<D: Store> StepsBuilder<D> {
 }
 
 fn built(
-    observer: &dyn JobObserver,
-    workflows: &HashMap<&'static str, Arc<dyn AnyWorkflow>>,
+    observers: &Observers,
+    workflows: &HashMap<&'static str, Plan>,
     lanes: &HashMap<&'static str, Arc<Room>>,
 ) {
-    let kinds = workflows.iter().flat_map(|(kind, workflow)| {
-        let steps = workflow.steps().into_iter();
-        steps.map(|(_, lane)| (*kind, lane))
+    let kinds = workflows.values().flat_map(|plan| {
+        let steps = plan.steps.iter();
+        steps.map(|step| (plan.kind, step.lane))
     });
+    let kinds: Vec<_> = kinds.collect();
     let mut lanes: Vec<_> = lanes.keys().copied().collect();
     lanes.sort_unstable();
-    observer.built(&kinds.collect::<Vec<_>>(), &lanes);
+    observers.each(|it| it.built(&kinds, &lanes));
 }
 
-fn check(
-    workflow: &dyn AnyWorkflow,
-    lanes: &HashMap<&'static str, Arc<Room>>,
-) -> Result<(), StepsError> {
-    let kind = workflow.kind();
+fn check(plan: &Plan, lanes: &HashMap<&'static str, Arc<Room>>) -> Result<(), StepsError> {
+    let kind = plan.kind;
     check_name(kind)?;
-    if let Err(error) = workflow.schedule().check() {
+    if let Err(error) = plan.schedule.check() {
         return wrong(format!("the schedule of {kind:?}: {error}"));
     }
-    let steps = workflow.steps();
-    if steps.is_empty() {
+    if plan.steps.is_empty() {
         return wrong(format!("workflow {kind:?} has no steps: add one"));
     }
-    for (at, (step, lane)) in steps.iter().enumerate() {
-        check_name(step)?;
-        if steps[..at].iter().any(|(before, _)| before == step) {
-            return wrong(twice(step));
+    for (at, step) in plan.steps.iter().enumerate() {
+        let (name, lane) = (step.name, step.lane);
+        check_name(name)?;
+        if plan.steps[..at].iter().any(|before| before.name == name) {
+            return wrong(twice(name));
         }
         if !lanes.contains_key(lane) {
             return wrong(format!(
-                "step {step:?} of {kind:?} needs lane {lane:?}: add `.lane(Lane::new({lane:?}))`"
+                "step {name:?} of {kind:?} needs lane {lane:?}: add `.lane(Lane::new({lane:?}))`"
             ));
         }
     }
@@ -234,13 +216,11 @@ fn check(
 }
 
 fn check_name(name: &'static str) -> Result<(), StepsError> {
-    if is_name(name) {
-        Ok(())
-    } else {
-        wrong(format!(
-            "{name:?} is kept with jobs: give it 1 to {LONGEST_NAME} bytes, without NUL"
-        ))
+    if (1..=LONGEST_NAME).contains(&name.len()) && !name.contains('\0') {
+        return Ok(());
     }
+    let fix = format!("give it 1 to {LONGEST_NAME} bytes, without NUL");
+    wrong(format!("{name:?} is kept with jobs: {fix}"))
 }
 
 fn twice(name: &str) -> String {
@@ -254,21 +234,4 @@ impl<D> fmt::Debug for StepsBuilder<D> {
             .field("times", &self.times)
             .finish_non_exhaustive()
     }
-}
-
-/// Why steps cannot be run with these settings, and what to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StepsError(String);
-
-impl fmt::Display for StepsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl Error for StepsError {}
-
-/// An error with this text.
-fn wrong<T>(words: impl Into<String>) -> Result<T, StepsError> {
-    Err(StepsError(words.into()))
 }

@@ -7,12 +7,12 @@ use tokio::time::sleep;
 
 use super::engine::Inner;
 use super::error::Kind;
-use super::job_observer::{JobObserver, Tried, text};
-use super::runner::{LOST, Now};
+use super::job_observer::{Tried, text};
+use super::runner::LOST;
 use super::schedule::LONGEST;
 use super::store::{Change, Saved, Store};
-use super::workflow::AnyWorkflow;
-use super::{HeldUp, Job, Right, Schedule, Status, StepError, Stuck, kept};
+use super::workflow::Plan;
+use super::{HeldUp, Job, Ran, Right, Schedule, Status, StepError, Stuck, kept};
 
 /// The longest pause of a job that breakers reject, before jitter: it may go on waiting this long after they admit.
 const REJECTED: Duration = Duration::from_secs(5 * 60);
@@ -41,7 +41,7 @@ impl<D: Store> Inner<D> {
         job: &Job,
         is_lost: bool,
         (what, why): (Unknown, String),
-    ) -> Now {
+    ) -> Ran<String> {
         let HeldUp { time, unknown, .. } = job.held_up;
         // If it was parked before, a worker that knows its step has made it wait again since.
         let is_over = match what {
@@ -54,112 +54,105 @@ impl<D: Store> Inner<D> {
         let due_in = Schedule::new().held_up(self.times.poll, job.held_up.times, NOT_KNOWN);
         let change = if is_lost {
             // A worker that knows it will end it if those were too many.
-            self.observer.tried(job, Tried::Lapsed);
-            let error = LOST.to_owned();
+            self.observe(|it| it.tried(job, Tried::Lapsed));
             Change::Again {
                 due_in,
-                error,
+                error: LOST.to_owned(),
                 tell: false,
             }
         } else {
             Change::HeldUp {
                 due_in,
                 is_known: false,
-                error: why.clone(),
+                error: why,
                 tell: false,
             }
         };
-        self.end(right, job, Status::Waiting, change, why).await
+        self.end(right, job, change).await
     }
 
-    pub(super) async fn park(&self, right: Right, job: &Job, why: String) -> Now {
-        let why = kept(&why);
+    pub(super) async fn park(&self, right: Right, job: &Job, why: String) -> Ran<String> {
         let change = Change::End {
             status: Status::Parked,
-            error: why.clone(),
+            error: kept(&why),
             is_try: false,
             tell: true,
         };
-        self.end(right, job, Status::Parked, change, why).await
+        self.end(right, job, change).await
     }
 
     pub(super) async fn fail(
         &self,
-        workflow: &dyn AnyWorkflow,
+        plan: &Plan,
         right: Right,
         job: &Job,
-        error: &StepError,
-    ) -> Now {
-        let words = error.words();
-        let schedule = workflow.schedule();
-        let pause = match error.kind {
-            Kind::Rejected(retry_in) => {
+        failed: &StepError,
+    ) -> Ran<String> {
+        let (error, tell) = (failed.words(), plan.schedule.tells(job.age));
+        let not_before = match failed.kind {
+            Kind::Rejected(rejected) => {
+                let retry_in = rejected.retry_in();
                 let change = Change::HeldUp {
-                    due_in: rejected(schedule, job, retry_in, self.times.poll),
+                    due_in: until_admitted(&plan.schedule, job, retry_in, self.times.poll),
                     is_known: true,
-                    error: words.clone(),
-                    tell: schedule.tells(job.age),
+                    error,
+                    tell,
                 };
-                return self.end(right, job, Status::Waiting, change, words).await;
+                return self.end(right, job, change).await;
             }
             Kind::Final => None,
-            Kind::Failed(not_before) => due_in(schedule, job, not_before),
-            Kind::NotBefore(not_before) => due_in(schedule, job, Some(not_before)),
+            Kind::Failed(not_before) => Some(not_before.unwrap_or_default()),
+            Kind::NotBefore(not_before) => Some(not_before),
         };
-        if let Some(due_in) = pause {
-            let change = Change::Again {
-                due_in,
-                error: words.clone(),
-                tell: schedule.tells(job.age),
-            };
-            return self.end(right, job, Status::Waiting, change, words).await;
-        }
-        let change = Change::End {
-            status: Status::Dead,
-            error: words.clone(),
-            is_try: true,
-            tell: true,
+        let pause = plan.schedule.draw(job.failures.saturating_add(1));
+        let change = match not_before.zip(pause) {
+            Some((not_before, pause)) => Change::Again {
+                due_in: pause.max(not_before.min(LONGEST)),
+                error,
+                tell,
+            },
+            None => Change::End {
+                status: Status::Dead,
+                error,
+                is_try: true,
+                tell: true,
+            },
         };
-        self.end(right, job, Status::Dead, change, words).await
+        self.end(right, job, change).await
     }
 
     /// Saves that it makes no progress, and tells a person if wanted.
-    async fn end(
-        &self,
-        right: Right,
-        job: &Job,
-        status: Status,
-        change: Change,
-        error: String,
-    ) -> Now {
-        match self.save(right, job, change).await {
-            Some(saved) if saved.is_held => {
-                if status != Status::Waiting {
-                    self.observer.ended(job, status, &error);
-                }
-                if saved.tell {
-                    self.tell(Stuck {
-                        job: job.clone(),
-                        status,
-                        error: error.clone(),
-                    });
-                }
-                if status == Status::Waiting {
-                    self.wake(&job.lane);
-                    Now::Later
-                } else {
-                    Now::Ended(error)
-                }
+    pub(super) async fn end(&self, right: Right, job: &Job, change: Change) -> Ran<String> {
+        let (status, error) = match &change {
+            Change::End { status, error, .. } => (*status, error.clone()),
+            Change::Again { error, .. } | Change::HeldUp { error, .. } => {
+                (Status::Waiting, error.clone())
             }
-            _ => Now::Later,
+            Change::Next { .. } | Change::Done { .. } | Change::Back { .. } => {
+                (Status::Waiting, String::new())
+            }
+        };
+        let saved = self.save(right, job, change).await;
+        if saved.is_held && status != Status::Waiting {
+            self.observe(|it| it.ended(job, status, &error));
         }
+        if saved.tell {
+            let (job, error) = (job.clone(), error.clone());
+            self.tell(Stuck { job, status, error });
+        }
+        if status == Status::Waiting || !saved.is_held {
+            self.wake(&job.lane);
+            return Ran::Later(job.id);
+        }
+        let id = Some(job.id);
+        Ran::Ended { id, error }
     }
 
     /// Saves the result of running a job; if the right to it is gone, nothing changes.
-    pub(super) async fn save(&self, right: Right, job: &Job, change: Change) -> Option<Saved> {
-        let saved = self.saver.save(right, change).await;
-        if !saved.is_some_and(|saved| saved.is_held) {
-            self.observer.lost(job);
+    pub(super) async fn save(&self, right: Right, job: &Job, change: Change) -> Saved {
+        let saved = self.saver.save(right, change).await.unwrap_or_default();
+        if !saved.is_held {
+            self.observe(|it| it.lost(job));
         }
         saved
     }
@@ -176,25 +169,25 @@ impl<D: Store> Inner<D> {
         let Some(notifier) = self.notifier.clone() else {
             return;
         };
-        let observer = Arc::clone(&self.observer);
-        let telling = self.telling.begin();
+        let (store, telling) = (Arc::clone(&self.store), self.telling.begin());
         tokio::spawn(async move {
-            let _telling = telling;
-            for pause in [Some(1), Some(10), None] {
-                let Err(error) = notifier.notify(&stuck).await else {
-                    return observer.told(&stuck, None);
-                };
-                match pause {
-                    Some(seconds) => sleep(Duration::from_secs(seconds)).await,
-                    None => observer.told(&stuck, Some(&text(&error))),
+            let mut told = notifier.notify(&stuck).await;
+            for seconds in [1, 10] {
+                if told.is_err() {
+                    sleep(Duration::from_secs(seconds)).await;
+                    told = notifier.notify(&stuck).await;
                 }
             }
+            let error = told.err().map(text);
+            let observers = &store.observers;
+            observers.each(|it| it.told(&stuck, error.as_deref()));
+            drop(telling);
         });
     }
 }
 
 /// At first at the time its breaker said; if it is rejected then, too, later and later.
-fn rejected(
+fn until_admitted(
     schedule: &Schedule,
     job: &Job,
     retry_in: Option<Duration>,
@@ -207,10 +200,4 @@ fn rejected(
             .held_up(poll, times, REJECTED)
             .max(retry_in.unwrap_or_default()),
     }
-}
-
-/// `None` if that was the last try.
-fn due_in(schedule: &Schedule, job: &Job, not_before: Option<Duration>) -> Option<Duration> {
-    let pause = schedule.draw(job.failures.saturating_add(1))?;
-    Some(pause.max(not_before.unwrap_or(Duration::ZERO).min(LONGEST)))
 }

@@ -8,18 +8,16 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::builder::{StepsBuilder, Times};
-use super::caught::answer;
+use super::builder::Times;
 use super::job::unreadable;
-use super::job_observer::{Asked, JobObserver, text};
+use super::job_observer::{Asked, JobObserver, Watched};
 use super::notifier::AnyNotifier;
 use super::room::{Room, Start};
-use super::runner::Now;
 use super::saver::Saver;
 use super::store::{Put, Store, StoreError};
 use super::under_way::{One, UnderWay};
 use super::worker::Worker;
-use super::workflow::AnyWorkflow;
+use super::workflow::Plan;
 use super::{Claimed, EnqueueError, Job, JobId, NewJob, Row, Status, Workflow};
 
 /// Workflows with the lanes of their steps, over a [`Store`]. Clones share everything.
@@ -53,15 +51,14 @@ use super::{Claimed, EnqueueError, Job, JobId, NewJob, Row, Status, Workflow};
 pub struct Steps<D>(pub(super) Arc<Inner<D>>);
 
 pub(super) struct Inner<D> {
-    pub(super) store: Arc<D>,
+    pub(super) store: Arc<Watched<D>>,
     pub(super) saver: Saver,
     pub(super) lanes: HashMap<&'static str, Arc<Room>>,
-    pub(super) workflows: HashMap<&'static str, Arc<dyn AnyWorkflow>>,
+    pub(super) workflows: HashMap<&'static str, Plan>,
     pub(super) notifier: Option<Arc<dyn AnyNotifier>>,
     pub(super) times: Times,
     /// Work that was started at once.
     pub(super) called: Arc<UnderWay>,
-    pub(super) observer: Arc<dyn JobObserver>,
     /// Messages to a person that are under way.
     pub(super) telling: Arc<UnderWay>,
 }
@@ -83,14 +80,9 @@ pub enum Ran<S> {
 }
 
 impl<D: Store> Steps<D> {
-    /// Starts from a store, without lanes or workflows yet.
-    pub const fn builder(store: D) -> StepsBuilder<D> {
-        StepsBuilder::new(store)
-    }
-
     /// The store.
     pub fn store(&self) -> &D {
-        &self.0.store
+        &self.0.store.store
     }
 
     /// Keeps a job, and runs it now, as far as it goes. It is kept and goes on in a task of its own even if this future
@@ -114,21 +106,12 @@ impl<D: Store> Steps<D> {
         let (job, room) = self.new_job(workflow, key, state)?;
         let start = room.start_now().ok();
         let call = self.0.called.begin();
-        let runs = tokio::spawn(Arc::clone(&self.0).keep_and_run(job, start, call));
+        let ran = tokio::spawn(Arc::clone(&self.0).keep_and_run(job, start, call));
         // Otherwise the store panicked, or the runtime is being shut down.
-        let ran = runs.await.map_err(StoreError::new);
-        let (id, now) = match ran.and_then(|ran| ran).map_err(EnqueueError::Store)? {
-            Kept::Ran(id, now) => (id, now),
-            Kept::Before(job) => return Ok(ran_before(&job)),
-        };
-        Ok(match now {
-            Now::Done(state) => ran_to_end(Some(id), &state),
-            Now::Ended(error) => Ran::Ended {
-                id: Some(id),
-                error,
-            },
-            Now::Later => Ran::Later(id),
-        })
+        let ran = ran
+            .await
+            .unwrap_or_else(|error| Err(StoreError::new(error)));
+        Ok(ran.map_err(EnqueueError::Store)?.read())
     }
 
     /// Keeps a job for any worker. There is only one of each kind and key: if it exists, its id is returned.
@@ -145,7 +128,8 @@ impl<D: Store> Steps<D> {
         S: Serialize,
     {
         let (job, room) = self.new_job(workflow, key, state)?;
-        Ok(match self.put(&job, None).await? {
+        let put = self.0.put(&job, None).await;
+        Ok(match put.map_err(EnqueueError::Store)? {
             Put::New(id, _) => {
                 room.came.notify_one();
                 id
@@ -169,27 +153,13 @@ impl<D: Store> Steps<D> {
         Ok((job, room))
     }
 
-    async fn put(&self, job: &NewJob, lease: Option<Duration>) -> Result<Put, EnqueueError> {
-        let put = self.0.put(job, lease).await;
-        put.map_err(EnqueueError::Store)
-    }
-
-    /// Makes workers of this process look for jobs of this kind now rather than at their next
-    /// [poll](StepsBuilder::poll): call it after keeping a job directly in the store, within a transaction, as soon as
-    /// that is committed. Jobs that these steps keep themselves do not need it.
+    /// Makes workers of this process look for due jobs in this lane now rather than at their next
+    /// [poll](super::StepsBuilder::poll): call it after an operator's [retry](Store::retry_now), and after keeping a job directly
+    /// in the store, within a transaction, as soon as that is committed: `steps.wake(&job.lane)`. Jobs that these steps
+    /// keep themselves do not need it.
     ///
-    /// Does nothing where the workflow is not known here, or in other processes: they find the job by polling.
-    pub fn wake<S>(&self, workflow: &Workflow<S>) {
-        let workflow = self.0.workflows.get(workflow.kind());
-        let steps = workflow.map(|workflow| workflow.steps());
-        if let Some((_, lane)) = steps.and_then(|steps| steps.first().copied()) {
-            self.0.wake(lane);
-        }
-    }
-
-    /// Makes workers of this process look for due jobs in this lane now, as after an operator's
-    /// [retry](Store::retry_now). Does nothing if the lane is not known here.
-    pub fn wake_lane(&self, lane: &str) {
+    /// Does nothing if the lane is not known here, or in other processes: they find the job by polling.
+    pub fn wake(&self, lane: &str) {
         self.0.wake(lane);
     }
 
@@ -210,11 +180,10 @@ impl<D: Store> Steps<D> {
     }
 }
 
-/// What became of a job that was to be run at once.
-enum Kept {
-    Ran(JobId, Now),
-    /// It existed already.
-    Before(Job),
+impl<D> Inner<D> {
+    pub(super) fn observe(&self, notify: impl Fn(&dyn JobObserver)) {
+        self.store.observers.each(notify);
+    }
 }
 
 impl<D: Store> Inner<D> {
@@ -223,8 +192,8 @@ impl<D: Store> Inner<D> {
         job: &NewJob,
         lease: Option<Duration>,
     ) -> Result<Put, StoreError> {
-        let put = answer(|| self.store.put(job, lease)).await;
-        put.inspect_err(|error| self.observer.store_failed(Asked::Put, &text(error)))
+        let put = self.store.ask(Asked::Put, |store| store.put(job, lease));
+        put.await
     }
 
     /// In a task of its own from the beginning, so that a job that is kept is also run.
@@ -233,15 +202,15 @@ impl<D: Store> Inner<D> {
         job: NewJob,
         start: Option<Start>,
         call: One,
-    ) -> Result<Kept, StoreError> {
+    ) -> Result<Unread, StoreError> {
         let lease = start.is_some().then_some(self.times.lease);
         let (id, right) = match self.put(&job, lease).await? {
             Put::New(id, right) => (id, right),
-            Put::Exists(job) => return Ok(Kept::Before(job)),
+            Put::Exists(job) => return Ok(Unread::of(job)),
         };
-        let (Some(start), Some(right)) = (start, right) else {
+        let Some(right) = right else {
             self.wake(&job.lane);
-            return Ok(Kept::Ran(id, Now::Later));
+            return Ok(Unread(Some(id), Ran::Later(id)));
         };
         let claimed = Claimed {
             right,
@@ -249,8 +218,8 @@ impl<D: Store> Inner<D> {
             is_lost: false,
             fault: None,
         };
-        let now = Arc::clone(&self).run(start, claimed, call.order.clone());
-        Ok(Kept::Ran(id, now.await))
+        let ran = self.run(start, claimed, &call.part).await;
+        Ok(Unread(Some(id), ran))
     }
 }
 
@@ -260,24 +229,36 @@ pub(super) fn running(job: &NewJob, id: JobId) -> Job {
     row.expect("a lease of 0 is not too long").job(id, 0)
 }
 
-pub(super) fn ran_to_end<S: DeserializeOwned>(id: Option<JobId>, state: &str) -> Ran<S> {
-    match serde_json::from_str(state) {
-        Ok(state) => Ran::Done(state),
-        Err(error) => Ran::Ended {
-            id,
-            error: unreadable(&error),
-        },
-    }
-}
+/// The result of running a job, and which, with a state that is not read yet.
+pub(super) struct Unread(pub(super) Option<JobId>, pub(super) Ran<String>);
 
-pub(super) fn ran_before<S: DeserializeOwned>(job: &Job) -> Ran<S> {
-    match job.status {
-        Status::Done => ran_to_end(Some(job.id), &job.state),
-        Status::Waiting | Status::Running => Ran::Later(job.id),
-        status => Ran::Ended {
-            id: Some(job.id),
-            error: format!("it is {}", status.name()),
-        },
+impl Unread {
+    /// What became of a job that existed already.
+    pub(super) fn of(job: Job) -> Self {
+        let id = Some(job.id);
+        let ran = match job.status {
+            Status::Done => Ran::Done(job.state),
+            Status::Waiting | Status::Running => Ran::Later(job.id),
+            status => Ran::Ended {
+                id,
+                error: format!("it is {}", status.name()),
+            },
+        };
+        Self(id, ran)
+    }
+
+    pub(super) fn read<S: DeserializeOwned>(self) -> Ran<S> {
+        match self.1 {
+            Ran::Done(state) => match serde_json::from_str(&state) {
+                Ok(state) => Ran::Done(state),
+                Err(error) => Ran::Ended {
+                    id: self.0,
+                    error: unreadable(&error),
+                },
+            },
+            Ran::Later(id) => Ran::Later(id),
+            Ran::Ended { id, error } => Ran::Ended { id, error },
+        }
     }
 }
 
@@ -291,7 +272,6 @@ impl<D> fmt::Debug for Steps<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Steps")
             .field("workflows", &self.0.workflows.keys())
-            .field("lanes", &self.0.lanes.keys())
             .finish_non_exhaustive()
     }
 }

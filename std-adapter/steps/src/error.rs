@@ -1,20 +1,23 @@
-//! Why a step did not succeed.
+//! Why a step did not succeed, why a job was not kept, and settings that make no sense.
 
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-use atomic_breaker_resource::Rejection;
+use atomic_breaker_resource::{Rejected, Rejection};
 
-type BoxError = Box<dyn Error + Send + Sync>;
+use super::{JobError, StoreError};
+
+pub(super) type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Why a step did not succeed. Made by `?` from any error, text, or `anyhow::Error`: that counts as one try, and the
 /// step is tried again by the [`Schedule`](super::Schedule).
 ///
 /// An error that has the rejection of a circuit breaker in its chain does not count as a try: nothing was done. The
 /// step is due again when that breaker said.
+#[derive(Debug)]
 pub struct StepError {
-    error: BoxError,
+    pub(super) error: BoxError,
     pub(super) kind: Kind,
 }
 
@@ -26,45 +29,37 @@ pub(super) enum Kind {
     NotBefore(Duration),
     /// Another try is pointless.
     Final,
-    /// A breaker within the step rejected it; try again after this time, if it is known.
-    Rejected(Option<Duration>),
+    /// A breaker within the step rejected it.
+    Rejected(Rejected),
 }
 
 impl StepError {
     /// No try will succeed: the job ends here, and a person is told.
-    pub fn end(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self {
-            error: error.into(),
-            kind: Kind::Final,
-        }
+    pub fn end(error: impl Into<BoxError>) -> Self {
+        Self::new(Kind::Final, error)
     }
 
     /// It failed, and is not to be tried again before this time has passed: what a `Retry-After` says. The schedule may
     /// choose a later time; more than ten years counts as ten. The lane's breaker opens for that time, too, up to its
     /// [`max_retry_after`](crate::Config::max_retry_after).
-    pub fn retry_after(time: Duration, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self {
-            error: error.into(),
-            kind: Kind::Failed(Some(time)),
-        }
+    pub fn retry_after(time: Duration, error: impl Into<BoxError>) -> Self {
+        Self::new(Kind::Failed(Some(time)), error)
     }
 
     /// The same, for this job alone: what the `Retry-After` of a 429 says, as other jobs may not share its quota. The
     /// lane's breaker counts an ordinary failure.
-    pub fn not_before(time: Duration, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self {
-            error: error.into(),
-            kind: Kind::NotBefore(time),
-        }
+    pub fn not_before(time: Duration, error: impl Into<BoxError>) -> Self {
+        Self::new(Kind::NotBefore(time), error)
+    }
+
+    pub(super) fn new(kind: Kind, error: impl Into<BoxError>) -> Self {
+        let error = error.into();
+        Self { error, kind }
     }
 
     /// The error.
     pub fn error(&self) -> &(dyn Error + Send + Sync + 'static) {
         &*self.error
-    }
-
-    pub(super) fn into_error(self) -> BoxError {
-        self.error
     }
 
     /// The error and its causes, for history, logs and people: without what may be secret.
@@ -88,7 +83,7 @@ impl<E: Into<BoxError>> From<E> for StepError {
     fn from(error: E) -> Self {
         let error = error.into();
         let kind = match Rejection::in_chain(&*error) {
-            Some(rejection) => Kind::Rejected(rejection.retry_in()),
+            Some(rejection) => Kind::Rejected(rejection.rejected),
             None => Kind::Failed(None),
         };
         Self { error, kind }
@@ -101,11 +96,70 @@ impl fmt::Display for StepError {
     }
 }
 
-impl fmt::Debug for StepError {
+/// Why steps cannot be run, or requests cannot be kept, with these settings, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepsError(String);
+
+/// An error with this text.
+pub(super) fn wrong<T>(words: impl Into<String>) -> Result<T, StepsError> {
+    Err(StepsError(words.into()))
+}
+
+impl fmt::Display for StepsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StepError")
-            .field("error", &self.error)
-            .field("kind", &self.kind)
-            .finish()
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for StepsError {}
+
+/// Why a job was not kept.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum EnqueueError {
+    /// The job cannot be kept.
+    Job(JobError),
+    /// The store failed: the job may or may not be kept. Trying again with the same key does no harm.
+    Store(StoreError),
+    /// These steps do not know the workflow: it was not passed to the builder.
+    Unknown(&'static str),
+    /// [`call_or_keep`](super::Steps::call_or_keep) was given a workflow of more than one step.
+    Steps(&'static str),
+    /// The [call](super::Steps::call_or_keep) did not succeed, and the store failed when the job was to be kept: it may
+    /// or may not be kept.
+    NotKept {
+        /// Why the call was not done: the source of this error, with the rejection in its chain if there was one.
+        why: BoxError,
+        /// Why the job may not be kept.
+        store: StoreError,
+    },
+}
+
+impl fmt::Display for EnqueueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Job(error) => fmt::Display::fmt(error, f),
+            Self::Store(error) => write!(f, "the job may not be kept: {error}"),
+            Self::Unknown(kind) => {
+                let fix = "give it to the builder";
+                write!(f, "workflow {kind:?} is not known here: {fix}")
+            }
+            Self::Steps(kind) => {
+                let fix = "`call_or_keep` is for one: use `run`";
+                write!(f, "workflow {kind:?} has more than one step, and {fix}")
+            }
+            Self::NotKept { why, store } => write!(f, "{why}; and it may not be kept: {store}"),
+        }
+    }
+}
+
+impl Error for EnqueueError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Job(error) => error.source(),
+            Self::Store(error) => error.source(),
+            Self::Unknown(_) | Self::Steps(_) => None,
+            Self::NotKept { why, .. } => Some(&**why),
+        }
     }
 }

@@ -59,26 +59,15 @@ pub struct NewJob {
 }
 
 impl NewJob {
-    pub(super) fn new(
-        kind: &str,
-        key: String,
-        (step, lane): (&str, &str),
-        state: String,
-    ) -> Result<Self, JobError> {
-        if key.is_empty() || key.len() > LONGEST_KEY || key.contains('\0') {
+    pub(super) fn check(&self) -> Result<(), JobError> {
+        let (key, state) = (&self.key, self.state.len());
+        if !(1..=LONGEST_KEY).contains(&key.len()) || key.contains('\0') {
             return Err(JobError::Key(key.len()));
         }
-        if state.len() > LARGEST_STATE {
-            return Err(JobError::Large(state.len()));
+        if state > LARGEST_STATE {
+            return Err(JobError::Large(state));
         }
-        Ok(Self {
-            kind: kind.to_owned(),
-            key,
-            step: step.to_owned(),
-            lane: lane.to_owned(),
-            state,
-            delay: Duration::ZERO,
-        })
+        Ok(())
     }
 
     /// Makes it due only after this time.

@@ -1,11 +1,12 @@
-//! Observers of what happens to jobs.
+//! Observers of what happens to jobs, and to the store that is asked.
 
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
-use super::caught::caught_now;
-use super::{Counts, Job, Status, Stuck, kept};
+use tokio::time::timeout;
+
+use super::caught::{answer, caught_now};
+use super::{Counts, Job, Status, Store, StoreError, Stuck, kept};
 
 /// How a try of a step ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -85,11 +86,9 @@ impl Asked {
     }
 }
 
-/// Is notified of what happens to jobs in this process, such as a log or metrics: set by
+/// Is notified of what happens to jobs in this process, such as a log or metrics: added by
 /// [`StepsBuilder::observer`](super::StepsBuilder::observer). Called from the tasks that run jobs, so be brief and do
 /// not block. If it panics, only that notification is lost.
-///
-/// `()` observes nothing; a pair notifies both; a reference, `Arc` or `Box` forwards.
 ///
 /// Errors arrive as text [without what may be secret](super::kept). The [id](Job::id) of a job that is kept only if its
 /// [first try](super::Steps::call_or_keep) does not succeed is 0.
@@ -115,122 +114,103 @@ impl Asked {
 /// # drop(steps);
 /// # Ok(()) }
 /// ```
+#[expect(unused_variables, reason = "named for those who implement it")]
 pub trait JobObserver: Send + Sync {
     /// Steps were built that know these workflows, each with the lane of one of its steps, and these lanes: for counters
     /// that begin at zero.
-    fn built(&self, kinds: &[(&'static str, &'static str)], lanes: &[&'static str]) {
-        let _ = (kinds, lanes);
-    }
+    fn built(&self, kinds: &[(&'static str, &'static str)], lanes: &[&'static str]) {}
 
     /// How often each worker asks the store how many jobs there are, to notify [`counted`](Self::counted): 1 s to a
-    /// day. Not at all by default. Asked once, when the steps are built; of a pair the shorter interval is taken.
+    /// day. Not at all by default. Asked once, when the steps are built; of several the shortest interval is taken.
     fn count_every(&self) -> Option<Duration> {
         None
     }
 
     /// The store has counted its jobs. This answer is out of date after the given time: then two more have been missed.
-    fn counted(&self, counts: &Counts, valid_for: Duration) {
-        let _ = (counts, valid_for);
-    }
+    fn counted(&self, counts: &Counts, valid_for: Duration) {}
 
     /// A step of this job was tried.
-    fn tried(&self, job: &Job, how: Tried) {
-        let _ = (job, how);
-    }
+    fn tried(&self, job: &Job, how: Tried) {}
 
     /// A job has ended, with this error unless it is [done](Status::Done).
-    fn ended(&self, job: &Job, status: Status, error: &str) {
-        let _ = (job, status, error);
-    }
+    fn ended(&self, job: &Job, status: Status, error: &str) {}
 
     /// The right to a job was gone before the result of its step was saved: it is run again.
-    fn lost(&self, job: &Job) {
-        let _ = job;
-    }
+    fn lost(&self, job: &Job) {}
 
     /// A call within a step was rejected while the step was the probe of its lane. If both have the same breaker, use
     /// [`Lane::guarded_within`](super::Lane::guarded_within).
-    fn in_its_own_way(&self, job: &Job) {
-        let _ = job;
-    }
+    fn in_its_own_way(&self, job: &Job) {}
 
     /// A call that was to become a job is neither done nor kept, and its caller has gone.
-    fn unkept(&self, job: &Job, error: &str) {
-        let _ = (job, error);
-    }
+    fn unkept(&self, job: &Job, error: &str) {}
 
     /// The [`Notifier`](super::Notifier) has told a person of a job, or failed with this error each time.
-    fn told(&self, stuck: &Stuck, error: Option<&str>) {
-        let _ = (stuck, error);
-    }
+    fn told(&self, stuck: &Stuck, error: Option<&str>) {}
 
     /// The store failed, or did not answer in time.
-    fn store_failed(&self, asked: Asked, error: &str) {
-        let _ = (asked, error);
-    }
+    fn store_failed(&self, asked: Asked, error: &str) {}
 
     /// The store has answered a claim or a save.
     fn store_answered(&self) {}
 }
 
-impl JobObserver for () {}
+/// All observers of some steps.
+#[derive(Default)]
+pub(super) struct Observers(pub(super) Vec<Box<dyn JobObserver>>);
 
-/// A panic of one of several does not keep the others from being notified.
-macro_rules! forward {
-    ($([$($of:tt)*] $observer:ty, $self:ident => $($each:expr),+;)*) => {$(
-        impl<$($of)*> JobObserver for $observer {
-            fn built(&$self, kinds: &[(&'static str, &'static str)], lanes: &[&'static str]) {
-                $(let _ = caught_now(|| $each.built(kinds, lanes));)+
-            }
-
-            fn count_every(&$self) -> Option<Duration> {
-                [$($each.count_every()),+].into_iter().flatten().min()
-            }
-
-            fn counted(&$self, counts: &Counts, valid_for: Duration) {
-                $(let _ = caught_now(|| $each.counted(counts, valid_for));)+
-            }
-
-            fn tried(&$self, job: &Job, how: Tried) {
-                $(let _ = caught_now(|| $each.tried(job, how));)+
-            }
-
-            fn ended(&$self, job: &Job, status: Status, error: &str) {
-                $(let _ = caught_now(|| $each.ended(job, status, error));)+
-            }
-
-            fn lost(&$self, job: &Job) {
-                $(let _ = caught_now(|| $each.lost(job));)+
-            }
-
-            fn in_its_own_way(&$self, job: &Job) {
-                $(let _ = caught_now(|| $each.in_its_own_way(job));)+
-            }
-
-            fn unkept(&$self, job: &Job, error: &str) {
-                $(let _ = caught_now(|| $each.unkept(job, error));)+
-            }
-
-            fn told(&$self, stuck: &Stuck, error: Option<&str>) {
-                $(let _ = caught_now(|| $each.told(stuck, error));)+
-            }
-
-            fn store_failed(&$self, asked: Asked, error: &str) {
-                $(let _ = caught_now(|| $each.store_failed(asked, error));)+
-            }
-
-            fn store_answered(&$self) {
-                $(let _ = caught_now(|| $each.store_answered());)+
-            }
+impl Observers {
+    /// A panic of one keeps neither the others from being notified nor the job from going on.
+    pub(super) fn each(&self, notify: impl Fn(&dyn JobObserver)) {
+        for observer in &self.0 {
+            let _ = caught_now(|| notify(&**observer));
         }
-    )*};
+    }
 }
 
-forward! {
-    [O: JobObserver + ?Sized] &O, self => (**self);
-    [O: JobObserver + ?Sized] Arc<O>, self => (**self);
-    [O: JobObserver + ?Sized] Box<O>, self => (**self);
-    [A: JobObserver, B: JobObserver] (A, B), self => self.0, self.1;
+/// A store whose failures are observed.
+pub(super) struct Watched<D> {
+    pub(super) store: D,
+    pub(super) observers: Observers,
+}
+
+impl<D: Store> Watched<D> {
+    pub(super) async fn ask<'a, T, F>(
+        &'a self,
+        asked: Asked,
+        ask: impl FnOnce(&'a D) -> F,
+    ) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, StoreError>>,
+    {
+        self.ask_within(Duration::MAX, asked, ask).await
+    }
+
+    /// Without an answer within this time it has failed.
+    pub(super) async fn ask_within<'a, T, F>(
+        &'a self,
+        limit: Duration,
+        asked: Asked,
+        ask: impl FnOnce(&'a D) -> F,
+    ) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, StoreError>>,
+    {
+        let answered = timeout(limit, answer(|| ask(&self.store))).await;
+        let late = |_| Err(StoreError::new(format!("no answer within {limit:.1?}")));
+        let answered = answered.unwrap_or_else(late);
+        match &answered {
+            Ok(_) if matches!(asked, Asked::Claim | Asked::Save) => {
+                self.observers.each(|it| it.store_answered());
+            }
+            Ok(_) => {}
+            Err(error) => {
+                let error = text(error);
+                self.observers.each(|it| it.store_failed(asked, &error));
+            }
+        }
+        answered
+    }
 }
 
 /// The text of an error as observers are told it.

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use atomic_breaker_resource::{Failure, Outcome, State};
+use atomic_breaker_resource::{Admit, AnyPermit, Outcome, Rejection, State};
 
 use super::StepError;
 use super::caught::caught_now;
+use super::error::Kind;
 use super::room::Full;
-use atomic_breaker_resource::{Admit, AnyPermit, Rejection};
 
 /// The resource of a step: a name that jobs are kept with, and how many of its steps run at the same time. With a
 /// [breaker](Self::guarded), jobs that it would reject are not even looked for.
@@ -24,7 +24,7 @@ use atomic_breaker_resource::{Admit, AnyPermit, Rejection};
 pub struct Lane {
     pub(super) name: &'static str,
     pub(super) at_once: u32,
-    gate: Option<Box<dyn Gate>>,
+    gate: Option<Box<Gate>>,
     /// The calls within a step also ask the breaker, and report to it.
     asks_within: bool,
 }
@@ -58,7 +58,7 @@ impl Lane {
         G: Admit<()> + Send + Sync + 'static,
         G::Permit: Send + 'static,
     {
-        self.gate = Some(Box::new(breaker));
+        self.gate = Some(Box::new(move || Ok(Box::new(breaker.admit(&())?))));
         self.asks_within = false;
         self
     }
@@ -78,17 +78,18 @@ impl Lane {
     /// });
     /// # let _ = (lane, orders);
     /// ```
-    pub fn guarded_within<G>(mut self, breaker: G) -> Self
+    pub fn guarded_within<G>(self, breaker: G) -> Self
     where
         G: Admit<()> + Send + Sync + 'static,
         G::Permit: Send + 'static,
     {
-        self.gate = Some(Box::new(breaker));
-        self.asks_within = true;
-        self
+        Self {
+            asks_within: true,
+            ..self.guarded(breaker)
+        }
     }
 
-    #[cfg(all(feature = "http", target_has_atomic = "64"))]
+    #[cfg(feature = "http")]
     pub(super) const fn is_guarded(&self) -> bool {
         self.gate.is_some()
     }
@@ -97,7 +98,7 @@ impl Lane {
     pub(super) fn admit(&self) -> Result<Admitted, Full> {
         let permit = match &self.gate {
             Some(gate) => {
-                let asked = caught_now(|| gate.admit()).map_err(Full::Panicked)?;
+                let asked = caught_now(gate).map_err(Full::Panicked)?;
                 Some(asked.map_err(Full::Rejected)?)
             }
             None => None,
@@ -114,9 +115,7 @@ impl fmt::Debug for Lane {
         f.debug_struct("Lane")
             .field("name", &self.name)
             .field("at_once", &self.at_once)
-            .field("is_guarded", &self.gate.is_some())
-            .field("asks_within", &self.asks_within)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
@@ -155,7 +154,8 @@ impl Admitted {
     /// A probe that is still under way keeps its slot. For any other call the measured time goes on.
     pub(super) fn renew_probe(&mut self) {
         if let Some(permit) = &mut self.permit {
-            let _ = caught_now(|| permit.renew_probe());
+            // A report that no longer counts changes nothing.
+            let _ = caught_now(|| permit.is_probe() && permit.renew());
         }
     }
 
@@ -163,8 +163,7 @@ impl Admitted {
     /// call, too.
     pub(super) fn may_be_why(&self, error: &StepError) -> bool {
         let is_probe = self.permit.as_ref().is_some_and(|permit| permit.is_probe());
-        let in_its_way = |rejection: Rejection| rejection.state() == State::HalfOpen;
-        is_probe && Rejection::in_chain(error.error()).is_some_and(in_its_way)
+        is_probe && matches!(error.kind, Kind::Rejected(it) if it.state() == State::HalfOpen)
     }
 }
 
@@ -174,10 +173,12 @@ impl Drop for Admitted {
     }
 }
 
+type Gate = dyn Fn() -> Result<Box<dyn HeldPermit>, Rejection> + Send + Sync;
+
+/// A permit with its type erased.
 trait HeldPermit: Send {
     fn end(self: Box<Self>, outcome: Outcome, why: &str);
     fn renew(&mut self) -> bool;
-    fn renew_probe(&mut self);
     fn is_probe(&self) -> bool;
 }
 
@@ -190,36 +191,7 @@ impl<P: AnyPermit + Send> HeldPermit for P {
         AnyPermit::renew(self)
     }
 
-    fn renew_probe(&mut self) {
-        if self.is_probe() {
-            // A report that no longer counts changes nothing.
-            let _ = self.renew();
-        }
-    }
-
     fn is_probe(&self) -> bool {
         AnyPermit::is_probe(self)
-    }
-}
-
-trait Gate: Send + Sync {
-    fn admit(&self) -> Result<Box<dyn HeldPermit>, Rejection>;
-}
-
-impl<G> Gate for G
-where
-    G: Admit<()> + Send + Sync,
-    G::Permit: Send + 'static,
-{
-    fn admit(&self) -> Result<Box<dyn HeldPermit>, Rejection> {
-        Ok(Box::new(Admit::admit(self, &())?))
-    }
-}
-
-/// What a failed step says about its resource.
-pub(super) fn failed(retry_after: Option<std::time::Duration>) -> Outcome {
-    match retry_after {
-        Some(time) => Failure::retry_after(time).into(),
-        None => Failure::new().into(),
     }
 }

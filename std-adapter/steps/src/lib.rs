@@ -8,16 +8,17 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `workflow`, `error` | [`Workflow`]: what is done step by step; [`StepError`] |
-//! | `response` | what an HTTP response means for a step: `step_result`, with the feature `http` |
+//! | `workflow`, `error` | [`Workflow`]: what is done step by step; [`StepError`], and other errors |
+//! | `response` | what an HTTP response means for a step: `step_result`; this and `bound` with the feature `http` |
 //! | `lane` | [`Lane`]: the resource of a step, and its breaker |
 //! | `schedule` | [`Schedule`]: when a step that failed is tried again |
-//! | `engine`, `enqueue_error`, `builder` | [`Steps`]: keeps jobs, and runs them at once if asked to |
+//! | `engine`, `builder` | [`Steps`]: keeps jobs, and runs them at once if asked to |
 //! | `worker`, `room` | [`Worker`]: claims jobs that are due, as many as a lane has room for |
 //! | `under_way` | the work that a worker waits for when it stops |
 //! | `runner`, `ending`, `saver` | runs the steps of a job; what becomes of those that fail; saves the results |
 //! | `notifier` | [`Notifier`]: tells a person |
 //! | `keep` | work that is called first, and kept only if it did not succeed |
+//! | `bound` | how many requests are kept, and how many under way may be |
 //! | `job_observer` | [`JobObserver`]: is notified of what happens to jobs, to log or count it |
 //! | `job`, `store` | [`Job`] and [`Store`]: what is kept, and what a database must be able to do |
 //! | `caught` | a store, notifier or breaker that panics counts as failed |
@@ -30,7 +31,7 @@
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
 
-#[cfg(all(feature = "http", target_has_atomic = "64"))]
+#[cfg(feature = "http")]
 mod bound;
 mod builder;
 mod caught;
@@ -38,7 +39,6 @@ mod caught;
 pub mod contract;
 mod ending;
 mod engine;
-mod enqueue_error;
 mod error;
 mod job;
 mod job_observer;
@@ -60,17 +60,16 @@ mod workflow;
 
 #[doc(no_inline)]
 pub use atomic_breaker_resource::*;
-pub use builder::{StepsBuilder, StepsError};
+pub use builder::StepsBuilder;
 pub use caught::answer;
 pub use engine::{Ran, Steps};
-pub use enqueue_error::EnqueueError;
-pub use error::StepError;
+pub use error::{EnqueueError, StepError, StepsError};
 pub use job::{
     Claimed, Failed, HeldUp, Job, JobError, JobId, LARGEST_STATE, LONGEST_ERROR, LONGEST_KEY,
     LONGEST_NAME, NewJob, Right, Status, kept,
 };
 pub use job_observer::{Asked, JobObserver, Tried};
-#[cfg(all(feature = "http", target_has_atomic = "64"))]
+#[cfg(feature = "http")]
 pub use keep::requests;
 pub use lane::Lane;
 pub use memory::MemoryStore;
@@ -78,7 +77,7 @@ pub use notifier::{Notifier, Stuck};
 #[cfg(feature = "http")]
 pub use response::step_result;
 pub use row::{Line, Row, micros, since};
-pub use schedule::{Schedule, ScheduleError};
+pub use schedule::Schedule;
 pub use store::{Change, Claim, Counts, Filter, Put, Save, Saved, Store, StoreError};
 pub use worker::Worker;
 pub use workflow::{StepContext, Workflow};

@@ -1,12 +1,12 @@
 //! Tells a person.
 
-use std::error::Error;
 use std::pin::Pin;
 use std::time::Duration;
 
 use tokio::time::timeout;
 
 use super::caught::caught;
+use super::error::BoxError;
 use super::{Job, Status};
 
 /// A job that makes no progress.
@@ -31,16 +31,13 @@ pub trait Notifier: Send + Sync + 'static {
     ///
     /// # Errors
     /// Any error; the call is repeated.
-    fn notify(
-        &self,
-        stuck: &Stuck,
-    ) -> impl Future<Output = Result<(), Box<dyn Error + Send + Sync>>> + Send;
+    fn notify(&self, stuck: &Stuck) -> impl Future<Output = Result<(), BoxError>> + Send;
 }
 
 /// How long one call may take.
 const LIMIT: Duration = Duration::from_secs(60);
 
-type Told<'a> = Pin<Box<dyn Future<Output = Result<(), Box<dyn Error + Send + Sync>>> + Send + 'a>>;
+type Told<'a> = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send + 'a>>;
 
 /// A [`Notifier`] with its type erased.
 pub(super) trait AnyNotifier: Send + Sync {

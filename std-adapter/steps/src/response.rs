@@ -1,12 +1,13 @@
 //! What an HTTP response means for the step that requested it.
 
-use std::time::Duration;
+use std::sync::Arc;
 
-use atomic_breaker_http::{HttpClassifier, ResponseHead, StatusRule};
-use atomic_breaker_resource::Outcome;
-use http::StatusCode;
+use atomic_breaker_http::{ErrorRule, HttpClassifier, ResponseHead, StatusRule, text_of};
+use atomic_breaker_resource::{Outcome, Rejection};
+use http::{HeaderMap, Response, StatusCode};
 
 use crate::StepError;
+use crate::error::{BoxError, Kind};
 
 /// Translates a response into the result of the step that requested it, as a [`StepError`] if it is not `Ok`. With the
 /// feature `http`.
@@ -48,38 +49,63 @@ pub fn step_result<S: StatusRule, X>(
     response: &(impl ResponseHead + ?Sized),
 ) -> Result<(), StepError> {
     let status = response.status();
-    let (outcome, hint) = (
-        classifier.response(response),
-        classifier.retry_hint(response),
-    );
-    match failed(outcome, hint, || status.to_string()) {
-        Some(error) => Err(error),
-        None => ended(status),
-    }
-}
-
-/// For a response that is tried again: why, and when.
-pub(super) fn failed(
-    outcome: Outcome,
-    hint: Option<Duration>,
-    words: impl FnOnce() -> String,
-) -> Option<StepError> {
-    let Outcome::Failure(failure) = outcome else {
-        return None;
+    let words = status.to_string();
+    let Outcome::Failure(failure) = classifier.response(response) else {
+        let is_done = status.is_success() || status == StatusCode::SEE_OTHER;
+        return if is_done {
+            Ok(())
+        } else {
+            Err(StepError::end(words))
+        };
     };
-    let words = words();
-    Some(match (failure.min_open_time(), hint) {
+    let hint = classifier.retry_hint(response);
+    Err(match (failure.min_open_time(), hint) {
         (Some(time), _) => StepError::retry_after(time, words),
         (None, Some(time)) => StepError::not_before(time, words),
         (None, None) => words.into(),
     })
 }
 
-/// A response that is not tried again: the step is done, or never will be.
-pub(super) fn ended(status: StatusCode) -> Result<(), StepError> {
-    if status.is_success() || status == StatusCode::SEE_OTHER {
-        Ok(())
-    } else {
-        Err(StepError::end(status.to_string()))
+type AnError = dyn std::error::Error + Send + Sync;
+type Rule =
+    dyn Fn(Result<(StatusCode, &HeaderMap), &AnError>) -> Result<(), StepError> + Send + Sync;
+
+/// A classifier with its type erased.
+#[derive(Clone)]
+pub(super) struct Judge(Arc<Rule>);
+
+impl Judge {
+    pub(super) fn new<S, X>(http: HttpClassifier<S, X>) -> Self
+    where
+        S: StatusRule + Send + Sync + 'static,
+        X: ErrorRule<AnError> + Send + Sync + 'static,
+    {
+        Self(Arc::new(move |answer| {
+            let error = match answer {
+                Ok(head) => return step_result(&http, &head),
+                Err(error) => error,
+            };
+            let kind = match Rejection::in_chain(error) {
+                Some(rejection) => Kind::Rejected(rejection.rejected),
+                None => match http.error(error) {
+                    Outcome::Failure(failure) => Kind::Failed(failure.min_open_time()),
+                    _ => Kind::Final,
+                },
+            };
+            // Without the URL, as its query may contain secrets.
+            Err(StepError::new(kind, text_of(error)))
+        }))
+    }
+
+    /// The result of a step that got this answer.
+    pub(super) fn result<B>(
+        &self,
+        answer: &Result<Response<B>, BoxError>,
+    ) -> Result<(), StepError> {
+        let answer = answer.as_ref();
+        (self.0)(match answer {
+            Ok(response) => Ok((response.status(), response.headers())),
+            Err(error) => Err(&**error),
+        })
     }
 }

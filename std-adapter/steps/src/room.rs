@@ -14,7 +14,7 @@ pub(super) struct Room {
     /// Starts that workers hold while they only look for jobs.
     lent: Mutex<Vec<Start>>,
     /// How many requests are kept for this lane.
-    #[cfg(all(feature = "http", target_has_atomic = "64"))]
+    #[cfg(feature = "http")]
     pub(super) kept: crate::bound::Bound,
     /// A job that is due here has come.
     pub(super) came: Notify,
@@ -41,7 +41,7 @@ impl Room {
             free: Arc::new(Semaphore::new(lane.at_once as usize)),
             lane,
             lent: Mutex::default(),
-            #[cfg(all(feature = "http", target_has_atomic = "64"))]
+            #[cfg(feature = "http")]
             kept: crate::bound::Bound::default(),
             came: Notify::new(),
         }

@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep};
 
 use super::Right;
-use super::caught::answer;
-use super::job_observer::{Asked, JobObserver, text};
+use super::job_observer::{Asked, Watched};
 use super::store::{Change, Save, Saved, Store};
 
 /// How many are saved together at most.
@@ -18,131 +17,85 @@ const TOGETHER: usize = 256;
 /// The pause after the first save that failed; doubled each time.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A save whose result is awaited.
+/// A save whose result is awaited; there is none if it failed.
 struct Waiting {
     save: Save,
     answer: oneshot::Sender<Saved>,
     /// When the lease is over.
     until: Instant,
-    /// When it is tried next.
-    next: Instant,
-    /// The pause if it fails then.
-    pause: Duration,
 }
 
-/// Ends when it is dropped and all is saved.
+/// Ends when it is dropped.
 pub(super) struct Saver {
     waiting: mpsc::Sender<Waiting>,
     lease: Duration,
 }
 
 impl Saver {
-    pub(super) fn new<D: Store>(
-        store: Arc<D>,
-        observer: Arc<dyn JobObserver>,
-        lease: Duration,
-        runtime: &Handle,
-    ) -> Self {
-        let (waiting, taken) = mpsc::channel(TOGETHER);
-        runtime.spawn(save_all(store, observer, taken));
+    pub(super) fn new<D: Store>(store: Arc<Watched<D>>, lease: Duration, runtime: &Handle) -> Self {
+        let (waiting, mut taken) = mpsc::channel(TOGETHER);
+        runtime.spawn(async move {
+            let mut together = Vec::new();
+            while taken.recv_many(&mut together, TOGETHER).await > 0 {
+                save(&store, std::mem::take(&mut together)).await;
+            }
+        });
         Self { waiting, lease }
     }
 
     /// `None` if it could not be saved before the lease was over: then the job goes to another worker.
     pub(super) async fn save(&self, right: Right, change: Change) -> Option<Saved> {
-        let (answer, saved) = oneshot::channel();
-        let now = Instant::now();
-        let waiting = Waiting {
-            save: Save { right, change },
-            answer,
-            until: now + self.lease,
-            next: now,
-            pause: PAUSE,
-        };
-        self.waiting.send(waiting).await.ok()?;
-        saved.await.ok()
-    }
-}
-
-/// Saves that failed wait for their next try, and do not delay the others.
-async fn save_all<D: Store>(
-    store: Arc<D>,
-    observer: Arc<dyn JobObserver>,
-    mut taken: mpsc::Receiver<Waiting>,
-) {
-    let mut waiting: Vec<Waiting> = Vec::new();
-    let mut is_open = true;
-    while is_open || !waiting.is_empty() {
-        let next = waiting.iter().map(|each| each.next).min();
-        is_open = match next {
-            Some(next) if is_open => {
-                let come = taken.recv_many(&mut waiting, TOGETHER);
-                timeout_at(next, come).await != Ok(0)
+        let save = Save { right, change };
+        let until = Instant::now() + self.lease;
+        let mut pause = PAUSE;
+        loop {
+            let (answer, saved) = oneshot::channel();
+            let save = save.clone();
+            let waiting = Waiting {
+                save,
+                answer,
+                until,
+            };
+            self.waiting.send(waiting).await.ok()?;
+            if let Ok(saved) = saved.await {
+                return Some(saved);
             }
-            Some(next) => {
-                sleep_until(next).await;
-                false
+            if Instant::now() + pause >= until {
+                return None;
             }
-            None => taken.recv_many(&mut waiting, TOGETHER).await > 0,
-        };
-        let now = Instant::now();
-        let due = waiting.extract_if(.., |each| each.next <= now);
-        let mut together: Vec<_> = due.take(TOGETHER).collect();
-        save(&*store, &observer, &mut together).await;
-        let now = Instant::now();
-        // Those that could not be saved yet, and still may be.
-        for mut failed in together {
-            failed.next = now + failed.pause;
-            failed.pause *= 2;
-            if failed.next < failed.until {
-                waiting.push(failed);
-            }
+            sleep(pause).await;
+            pause *= 2;
         }
     }
 }
 
-/// Leaves those that could not be saved. If a save was done but its answer was lost, the right is no longer held when
-/// the save is repeated, as each save ends the right, except one that keeps it.
-async fn save<D: Store>(store: &D, observer: &dyn JobObserver, together: &mut Vec<Waiting>) {
-    let Some(until) = together.iter().map(|each| each.until).max() else {
-        return;
-    };
+/// If a save was done but its answer was lost, the right is no longer held when the save is repeated, as each save ends
+/// the right, except one that keeps it.
+async fn save<D: Store>(store: &Watched<D>, together: Vec<Waiting>) {
+    let until = together.iter().map(|each| each.until).max();
     let saves: Vec<Save> = together.iter().map(|each| each.save.clone()).collect();
-    if let Some(all) = saved(store, observer, until, &saves).await {
-        for (each, saved) in together.drain(..).zip(all) {
+    if let Some(all) = saved(store, until, &saves).await {
+        for (each, saved) in together.into_iter().zip(all) {
             // The caller may have gone.
             let _ = each.answer.send(saved);
         }
-        return;
-    }
-    if saves.len() == 1 {
-        return;
-    }
-    // One that the database does not accept must not block the others.
-    for each in std::mem::take(together) {
-        let one = std::slice::from_ref(&each.save);
-        match saved(store, observer, each.until, one).await.as_deref() {
-            Some([came, ..]) => {
-                let _ = each.answer.send(*came);
+    } else if together.len() > 1 {
+        // One that the database does not accept must not block the others.
+        for each in together {
+            let one = std::slice::from_ref(&each.save);
+            if let Some([one, ..]) = saved(store, Some(each.until), one).await.as_deref() {
+                let _ = each.answer.send(*one);
             }
-            _ => together.push(each),
         }
     }
 }
 
 async fn saved<D: Store>(
-    store: &D,
-    observer: &dyn JobObserver,
-    until: Instant,
+    store: &Watched<D>,
+    until: Option<Instant>,
     saves: &[Save],
 ) -> Option<Vec<Saved>> {
-    match timeout_at(until, answer(|| store.save(saves))).await {
-        Ok(Ok(all)) => {
-            observer.store_answered();
-            return Some(all);
-        }
-        Ok(Err(error)) => observer.store_failed(Asked::Save, &text(error)),
-        Err(_) => observer.store_failed(Asked::Save, "no answer before the lease was over"),
-    }
-    None
+    let limit = until?.saturating_duration_since(Instant::now());
+    let answer = store.ask_within(limit, Asked::Save, |store| store.save(saves));
+    answer.await.ok()
 }

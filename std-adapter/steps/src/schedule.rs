@@ -1,7 +1,5 @@
 //! When a step that failed is tried again, and how often.
 
-use std::error::Error;
-use std::fmt;
 use std::time::Duration;
 
 /// When a step that failed is tried again, how often in all, and when a person is told.
@@ -121,28 +119,23 @@ impl Schedule {
         age.as_nanos() >= self.tell_after.as_nanos()
     }
 
-    /// Whether these numbers make sense. Code that takes a schedule checks it.
-    ///
-    /// # Errors
-    /// [`ScheduleError`] says which number does not, and how to fix it.
-    pub fn check(&self) -> Result<(), ScheduleError> {
-        Err(ScheduleError(
-            if self.first.is_zero() || self.first > LONGEST {
-                "a first pause of 0, or of more than ten years: set one within"
-            } else if !(1.0..=100.0).contains(&self.growth) {
-                "a growth outside of 1 to 100: set one within"
-            } else if self.longest.is_some_and(|longest| longest < self.first) {
-                "a longest pause below the first one: set a longer one"
-            } else if self.longest.is_some_and(|longest| longest > LONGEST) {
-                "a longest pause of more than ten years: set a shorter one"
-            } else if self.jitter_percent > 100 {
-                "a jitter of more than 100 percent: set 100 or less"
-            } else if self.tries == 0 {
-                "no tries: set at least 1"
-            } else {
-                return Ok(());
-            },
-        ))
+    /// Whether these numbers make sense; otherwise which one does not, and how to fix it.
+    pub(super) fn check(&self) -> Result<(), &'static str> {
+        Err(if self.first.is_zero() || self.first > LONGEST {
+            "a first pause of 0, or of more than ten years: set one within"
+        } else if !(1.0..=100.0).contains(&self.growth) {
+            "a growth outside of 1 to 100: set one within"
+        } else if self.longest.is_some_and(|longest| longest < self.first) {
+            "a longest pause below the first one: set a longer one"
+        } else if self.longest.is_some_and(|longest| longest > LONGEST) {
+            "a longest pause of more than ten years: set a shorter one"
+        } else if self.jitter_percent > 100 {
+            "a jitter of more than 100 percent: set 100 or less"
+        } else if self.tries == 0 {
+            "no tries: set at least 1"
+        } else {
+            return Ok(());
+        })
     }
 }
 
@@ -151,15 +144,3 @@ impl Default for Schedule {
         Self::new()
     }
 }
-
-/// A number of a schedule that makes no sense, in words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ScheduleError(&'static str);
-
-impl fmt::Display for ScheduleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
-    }
-}
-
-impl Error for ScheduleError {}

@@ -4,18 +4,15 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_resource::State;
+use atomic_breaker_resource::{Rejection, State};
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::caught::answer;
 use super::engine::Inner;
-use super::job_observer::{Asked, JobObserver, text};
+use super::job_observer::Asked;
 use super::room::{Full, Room, Start};
-use super::store::Store;
-use super::under_way::{Before, UnderWay};
-use atomic_breaker_resource::Rejection;
+use super::store::{Store, StoreError};
+use super::under_way::UnderWay;
 
 /// How many are claimed at a time, at most.
 const TOGETHER: usize = 64;
@@ -35,82 +32,62 @@ const PARKED: Duration = Duration::from_secs(300);
 /// Works until it is stopped or dropped. Steps running when it is dropped run to their end.
 #[must_use = "dropping it stops it"]
 pub struct Worker {
+    /// Each of its tasks holds a receiver until it has stopped.
     is_stopped: watch::Sender<bool>,
-    lanes: Vec<JoinHandle<()>>,
     /// The work it has claimed.
     claimed: Arc<UnderWay>,
     called: Arc<UnderWay>,
     telling: Arc<UnderWay>,
-    /// Work started at once before it stopped.
-    before: Option<Before>,
 }
 
 impl Worker {
     pub(super) fn new<D: Store>(inner: &Arc<Inner<D>>) -> Self {
         let (is_stopped, stops) = watch::channel(false);
         let claimed = Arc::new(UnderWay::new());
-        let mut lanes: Vec<_> = inner
-            .lanes
-            .values()
-            .map(|room| {
-                let (inner, room) = (Arc::clone(inner), Arc::clone(room));
-                tokio::spawn(work(inner, room, stops.clone(), Arc::clone(&claimed)))
-            })
-            .collect();
-        lanes.push(tokio::spawn(until_stopped(
-            stops,
-            keep_house(Arc::clone(inner)),
-        )));
+        for room in inner.lanes.values() {
+            let (inner, room) = (Arc::clone(inner), Arc::clone(room));
+            tokio::spawn(work(inner, room, stops.clone(), Arc::clone(&claimed)));
+        }
         if let Some(each) = inner.times.count {
             let counts = count(Arc::clone(inner), each);
-            lanes.push(tokio::spawn(until_stopped(is_stopped.subscribe(), counts)));
+            tokio::spawn(until_stopped(stops.clone(), counts));
         }
+        tokio::spawn(until_stopped(stops, keep_house(Arc::clone(inner))));
         Self {
             is_stopped,
-            lanes,
             claimed,
             called: Arc::clone(&inner.called),
             telling: Arc::clone(&inner.telling),
-            before: None,
         }
     }
 
     /// Claims no more, and waits until the steps that run have ended, including those that were
     /// [run](super::Steps::run), [called](super::Steps::call_or_keep) or sent through a `KeepLayer` here before, and
     /// until the messages to a person about them are sent. If this future is dropped, they run on.
-    pub async fn stop(mut self) {
-        self.end_and_tell().await;
+    pub async fn stop(self) {
+        self.stop_within(Duration::MAX).await;
     }
 
     /// Like [`stop`](Self::stop), but work that has not ended within this time is dropped where it stands: its job is
     /// due at once, for any worker, and that was no try; the same applies to a call or request, which is kept. For a
     /// process that was told to exit. While the store does not answer, it takes longer, by a lease or two.
-    pub async fn stop_within(mut self, time: Duration) {
-        if timeout(time, self.end_and_tell()).await.is_err() {
-            self.claimed.give_up();
-            if let Some(before) = &self.before {
-                before.give_up();
-            }
-            self.end().await;
-        }
-    }
-
-    async fn end_and_tell(&mut self) {
-        self.end().await;
-        self.telling.until_now().ended().await;
-    }
-
-    async fn end(&mut self) {
+    pub async fn stop_within(self, time: Duration) {
         self.is_stopped.send_replace(true);
-        let called = &self.called;
-        let before = self.before.get_or_insert_with(|| called.until_now());
-        while let Some(lane) = self.lanes.last_mut() {
-            // No foreign code panics there.
-            let _ = lane.await;
-            self.lanes.pop();
+        let before = self.called.until_now();
+        let ended = || async {
+            self.is_stopped.closed().await;
+            self.claimed.ended().await;
+            before.ended().await;
+        };
+        let told = async {
+            ended().await;
+            self.telling.until_now().ended().await;
+        };
+        if timeout(time, told).await.is_err() {
+            self.claimed.give_up();
+            before.give_up();
+            ended().await;
         }
-        self.claimed.ended().await;
-        before.ended().await;
     }
 }
 
@@ -218,7 +195,7 @@ async fn claim<D: Store>(
     starts: Vec<Start>,
     lends: bool,
     under_way: &UnderWay,
-) -> Result<(Option<Duration>, bool), ()> {
+) -> Result<(Option<Duration>, bool), StoreError> {
     let most = starts.len();
     let held = if lends {
         room.lend(starts);
@@ -227,10 +204,11 @@ async fn claim<D: Store>(
         Some(starts)
     };
     let (lane, lease) = (room.lane.name, inner.times.lease);
-    let claim = answer(|| inner.store.claim(lane, most as u32, lease)).await;
+    let store = &inner.store;
+    let claim = store.ask(Asked::Claim, |it| it.claim(lane, most as u32, lease));
+    let claim = claim.await;
     let held = held.unwrap_or_else(|| room.take_back(most));
-    let claim = claim.map_err(|error| inner.observer.store_failed(Asked::Claim, &text(error)))?;
-    inner.observer.store_answered();
+    let claim = claim?;
     let fewer = claim.jobs.len() < most;
     let mut gave_back = false;
     let mut starts = held.into_iter().filter_map(|start| room.again(start).ok());
@@ -238,13 +216,7 @@ async fn claim<D: Store>(
         let start = starts.next();
         gave_back |= start.is_none();
         let (inner, one) = (Arc::clone(inner), under_way.begin());
-        tokio::spawn(async move {
-            match start {
-                Some(start) => drop(inner.run(start, claimed, one.order.clone()).await),
-                None => inner.give_back(claimed).await,
-            }
-            drop(one);
-        });
+        tokio::spawn(async move { inner.run(start, claimed, &one.part).await });
     }
     let poll = spread(inner.times.poll);
     let next = fewer.then(|| claim.next_due.map_or(poll, |due| due.min(poll)));
@@ -270,28 +242,24 @@ async fn keep_house<D: Store>(inner: Arc<Inner<D>>) {
 }
 
 async fn forget<D: Store>(inner: &Inner<D>) -> u64 {
-    let forgotten = answer(|| inner.store.forget(inner.times.retention, AT_A_TIME)).await;
-    forgotten.unwrap_or_else(|error| {
-        inner.observer.store_failed(Asked::Forget, &text(error));
-        0
-    })
+    let (store, age) = (&inner.store, inner.times.retention);
+    let forgotten = store.ask(Asked::Forget, |it| it.forget(age, AT_A_TIME));
+    forgotten.await.unwrap_or(0)
 }
 
 async fn unpark<D: Store>(inner: &Inner<D>, parked_before: Duration) {
     // Without those that are parked again meanwhile.
     let began = Instant::now();
-    for workflow in inner.workflows.values() {
-        let steps: Vec<_> = workflow.steps().into_iter().map(|(step, _)| step).collect();
-        let unpark = async || {
+    for plan in inner.workflows.values() {
+        let steps: Vec<_> = plan.steps.iter().map(|step| step.name).collect();
+        let mut unparked = u64::from(AT_A_TIME);
+        while unparked == u64::from(AT_A_TIME) {
             let before = parked_before + began.elapsed();
-            let kind = workflow.kind();
-            let unparked = answer(|| inner.store.unpark(kind, &steps, before, AT_A_TIME)).await;
-            unparked.unwrap_or_else(|error| {
-                inner.observer.store_failed(Asked::Unpark, &text(error));
-                0
-            })
-        };
-        while unpark().await == u64::from(AT_A_TIME) {}
+            let waiting = inner.store.ask(Asked::Unpark, |store| {
+                store.unpark(plan.kind, &steps, before, AT_A_TIME)
+            });
+            unparked = waiting.await.unwrap_or(0);
+        }
     }
 }
 
@@ -299,11 +267,9 @@ async fn unpark<D: Store>(inner: &Inner<D>, parked_before: Duration) {
 async fn count<D: Store>(inner: Arc<Inner<D>>, each: Duration) {
     loop {
         let began = Instant::now();
-        match answer(|| inner.store.counts()).await {
-            Ok(counts) => inner
-                .observer
-                .counted(&counts, (each + began.elapsed()) * 3),
-            Err(error) => inner.observer.store_failed(Asked::Counts, &text(error)),
+        if let Ok(counts) = inner.store.ask(Asked::Counts, D::counts).await {
+            let valid_for = (each + began.elapsed()) * 3;
+            inner.observe(|it| it.counted(&counts, valid_for));
         }
         sleep(spread(each)).await;
     }

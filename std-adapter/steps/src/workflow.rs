@@ -1,14 +1,15 @@
 //! What is done, step by step.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::job::{JobError, LONGEST_NAME, NewJob, unreadable};
-use super::{JobId, Schedule, StepError};
+use super::{JobError, JobId, LARGEST_STATE, NewJob, Schedule, StepError};
 
 /// What a step is told about its job besides the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,15 +24,27 @@ pub struct StepContext {
     pub failures: u32,
 }
 
-type Running<S> = Pin<Box<dyn Future<Output = Result<S, StepError>> + Send>>;
+type Running = Pin<Box<dyn Future<Output = Result<String, StepError>> + Send>>;
+type Run = dyn Fn(&str, StepContext) -> serde_json::Result<Running> + Send + Sync;
 
-pub(super) struct Step<S> {
+/// A step with the type of the state erased.
+#[derive(Clone)]
+pub(super) struct Step {
     pub(super) name: &'static str,
     pub(super) lane: &'static str,
-    pub(super) run: Box<dyn Fn(S, StepContext) -> Running<S> + Send + Sync>,
+    /// Runs it, which returns the next state, unless the state cannot be read.
+    pub(super) run: Arc<Run>,
 }
 
-/// What is done for jobs of one kind: named steps, one after the other, over a state. Clones share everything.
+/// A workflow with the type of its state erased.
+#[derive(Clone)]
+pub(super) struct Plan {
+    pub(super) kind: &'static str,
+    pub(super) steps: Vec<Step>,
+    pub(super) schedule: Schedule,
+}
+
+/// What is done for jobs of one kind: named steps, one after the other, over a state.
 ///
 /// A step takes the state and returns it, changed by what it learned. The state is kept together with the next step, in
 /// one write. Any worker that takes the job up after a restart goes on there; nothing is rolled back. **A step runs at
@@ -64,45 +77,37 @@ pub(super) struct Step<S> {
 ///     });
 /// # let _ = orders;
 /// ```
-pub struct Workflow<S>(pub(super) Arc<Plan<S>>);
-
-pub(super) struct Plan<S> {
-    pub(super) kind: &'static str,
-    pub(super) steps: Vec<Step<S>>,
-    pub(super) schedule: Schedule,
+pub struct Workflow<S> {
+    pub(super) plan: Plan,
+    state: PhantomData<fn(S) -> S>,
 }
 
 impl<S> Workflow<S> {
     /// A workflow without steps. Its name is kept with each job: 1 to 64 bytes.
-    pub fn new(kind: &'static str) -> Self {
-        Self(Arc::new(Plan {
+    pub const fn new(kind: &'static str) -> Self {
+        let plan = Plan {
             kind,
             steps: Vec::new(),
             schedule: Schedule::new(),
-        }))
+        };
+        let state = PhantomData;
+        Self { plan, state }
     }
 
     /// Sets when a step that failed is tried again, in place of ten tries over 36 hours.
     #[must_use]
-    pub fn schedule(self, schedule: Schedule) -> Self {
-        self.with(|steps| steps.schedule = schedule)
-    }
-
-    fn with(self, change: impl FnOnce(&mut Plan<S>)) -> Self {
-        let mut steps = Arc::try_unwrap(self.0).unwrap_or_else(|_| {
-            panic!("a workflow is built before it is cloned");
-        });
-        change(&mut steps);
-        Self(Arc::new(steps))
+    pub fn schedule(mut self, schedule: Schedule) -> Self {
+        self.plan.schedule = schedule;
+        self
     }
 
     /// The name.
     pub fn kind(&self) -> &'static str {
-        self.0.kind
+        self.plan.kind
     }
 }
 
-impl<S: 'static> Workflow<S> {
+impl<S: Serialize + DeserializeOwned + Send + 'static> Workflow<S> {
     /// Adds a step. Its name is kept with jobs that are to run it, and its lane is that of the resource it needs: 1 to
     /// 64 bytes each.
     ///
@@ -134,14 +139,28 @@ impl<S: 'static> Workflow<S> {
 
     /// Adds a step that is told the job's id and key, and how often it has failed.
     #[must_use]
-    pub fn step_in_context<F, R>(self, name: &'static str, lane: &'static str, run: F) -> Self
+    pub fn step_in_context<F, R>(mut self, name: &'static str, lane: &'static str, run: F) -> Self
     where
         F: Fn(S, StepContext) -> R + Send + Sync + 'static,
         R: Future<Output = Result<S, StepError>> + Send + 'static,
     {
-        let run = Box::new(move |state, context| Box::pin(run(state, context)) as Running<S>);
-        self.with(|steps| steps.steps.push(Step { name, lane, run }))
+        let run = Arc::new(run);
+        let run = Arc::new(move |state: &str, context| {
+            let (run, state) = (Arc::clone(&run), serde_json::from_str(state)?);
+            // Called inside the async block, as it may panic before there is a future.
+            Ok(Box::pin(async move { written(&run(state, context).await?) }) as Running)
+        });
+        self.plan.steps.push(Step { name, lane, run });
+        self
     }
+}
+
+fn written<S: Serialize>(state: &S) -> Result<String, StepError> {
+    let state = serde_json::to_string(state).map_err(StepError::end)?;
+    if state.len() > LARGEST_STATE {
+        return Err(StepError::end(JobError::Large(state.len())));
+    }
+    Ok(state)
 }
 
 impl<S: Serialize> Workflow<S> {
@@ -155,115 +174,42 @@ impl<S: Serialize> Workflow<S> {
     /// # Panics
     /// If the workflow has no steps.
     pub fn job(&self, key: impl Into<String>, state: &S) -> Result<NewJob, JobError> {
-        let first = self.0.steps.first().expect("a workflow has steps");
         let state = serde_json::to_string(state).map_err(JobError::State)?;
-        NewJob::new(self.0.kind, key.into(), (first.name, first.lane), state)
+        let job = self.plan.job(key.into(), state);
+        job.check()?;
+        Ok(job)
+    }
+}
+
+impl Plan {
+    /// A job at its first step, not checked yet.
+    pub(super) fn job(&self, key: String, state: String) -> NewJob {
+        let first = self.steps.first().expect("a workflow has steps");
+        NewJob {
+            kind: self.kind.to_owned(),
+            key,
+            step: first.name.to_owned(),
+            lane: first.lane.to_owned(),
+            state,
+            delay: Duration::ZERO,
+        }
     }
 }
 
 impl<S> Clone for Workflow<S> {
     fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
+        let plan = self.plan.clone();
+        let state = PhantomData;
+        Self { plan, state }
     }
 }
 
 impl<S> fmt::Debug for Workflow<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.0.steps.iter().map(|step| step.name);
+        let names = self.plan.steps.iter().map(|step| step.name);
         f.debug_struct("Workflow")
-            .field("kind", &self.0.kind)
+            .field("kind", &self.plan.kind)
             .field("steps", &names.collect::<Vec<_>>())
             .finish_non_exhaustive()
     }
-}
-
-/// The result of a step.
-pub(super) enum Came {
-    /// The job is done.
-    Done(String),
-    /// A step is done, and this is next.
-    Next {
-        step: &'static str,
-        lane: &'static str,
-        state: String,
-    },
-    Failed(StepError),
-    /// No worker can run it as it is.
-    Unreadable(String),
-}
-
-/// A workflow with the type of its state erased.
-pub(super) trait AnyWorkflow: Send + Sync {
-    fn kind(&self) -> &'static str;
-    fn schedule(&self) -> &Schedule;
-    /// The steps with their lanes.
-    fn steps(&self) -> Vec<(&'static str, &'static str)>;
-    /// Runs a step.
-    fn run(
-        &self,
-        step: &str,
-        state: &str,
-        context: StepContext,
-    ) -> Pin<Box<dyn Future<Output = Came> + Send>>;
-}
-
-impl<S: Serialize + DeserializeOwned + Send + 'static> AnyWorkflow for Workflow<S> {
-    fn kind(&self) -> &'static str {
-        self.0.kind
-    }
-
-    fn schedule(&self) -> &Schedule {
-        &self.0.schedule
-    }
-
-    fn steps(&self) -> Vec<(&'static str, &'static str)> {
-        let steps = self.0.steps.iter();
-        steps.map(|step| (step.name, step.lane)).collect()
-    }
-
-    fn run(
-        &self,
-        step: &str,
-        state: &str,
-        context: StepContext,
-    ) -> Pin<Box<dyn Future<Output = Came> + Send>> {
-        let Some(at) = self.0.steps.iter().position(|each| each.name == step) else {
-            let why = format!("{:?} has no step {step:?} here", self.0.kind);
-            return Box::pin(std::future::ready(Came::Unreadable(why)));
-        };
-        let state = match serde_json::from_str(state) {
-            Ok(state) => state,
-            Err(error) => {
-                let why = format!("{:?} cannot go on: {}", self.0.kind, unreadable(&error));
-                return Box::pin(std::future::ready(Came::Unreadable(why)));
-            }
-        };
-        let steps = Arc::clone(&self.0);
-        Box::pin(async move {
-            let state = match (steps.steps[at].run)(state, context).await {
-                Ok(state) => state,
-                Err(error) => return Came::Failed(error),
-            };
-            let state = match serde_json::to_string(&state) {
-                Ok(state) => state,
-                Err(error) => return Came::Failed(StepError::end(error)),
-            };
-            if state.len() > super::job::LARGEST_STATE {
-                return Came::Failed(StepError::end(JobError::Large(state.len())));
-            }
-            match steps.steps.get(at + 1) {
-                Some(next) => Came::Next {
-                    step: next.name,
-                    lane: next.lane,
-                    state,
-                },
-                None => Came::Done(state),
-            }
-        })
-    }
-}
-
-/// Whether a name can be kept.
-pub(super) fn is_name(name: &str) -> bool {
-    (1..=LONGEST_NAME).contains(&name.len()) && !name.contains('\0')
 }

@@ -166,7 +166,7 @@ impl<D: Store> Jobs for Steps<D> {
     }
 
     fn wake(&self, lane: &str) {
-        self.wake_lane(lane);
+        self.wake(lane);
     }
 
     fn list<'a>(&'a self, filter: &'a Filter, most: u32) -> Returned<'a, Vec<Job>> {

@@ -1,22 +1,17 @@
 //! Makes the call first, and keeps what did not succeed.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use atomic_breaker_resource::Outcome;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 
-use super::refused::{Kept, Refused};
-use super::unheard::Unheard;
-use crate::engine::{Inner, Ran, Steps, ran_before, ran_to_end, running};
-use crate::job_observer::{JobObserver, Tried};
+use super::unheard::{Refused, Unheard};
+use crate::engine::{Inner, Ran, Steps, Unread, running};
 use crate::room::{Full, Start};
-use crate::runner::{Ended, outcome_of, tried};
-use crate::store::{Store, StoreError};
-use crate::under_way::One;
-use crate::workflow::Came;
+use crate::runner::Ended;
+use crate::store::{Put, Store, StoreError};
+use crate::under_way::Part;
 use crate::{EnqueueError, JobId, NewJob, StepError, Workflow};
 
 impl<D: Store> Steps<D> {
@@ -44,34 +39,6 @@ impl<D: Store> Steps<D> {
     /// use [`run`](Self::run). If this call is to be kept and there is a job of that key already, no second one is
     /// made; the result so far of the existing one is returned.
     ///
-    /// ```
-    /// use atomic_breaker_steps::{
-    ///     Breaker, Config, Lane, MemoryStore, Ran, Steps, Store, Workflow, breaker,
-    /// };
-    ///
-    /// static MAIL: Breaker = breaker(Config::new());
-    ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let welcome = Workflow::new("welcome").step("mail", "mail", async |to: String| {
-    ///     # let send_mail = async |_: &str| Ok::<_, std::io::Error>(());
-    ///     send_mail(&to).await?;
-    ///     Ok(to)
-    /// });
-    /// let steps = Steps::builder(MemoryStore::new())
-    ///     .lane(Lane::new("mail").guarded(&MAIL))
-    ///     .workflow(&welcome)
-    ///     .build()?;
-    ///
-    /// let ann = "ann@example.com".to_owned();
-    /// assert!(matches!(steps.call_or_keep(&welcome, "user-7", &ann).await?, Ran::Done(_)));
-    /// assert!(steps.store().counts().await?.jobs.is_empty());
-    ///
-    /// MAIL.trip();
-    /// let bob = "bob@example.com".to_owned();
-    /// assert!(matches!(steps.call_or_keep(&welcome, "user-8", &bob).await?, Ran::Later(_)));
-    /// # Ok(()) }
-    /// ```
-    ///
     /// # Errors
     /// [`EnqueueError::NotKept`] when it was not done, and the store failed; with the others nothing was tried.
     pub async fn call_or_keep<S>(
@@ -84,7 +51,7 @@ impl<D: Store> Steps<D> {
         S: Serialize + DeserializeOwned + Send + 'static,
     {
         let (job, room) = self.new_job(workflow, key, state)?;
-        if workflow.0.steps.len() > 1 {
+        if workflow.plan.steps.len() > 1 {
             return Err(EnqueueError::Steps(workflow.kind()));
         }
         let start = room.start_now();
@@ -93,22 +60,21 @@ impl<D: Store> Steps<D> {
         let call = inner.called.begin();
         tokio::spawn(async move {
             // If the caller has gone it is dropped, and `Unheard` notices.
-            let _ = answer.send(inner.call(start, job, &call).await);
+            let _ = answer.send(inner.call(start, job, &call.part).await);
             drop(call);
         });
-        match answered.await.unwrap_or(Called::ShutDown) {
-            Called::Done(state) => Ok(ran_to_end(None, &state)),
-            Called::Kept(Kept::New(id)) => Ok(Ran::Later(id)),
-            Called::Kept(Kept::Exists(job)) => Ok(ran_before(&job)),
-            Called::Ended(unheard) => Ok(Ran::Ended {
-                id: None,
-                error: unheard.hear().words(),
-            }),
-            Called::NotKept(unheard, store) => Err(EnqueueError::NotKept {
-                why: unheard.hear().into_error(),
-                store,
-            }),
-            Called::ShutDown => Err(EnqueueError::NotKept {
+        match answered.await {
+            Ok(Ok(unread)) => Ok(unread.read()),
+            Ok(Err((unheard, store))) => {
+                let why = unheard.hear();
+                let Some(store) = store else {
+                    let (id, error) = (None, why.words());
+                    return Ok(Ran::Ended { id, error });
+                };
+                let why = why.error;
+                Err(EnqueueError::NotKept { why, store })
+            }
+            Err(_) => Err(EnqueueError::NotKept {
                 why: "it was broken off".into(),
                 store: StoreError::new("the runtime is being shut down, or the store panicked"),
             }),
@@ -116,79 +82,55 @@ impl<D: Store> Steps<D> {
     }
 }
 
-/// The result of a call.
-enum Called<D: Store> {
-    Done(String),
-    Kept(Kept),
-    Ended(Unheard<Inner<D>>),
-    NotKept(Unheard<Inner<D>>, StoreError),
-    /// The runtime shuts down, and the call with it.
-    ShutDown,
-}
-
 impl<D: Store> Inner<D> {
+    /// If it is not kept: because it has ended, or the store has failed.
     async fn call(
         self: Arc<Self>,
         start: Result<Start, Full>,
         job: NewJob,
-        call: &One,
-    ) -> Called<D> {
-        let refused = match start {
-            Ok(start) => match self.first_try(start, &job, call.order.clone()).await {
-                Some(Ok(state)) => return Called::Done(state),
-                Some(Err(error)) => Refused::failed(job, error),
-                None => Refused::given_up(job),
+        part: &Part,
+    ) -> Result<Unread, (Unheard<D>, Option<StoreError>)> {
+        let (why, is_try) = match start {
+            Ok(start) => match self.first_try(start, &job, part).await {
+                Ended::Done(state) => return Ok(Unread(None, Ran::Done(state))),
+                Ended::Failed(error) => (error, true),
+                Ended::Unreadable(why) => (StepError::end(why), true),
+                Ended::Lost | Ended::GivenUp => ("it was given up to stop".into(), false),
             },
             // The lane itself knows when it admits.
-            Err(Full::Rejected(rejection)) => Refused::not_tried(job, Duration::ZERO, rejection),
-            Err(Full::Room) => {
-                let why = format!("lane {:?} has no room", job.lane);
-                Refused::not_tried(job, Duration::ZERO, why)
-            }
+            Err(Full::Rejected(rejection)) => (rejection.into(), false),
+            Err(Full::Room) => (format!("lane {:?} has no room", job.lane).into(), false),
             Err(Full::Panicked(words)) => {
                 let why = format!("the breaker of lane {:?} panicked: {words}", job.lane);
-                Refused::not_tried(job, Duration::ZERO, why)
+                (why.into(), false)
             }
         };
-        if self.ends(&refused) {
-            return Called::Ended(Unheard::new(self, refused, Arc::clone(&call.part)));
-        }
-        match self.keep(&refused).await {
-            Ok(kept) => Called::Kept(kept),
-            Err(store) => {
-                let unheard = Unheard::new(self, refused, Arc::clone(&call.part));
-                Called::NotKept(unheard, store)
+        let refused = Refused { job, why, is_try };
+        let store = if self.ends(&refused) {
+            None
+        } else {
+            match self.keep(&refused).await {
+                Ok(Put::New(id, _)) => return Ok(Unread(Some(id), Ran::Later(id))),
+                Ok(Put::Exists(job)) => return Ok(Unread::of(job)),
+                Err(error) => Some(error),
             }
-        }
+        };
+        let inner = Arc::clone(&self);
+        let keep = async move |refused: Refused| {
+            let keep = || inner.keep(&refused);
+            inner.keep_at_last(&refused.job, keep, |_| true).await;
+        };
+        Err((Unheard::new(self, part, refused, keep), store))
     }
 
-    /// `None` if it was given up.
-    async fn first_try(
-        &self,
-        mut start: Start,
-        job: &NewJob,
-        gives_up: watch::Receiver<bool>,
-    ) -> Option<Result<String, StepError>> {
-        let workflow = Arc::clone(self.workflows.get(&*job.kind)?);
+    async fn first_try(&self, mut start: Start, job: &NewJob, part: &Part) -> Ended {
         let job = running(job, JobId::new(0));
-        let step = self.step(&*workflow, None, &job, &mut start, gives_up);
-        Some(match step.await {
-            Ended::Came(Came::Done(state) | Came::Next { state, .. }) => {
-                self.observer.tried(&job, Tried::Success);
-                start.admitted.report(Outcome::Success, "");
-                Ok(state)
+        match self.step_of(&job) {
+            Ok((plan, at)) => {
+                let step = &plan.steps[at];
+                self.step(step, None, &job, &mut start, part).await
             }
-            Ended::Came(Came::Failed(error)) => {
-                self.observer.tried(&job, tried(error.kind));
-                let outcome = outcome_of(error.kind);
-                start.admitted.report(outcome, &error.words());
-                Err(error)
-            }
-            Ended::Came(Came::Unreadable(why)) => Err(StepError::end(why)),
-            Ended::Lost | Ended::GivenUp => {
-                self.observer.tried(&job, Tried::GivenBack);
-                return None;
-            }
-        })
+            Err(why) => Ended::Unreadable(why),
+        }
     }
 }

@@ -11,12 +11,10 @@
 //! | file | what |
 //! |---|---|
 //! | `call` | [`Steps::call_or_keep`](super::Steps::call_or_keep) |
-//! | `refused` | work that was not done, and how it is kept |
-//! | `unheard` | results that a caller must hear, or that are kept otherwise |
+//! | `unheard` | work that was not done: a caller must hear of it, or it is kept |
 //! | `requests` | the same for HTTP requests, as a layer |
 
 mod call;
-mod refused;
-#[cfg(all(feature = "http", target_has_atomic = "64"))]
+#[cfg(feature = "http")]
 pub mod requests;
 mod unheard;

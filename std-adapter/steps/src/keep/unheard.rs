@@ -1,121 +1,125 @@
-//! Results that a caller must hear, or that are kept otherwise.
+//! Work that was not done: kept at once, or later if no caller has heard of it.
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 
-use super::refused::Refused;
 use crate::engine::{Inner, running};
-use crate::job_observer::{JobObserver, text};
-use crate::store::{Store, StoreError};
+use crate::error::Kind;
+use crate::job_observer::text;
+use crate::store::{Put, Store, StoreError};
 use crate::under_way::Part;
-use crate::{JobId, NewJob};
+use crate::{JobId, NewJob, StepError};
 
 /// The pause after the store's first failure; doubled each time.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Keeps work whose result reached no caller.
-pub(super) trait Keeper: Send + Sync + 'static {
-    type Store: Store;
-    type Error: fmt::Display + Send;
-
-    fn inner(&self) -> &Inner<Self::Store>;
-
-    fn keep_unheard(
-        &self,
-        refused: &Refused,
-    ) -> impl Future<Output = Result<(), Self::Error>> + Send;
-
-    /// Whether another attempt at keeping it may succeed.
-    fn may_be_kept_later(error: &Self::Error) -> bool;
+/// A job that was not done, and is to be kept.
+pub(super) struct Refused {
+    pub(super) job: NewJob,
+    pub(super) why: StepError,
+    /// That was its first try; otherwise nothing was done.
+    pub(super) is_try: bool,
 }
 
-impl<D: Store> Keeper for Inner<D> {
-    type Store = D;
-    type Error = StoreError;
-
-    fn inner(&self) -> &Self {
-        self
-    }
-
-    async fn keep_unheard(&self, refused: &Refused) -> Result<(), StoreError> {
-        self.keep(refused).await.map(drop)
-    }
-
-    fn may_be_kept_later(_: &StoreError) -> bool {
-        true
-    }
-}
+type Keeping = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Work that is not kept while its caller can hear of it. If dropped because the caller has gone, it is kept after all.
-pub(super) struct Unheard<K: Keeper> {
-    keeper: Arc<K>,
-    refused: Option<Refused>,
+pub(super) struct Unheard<D: Store> {
+    inner: Arc<Inner<D>>,
     /// The part that the call belongs to.
-    part: Arc<Part>,
+    part: Part,
     runtime: Handle,
-    /// Held until it is kept, or its caller hears of it.
-    held: Option<Box<dyn Send>>,
+    refused: Option<Refused>,
+    keep: Option<Box<dyn FnOnce(Refused) -> Keeping + Send>>,
 }
 
-impl<K: Keeper> Unheard<K> {
+impl<D: Store> Unheard<D> {
     /// Must be called within a runtime.
-    pub(super) fn new(keeper: Arc<K>, refused: Refused, part: Arc<Part>) -> Self {
+    pub(super) fn new<F>(
+        inner: Arc<Inner<D>>,
+        part: &Part,
+        refused: Refused,
+        keep: impl FnOnce(Refused) -> F + Send + 'static,
+    ) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
         Self {
-            keeper,
-            refused: Some(refused),
-            part,
+            inner,
+            part: part.clone(),
             runtime: Handle::current(),
-            held: None,
+            refused: Some(refused),
+            keep: Some(Box::new(|refused| Box::pin(keep(refused)))),
         }
     }
 
-    /// Holds something that is dropped once the work is kept, given up or heard.
-    #[cfg(all(feature = "http", target_has_atomic = "64"))]
-    pub(super) fn holding(mut self, held: Option<Box<dyn Send>>) -> Self {
-        self.held = held;
-        self
-    }
-
-    pub(super) fn hear(mut self) -> Refused {
-        self.refused.take().expect("heard once")
+    pub(super) fn hear(mut self) -> StepError {
+        self.refused.take().expect("heard once").why
     }
 }
 
-impl<K: Keeper> Drop for Unheard<K> {
+impl<D: Store> Drop for Unheard<D> {
     fn drop(&mut self) {
-        if let Some(refused) = self.refused.take() {
-            let keeper = Arc::clone(&self.keeper);
-            let under_way = keeper.inner().called.begin_in(&self.part);
-            let held = self.held.take();
+        if let (Some(refused), Some(keep)) = (self.refused.take(), self.keep.take()) {
+            let under_way = self.inner.called.begin_in(&self.part);
+            let keep = keep(refused);
             self.runtime.spawn(async move {
-                keep_at_last(&*keeper, &refused).await;
-                drop((under_way, held));
+                keep.await;
+                drop(under_way);
             });
         }
     }
 }
 
-/// Tries until it is kept, or a lease is over.
-async fn keep_at_last<K: Keeper>(keeper: &K, refused: &Refused) {
-    let until = Instant::now() + keeper.inner().times.lease;
-    let mut pause = PAUSE;
-    while let Err(error) = keeper.keep_unheard(refused).await {
-        if !K::may_be_kept_later(&error) || Instant::now() + pause >= until {
-            return keeper.inner().unkept(&refused.job, &error);
-        }
-        sleep(pause).await;
-        pause *= 2;
-    }
-}
-
 impl<D: Store> Inner<D> {
-    /// It is neither done nor kept, and no caller knows.
-    pub(super) fn unkept(&self, job: &NewJob, error: &dyn fmt::Display) {
-        let job = running(job, JobId::new(0));
-        self.observer.unkept(&job, &text(error));
+    /// Whether another try is pointless.
+    pub(super) fn ends(&self, refused: &Refused) -> bool {
+        let plan = self.workflows.get(&*refused.job.kind);
+        let has_no_tries = plan.is_none_or(|plan| plan.schedule.pause(1).is_none());
+        match refused.why.kind {
+            Kind::Failed(_) | Kind::NotBefore(_) => refused.is_try && has_no_tries,
+            Kind::Final => refused.is_try,
+            Kind::Rejected(_) => false,
+        }
+    }
+
+    /// One write if it was not tried, otherwise one more for the result of the try.
+    pub(super) async fn keep(&self, refused: &Refused) -> Result<Put, StoreError> {
+        let Refused { job, why, is_try } = refused;
+        let put = self.put(job, is_try.then_some(self.times.lease)).await?;
+        if let Put::New(id, right) = put {
+            if let (Some(right), Some(plan)) = (right, self.workflows.get(&*job.kind)) {
+                self.fail(plan, right, &running(job, id), why).await;
+            }
+            self.wake(&job.lane);
+        }
+        Ok(put)
+    }
+
+    /// Tries until it is kept, or a lease is over.
+    pub(super) async fn keep_at_last<F, T, E: fmt::Display>(
+        &self,
+        job: &NewJob,
+        keep: impl Fn() -> F,
+        may_be_kept_later: fn(&E) -> bool,
+    ) where
+        F: Future<Output = Result<T, E>>,
+    {
+        let until = Instant::now() + self.times.lease;
+        let mut pause = PAUSE;
+        while let Err(error) = keep().await {
+            if !may_be_kept_later(&error) || Instant::now() + pause >= until {
+                // It is neither done nor kept, and no caller knows.
+                let (job, error) = (running(job, JobId::new(0)), text(error));
+                return self.observe(|it| it.unkept(&job, &error));
+            }
+            sleep(pause).await;
+            pause *= 2;
+        }
     }
 }

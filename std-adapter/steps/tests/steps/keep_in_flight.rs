@@ -58,7 +58,7 @@ struct Shop {
 }
 
 impl Shop {
-    fn new(upstream: &Upstream, most: u64) -> Self {
+    fn new(upstream: &Upstream, most: usize) -> Self {
         let upstream = upstream.clone();
         let client = service_fn(move |_: Request<KeepBody<String>>| upstream.clone().ask());
         let keep = KeepConfig::new().most(most);

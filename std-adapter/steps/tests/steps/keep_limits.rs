@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use atomic_breaker_http::{Breaker, BreakerLayer, Config, HttpClassifier, breaker};
+use atomic_breaker_http::{Breaker, BreakerLayer, Config, HttpClassifier, Rejection, breaker};
 use atomic_breaker_steps::{
     Lane, MemoryStore, Steps, Workflow,
     requests::{KeepBody, KeepConfig, NotKept},
@@ -30,7 +30,7 @@ async fn one_request_too_many_gets_an_error_and_there_is_room_again_when_some_ar
     }
     let error = process.send(post("/", "4", "")).await.unwrap_err();
     assert!(matches!(error.not_kept(), Some(NotKept::Full(3))));
-    assert!(error.rejected().is_some());
+    assert!(Rejection::in_chain(&error).is_some());
     let says = error.to_string();
     assert!(
         says.starts_with("circuit breaker is open") && says.contains("3 requests are kept already"),
@@ -237,7 +237,7 @@ async fn a_store_that_fails_does_not_hide_why_it_was_to_be_kept() {
         .oneshot(post("/", "k", ""))
         .await
         .unwrap_err();
-    assert!(error.rejected().is_some());
+    assert!(Rejection::in_chain(&error).is_some());
     assert!(
         error
             .to_string()

@@ -115,7 +115,7 @@ async fn requests_that_must_not_be_kept_are_handled_as_without_the_layer() {
         let request = request.body(String::new()).unwrap();
         let error = process.send(request).await.unwrap_err();
         assert!(error.not_kept().is_none(), "{error}");
-        assert!(error.rejected().is_some());
+        assert!(Rejection::in_chain(&error).is_some());
         assert!(
             error.to_string().starts_with("circuit breaker is open"),
             "{error}"

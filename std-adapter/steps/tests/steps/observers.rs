@@ -100,15 +100,15 @@ async fn observers_are_notified_of_tries_ends_and_failures_of_the_store() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_observer_that_panics_disturbs_neither_jobs_nor_the_other_of_a_pair() {
+async fn an_observer_that_panics_disturbs_neither_jobs_nor_the_others() {
     for panics_first in [false, true] {
         let (diary, script) = (Diary::default(), Script::new([]));
         let (store, workflow) = (MemoryStore::new(), script.workflow());
         let steps = builder(&store).workflow(&workflow);
         let steps = if panics_first {
-            steps.observer((Panics, diary.clone()))
+            steps.observer(Panics).observer(diary.clone())
         } else {
-            steps.observer((Arc::new(diary.clone()), Box::new(Panics)))
+            steps.observer(diary.clone()).observer(Panics)
         };
         let steps = steps.build().unwrap();
         assert_eq!(diary.take().len(), 1);

@@ -66,6 +66,15 @@ async fn a_job_that_cannot_be_run_is_an_error() {
 }
 
 #[test]
+fn a_clone_of_a_workflow_may_get_steps_of_its_own() {
+    let short = workflow("k", &[("first", "a")]);
+    let step = async |state| Ok::<_, StepError>(state);
+    let long = short.clone().step("second", "a", step);
+    assert!(format!("{long:?}").contains(r#"["first", "second"]"#));
+    assert!(format!("{short:?}").contains(r#"["first"]"#));
+}
+
+#[test]
 fn outside_of_a_runtime_it_says_so() {
     let told = Steps::builder(MemoryStore::new()).build().unwrap_err();
     assert!(told.to_string().contains("runtime"), "{told}");
@@ -105,10 +114,12 @@ async fn a_job_that_cannot_be_kept_is_an_error() {
     );
 }
 
-#[test]
-fn the_last_pause_of_the_longest_schedule_does_not_overflow() {
+#[tokio::test]
+async fn the_last_pause_of_the_longest_schedule_does_not_overflow() {
     let wild = Schedule::new().growth(100.0).tries(u32::MAX);
-    assert!(wild.check().is_ok());
+    let workflow = workflow("k", &[("first", "a")]).schedule(wild);
+    let steps = Steps::builder(MemoryStore::new()).lane(Lane::new("a"));
+    assert!(steps.workflow(&workflow).build().is_ok());
     assert!(wild.pause(u32::MAX - 1).unwrap() > Duration::from_secs(300_000_000));
     assert_eq!(wild.pause(u32::MAX), None);
 }

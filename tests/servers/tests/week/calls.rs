@@ -134,7 +134,7 @@ async fn an_operator_who_commands_jobs_that_run() {
                     assert_eq!(is_due, job.status == Status::Waiting);
                 }
             }
-            steps.wake(&orders);
+            steps.wake("billing");
         }
     })
     .await;

@@ -66,7 +66,8 @@ fn builder(store: &FaultyStore, name: &str) -> StepsBuilder<FaultyStore> {
         .lane(Lane::new("a"))
         .lane(Lane::new("b"))
         .workflow(&workflow())
-        .observer((Log::new("jobs").clock(TokioClock), Metrics::new(name)))
+        .observer(Log::new("jobs").clock(TokioClock))
+        .observer(Metrics::new(name))
 }
 
 async fn enqueue(steps: &Steps<FaultyStore>, key: impl Into<String>, state: &str) -> JobId {

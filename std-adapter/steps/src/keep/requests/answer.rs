@@ -4,14 +4,11 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use atomic_breaker_resource::Rejected;
 use http::header::HeaderName;
 use http::{Response, StatusCode};
 
+use crate::error::BoxError;
 use crate::{JobId, LONGEST_KEY, Status, StoreError};
-use atomic_breaker_resource::Rejection;
-
-type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +52,7 @@ pub enum NotKept {
     /// The key of its job would have this many bytes, or contains NUL.
     Key(usize),
     /// This many requests are kept already.
-    Full(u64),
+    Full(usize),
     /// A job of this key was kept before, and has ended without success: it needs attention.
     Ended(JobId, Status),
     /// Another request with this key is kept, as this job.
@@ -115,8 +112,8 @@ impl Error for NotKept {
     }
 }
 
-/// Why there is no response: the error of the service below, with the reason why the request is not kept, if it was
-/// meant to be.
+/// Why there is no response: the error of the service below, which is the source, with the reason why the request is
+/// not kept, if it was meant to be.
 #[derive(Debug)]
 pub struct KeepError {
     error: BoxError,
@@ -128,24 +125,9 @@ impl KeepError {
         Self { error, not_kept }
     }
 
-    /// The error of the service below.
-    pub fn error(&self) -> &(dyn Error + Send + Sync + 'static) {
-        &*self.error
-    }
-
-    /// The error of the service below.
-    pub fn into_error(self) -> Box<dyn Error + Send + Sync> {
-        self.error
-    }
-
     /// Why the request is not kept; `None` if it was not meant to be.
     pub const fn not_kept(&self) -> Option<&NotKept> {
         self.not_kept.as_ref()
-    }
-
-    /// The rejection of the breaker below, if there was one; also within the error of a retry.
-    pub fn rejected(&self) -> Option<Rejected> {
-        Rejection::in_chain(&*self.error).map(|rejection| rejection.rejected)
     }
 }
 

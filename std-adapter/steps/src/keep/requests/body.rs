@@ -15,10 +15,11 @@ use super::NotKept;
 
 /// The body that a service below a [`KeepLayer`](super::KeepLayer) gets: either read entirely, or the beginning that
 /// was read followed by the rest as it arrives. Made from bytes for a replay.
+#[derive(Clone)]
 pub struct KeepBody<B: Body> {
     read: Bytes,
-    trailers: Option<HeaderMap>,
-    failed: Option<B::Error>,
+    /// The trailers or the error that came then.
+    then: Option<Result<HeaderMap, B::Error>>,
     rest: Option<B>,
 }
 
@@ -27,19 +28,16 @@ impl<B: Body> KeepBody<B> {
     pub(super) const fn whole(read: Bytes) -> Self {
         Self {
             read,
-            trailers: None,
-            failed: None,
+            then: None,
             rest: None,
         }
     }
 
     /// A body that was not read.
-    pub(super) const fn unread(body: B) -> Self {
+    pub(super) fn unread(body: B) -> Self {
         Self {
-            read: Bytes::new(),
-            trailers: None,
-            failed: None,
             rest: Some(body),
+            ..Self::whole(Bytes::new())
         }
     }
 }
@@ -49,42 +47,28 @@ impl<B: Body + Unpin> KeepBody<B> {
     /// same.
     pub(super) async fn read(mut body: B, most: usize) -> Result<Bytes, (NotKept, Self)> {
         let mut read = BytesMut::new();
-        let mut trailers = None;
-        let mut failed = None;
-        let why = loop {
+        let (why, then) = loop {
             let left = (most - read.len()) as u64;
             if body.size_hint().lower() > left {
-                break NotKept::Large(most);
+                break (NotKept::Large(most), None);
             }
             match poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
                 None => return Ok(read.freeze()),
-                Some(Err(error)) => {
-                    failed = Some(error);
-                    break NotKept::Broken;
-                }
+                Some(Err(error)) => break (NotKept::Broken, Some(Err(error))),
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(mut data) => {
                         read.extend_from_slice(&data.copy_to_bytes(data.remaining()));
                         if read.len() > most {
-                            break NotKept::Large(most);
+                            break (NotKept::Large(most), None);
                         }
                     }
-                    Err(frame) => {
-                        trailers = frame.into_trailers().ok();
-                        break NotKept::Trailers;
-                    }
+                    Err(frame) => break (NotKept::Trailers, frame.into_trailers().ok().map(Ok)),
                 },
             }
         };
         let read = read.freeze();
-        let is_over = failed.is_some();
-        let body = Self {
-            read,
-            trailers,
-            failed,
-            rest: (!is_over).then_some(body),
-        };
-        Err((why, body))
+        let rest = (!matches!(then, Some(Err(_)))).then_some(body);
+        Err((why, Self { read, then, rest }))
     }
 }
 
@@ -104,7 +88,7 @@ where
     fn from(body: KeepBody<B>) -> Self {
         match body.rest {
             // This can be sent again, for example by redirects.
-            None if body.trailers.is_none() && body.failed.is_none() => body.read.into(),
+            None if body.then.is_none() => body.read.into(),
             _ => Self::wrap(body),
         }
     }
@@ -126,11 +110,8 @@ impl<B: Body + Unpin> Body for KeepBody<B> {
             let read = std::mem::take(&mut this.read);
             return Poll::Ready(Some(Ok(Frame::data(read))));
         }
-        if let Some(trailers) = this.trailers.take() {
-            return Poll::Ready(Some(Ok(Frame::trailers(trailers))));
-        }
-        if let Some(error) = this.failed.take() {
-            return Poll::Ready(Some(Err(error)));
+        if let Some(then) = this.then.take() {
+            return Poll::Ready(Some(then.map(Frame::trailers)));
         }
         let Some(rest) = &mut this.rest else {
             return Poll::Ready(None);
@@ -143,8 +124,7 @@ impl<B: Body + Unpin> Body for KeepBody<B> {
 
     fn is_end_stream(&self) -> bool {
         self.read.is_empty()
-            && self.trailers.is_none()
-            && self.failed.is_none()
+            && self.then.is_none()
             && self.rest.as_ref().is_none_or(Body::is_end_stream)
     }
 
@@ -161,18 +141,6 @@ impl<B: Body + Unpin> Body for KeepBody<B> {
         }
         hint.set_lower(after.lower().saturating_add(read));
         hint
-    }
-}
-
-/// Another one of the same.
-impl<B: Body<Error: Clone> + Clone> Clone for KeepBody<B> {
-    fn clone(&self) -> Self {
-        Self {
-            read: self.read.clone(),
-            trailers: self.trailers.clone(),
-            failed: self.failed.clone(),
-            rest: self.rest.clone(),
-        }
     }
 }
 

@@ -4,13 +4,39 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
+use atomic_breaker_http::{ErrorRule, HttpClassifier, StatusRule, UsualErrors, UsualStatuses};
+use http::header::HeaderName;
 use http::request::Parts;
 
-use super::judge::Judge;
-use super::rule::may_be_kept;
-use super::{KeepConfigError, KeepLayer, KeptRequest};
-use crate::{Steps, Store, Workflow};
-use atomic_breaker_http::{ErrorRule, HttpClassifier, StatusRule};
+use super::rule::{may_be_kept, usual_key};
+use super::{KeepLayer, KeptRequest};
+use crate::error::wrong;
+use crate::response::Judge;
+use crate::{Steps, StepsError, Store, Workflow};
+
+/// The largest body, in bytes: as base64 it leaves a third of the largest state to headers and URI.
+const LARGEST_BODY: usize = 512 << 10;
+
+const SECRETS: [&str; 6] = [
+    "authorization",
+    "proxy-authorization",
+    "cookie",
+    "set-cookie",
+    "x-api-key",
+    "x-auth-token",
+];
+
+const OF_A_CONNECTION: [&str; 9] = [
+    "connection",
+    "content-length",
+    "expect",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
 
 type May = dyn Fn(&Parts) -> bool + Send + Sync;
 type Key = dyn Fn(&Parts) -> String + Send + Sync;
@@ -37,29 +63,14 @@ type Key = dyn Fn(&Parts) -> String + Send + Sync;
 #[must_use]
 pub struct KeepConfig {
     pub(super) may: Arc<May>,
-    pub(super) key: Option<Arc<Key>>,
-    pub(super) headers: Vec<Allowed>,
+    pub(super) key: Arc<Key>,
+    /// Their names in lower case, and whether they may be kept though they are secrets.
+    pub(super) headers: Vec<(String, bool)>,
     /// Any, if there is no list.
     pub(super) queries: Option<Vec<String>>,
     pub(super) largest_body: usize,
-    pub(super) most: u64,
+    pub(super) most: usize,
     pub(super) judge: Judge,
-}
-
-/// A header that is kept.
-#[derive(Clone, Debug)]
-pub(super) struct Allowed {
-    pub(super) name: String,
-    pub(super) is_secret: bool,
-}
-
-impl Allowed {
-    fn new(name: &str, is_secret: bool) -> Self {
-        Self {
-            name: name.to_ascii_lowercase(),
-            is_secret,
-        }
-    }
 }
 
 impl KeepConfig {
@@ -68,12 +79,12 @@ impl KeepConfig {
         let headers = ["content-type", "content-encoding", "idempotency-key"];
         Self {
             may: Arc::new(may_be_kept),
-            key: None,
-            headers: headers.map(|name| Allowed::new(name, false)).to_vec(),
+            key: Arc::new(usual_key),
+            headers: headers.map(|name| (name.to_owned(), false)).to_vec(),
             queries: Some(Vec::new()),
             largest_body: 64 << 10,
             most: 10_000,
-            judge: Judge::usual(),
+            judge: Judge::new(HttpClassifier::with_rules(UsualStatuses, UsualErrors)),
         }
     }
 
@@ -95,13 +106,13 @@ impl KeepConfig {
     /// `proxy-authorization`, `cookie`, `set-cookie`, `x-api-key`, `x-auth-token`), and those that belong to one
     /// connection. A request whose value is marked as sensitive is not kept.
     pub fn header(mut self, name: &str) -> Self {
-        self.headers.push(Allowed::new(name, false));
+        self.headers.push((name.to_ascii_lowercase(), false));
         self
     }
 
     /// Keeps this header, too, even though it is a secret: anyone who can read the store can read it.
     pub fn secret_header(mut self, name: &str) -> Self {
-        self.headers.push(Allowed::new(name, true));
+        self.headers.push((name.to_ascii_lowercase(), true));
         self
     }
 
@@ -137,7 +148,7 @@ impl KeepConfig {
     /// Requests under way that may be kept count as well, as each goes on without its caller and holds its body: when
     /// the sum reaches this number, the next one ends with its caller, as it would without the layer, and is kept only
     /// if it fails before that and there is room then. So set it higher than what a busy service has under way.
-    pub const fn most(mut self, jobs: u64) -> Self {
+    pub const fn most(mut self, jobs: usize) -> Self {
         self.most = jobs;
         self
     }
@@ -146,7 +157,7 @@ impl KeepConfig {
     /// tenants send their own `Idempotency-Key`, include the tenant**: `authorization` is not kept, so nothing else
     /// tells two such requests apart, and the second would be mistaken for the first.
     pub fn key(mut self, key: impl Fn(&Parts) -> String + Send + Sync + 'static) -> Self {
-        self.key = Some(Arc::new(key));
+        self.key = Arc::new(key);
         self
     }
 
@@ -157,21 +168,48 @@ impl KeepConfig {
         S: StatusRule + Send + Sync + 'static,
         X: ErrorRule<dyn Error + Send + Sync> + Send + Sync + 'static,
     {
-        self.judge = Judge::of(http);
+        self.judge = Judge::new(http);
         self
     }
 
     /// The layer above a breaker: keeps requests as jobs of this workflow, which [`replay`](Self::replay) made.
     ///
     /// # Errors
-    /// [`KeepConfigError`] says what is wrong.
+    /// [`StepsError`] says what is wrong.
     pub fn layer<D: Store, Q>(
         &self,
         steps: &Steps<D>,
         later: &Workflow<KeptRequest>,
-    ) -> Result<KeepLayer<D, Q>, KeepConfigError> {
+    ) -> Result<KeepLayer<D, Q>, StepsError> {
         self.check()?;
         KeepLayer::new(self.clone(), steps, later)
+    }
+
+    fn check(&self) -> Result<(), StepsError> {
+        let bad = |name: &str, words| wrong(format!("{name:?} {words}"));
+        for (name, is_secret) in &self.headers {
+            let name = &**name;
+            if HeaderName::from_bytes(name.as_bytes()).is_err() {
+                return bad(name, "is no name of a header: correct it");
+            }
+            if OF_A_CONNECTION.contains(&name) {
+                let words = "belongs to one connection, and the client writes it: leave it out";
+                return bad(name, words);
+            }
+            if SECRETS.contains(&name) && !is_secret {
+                let words = "is a secret: let the client of the replay add it, or keep it by `secret_header`";
+                return bad(name, words);
+            }
+        }
+        let largest = self.largest_body;
+        if !(1..=LARGEST_BODY).contains(&largest) {
+            let words = format!("a largest body of {largest} bytes: set 1 to {LARGEST_BODY}");
+            return wrong(words);
+        }
+        if self.most == 0 {
+            return wrong("with `most` 0 nothing is kept: set at least 1");
+        }
+        Ok(())
     }
 }
 

@@ -1,6 +1,5 @@
 //! The layer above a breaker.
 
-use std::error::Error;
 use std::fmt;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -13,13 +12,12 @@ use tower::util::Oneshot;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::keeping::{Keeping, Sent};
-use super::{Answer, KeepBody, KeepConfig, KeepConfigError, KeepError, KeptRequest, NotKept};
+use super::keeping::{Keeping, Sent, not_kept};
+use super::{Answer, KeepBody, KeepConfig, KeepError, KeptRequest};
 use crate::engine::Inner;
+use crate::error::{BoxError, wrong};
 use crate::room::Room;
-use crate::{Steps, Store, Workflow};
-
-type BoxError = Box<dyn Error + Send + Sync>;
+use crate::{Steps, StepsError, Store, Workflow};
 
 /// Keeps the requests that a breaker below rejects, or that fail temporarily, as jobs: made by [`KeepConfig::layer`].
 ///
@@ -63,23 +61,21 @@ impl<D: Store, Q> KeepLayer<D, Q> {
         config: KeepConfig,
         steps: &Steps<D>,
         later: &Workflow<KeptRequest>,
-    ) -> Result<Self, KeepConfigError> {
-        let kind = later.kind();
-        if later.0.steps.len() != 1 {
-            return Err(KeepConfigError::new(format!(
-                "workflow {kind:?} does not have one step: take it as `replay` made it"
-            )));
-        }
-        let room = steps.0.lanes.get(later.0.steps[0].lane);
-        let (true, Some(room)) = (steps.0.workflows.contains_key(kind), room) else {
-            return Err(KeepConfigError::new(format!(
-                "workflow {kind:?} is not known here: give it to the builder of the steps"
-            )));
+    ) -> Result<Self, StepsError> {
+        let (kind, inner) = (later.kind(), &steps.0);
+        let [step] = &later.plan.steps[..] else {
+            let fix = "take it as `replay` made it";
+            return wrong(format!("workflow {kind:?} does not have one step: {fix}"));
+        };
+        let room = inner.lanes.get(step.lane);
+        let (true, Some(room)) = (inner.workflows.contains_key(kind), room) else {
+            let fix = "give it to the builder of the steps";
+            return wrong(format!("workflow {kind:?} is not known here: {fix}"));
         };
         let shared = Shared {
             config,
             room: Arc::clone(room),
-            inner: Arc::clone(&steps.0),
+            inner: Arc::clone(inner),
             later: later.clone(),
         };
         Ok(Self(Arc::new(shared), PhantomData))
@@ -111,15 +107,16 @@ where
 {
     type Service = KeepService<D, Q, B>;
 
-    fn layer(&self, inner: S) -> Self::Service {
-        let inner = Mutex::new(inner);
+    fn layer(&self, client: S) -> Self::Service {
+        let client = Mutex::new(client);
+        let client = move |request| -> Sent<B> {
+            let client = client.lock().unwrap_or_else(PoisonError::into_inner);
+            let sent = Oneshot::new(client.clone(), request);
+            Box::pin(async move { sent.await.map_err(Into::into) })
+        };
         KeepService {
-            client: Arc::new(move |request| {
-                let client = inner.lock().unwrap_or_else(PoisonError::into_inner);
-                let answer = Oneshot::new(client.clone(), request);
-                Box::pin(async move { answer.await.map_err(Into::into) })
-            }),
-            shared: Arc::clone(&self.0),
+            client: Arc::new(client),
+            layer: self.clone(),
         }
     }
 }
@@ -130,23 +127,21 @@ type Client<Q, B> = dyn Fn(Request<KeepBody<Q>>) -> Sent<B> + Send + Sync;
 /// The service of a [`KeepLayer`].
 pub struct KeepService<D, Q: Body, B> {
     client: Arc<Client<Q, B>>,
-    shared: Arc<Shared<D>>,
+    layer: KeepLayer<D, Q>,
 }
 
 impl<D, Q: Body, B> Clone for KeepService<D, Q, B> {
     fn clone(&self) -> Self {
         Self {
             client: Arc::clone(&self.client),
-            shared: Arc::clone(&self.shared),
+            layer: self.layer.clone(),
         }
     }
 }
 
 impl<D, Q: Body, B> fmt::Debug for KeepService<D, Q, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeepService")
-            .field("config", &self.shared.config)
-            .finish_non_exhaustive()
+        f.debug_tuple("KeepService").field(&self.layer).finish()
     }
 }
 
@@ -168,65 +163,34 @@ where
     }
 
     fn call(&mut self, request: Request<Q>) -> Self::Future {
-        let shared = Arc::clone(&self.shared);
+        let shared = Arc::clone(&self.layer.0);
         let client = Arc::clone(&self.client);
+        let ask = move |parts, body| client(Request::from_parts(parts, body));
         let (parts, body) = request.into_parts();
-        if !(shared.config.may)(&parts) {
-            let request = Request::from_parts(parts, KeepBody::unread(body));
-            return Box::pin(async move {
-                let answer = client(request).await;
-                shared.config.unchanged(answer, None)
-            });
-        }
         Box::pin(async move {
-            let allowed = shared.config.allowed(&parts);
-            let read = match allowed {
-                Ok(headers) => KeepBody::read(body, shared.config.largest_body)
+            let config = &shared.config;
+            if !(config.may)(&parts) {
+                return not_kept(ask(parts, KeepBody::unread(body)).await, None);
+            }
+            let read = match config.allowed(&parts) {
+                Ok(headers) => KeepBody::read(body, config.largest_body)
                     .await
                     .map(|body| (headers, body)),
                 Err(why) => Err((why, KeepBody::unread(body))),
             };
-            let (headers, body) = match read {
-                Ok(whole) => whole,
-                Err((why, body)) => {
-                    let request = Request::from_parts(parts, body);
-                    let answer = client(request).await;
-                    return shared.config.unchanged(answer, Some(why));
+            match read {
+                Ok((headers, body)) => {
+                    let keeping = Keeping::new(config, &parts, headers, body.clone());
+                    let sent = ask(parts, KeepBody::whole(body));
+                    keeping.send(shared, sent).await
                 }
-            };
-            let keeping = Keeping::new(&shared, &parts, headers, body.clone());
-            let request = Request::from_parts(parts, KeepBody::whole(body));
-            let sent = client(request);
-            keeping.send(shared, sent).await
-        })
-    }
-}
-
-impl KeepConfig {
-    /// Neither kept nor meant to be.
-    fn unchanged<B>(
-        &self,
-        answer: Result<Response<B>, BoxError>,
-        why: Option<NotKept>,
-    ) -> Result<Answer<Response<B>>, KeepError> {
-        // A request that succeeded was not meant to be kept.
-        let why = why.filter(|_| self.judge.undone(&answer).is_some());
-        not_kept(answer, why)
-    }
-}
-
-/// The answer unchanged, with the reason why it is not kept.
-pub(super) fn not_kept<B>(
-    answer: Result<Response<B>, BoxError>,
-    why: Option<NotKept>,
-) -> Result<Answer<Response<B>>, KeepError> {
-    match answer {
-        Ok(mut response) => {
-            if let Some(why) = why {
-                response.extensions_mut().insert(why);
+                Err((why, body)) => {
+                    let answer = ask(parts, body).await;
+                    // A request that succeeded was not meant to be kept.
+                    let is_undone = config.undone(&answer).is_some();
+                    not_kept(answer, is_undone.then_some(why))
+                }
             }
-            Ok(Answer::Now(response))
-        }
-        Err(error) => Err(KeepError::new(error, why)),
+        })
     }
 }

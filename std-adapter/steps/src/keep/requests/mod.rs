@@ -1,5 +1,5 @@
 //! HTTP requests that are kept when a breaker rejects them or the server fails, and sent again when it is back. Feature
-//! `keep`.
+//! `http`.
 //!
 //! ```text
 //!  request ─→ KeepLayer ─→ breaker ─→ client ─→ Now(response)
@@ -53,33 +53,18 @@
 //! The client for the replay is the one *below* the breaker, and the breaker is the lane's: while it is open, waiting
 //! requests are not even looked for. With a client that goes through the breaker itself, such as one behind a
 //! `ClientGuard`, the lane is [`guarded_within`](super::super::Lane::guarded_within).
-//!
-//! | file | what |
-//! |---|---|
-//! | `config`, `check` | [`KeepConfig`]: which requests are kept, which parts, how many; [`KeepConfigError`] |
-//! | `rule` | what may be kept of a request |
-//! | `body` | [`KeepBody`]: read as far as it may be kept |
-//! | `layer`, `keeping`, `answer` | [`KeepLayer`], what it does with a request that may be kept; [`Answer`], [`KeepError`] and [`NotKept`] |
-//! | `judge` | what counts as a temporary failure |
-//! | `bound` | how many are kept, and how many under way may be |
-//! | `request`, `text` | [`KeptRequest`], and how it is written |
-//! | `replay` | sends it again |
 
 mod answer;
 mod body;
-mod check;
 mod config;
-mod judge;
 mod keeping;
 mod layer;
 mod replay;
 mod request;
 mod rule;
-mod text;
 
 pub use answer::{Answer, KeepError, NotKept};
 pub use body::KeepBody;
-pub use check::KeepConfigError;
 pub use config::KeepConfig;
 pub use layer::{KeepLayer, KeepService};
 pub use request::KeptRequest;

@@ -1,20 +1,14 @@
 //! Sends a request again.
 
-use std::error::Error;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 
 use http::{Request, Response};
 use tower::util::Oneshot;
 use tower_service::Service;
 
-use super::judge::{Judge, Undone};
 use super::{KeepConfig, KeptRequest};
-use crate::response::ended;
-use crate::{StepError, Workflow};
-use atomic_breaker_http::text_of;
-
-type BoxError = Box<dyn Error + Send + Sync>;
+use crate::Workflow;
+use crate::error::BoxError;
 
 impl KeepConfig {
     /// The workflow that sends kept requests again: its kind and its lane, both kept with each job, and the client,
@@ -46,26 +40,14 @@ impl KeepConfig {
         let judge = self.judge.clone();
         Workflow::new(kind).step("send", lane, move |kept: KeptRequest| {
             let client = client.lock().unwrap_or_else(PoisonError::into_inner);
-            let sent = Oneshot::new(client.clone(), kept.to_request());
+            let request = kept.request().clone().map(|body| Q::from(body.to_vec()));
+            let sent = Oneshot::new(client.clone(), request);
             let judge = judge.clone();
-            async move { came(&judge, kept, sent.await.map_err(Into::into)) }
+            async move {
+                let answer = sent.await.map_err(Into::into);
+                judge.result(&answer)?;
+                Ok(kept.done(answer.ok().map(|response| response.status())))
+            }
         })
-    }
-}
-
-fn came<B>(
-    judge: &Judge,
-    kept: KeptRequest,
-    answer: Result<Response<B>, BoxError>,
-) -> Result<KeptRequest, StepError> {
-    match (judge.undone(&answer), answer) {
-        (Some(Undone::Failed(error)), _) => Err(error),
-        // The error contains the rejection.
-        (Some(Undone::Rejected(_)), Err(error)) => Err(error.into()),
-        (_, Err(error)) => Err(StepError::end(text_of(&*error))),
-        (_, Ok(response)) => {
-            let status = response.status();
-            ended(status).map(|()| kept.done(status))
-        }
     }
 }

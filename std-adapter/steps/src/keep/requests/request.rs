@@ -2,62 +2,40 @@
 
 use std::fmt;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
-use http::{Method, Request, StatusCode, Uri};
+use http::{Request, StatusCode, Uri};
 use serde::{Deserialize, Serialize};
-
-use super::text::Text;
 
 /// A request as it is kept: method, URI without user name and password, the headers that are
 /// [allowed](super::KeepConfig::header), the body. It is the state of a job; once that is done, headers and body are
 /// gone, and the status of the response is there.
 ///
 /// As JSON it has `method`, `uri`, `headers` and `body`. Values of headers and the body are text if they are UTF-8 that
-/// takes no more space that way, otherwise `{"base64": ".."}`. `Display` leaves out values, query and body.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// takes no more space that way, otherwise `{"base64": ".."}`. `Debug` leaves out values, query and body.
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "Row", into = "Row")]
 pub struct KeptRequest {
-    method: Method,
-    uri: Uri,
-    headers: HeaderMap,
-    body: Bytes,
+    request: Request<Bytes>,
     mark: u64,
     status: Option<StatusCode>,
 }
 
 impl KeptRequest {
-    pub(super) fn new(method: Method, uri: &Uri, headers: HeaderMap, body: Bytes) -> Self {
-        let mut kept = Self {
-            method,
-            uri: without_user(uri),
-            headers,
-            body,
-            mark: 0,
+    pub(super) fn new(mut request: Request<Bytes>) -> Self {
+        *request.uri_mut() = without_user(request.uri());
+        Self {
+            mark: mark(&request),
+            request,
             status: None,
-        };
-        kept.mark = kept.mark();
-        kept
+        }
     }
 
-    /// The method.
-    pub const fn method(&self) -> &Method {
-        &self.method
-    }
-
-    /// The URI, without user name and password.
-    pub const fn uri(&self) -> &Uri {
-        &self.uri
-    }
-
-    /// The headers that are kept.
-    pub const fn headers(&self) -> &HeaderMap {
-        &self.headers
-    }
-
-    /// The body; empty once the job is done.
-    pub fn body(&self) -> &[u8] {
-        &self.body
+    /// The request, with what is kept of it.
+    pub const fn request(&self) -> &Request<Bytes> {
+        &self.request
     }
 
     /// The status of the response, once the job is done.
@@ -65,45 +43,32 @@ impl KeptRequest {
         self.status
     }
 
-    /// The request to send.
-    pub(super) fn to_request<B: From<Vec<u8>>>(&self) -> Request<B> {
-        let mut request = Request::new(B::from(self.body.to_vec()));
-        *request.method_mut() = self.method.clone();
-        *request.uri_mut() = self.uri.clone();
-        *request.headers_mut() = self.headers.clone();
-        request
-    }
-
-    pub(super) fn done(self, status: StatusCode) -> Self {
-        Self {
-            headers: HeaderMap::new(),
-            body: Bytes::new(),
-            status: Some(status),
-            ..self
-        }
+    pub(super) fn done(mut self, status: Option<StatusCode>) -> Self {
+        self.request.headers_mut().clear();
+        *self.request.body_mut() = Bytes::new();
+        Self { status, ..self }
     }
 
     /// Whether another one is the same, even if that is done.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        self.method == other.method && self.uri == other.uri && self.mark == other.mark
+        let of = |kept: &Self| (kept.request.method().clone(), kept.request.uri().clone());
+        of(self) == of(other) && self.mark == other.mark
     }
+}
 
-    fn mark(&self) -> u64 {
-        let mut mark = Mark::new();
-        mark.add(self.method.as_str().as_bytes());
-        mark.add(self.uri.to_string().as_bytes());
-        // Values of one name in their order, and the names in sorted order.
-        let mut names: Vec<_> = self.headers.keys().collect();
-        names.sort_unstable_by_key(|name| name.as_str());
-        for name in names {
-            for value in self.headers.get_all(name) {
-                mark.add(name.as_str().as_bytes());
-                mark.add(value.as_bytes());
-            }
-        }
-        mark.add(&self.body);
-        mark.0
+fn mark(request: &Request<Bytes>) -> u64 {
+    let mut mark = Mark::new();
+    mark.add(request.method().as_str().as_bytes());
+    mark.add(request.uri().to_string().as_bytes());
+    // The names in sorted order, and the values of each in theirs.
+    let mut headers: Vec<_> = request.headers().iter().collect();
+    headers.sort_by_key(|(name, _)| name.as_str());
+    for (name, value) in headers {
+        mark.add(name.as_str().as_bytes());
+        mark.add(value.as_bytes());
     }
+    mark.add(request.body());
+    mark.0
 }
 
 /// FNV-1a, the same in each release: it tells requests apart, not people.
@@ -132,6 +97,45 @@ pub(super) fn without_user(uri: &Uri) -> Uri {
     Uri::from_parts(parts).unwrap_or_default()
 }
 
+/// Bytes within JSON: as text, if they are UTF-8 and take no more space that way, otherwise as base64 (RFC 4648, 4).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Text {
+    Plain(String),
+    Encoded { base64: String },
+}
+
+impl Text {
+    fn of(bytes: &[u8]) -> Self {
+        match std::str::from_utf8(bytes) {
+            Ok(text) if in_json(text) <= bytes.len().div_ceil(3) * 4 + 13 => {
+                Self::Plain(text.to_owned())
+            }
+            _ => Self::Encoded {
+                base64: STANDARD.encode(bytes),
+            },
+        }
+    }
+
+    /// `None` if it is not base64.
+    fn into_bytes(self) -> Option<Vec<u8>> {
+        match self {
+            Self::Plain(text) => Some(text.into_bytes()),
+            Self::Encoded { base64 } => STANDARD.decode(base64).ok(),
+        }
+    }
+}
+
+/// Its length between the quotes.
+fn in_json(text: &str) -> usize {
+    let escaped = |byte| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 8 | 12 => 2,
+        0..32 => 6,
+        _ => 1,
+    };
+    text.bytes().map(escaped).sum()
+}
+
 /// The JSON form.
 #[derive(Serialize, Deserialize)]
 struct Row {
@@ -148,16 +152,22 @@ struct Row {
 
 impl From<KeptRequest> for Row {
     fn from(kept: KeptRequest) -> Self {
-        let headers = kept.headers.iter();
+        let KeptRequest {
+            request,
+            mark,
+            status,
+        } = kept;
+        let text = |(name, value): (&HeaderName, &HeaderValue)| {
+            (name.to_string(), Text::of(value.as_bytes()))
+        };
+        let body = request.body();
         Self {
-            method: kept.method.to_string(),
-            uri: kept.uri.to_string(),
-            headers: headers
-                .map(|(name, value)| (name.to_string(), Text::of(value.as_bytes())))
-                .collect(),
-            body: (!kept.body.is_empty()).then(|| Text::of(&kept.body)),
-            mark: format!("{:016x}", kept.mark),
-            status: kept.status.map(|status| status.as_u16()),
+            method: request.method().to_string(),
+            uri: request.uri().to_string(),
+            headers: request.headers().iter().map(text).collect(),
+            body: (!body.is_empty()).then(|| Text::of(body)),
+            mark: format!("{mark:016x}"),
+            status: status.map(|status| status.as_u16()),
         }
     }
 }
@@ -176,16 +186,14 @@ impl TryFrom<Row> for KeptRequest {
                 .try_append(name, value)
                 .map_err(|_| not("number of headers"))?;
         }
-        let body = match row.body {
-            Some(body) => body.into_bytes().ok_or_else(|| not("body"))?,
-            None => Vec::new(),
-        };
+        let body = row.body.map_or(Some(Vec::new()), Text::into_bytes);
+        let mut request = Request::new(body.ok_or_else(|| not("body"))?.into());
+        *request.method_mut() = row.method.parse().map_err(|_| not("method"))?;
+        *request.uri_mut() = row.uri.parse().map_err(|_| not("URI"))?;
+        *request.headers_mut() = headers;
         let status = row.status.map(StatusCode::from_u16).transpose();
         Ok(Self {
-            method: row.method.parse().map_err(|_| not("method"))?,
-            uri: row.uri.parse().map_err(|_| not("URI"))?,
-            headers,
-            body: body.into(),
+            request,
             mark: u64::from_str_radix(&row.mark, 16).map_err(|_| not("mark"))?,
             status: status.map_err(|_| not("status"))?,
         })
@@ -195,12 +203,12 @@ impl TryFrom<Row> for KeptRequest {
 impl fmt::Debug for KeptRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The map's own `Debug` would show the values.
-        let names: Vec<_> = self.headers.keys().collect();
+        let names: Vec<_> = self.request.headers().keys().collect();
         f.debug_struct("KeptRequest")
-            .field("method", &self.method)
-            .field("path", &self.uri.path())
+            .field("method", self.request.method())
+            .field("path", &self.request.uri().path())
             .field("headers", &names)
-            .field("body_bytes", &self.body.len())
+            .field("body_bytes", &self.request.body().len())
             .field("status", &self.status)
             .finish_non_exhaustive()
     }

@@ -36,16 +36,16 @@ impl KeepConfig {
             }
         }
         let mut kept = HeaderMap::new();
-        for allowed in &self.headers {
+        for (name, is_secret) in &self.headers {
             // Checked before, so it is valid; and not parsed twice.
-            let Ok(name) = HeaderName::from_bytes(allowed.name.as_bytes()) else {
+            let Ok(name) = HeaderName::from_bytes(name.as_bytes()) else {
                 continue;
             };
             if kept.contains_key(&name) {
                 continue;
             }
             for value in parts.headers.get_all(&name) {
-                if value.is_sensitive() && !allowed.is_secret {
+                if value.is_sensitive() && !is_secret {
                     return Err(NotKept::Sensitive(name));
                 }
                 kept.append(name.clone(), value.clone());
@@ -53,24 +53,17 @@ impl KeepConfig {
         }
         Ok(kept)
     }
+}
 
-    /// The key of its job.
-    pub(super) fn key_of(&self, parts: &Parts) -> String {
-        if let Some(key) = &self.key {
-            return key(parts);
-        }
-        let Some(key) = idempotency_key(&parts.headers) else {
-            return unique();
-        };
+/// One for each idempotency key with method and URI; otherwise one of its own.
+pub(super) fn usual_key(parts: &Parts) -> String {
+    if let Some(key) = idempotency_key(&parts.headers) {
         // The same order may be both paid and sent, for example.
         let mut mark = Mark::new();
         mark.add(parts.method.as_str().as_bytes());
         mark.add(without_user(&parts.uri).to_string().as_bytes());
-        format!("{key} {:016x}", mark.0)
+        return format!("{key} {:016x}", mark.0);
     }
-}
-
-fn unique() -> String {
     // Randomly keyed, so different for each request.
     let mark = RandomState::new().hash_one(fastrand::u64(..));
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
