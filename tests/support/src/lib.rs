@@ -1,4 +1,4 @@
-//! Code that the tests of several packages share.
+//! Code that the tests and examples of several packages share.
 //!
 //! | module | contents |
 //! |---|---|
@@ -6,12 +6,14 @@
 //! | `host`, `http2` | servers on loopback, and one that is down; HTTP/2 that breaks off |
 //! | `mount` | a small file system in memory, which can fill up |
 //! | `week` | a host that is down for an hour, twice a day, and its requests (feature `week`) |
+//! | `child`, `progress`, `table` | of examples: a process of their own, a line that is redrawn, two runs side by side |
+//! | `paint` | parts of the pictures of examples (feature `paint`) |
 //! | `faulty_store` | a store of jobs that fails when a test tells it to (feature `jobs`) |
 //! | `stores` | tests shared by the databases of jobs (feature `jobs`) |
 #![allow(
     missing_docs,
     missing_debug_implementations,
-    reason = "only tests use it"
+    reason = "only tests and examples use it"
 )]
 #![allow(
     clippy::missing_panics_doc,
@@ -19,13 +21,18 @@
     reason = "a test that fails"
 )]
 
+pub mod child;
 #[cfg(feature = "jobs")]
 pub mod faulty_store;
 pub mod host;
 pub mod http2;
 pub mod mount;
+#[cfg(feature = "paint")]
+pub mod paint;
+pub mod progress;
 pub mod runtime;
 #[cfg(feature = "jobs")]
 pub mod stores;
+pub mod table;
 #[cfg(feature = "week")]
 pub mod week;

@@ -11,9 +11,6 @@
 //! that instances make from time to time are left out.
 
 mod load;
-#[path = "../../../http/examples/outage/paint.rs"]
-#[allow(dead_code)]
-mod paint;
 mod picture;
 mod world;
 

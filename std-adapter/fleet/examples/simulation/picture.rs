@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use plotters::prelude::*;
 
-use crate::paint::{Area, Drawn, FAILED, GOOD, INK, Kind, LEFT, Shade, heading, legend, text};
 use crate::world::{BACK_MS, FAILS_MS, Told};
+use test_support::paint::{
+    Area, Drawn, FAILED, GOOD, INK, Kind, LEFT, Shade, heading, legend, text,
+};
 
 const WIDTH: u32 = 1100;
 const HEADING: u32 = 40;

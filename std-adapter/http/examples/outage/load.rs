@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use atomic_breaker_http::Transition;
 
 use super::guard::Guard;
-use super::progress::Progress;
 use super::scenario::Mode;
 use super::scene::Scene;
 use super::server::{MESSAGE, Server};
+use test_support::progress::Progress;
 
 const THREADS: u32 = 8;
 /// Each thread calls this often, unless the previous call takes longer.

@@ -27,21 +27,17 @@
 //! | `report` | the tables and the text |
 //! | `picture` | the timelines |
 //! | `http` | **the third scene; its `guard` is the client behind the preset** |
-//! | `scene`, `child`, `warmth`, `progress`, `table`, `paint` | code shared by all scenes |
+//! | `scene`, `warmth` | code shared by all scenes |
 
-mod child;
 mod figures;
 mod guard;
 mod http;
 mod load;
-mod paint;
 mod picture;
-mod progress;
 mod report;
 mod scenario;
 mod scene;
 mod server;
-mod table;
 mod warmth;
 
 use std::error::Error;
@@ -49,8 +45,8 @@ use std::fs::OpenOptions;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use progress::say;
 use scenario::{COLD_START, OUTAGE};
+use test_support::progress::say;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);

@@ -6,11 +6,11 @@ use std::time::Duration;
 use plotters::prelude::*;
 
 use super::load::{Call, Outcome, Run};
-use super::paint::{
+use super::scenario::{Mode, SLOW};
+use test_support::paint::{
     Area, Band, Counts, Drawn, FAILED, GOOD, Kind, LATE, LEFT, REJECTED, STATES, Shade, axes,
     backdrop, heading, legend, text,
 };
-use super::scenario::{Mode, SLOW};
 
 const TENTH: Duration = Duration::from_millis(100);
 

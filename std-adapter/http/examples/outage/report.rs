@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::figures::Figures;
 use super::load::Run;
-use super::table::{Table, latency, or_never, times};
+use test_support::table::{Table, latency, or_never, times};
 
 fn table(runs: &[Run; 2]) -> Table<Figures> {
     let names = runs.each_ref().map(|run| run.name);

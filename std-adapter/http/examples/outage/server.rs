@@ -5,9 +5,9 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::child::{Process, listen, serve_parent};
 use super::scenario::{Mode, SLOW};
 use super::warmth::{Strength, Warmth};
+use test_support::child::{Process, listen, serve_parent};
 
 /// The argument that makes this program the server.
 pub(crate) const ARGUMENT: &str = "serve";

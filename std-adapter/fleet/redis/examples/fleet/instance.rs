@@ -17,9 +17,9 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::child::serve_parent;
 use crate::log::{Entry, What, since};
 use crate::scene::{END, QUORUM, call_every};
+use test_support::child::serve_parent;
 
 /// The argument that makes this program an instance.
 pub(crate) const ARGUMENT: &str = "instance";

@@ -17,35 +17,22 @@
 //! | `redis_server` | the engine |
 //! | `log` | the log of an instance |
 //! | `figures`, `report`, `picture` | the figures, the table, the picture |
-//! | `child`, `paint`, `progress`, `table` | shared with the example `outage` |
 
-#[path = "../../../../http/examples/outage/child.rs"]
-#[allow(dead_code)]
-mod child;
 mod figures;
 mod instance;
 mod log;
-#[path = "../../../../http/examples/outage/paint.rs"]
-#[allow(dead_code)]
-mod paint;
 mod picture;
-#[path = "../../../../http/examples/outage/progress.rs"]
-#[allow(dead_code)]
-mod progress;
 mod redis_server;
 mod report;
 mod scene;
-#[path = "../../../../http/examples/outage/table.rs"]
-#[allow(dead_code)]
-mod table;
 mod upstream;
 
 use std::error::Error;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
-use progress::say;
 use redis_server::RedisServer;
+use test_support::progress::say;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);

@@ -6,10 +6,10 @@ use std::time::Duration;
 use plotters::prelude::*;
 
 use crate::log::{Entry, What};
-use crate::paint::{
+use crate::scene::{END, INSTANCES, Run};
+use test_support::paint::{
     Area, Drawn, FAILED, GOOD, INK, Kind, LATE, LEFT, Shade, backdrop, heading, legend, text,
 };
-use crate::scene::{END, INSTANCES, Run};
 
 const WIDTH: u32 = 1100;
 const HEADING: u32 = 40;

@@ -2,7 +2,7 @@
 
 use crate::figures::Figures;
 use crate::scene::{INSTANCES, QUORUM, Run};
-use crate::table::{Table, latency};
+use test_support::table::{Table, latency};
 
 pub(crate) fn intro() -> String {
     format!(

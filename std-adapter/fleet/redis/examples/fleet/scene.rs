@@ -11,11 +11,11 @@ use atomic_breaker_fleet::{Fleet, Messages, Notice, PeriodId};
 use atomic_breaker_redis::RedisFleet;
 use tokio::runtime::Runtime;
 
-use crate::child::Process;
 use crate::instance::{ARGUMENT, DONE, READY};
 use crate::log::{Entry, since};
 use crate::redis_server::RedisServer;
 use crate::upstream::Upstream;
+use test_support::child::Process;
 
 pub(crate) const INSTANCES: u32 = 50;
 pub(crate) const QUORUM: u32 = 3;

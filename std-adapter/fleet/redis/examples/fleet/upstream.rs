@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::thread;
 use std::time::Duration;
 
-use crate::child::{Process, listen, serve_parent};
+use test_support::child::{Process, listen, serve_parent};
 
 /// The argument that makes this program the server.
 pub(crate) const ARGUMENT: &str = "upstream";

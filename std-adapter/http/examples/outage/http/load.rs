@@ -15,7 +15,7 @@ use tokio::time::{Instant, interval, timeout_at};
 use super::condition::Counts;
 use super::scenario::{CALLERS, END, EVERY, ORDER, PATIENCE};
 use super::server::Server;
-use crate::progress::Progress;
+use test_support::progress::Progress;
 
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

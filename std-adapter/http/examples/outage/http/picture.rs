@@ -8,12 +8,12 @@ use plotters::prelude::*;
 use super::figures::is_good;
 use super::load::{Call, Outcome, Run};
 use super::scenario::{CALLERS, END, HOSTS, Mode};
-use crate::paint::{
+use crate::scene::ms;
+use test_support::paint::{
     Area, Band, Counts, Drawn, FAILED, GOOD, Kind, LATE, LEFT, REJECTED, STATES, Shade, axes,
     backdrop, heading, legend, text,
 };
-use crate::scene::ms;
-use crate::table::chosen;
+use test_support::table::chosen;
 
 const QUARTER: Duration = ms(250);
 const TURNED_AWAY: RGBColor = RGBColor(126, 87, 194);

@@ -8,7 +8,7 @@ use super::scenario::{
     CALLERS, CLOSED, COLD, EVERY, FAILS, GOOD, HANGS, HOSTS, LIMITS, ORDER, PATIENCE, QUOTA,
     RECOVERY, STRENGTH, TROUBLE, WORK, WORKS,
 };
-use crate::table::{Table, chosen, latency, or_never, times};
+use test_support::table::{Table, chosen, latency, or_never, times};
 
 /// The results to look for, with their figures.
 pub(crate) fn intro() -> String {

@@ -17,7 +17,7 @@ use tokio::time::sleep;
 
 use super::condition::{Answer, Condition, Counts};
 use super::scenario::{HOSTS, WORK};
-use crate::child::{Process, serve_parent};
+use test_support::child::{Process, serve_parent};
 
 /// The argument that makes this program the hosts.
 pub(crate) const ARGUMENT: &str = "serve-http";

@@ -12,7 +12,7 @@ use tokio::time::{interval, timeout};
 
 use super::crew::{Process, Service};
 use super::diary::{Diary, unix_us};
-use super::progress::Progress;
+use test_support::progress::Progress;
 use super::scene::{REGISTRATIONS, SERVICES, begins_ms, mood_at};
 
 const WORKERS: usize = 3;

@@ -24,28 +24,18 @@
 //! | `diary`, `events`, `lives` | the diaries of all processes, merged |
 //! | `report`, `picture` | the table and the picture |
 //! | `place`, `postgres` | where the database is |
-//! | `child`, `paint`, `progress` | shared with the example `outage` |
 //! | `programs` | shared with the tests of `atomic-breaker-postgres` |
 
 mod chaos;
-#[path = "../../../../http/examples/outage/child.rs"]
-#[allow(dead_code)]
-mod child;
 mod crew;
 mod diary;
 mod events;
 mod lives;
-#[path = "../../../../http/examples/outage/paint.rs"]
-#[allow(dead_code)]
-mod paint;
 mod picture;
 mod place;
 mod postgres;
 #[path = "../../../postgres/tests/steps/programs.rs"]
 mod programs;
-#[path = "../../../../http/examples/outage/progress.rs"]
-#[allow(dead_code)]
-mod progress;
 mod registration;
 mod report;
 mod scene;
@@ -60,8 +50,8 @@ use chaos::Chaos;
 use diary::Diary;
 use lives::Lives;
 use place::{Place, Settings};
-use progress::say;
 use scene::REGISTRATIONS;
+use test_support::progress::say;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {

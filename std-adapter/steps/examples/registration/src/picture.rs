@@ -7,7 +7,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::events::Event;
 use super::lives::{Doing, Lives};
-use super::paint::{Area, Drawn, FAILED, GOOD, INK, Kind, LATE, REJECTED, heading, legend, text};
+use test_support::paint::{Area, Drawn, FAILED, GOOD, INK, Kind, LATE, REJECTED, heading, legend, text};
 use super::scene::SERVICES;
 use super::service::Mood;
 

@@ -17,7 +17,7 @@ use axum::routing::post;
 use tokio::net::TcpListener;
 use tokio::time::sleep;
 
-use super::child::serve_parent;
+use test_support::child::serve_parent;
 
 /// The argument that makes this program a service.
 pub(crate) const ARGUMENT: &str = "serve";

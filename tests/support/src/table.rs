@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// A latency, in the unit that suits it.
-pub(crate) fn latency(time: Duration) -> String {
+pub fn latency(time: Duration) -> String {
     match time.as_micros() {
         0 => "below 1 µs".into(),
         us @ 1..1_000 => format!("{us} µs"),
@@ -12,21 +12,21 @@ pub(crate) fn latency(time: Duration) -> String {
 }
 
 /// A time that was chosen, not measured.
-pub(crate) fn chosen(time: Duration) -> String {
+pub fn chosen(time: Duration) -> String {
     match time.as_millis() {
         ms @ 0..1_000 => format!("{ms} ms"),
         _ => format!("{} s", time.as_secs_f64()),
     }
 }
 
-pub(crate) fn or_never(time: Option<Duration>) -> String {
+pub fn or_never(time: Option<Duration>) -> String {
     time.map_or_else(
         || "not within the run".into(),
         |time| format!("{} ms", time.as_millis()),
     )
 }
 
-pub(crate) fn times(n: usize) -> String {
+pub fn times(n: usize) -> String {
     match n {
         0 => "never".into(),
         1 => "once".into(),
@@ -35,20 +35,20 @@ pub(crate) fn times(n: usize) -> String {
 }
 
 /// Two runs side by side.
-pub(crate) struct Table<F> {
-    pub(crate) text: String,
-    pub(crate) figures: [F; 2],
+pub struct Table<F> {
+    pub text: String,
+    pub figures: [F; 2],
 }
 
 impl<F> Table<F> {
-    pub(crate) fn new(names: [&str; 2], figures: [F; 2]) -> Self {
+    pub fn new(names: [&str; 2], figures: [F; 2]) -> Self {
         let mut text = row("", &names.map(String::from));
         text += &"─".repeat(86);
         text += "\n";
         Self { text, figures }
     }
 
-    pub(crate) fn row(&mut self, name: &str, cell: impl Fn(&F) -> String) -> &mut Self {
+    pub fn row(&mut self, name: &str, cell: impl Fn(&F) -> String) -> &mut Self {
         self.text += &row(name, &self.figures.each_ref().map(cell));
         self
     }

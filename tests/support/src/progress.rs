@@ -4,13 +4,14 @@ use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 /// A line that is redrawn on a terminal; elsewhere each update is a new line.
-pub(crate) struct Progress {
+pub struct Progress {
     is_terminal: bool,
     last: Instant,
 }
 
 impl Progress {
-    pub(crate) fn new() -> Self {
+    #[expect(clippy::new_without_default, reason = "it looks at the terminal")]
+    pub fn new() -> Self {
         Self {
             is_terminal: io::stdout().is_terminal(),
             last: Instant::now(),
@@ -18,7 +19,7 @@ impl Progress {
     }
 
     /// Whether it is time for the next line.
-    pub(crate) fn is_due(&mut self) -> bool {
+    pub fn is_due(&mut self) -> bool {
         let interval = if self.is_terminal { 100 } else { 500 };
         let is_due = self.last.elapsed() >= Duration::from_millis(interval);
         if is_due {
@@ -27,7 +28,7 @@ impl Progress {
         is_due
     }
 
-    pub(crate) fn show(&self, line: &str) -> io::Result<()> {
+    pub fn show(&self, line: &str) -> io::Result<()> {
         let mut output = io::stdout();
         if self.is_terminal {
             write!(output, "\r{line}")?;
@@ -37,12 +38,12 @@ impl Progress {
         }
     }
 
-    pub(crate) fn end(&self) -> io::Result<()> {
+    pub fn end(&self) -> io::Result<()> {
         if self.is_terminal { say("") } else { Ok(()) }
     }
 }
 
 /// `println!` without its panic, for readers that go away in the middle, as `head` does.
-pub(crate) fn say(text: &str) -> io::Result<()> {
+pub fn say(text: &str) -> io::Result<()> {
     writeln!(io::stdout(), "{text}")
 }

@@ -9,28 +9,28 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-pub(crate) type Drawn = Result<(), Box<dyn Error>>;
+pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub type Drawn = Result<(), Box<dyn Error>>;
 
 const FONT: &str = "sans-serif";
 
-pub(crate) const GOOD: RGBColor = RGBColor(46, 125, 50);
-pub(crate) const LATE: RGBColor = RGBColor(249, 168, 37);
-pub(crate) const FAILED: RGBColor = RGBColor(198, 40, 40);
-pub(crate) const REJECTED: RGBColor = RGBColor(120, 144, 156);
-pub(crate) const INK: RGBColor = RGBColor(38, 50, 56);
+pub const GOOD: RGBColor = RGBColor(46, 125, 50);
+pub const LATE: RGBColor = RGBColor(249, 168, 37);
+pub const FAILED: RGBColor = RGBColor(198, 40, 40);
+pub const REJECTED: RGBColor = RGBColor(120, 144, 156);
+pub const INK: RGBColor = RGBColor(38, 50, 56);
 const RETURNING: RGBColor = RGBColor(129, 199, 132);
 
-pub(crate) const LEFT: i32 = 64;
+pub const LEFT: i32 = 64;
 
 /// About the width of a letter.
 const LETTER: usize = 7;
 
 /// A kind of calls, or a state of a breaker.
-pub(crate) type Kind = (&'static str, RGBColor);
+pub type Kind = (&'static str, RGBColor);
 
 /// The states of a breaker.
-pub(crate) const STATES: [Kind; 4] = [
+pub const STATES: [Kind; 4] = [
     ("closed", GOOD),
     ("open", FAILED),
     ("half-open", LATE),
@@ -46,15 +46,15 @@ const fn color(state: State) -> RGBColor {
     }
 }
 
-pub(crate) fn text(size: u32) -> TextStyle<'static> {
+pub fn text(size: u32) -> TextStyle<'static> {
     (FONT, size).into_font().color(&INK)
 }
 
-pub(crate) fn heading(area: &Area<'_>, words: &str) -> Drawn {
+pub fn heading(area: &Area<'_>, words: &str) -> Drawn {
     Ok(area.draw_text(words, &text(20), (LEFT, 12))?)
 }
 
-pub(crate) fn legend(area: &Area<'_>, words: &str, entries: &[Kind]) -> Drawn {
+pub fn legend(area: &Area<'_>, words: &str, entries: &[Kind]) -> Drawn {
     area.draw_text(words, &text(14), (LEFT, 6))?;
     let mut left = LEFT + if words.is_empty() { 0 } else { 70 };
     for (name, color) in entries {
@@ -68,13 +68,12 @@ pub(crate) fn legend(area: &Area<'_>, words: &str, entries: &[Kind]) -> Drawn {
     Ok(())
 }
 
-pub(crate) type Chart<'a> =
-    ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+pub type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
 /// A mode of the server: its start and end, its color and its name.
-pub(crate) type Shade = (Duration, Duration, RGBColor, &'static str);
+pub type Shade = (Duration, Duration, RGBColor, &'static str);
 
-pub(crate) fn backdrop(
+pub fn backdrop(
     chart: &mut Chart<'_>,
     top: f64,
     size: u32,
@@ -91,7 +90,7 @@ pub(crate) fn backdrop(
 }
 
 /// The axes of seconds and calls: how many labels each has at most, and what stands beside the calls, if anything.
-pub(crate) fn axes(chart: &mut Chart<'_>, labels: (usize, usize), calls: Option<&str>) -> Drawn {
+pub fn axes(chart: &mut Chart<'_>, labels: (usize, usize), calls: Option<&str>) -> Drawn {
     let seconds = |second: &f64| format!("{second:.0} s");
     let whole = |calls: &f64| format!("{calls:.0}");
     let mut mesh = chart.configure_mesh();
@@ -111,14 +110,14 @@ pub(crate) fn axes(chart: &mut Chart<'_>, labels: (usize, usize), calls: Option<
 }
 
 /// Calls by the time at which they began, and by kind.
-pub(crate) struct Counts<const N: usize> {
+pub struct Counts<const N: usize> {
     width: Duration,
     bars: Vec<[u32; N]>,
 }
 
 impl<const N: usize> Counts<N> {
     /// Calls that began before the end: when, and of which kind. They are counted for each `width` of time.
-    pub(crate) fn of(
+    pub fn of(
         calls: impl Iterator<Item = (Duration, usize)>,
         width: Duration,
         end: Duration,
@@ -134,12 +133,12 @@ impl<const N: usize> Counts<N> {
     }
 
     /// The calls of the highest bar.
-    pub(crate) fn most(&self) -> u32 {
+    pub fn most(&self) -> u32 {
         let sums = self.bars.iter().map(|bar| bar.iter().sum());
         sums.max().unwrap_or_default()
     }
 
-    pub(crate) fn draw(&self, chart: &mut Chart<'_>, kinds: &[Kind; N]) -> Drawn {
+    pub fn draw(&self, chart: &mut Chart<'_>, kinds: &[Kind; N]) -> Drawn {
         let width = self.width.as_secs_f64();
         for (index, bar) in (0_u32..).zip(&self.bars) {
             let (left, right) = (
@@ -159,12 +158,12 @@ impl<const N: usize> Counts<N> {
 }
 
 /// The state of a breaker over time, below the axis.
-pub(crate) struct Band {
-    pub(crate) left: i32,
-    pub(crate) right: i32,
-    pub(crate) top: i32,
-    pub(crate) height: i32,
-    pub(crate) end: Duration,
+pub struct Band {
+    pub left: i32,
+    pub right: i32,
+    pub top: i32,
+    pub height: i32,
+    pub end: Duration,
 }
 
 impl Band {
@@ -173,7 +172,7 @@ impl Band {
         self.left + (f64::from(self.right - self.left) * part.min(1.0)) as i32
     }
 
-    pub(crate) fn draw(&self, area: &Area<'_>, history: &[(Duration, Transition)]) -> Drawn {
+    pub fn draw(&self, area: &Area<'_>, history: &[(Duration, Transition)]) -> Drawn {
         let changes: Vec<_> = [(Duration::ZERO, State::Closed)]
             .into_iter()
             .chain(history.iter().map(|(at, told)| (*at, told.to)))

@@ -7,13 +7,13 @@ use std::thread;
 use std::time::Duration;
 
 /// The parent's side. The process is killed when this is dropped.
-pub(crate) struct Process {
+pub struct Process {
     child: Child,
     output: BufReader<ChildStdout>,
 }
 
 impl Process {
-    pub(crate) fn start(arguments: &[&str]) -> io::Result<Self> {
+    pub fn start(arguments: &[&str]) -> io::Result<Self> {
         let mut child = Command::new(std::env::current_exe()?)
             .args(arguments)
             .stdin(Stdio::piped())
@@ -29,7 +29,7 @@ impl Process {
     }
 
     /// Sends it a line.
-    pub(crate) fn tell(&mut self, line: &str) -> io::Result<()> {
+    pub fn tell(&mut self, line: &str) -> io::Result<()> {
         let input = self.child.stdin.as_mut();
         writeln!(
             input.ok_or_else(|| io::Error::other("the server has no input"))?,
@@ -38,7 +38,7 @@ impl Process {
     }
 
     /// Waits for its next line.
-    pub(crate) fn line(&mut self) -> io::Result<String> {
+    pub fn line(&mut self) -> io::Result<String> {
         let mut line = String::new();
         match self.output.read_line(&mut line)? {
             0 => Err(io::Error::other("the server has ended")),
@@ -47,7 +47,7 @@ impl Process {
     }
 
     /// Kills it, and returns the lines that it has written.
-    pub(crate) fn kill(mut self) -> Vec<String> {
+    pub fn kill(mut self) -> Vec<String> {
         let _ = self.child.kill();
         (&mut self.output).lines().map_while(Result::ok).collect()
     }
@@ -62,7 +62,7 @@ impl Drop for Process {
 
 /// The child's side: passes on the parent's lines, and ends the process when the parent ends for any reason: it holds
 /// the other end of the standard input.
-pub(crate) fn serve_parent(mut told: impl FnMut(&str)) -> ! {
+pub fn serve_parent(mut told: impl FnMut(&str)) -> ! {
     for line in io::stdin().lines().map_while(Result::ok) {
         told(&line);
     }
@@ -71,7 +71,7 @@ pub(crate) fn serve_parent(mut told: impl FnMut(&str)) -> ! {
 
 /// Listens on the port, after a short wait if necessary: while it was free, a caller on this machine may by chance have
 /// been given it for its own end of a connection.
-pub(crate) fn listen(port: u16) -> io::Result<TcpListener> {
+pub fn listen(port: u16) -> io::Result<TcpListener> {
     let mut tries = 50;
     loop {
         match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
