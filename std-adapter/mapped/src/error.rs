@@ -11,13 +11,31 @@ use atomic_breaker_std::ConfigError;
 /// Why breakers could not be mapped: it names the file, and says what to do.
 pub struct MappedError {
     path: Option<PathBuf>,
-    fault: Fault,
+    text: Cow<'static, str>,
+    cause: Option<io::Error>,
 }
 
 impl MappedError {
-    pub(crate) fn new(path: Option<&Path>, fault: Fault) -> Self {
-        let path = path.map(Into::into);
-        Self { path, fault }
+    pub(crate) fn new(text: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            path: None,
+            text: text.into(),
+            cause: None,
+        }
+    }
+
+    pub(crate) fn io(text: &'static str, cause: impl Into<io::Error>) -> Self {
+        Self {
+            cause: Some(cause.into()),
+            ..Self::new(text)
+        }
+    }
+
+    pub(crate) fn at(self, path: &Path) -> Self {
+        Self {
+            path: Some(path.into()),
+            ..self
+        }
     }
 
     /// The file; `None` if there is none.
@@ -26,13 +44,19 @@ impl MappedError {
     }
 }
 
+impl From<ConfigError> for MappedError {
+    fn from(error: ConfigError) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
 impl fmt::Display for MappedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(path) = &self.path {
             write!(f, "{}: ", path.display())?;
         }
-        f.write_str(&self.fault.text)?;
-        match &self.fault.cause {
+        f.write_str(&self.text)?;
+        match &self.cause {
             Some(cause) => write!(f, ": {cause}"),
             None => Ok(()),
         }
@@ -48,33 +72,6 @@ impl fmt::Debug for MappedError {
 
 impl Error for MappedError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.fault.cause.as_ref().map(|cause| cause as _)
-    }
-}
-
-/// What is wrong, and what to do about it.
-pub(crate) struct Fault {
-    text: Cow<'static, str>,
-    cause: Option<io::Error>,
-}
-
-impl Fault {
-    pub(crate) fn new(text: impl Into<Cow<'static, str>>) -> Self {
-        let text = text.into();
-        Self { text, cause: None }
-    }
-
-    pub(crate) fn io(text: &'static str, cause: impl Into<io::Error>) -> Self {
-        let cause = Some(cause.into());
-        Self {
-            cause,
-            ..Self::new(text)
-        }
-    }
-}
-
-impl From<ConfigError> for Fault {
-    fn from(error: ConfigError) -> Self {
-        Self::new(error.to_string())
+        self.cause.as_ref().map(|cause| cause as _)
     }
 }

@@ -12,7 +12,7 @@
 //!
 //! Words 0 to 3 have this meaning in every version. Without a file, only the secret and what comes after it are used.
 
-use crate::error::Fault;
+use crate::MappedError;
 
 pub(crate) const SECRET: usize = 9;
 pub(crate) const KEYS: usize = 16;
@@ -33,30 +33,35 @@ const MAX_CAPACITY: u32 = 1 << 20;
 const MAX_KEY_BYTES: u32 = 1_000;
 
 /// How many keys, and how long. Both are 0 for a single breaker.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) capacity: u32,
     pub(crate) key_bytes: u32,
 }
 
 impl Shape {
-    /// That of a slab, or of a single breaker.
-    pub(crate) fn of(slab: Option<Self>) -> Result<Self, Fault> {
-        let shape = slab.unwrap_or_default();
+    /// That of a single breaker.
+    pub(crate) const SINGLE: Self = Self {
+        capacity: 0,
+        key_bytes: 0,
+    };
+
+    /// That of a slab, if it is within the limits.
+    pub(crate) fn check(self) -> Result<Self, MappedError> {
         let Self {
             capacity,
             key_bytes,
-        } = shape;
-        if slab.is_some() && !(1..=MAX_CAPACITY).contains(&capacity) {
+        } = self;
+        if !(1..=MAX_CAPACITY).contains(&capacity) {
             let text = format!("{capacity} keys: set at least 1, at most {MAX_CAPACITY}");
-            return Err(Fault::new(text));
+            return Err(MappedError::new(text));
         }
-        if slab.is_some() && !(1..=MAX_KEY_BYTES).contains(&key_bytes) {
+        if !(1..=MAX_KEY_BYTES).contains(&key_bytes) {
             let text =
                 format!("keys of {key_bytes} bytes: set at least 1, at most {MAX_KEY_BYTES}");
-            return Err(Fault::new(text));
+            return Err(MappedError::new(text));
         }
-        Ok(shape)
+        Ok(self)
     }
 
     /// Words from one slot to the next.

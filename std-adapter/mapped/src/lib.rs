@@ -1,9 +1,9 @@
 //! Breakers shared by the processes of one machine: pre-forked workers, services, tools.
 //!
-//! | | one breaker | one for each key |
+//! | | one breaker | one for each key: [`MappedSlab::builder`] |
 //! |---|---|---|
-//! | in a file (Linux and Android), for all processes that open it | [`open`] | [`MappedSlabBuilder::open`] |
-//! | without a file, for this process and those that it forks later | [`for_forks`] | [`MappedSlabBuilder::for_forks`] |
+//! | in a file (Linux and Android), for all processes that open it | [`open`] | `open` |
+//! | without a file, for this process and those that it forks later | [`for_forks`] | `for_forks` |
 //!
 //! A worker that is killed holds up no other process: its probe is presumed lost after the
 //! [lease](Config::probe_lease), and a file or a slot that it was creating is finished by the next one.
@@ -33,44 +33,42 @@
 //!
 //! Observers are notified of their own process's transitions only. The memory for a [failure
 //! ratio](Config::failure_ratio) is not shared either, so such rules are rejected.
-
 //!
 //! Everything in `atomic-breaker-std` is re-exported here, so this package is the only one to depend on.
 //!
 //! | module | contents |
 //! |---|---|
-//! | `error`, `setup` | why there is no memory; the settings of both kinds |
+//! | `error`, `builder` | why there is no memory; the settings of both kinds |
 //! | `memory` | memory as words, the only unsafe code |
 //! | `machine_clock`, `layout` | a clock that all processes read alike; where each word is |
 //! | `file` | a file that is opened, checked and made by one process at a time |
 //! | `single` | one breaker |
-//! | `slot`, `slab`, `slab_builder` | one for each key |
+//! | `slot`, `slab` | one for each key |
 #![cfg(all(unix, target_has_atomic = "64"))]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![deny(unsafe_code)] // allowed in `memory.rs`
 
+mod builder;
 mod error;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod file;
 mod layout;
 mod machine_clock;
 mod memory;
-mod setup;
 mod single;
 mod slab;
-mod slab_builder;
 mod slot;
 
 #[doc(no_inline)]
 pub use atomic_breaker_std::*;
+pub use builder::{Keys, MappedBuilder, One};
 pub use error::MappedError;
 pub use machine_clock::MachineClock;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub use single::open;
-pub use single::{MappedBreaker, MappedBuilder, MappedWord, for_forks};
-pub use slab::{MappedEntry, MappedSlab, NoSlot, SlotBreaker};
-pub use slab_builder::MappedSlabBuilder;
+pub use single::{MappedBreaker, MappedWord, for_forks};
+pub use slab::{MappedSlab, NoSlot, SlotBreaker};
 
 /// The README, whose code is compiled.
 #[cfg(doctest)]

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use atomic_breaker_std::word::{AtomicU64, Word};
-use atomic_breaker_std::{BootClock, Breaker, Config, Observer};
+use atomic_breaker_std::{BootClock, Breaker, Config};
 
 use crate::layout::SINGLE;
 use crate::memory::Memory;
-use crate::setup::{Parts, Setup};
-use crate::{MachineClock, MappedError, Origin};
+use crate::{MappedBuilder, MappedError, Origin};
 
 /// A breaker whose word is in memory that processes share.
 pub type MappedBreaker<C = BootClock, O = ()> = Breaker<C, MappedWord, (), O>;
@@ -24,6 +23,11 @@ pub struct MappedWord {
 }
 
 impl MappedWord {
+    pub(crate) fn new(memory: Memory, origin: Origin) -> Self {
+        let memory = Arc::new(memory);
+        Self { memory, origin }
+    }
+
     /// Where the file came from.
     pub const fn origin(&self) -> Origin {
         self.origin
@@ -98,85 +102,4 @@ pub fn open(path: impl AsRef<Path>, config: Config) -> Result<MappedBreaker, Map
 /// ```
 pub fn for_forks(config: Config) -> Result<MappedBreaker, MappedError> {
     MappedBuilder::new(config).for_forks()
-}
-
-/// Builds a [`MappedBreaker`], with another clock or an observer.
-///
-/// ```
-/// use atomic_breaker_mapped::{Config, MappedBuilder, MappedError, OnTransition, Transition};
-///
-/// let log = OnTransition(|transition: &Transition| eprintln!("database: {transition}"));
-/// let database = MappedBuilder::new(Config::new()).observer(log).for_forks()?;
-/// database.trip(); // database: closed -> open: by command, for 5s
-/// # Ok::<(), MappedError>(())
-/// ```
-#[derive(Clone, Debug)]
-#[must_use = "nothing is mapped before `open`"]
-pub struct MappedBuilder<C = BootClock, O = ()> {
-    pub(crate) setup: Setup<C>,
-    observer: O,
-}
-
-impl MappedBuilder {
-    /// Uses [`BootClock`], without an observer.
-    pub const fn new(config: Config) -> Self {
-        Self {
-            setup: Setup::new(config),
-            observer: (),
-        }
-    }
-}
-
-impl<C, O> MappedBuilder<C, O> {
-    /// Uses another clock, the same in all processes.
-    pub fn clock<D: MachineClock>(self, clock: D) -> MappedBuilder<D, O> {
-        MappedBuilder {
-            setup: self.setup.clock(clock),
-            observer: self.observer,
-        }
-    }
-
-    /// Replaces a file that was made with other rules, if no process uses it: for a service that is stopped, gets other
-    /// rules and is started again. Without this, other rules are an error, as they are while the file is in use.
-    pub fn replace_unused(mut self) -> Self {
-        self.setup.replace_unused = true;
-        self
-    }
-
-    /// Sets the observer of the transitions that *this* process makes.
-    pub fn observer<P: Observer>(self, observer: P) -> MappedBuilder<C, P> {
-        MappedBuilder {
-            setup: self.setup,
-            observer,
-        }
-    }
-}
-
-impl<C: MachineClock, O: Observer> MappedBuilder<C, O> {
-    /// The breaker in the file at `path`, which is created if there is none, for its owner alone.
-    ///
-    /// Waits for other processes that do the same at the same moment: usually microseconds, at most 2 s.
-    ///
-    /// # Errors
-    /// [`MappedError`] names the file, and says what to do.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    pub fn open(self, path: impl AsRef<Path>) -> Result<MappedBreaker<C, O>, MappedError> {
-        let parts = self.setup.in_file(path.as_ref(), None)?;
-        Ok(self.finish(parts))
-    }
-
-    /// A breaker that this process shares with those that it forks from now on, without a file.
-    ///
-    /// # Errors
-    /// [`MappedError`]: the configuration does not fit, or there is no memory.
-    pub fn for_forks(self) -> Result<MappedBreaker<C, O>, MappedError> {
-        let parts = self.setup.for_forks(None)?;
-        Ok(self.finish(parts))
-    }
-
-    pub(crate) fn finish(self, (rules, memory, origin): Parts) -> MappedBreaker<C, O> {
-        let memory = Arc::new(memory);
-        let word = MappedWord { memory, origin };
-        Breaker::from_parts(word, rules, self.setup.clock, (), self.observer)
-    }
 }

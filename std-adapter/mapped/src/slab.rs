@@ -4,12 +4,12 @@ use std::error::Error;
 use std::fmt;
 
 use atomic_breaker_std::word::AtomicU64;
-use atomic_breaker_std::{BootClock, Breaker, CallError, Config, Observer, Rules, Snapshot};
+use atomic_breaker_std::{BootClock, Breaker, CallError, Observer, Rules, Snapshot};
 
 use crate::layout::Shape;
 use crate::memory::Memory;
 use crate::slot::Slots;
-use crate::{MachineClock, MappedSlabBuilder, Origin};
+use crate::{MachineClock, Origin};
 
 /// A breaker for each of many keys (hosts, shards, tenants), in memory that processes share.
 ///
@@ -24,16 +24,16 @@ use crate::{MachineClock, MappedSlabBuilder, Origin};
 /// assert!(hosts.call("a.example", || Ok::<_, &str>(7)).is_err());
 /// assert_eq!(hosts.call("b.example", || Ok::<_, &str>(7)), Ok(7));
 ///
-/// for entry in hosts.entries() {
-///     println!("{}: {}", String::from_utf8_lossy(&entry.key), entry.snapshot.state());
+/// for (key, snapshot) in hosts.entries() {
+///     println!("{}: {}", String::from_utf8_lossy(&key), snapshot.state());
 /// }
 /// # Ok::<(), MappedError>(())
 /// ```
 ///
 /// # Keys
 ///
-/// A key has up to 98 bytes unless [told otherwise](MappedSlabBuilder::max_key_bytes), and keeps its slot from its
-/// first call until the file is removed: no key is forgotten. So set a [capacity](MappedSlabBuilder::capacity) that all
+/// A key has up to 98 bytes unless [told otherwise](crate::MappedBuilder::max_key_bytes), and keeps its slot from its
+/// first call until the file is removed: no key is forgotten. So set a [capacity](crate::MappedBuilder::capacity) that all
 /// keys fit into. Calls for further keys pass unguarded, or [are an error](Self::breaker), and are
 /// [counted](Self::refused) over all processes. Where outsiders choose the keys, they can fill the slab: use a
 /// `Registry` of `atomic-breaker-registry` in each process, which forgets, or admit only keys that you know.
@@ -52,16 +52,6 @@ pub struct MappedSlab<C = BootClock> {
 pub type SlotBreaker<'a, C = BootClock, O = ()> =
     Breaker<&'a C, &'a AtomicU64, (), O, &'a Rules<u64>>;
 
-/// What [`MappedSlab::entries`] shows of a key.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct MappedEntry {
-    /// The key.
-    pub key: Vec<u8>,
-    /// Its breaker.
-    pub snapshot: Snapshot,
-}
-
 /// Why a key has no breaker in a [`MappedSlab`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -78,13 +68,6 @@ pub enum NoSlot {
         /// How many are allowed.
         max: usize,
     },
-}
-
-impl MappedSlab {
-    /// Uses [`BootClock`], for 1,024 keys of up to 98 bytes, unless the builder is told otherwise.
-    pub const fn builder(config: Config) -> MappedSlabBuilder {
-        MappedSlabBuilder::new(config)
-    }
 }
 
 impl<C: MachineClock> MappedSlab<C> {
@@ -152,14 +135,11 @@ impl<C: MachineClock> MappedSlab<C> {
         Some(self.over(word, ()))
     }
 
-    /// All keys that have a slot, in no particular order. Each is looked up the way a call does it, so the result is
-    /// what calls see, even in a damaged file.
-    pub fn entries(&self) -> impl Iterator<Item = MappedEntry> {
-        let slots = self.slots();
-        slots.all().map(|(key, word)| MappedEntry {
-            key,
-            snapshot: self.over(word, ()).snapshot(),
-        })
+    /// All keys that have a slot, in no particular order, with what their breakers show. Each is looked up the way a
+    /// call does it, so the result is what calls see, even in a damaged file.
+    pub fn entries(&self) -> impl Iterator<Item = (Vec<u8>, Snapshot)> {
+        let slots = self.slots().all();
+        slots.map(|(key, word)| (key, self.over(word, ()).snapshot()))
     }
 
     /// How many keys fit.

@@ -8,13 +8,13 @@ use std::path::Path;
 use rustix::fs::{OFlags, fstatfs};
 use rustix::process::geteuid;
 
-use crate::error::Fault;
+use crate::MappedError;
 
 /// Only its owner reads and writes it.
 const MODE: u32 = 0o600;
 
 /// The file at the path, created if there is none. `None` if it appeared or vanished meanwhile.
-pub(super) fn open_or_create(path: &Path) -> Result<Option<File>, Fault> {
+pub(super) fn open_or_create(path: &Path) -> Result<Option<File>, MappedError> {
     // A pipe must not block this.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let mut options = OpenOptions::new();
@@ -31,36 +31,36 @@ pub(super) fn open_or_create(path: &Path) -> Result<Option<File>, Fault> {
         Ok(file) => {
             // Whatever the umask of the process.
             file.set_permissions(Permissions::from_mode(MODE))
-                .map_err(|error| Fault::io("its permissions cannot be set", error))?;
+                .map_err(|error| MappedError::io("its permissions cannot be set", error))?;
             Ok(Some(file))
         }
         // Not found above, yet it exists: usually another process was faster.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
-        Err(error) if error.kind() == ErrorKind::NotFound => Err(Fault::io(
+        Err(error) if error.kind() == ErrorKind::NotFound => Err(MappedError::io(
             "cannot be created, make its directory first",
             error,
         )),
-        Err(error) => Err(Fault::io("cannot be created", error)),
+        Err(error) => Err(MappedError::io("cannot be created", error)),
     }
 }
 
 /// What stands in the way, rather than the kernel's error number.
-fn why_not_opened(path: &Path, error: io::Error) -> Fault {
+fn why_not_opened(path: &Path, error: io::Error) -> MappedError {
     match fs::symlink_metadata(path) {
-        Ok(found) if found.is_symlink() => {
-            Fault::new("is a symbolic link, which is not followed: use the path that it leads to")
-        }
-        Ok(found) if !found.is_file() => Fault::new(NOT_A_FILE),
+        Ok(found) if found.is_symlink() => MappedError::new(
+            "is a symbolic link, which is not followed: use the path that it leads to",
+        ),
+        Ok(found) if !found.is_file() => MappedError::new(NOT_A_FILE),
         Ok(found) if error.kind() == ErrorKind::PermissionDenied => {
             owner(&found).err().unwrap_or_else(|| mode(&found))
         }
-        _ => Fault::io("cannot be opened", error),
+        _ => MappedError::io("cannot be opened", error),
     }
 }
 
 const NOT_A_FILE: &str = "is not a regular file: use another path";
 
-fn owner(found: &Metadata) -> Result<(), Fault> {
+fn owner(found: &Metadata) -> Result<(), MappedError> {
     let (found, own) = (found.uid(), geteuid().as_raw());
     if found == own {
         return Ok(());
@@ -69,21 +69,21 @@ fn owner(found: &Metadata) -> Result<(), Fault> {
         "belongs to user {found}, but this process runs as {own}: run all processes that share it as the same \
          user, or use another path"
     );
-    Err(Fault::new(text))
+    Err(MappedError::new(text))
 }
 
-fn mode(found: &Metadata) -> Fault {
+fn mode(found: &Metadata) -> MappedError {
     let mode = found.mode() & 0o7777;
-    Fault::new(format!(
+    MappedError::new(format!(
         "has mode {mode:04o}: set 0600, so that only its owner reads and writes it"
     ))
 }
 
 /// The length of the file in bytes, if it can be trusted; `None` if it is no longer at the path, or still being created.
-pub(super) fn trusted(path: &Path, file: &File) -> Result<Option<u64>, Fault> {
+pub(super) fn trusted(path: &Path, file: &File) -> Result<Option<u64>, MappedError> {
     let found = file.metadata().map_err(not_examined)?;
     if !found.is_file() {
-        return Err(Fault::new(NOT_A_FILE));
+        return Err(MappedError::new(NOT_A_FILE));
     }
     owner(&found)?;
     if found.mode() & 0o7777 != MODE {
@@ -92,13 +92,13 @@ pub(super) fn trusted(path: &Path, file: &File) -> Result<Option<u64>, Fault> {
         return if is_new { Ok(None) } else { Err(mode(&found)) };
     }
     if found.nlink() > 1 {
-        return Err(Fault::new(format!(
+        return Err(MappedError::new(format!(
             "has {} names (hard links), through which others may reach it: remove it, or use another path",
             found.nlink()
         )));
     }
     if is_remote(file)? {
-        return Err(Fault::new(
+        return Err(MappedError::new(
             "is in a file system that machines share, or that a program serves, where processes do not see the \
              same memory: use a path in /run or /dev/shm",
         ));
@@ -108,8 +108,8 @@ pub(super) fn trusted(path: &Path, file: &File) -> Result<Option<u64>, Fault> {
     Ok(is_there.then_some(found.len()))
 }
 
-fn not_examined(error: io::Error) -> Fault {
-    Fault::io("cannot be examined", error)
+fn not_examined(error: io::Error) -> MappedError {
+    MappedError::io("cannot be examined", error)
 }
 
 /// File systems in which two machines may map the same file, each with its own memory: numbers from Linux's
@@ -131,7 +131,7 @@ const REMOTE: [u32; 10] = [
     clippy::cast_sign_loss,
     reason = "the sign depends on the architecture; the 32 bits of the number do not"
 )]
-fn is_remote(file: &File) -> Result<bool, Fault> {
+fn is_remote(file: &File) -> Result<bool, MappedError> {
     let found = fstatfs(file).map_err(|error| not_examined(error.into()))?;
     Ok(REMOTE.contains(&(found.f_type as u32)))
 }

@@ -6,8 +6,8 @@ use std::os::unix::fs::FileExt;
 
 use super::REMOVE;
 use super::machine::Machine;
+use crate::MappedError;
 use crate::Origin;
-use crate::error::Fault;
 use crate::layout::{HEADER, SECRET, Shape};
 use crate::slot::draw_secret;
 
@@ -62,7 +62,7 @@ impl Expected {
     }
 
     /// What is in a file of that length in bytes.
-    pub(super) fn compare(&self, header: &Header, length: u64) -> Result<Content, Fault> {
+    pub(super) fn compare(&self, header: &Header, length: u64) -> Result<Content, MappedError> {
         let word = |index: usize| u64::from_ne_bytes(header[index]);
         match word(WHOLE) {
             IS_WHOLE => (),
@@ -70,16 +70,16 @@ impl Expected {
             _ if header.as_flattened().iter().all(|byte| *byte == 0) => return Ok(Content::Zeros),
             mark if mark.swap_bytes() == IS_WHOLE => {
                 let text = format!("was written by a program with another byte order: {REMOVE}");
-                return Err(Fault::new(text));
+                return Err(MappedError::new(text));
             }
-            _ => return Err(Fault::new(FOREIGN)),
+            _ => return Err(MappedError::new(FOREIGN)),
         }
         let other_length = || {
             let bytes = self.bytes();
             let text = format!(
                 "was truncated or extended: it has {length} bytes instead of {bytes}: {REMOVE}"
             );
-            Err(Fault::new(text))
+            Err(MappedError::new(text))
         };
         if length < size_of::<Header>() as u64 {
             return other_length();
@@ -89,7 +89,7 @@ impl Expected {
         }
         let version = word(VERSION);
         if version != VERSION_HERE {
-            return Err(Fault::new(format!(
+            return Err(MappedError::new(format!(
                 "has version {version} of the format, but this program has {VERSION_HERE}: {REMOVE}"
             )));
         }
@@ -97,7 +97,7 @@ impl Expected {
         let expected = [self.shape.capacity.into(), self.shape.key_bytes.into()];
         if found != expected {
             let [found, expected] = [found, expected].map(described);
-            return Err(Fault::new(format!(
+            return Err(MappedError::new(format!(
                 "holds {found}, but this process expects {expected}: {REMOVE}"
             )));
         }
@@ -105,12 +105,12 @@ impl Expected {
             return other_length();
         }
         if word(CLOCK) != self.clock {
-            return Err(Fault::new(
+            return Err(MappedError::new(
                 "is timed by another clock than this process uses: use the same one everywhere, or another path",
             ));
         }
         if word(TIME_NAMESPACE) != self.machine.time_namespace {
-            return Err(Fault::new(
+            return Err(MappedError::new(
                 "is used in another time namespace, where clocks read differently: use another path",
             ));
         }

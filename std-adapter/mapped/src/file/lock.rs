@@ -6,7 +6,7 @@ use std::mem::forget;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::{Errno, retry_on_intr};
 
-use crate::error::Fault;
+use crate::MappedError;
 
 /// A lock on a file, released when dropped. It is unlocked explicitly: a process that another thread forks meanwhile
 /// has it as well, and would keep it for as long as it lives.
@@ -14,11 +14,14 @@ pub(super) struct Locked<'a>(&'a File);
 
 impl<'a> Locked<'a> {
     /// `None` if it is excluded by a lock held elsewhere.
-    pub(super) fn new(file: &'a File, operation: FlockOperation) -> Result<Option<Self>, Fault> {
+    pub(super) fn new(
+        file: &'a File,
+        operation: FlockOperation,
+    ) -> Result<Option<Self>, MappedError> {
         match retry_on_intr(|| flock(file, operation)) {
             Ok(()) => Ok(Some(Self(file))),
             Err(Errno::WOULDBLOCK) => Ok(None),
-            Err(error) => Err(Fault::io("cannot be locked", error)),
+            Err(error) => Err(MappedError::io("cannot be locked", error)),
         }
     }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
-use crate::error::Fault;
+use crate::MappedError;
 
 /// The scope within which clock readings are comparable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,9 +19,9 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 const TIME_NAMESPACE: &str = "/proc/self/ns/time";
 
 impl Machine {
-    pub(crate) fn this() -> Result<Self, Fault> {
+    pub(crate) fn this() -> Result<Self, MappedError> {
         Self::read().map_err(|error| {
-            Fault::io(
+            MappedError::io(
                 "cannot be told from files of an earlier start of the machine, mount /proc to read the boot id",
                 error,
             )

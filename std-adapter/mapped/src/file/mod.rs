@@ -29,8 +29,8 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FallocateFlags, FlockOperation, fallocate};
 use rustix::io::{Errno, retry_on_intr};
 
+use crate::MappedError;
 use crate::Origin;
-use crate::error::Fault;
 use crate::memory::Memory;
 use check::{open_or_create, trusted};
 use header::{Content, FOREIGN, Header};
@@ -65,7 +65,7 @@ pub(crate) fn open(
     path: &Path,
     expected: &Expected,
     replace_unused: bool,
-) -> Result<(Memory, Origin), Fault> {
+) -> Result<(Memory, Origin), MappedError> {
     let begun = Instant::now();
     // The origin if this process makes the file.
     let mut reason = Origin::Created;
@@ -75,13 +75,13 @@ pub(crate) fn open(
             Step::Mapped(memory) => return Ok((memory, origin)),
             Step::Made => origin = reason,
             Step::Removed(why) => reason = why,
-            Step::Wait(why) if begun.elapsed() > PATIENCE => return Err(Fault::new(why)),
+            Step::Wait(why) if begun.elapsed() > PATIENCE => return Err(MappedError::new(why)),
             Step::Wait(_) => thread::sleep(PAUSE),
         }
     }
 }
 
-fn step(path: &Path, expected: &Expected, replace_unused: bool) -> Result<Step, Fault> {
+fn step(path: &Path, expected: &Expected, replace_unused: bool) -> Result<Step, MappedError> {
     let Some(file) = open_or_create(path)? else {
         return Ok(BUSY);
     };
@@ -96,10 +96,10 @@ fn step(path: &Path, expected: &Expected, replace_unused: bool) -> Result<Step, 
         shared.keep();
         return Memory::map(Some(file), expected.shape.words())
             .map(Step::Mapped)
-            .map_err(|error| Fault::io("cannot be mapped", error));
+            .map_err(|error| MappedError::io("cannot be mapped", error));
     }
     if content == Content::Stale(Origin::AfterOtherRules) && !replace_unused {
-        return Err(Fault::new(OTHER_RULES));
+        return Err(MappedError::new(OTHER_RULES));
     }
     // Two processes that each waited for the other's shared lock would wait forever.
     drop(shared);
@@ -115,18 +115,21 @@ fn step(path: &Path, expected: &Expected, replace_unused: bool) -> Result<Step, 
     }
     let why = match content {
         Content::Empty => return make(path, &file, expected).map(|()| Step::Made),
-        Content::Zeros if !is_zero(&file)? => return Err(Fault::new(FOREIGN)),
+        Content::Zeros if !is_zero(&file)? => return Err(MappedError::new(FOREIGN)),
         Content::Stale(why) => why,
         Content::Zeros | Content::Same => Origin::Created,
     };
     match fs::remove_file(path) {
         Ok(()) => Ok(Step::Removed(why)),
-        Err(error) => Err(Fault::io("cannot be replaced, remove it by hand", error)),
+        Err(error) => Err(MappedError::io(
+            "cannot be replaced, remove it by hand",
+            error,
+        )),
     }
 }
 
 /// What is in the file; `None` if it is no longer the one at the path.
-fn examine(path: &Path, file: &File, expected: &Expected) -> Result<Option<Content>, Fault> {
+fn examine(path: &Path, file: &File, expected: &Expected) -> Result<Option<Content>, MappedError> {
     let Some(length) = trusted(path, file)? else {
         return Ok(None);
     };
@@ -140,7 +143,7 @@ fn examine(path: &Path, file: &File, expected: &Expected) -> Result<Option<Conte
 
 /// Fills it with zeros, whose space is reserved so that no write into a mapping meets a full file system, and then with
 /// the header.
-fn make(path: &Path, mut file: &File, expected: &Expected) -> Result<(), Fault> {
+fn make(path: &Path, mut file: &File, expected: &Expected) -> Result<(), MappedError> {
     let mut write = || {
         if !reserve(file, expected.bytes())? {
             // A file system without reservations: what was written has its space.
@@ -164,8 +167,8 @@ fn reserve(file: &File, length: u64) -> io::Result<bool> {
     }
 }
 
-fn no_room(error: io::Error) -> Fault {
-    Fault::io(
+fn no_room(error: io::Error) -> MappedError {
+    MappedError::io(
         "there is no room for it, free some or take fewer keys",
         error,
     )
@@ -173,7 +176,7 @@ fn no_room(error: io::Error) -> Fault {
 
 /// Reads the whole file, so that no foreign data is removed. Only for the process that has the file exclusively:
 /// processes that read side by side would each find it in use by the others.
-fn is_zero(file: &File) -> Result<bool, Fault> {
+fn is_zero(file: &File) -> Result<bool, MappedError> {
     let mut part = ZEROS;
     for at in (0..).step_by(part.len()) {
         match read(file, &mut part, at)? {
@@ -186,14 +189,14 @@ fn is_zero(file: &File) -> Result<bool, Fault> {
 }
 
 /// Reads as many bytes as there are, and returns how many.
-fn read(file: &File, bytes: &mut [u8], at: u64) -> Result<usize, Fault> {
+fn read(file: &File, bytes: &mut [u8], at: u64) -> Result<usize, MappedError> {
     let mut found = 0;
     while found < bytes.len() {
         match file.read_at(&mut bytes[found..], at + found as u64) {
             Ok(0) => break,
             Ok(more) => found += more,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => (),
-            Err(error) => return Err(Fault::io("cannot be read", error)),
+            Err(error) => return Err(MappedError::io("cannot be read", error)),
         }
     }
     Ok(found)

@@ -96,7 +96,9 @@ fn workers_that_were_forked_share_the_slots_of_keys() {
             }
         });
         let entries: Vec<_> = hosts.entries().collect();
-        let all_four = entries.iter().filter(|e| e.snapshot.failures() == 4);
+        let all_four = entries
+            .iter()
+            .filter(|(_, snapshot)| snapshot.failures() == 4);
         say(&format!(
             "{} {} {}",
             entries.len(),

@@ -57,7 +57,7 @@ fn any_bits_in_the_slots_are_safe_and_searches_end() {
         assert!(hosts.keys() <= 64);
         assert!(hosts.entries().count() <= 128);
         for key in 0..100_u8 {
-            let shown = hosts.entries().filter(|entry| entry.key == [key]).count();
+            let shown = hosts.entries().filter(|(shown, _)| *shown == [key]).count();
             assert_eq!(shown, usize::from(hosts.get([key]).is_some()));
         }
     }
@@ -90,8 +90,8 @@ fn only_keys_that_calls_find_are_shown() {
     }
     let shown: Vec<_> = hosts.entries().collect();
     assert_eq!(shown.len(), 1, "{shown:?}");
-    assert_eq!(shown[0].key, b"a");
-    assert_eq!(shown[0].snapshot.failures(), 1, "the one of the calls");
+    assert_eq!(shown[0].0, b"a");
+    assert_eq!(shown[0].1.failures(), 1, "the one of the calls");
 }
 
 /// Nothing can prevent this, and the documentation says so.

@@ -5,12 +5,12 @@ use std::process::Child;
 use std::thread;
 use std::time::Duration;
 
-use atomic_breaker_mapped::{Config, State};
-use atomic_breaker_mapped::{MappedSlab, MappedSlabBuilder, NoSlot};
+use atomic_breaker_mapped::{BootClock, Config, State};
+use atomic_breaker_mapped::{Keys, MappedBuilder, MappedSlab, NoSlot};
 
 use super::support::{Dice, Dir, heard, other, part, say, set_word};
 
-fn slab(keys: u32) -> MappedSlabBuilder {
+fn slab(keys: u32) -> MappedBuilder<BootClock, Keys> {
     let rules = Config::new().consecutive_failures(60_000);
     MappedSlab::builder(rules).capacity(keys).max_key_bytes(30)
 }
@@ -42,7 +42,7 @@ fn keys_of_every_length_and_content_are_distinct() {
         let breaker = hosts.get(key).unwrap();
         assert_eq!(usize::from(breaker.snapshot().failures()), index + 1);
     }
-    let mut found: Vec<_> = hosts.entries().map(|entry| entry.key).collect();
+    let mut found: Vec<_> = hosts.entries().map(|(key, _)| key).collect();
     found.sort();
     assert_eq!(found, keys);
     assert_eq!(hosts.keys(), keys.len() as u64);
@@ -161,9 +161,9 @@ fn processes_that_are_killed_while_they_take_slots_leave_each_key_one_slot() {
         let _ = two.map(heard);
         let hosts = slab(200).open(&path).unwrap();
         let mut failures = BTreeMap::new();
-        for entry in hosts.entries() {
-            let key = String::from_utf8(entry.key).unwrap();
-            let before = failures.insert(key, entry.snapshot.failures());
+        for (key, snapshot) in hosts.entries() {
+            let key = String::from_utf8(key).unwrap();
+            let before = failures.insert(key, snapshot.failures());
             assert!(before.is_none(), "a key with two slots");
         }
         assert_eq!(failures.len(), 200);
