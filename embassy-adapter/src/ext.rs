@@ -1,12 +1,12 @@
 //! Breaker methods that use embassy's timers.
 
 use atomic_breaker::wait::{self, Prober, Retry, TimeLimit, Timed};
-use atomic_breaker::{AnyBreaker, CallError, Classify, Permit};
+use atomic_breaker::{AnyBreaker, CallError, Permit};
 
 use crate::clock::EmbassyTimer;
 
-/// Time limits, waiting, retries and pings for every breaker, with embassy's timer: the functions of
-/// [`wait`](atomic_breaker::wait) as methods.
+/// Time limits, waiting, retries and pings for every breaker: the functions of [`wait`](atomic_breaker::wait) with an
+/// [`EmbassyTimer`] as methods.
 ///
 /// ```
 /// use atomic_breaker_embassy::{Breaker, BreakerExt, Config, EmbassyClock};
@@ -34,7 +34,8 @@ use crate::clock::EmbassyTimer;
 /// driver, or use a breaker for each.
 pub trait BreakerExt: AnyBreaker + Sized {
     /// Makes a call that takes no longer than `limit`: [`wait::call_timeout`]. `limit` is a duration, from
-    /// embassy or `core`, or a [`TimeLimit`] that says what a timeout counts as; `MAX` means no limit.
+    /// embassy or `core`, or a [`TimeLimit`] that says what a timeout counts as; `MAX` means no limit. With a classifier:
+    /// [`wait::call_timeout_with`].
     ///
     /// # Errors
     /// [`CallError::Rejected`] when the operation was not run; [`CallError::Failed`] with
@@ -50,29 +51,6 @@ pub trait BreakerExt: AnyBreaker + Sized {
         wait::call_timeout(self, EmbassyTimer, limit.into_time_limit(), operation)
     }
 
-    /// [`call_timeout`](Self::call_timeout) with a classifier that says what results and timeouts mean; it
-    /// alone decides.
-    ///
-    /// # Errors
-    /// See [`call_timeout`](Self::call_timeout).
-    fn call_timeout_with<V, E, F>(
-        &self,
-        limit: impl IntoTimeLimit,
-        classify: impl Classify<V, Timed<E>>,
-        operation: impl FnOnce() -> F,
-    ) -> impl Future<Output = Result<V, CallError<Timed<E>>>>
-    where
-        F: Future<Output = Result<V, E>>,
-    {
-        wait::call_timeout_with(
-            self,
-            EmbassyTimer,
-            limit.into_time_limit(),
-            classify,
-            operation,
-        )
-    }
-
     /// Sleeps until the breaker can admit the caller: [`wait::ready`]. Another caller may be faster;
     /// [`acquire_when_ready`](Self::acquire_when_ready) keeps waiting until it has a permit.
     ///
@@ -82,19 +60,13 @@ pub trait BreakerExt: AnyBreaker + Sized {
         wait::ready(self, EmbassyTimer)
     }
 
-    /// Sleeps until the breaker admits the caller: [`wait::acquire`].
+    /// Sleeps until the breaker admits the caller: [`wait::acquire`], which also gives permits that own their handle.
     fn acquire_when_ready(&self) -> impl Future<Output = Permit<&Self>> {
         wait::acquire(self, EmbassyTimer)
     }
 
-    /// [`acquire_when_ready`](Self::acquire_when_ready) for a permit that owns its handle to the breaker,
-    /// such as an `Arc` with the feature `alloc`.
-    fn acquire_owned_when_ready(self) -> impl Future<Output = Permit<Self>> {
-        wait::acquire(self, EmbassyTimer)
-    }
-
     /// Makes a call that is retried as the [`Retry`] says: [`wait::retry`]. Waits while the breaker would
-    /// reject, and gives up at once while it is forced open.
+    /// reject, and gives up at once while it is forced open. With a classifier: [`wait::retry_with`].
     ///
     /// # Errors
     /// The error of the last try; the rejection if none was made.
@@ -104,19 +76,6 @@ pub trait BreakerExt: AnyBreaker + Sized {
         operation: impl AsyncFnMut() -> Result<V, E>,
     ) -> impl Future<Output = Result<V, CallError<E>>> {
         wait::retry(self, EmbassyTimer, policy, operation)
-    }
-
-    /// [`retry`](Self::retry) with a classifier that says what a result means: only a failure is retried.
-    ///
-    /// # Errors
-    /// See [`retry`](Self::retry).
-    fn retry_with<V, E>(
-        &self,
-        policy: Retry,
-        classify: impl Classify<V, E>,
-        operation: impl AsyncFnMut() -> Result<V, E>,
-    ) -> impl Future<Output = Result<V, CallError<E>>> {
-        wait::retry_with(self, EmbassyTimer, policy, classify, operation)
     }
 
     /// Runs forever and pings the resource while the breaker is open: [`Prober::run`]. Run it in a task of

@@ -3,7 +3,9 @@
 use std::future::{Future, ready};
 
 use atomic_breaker_embassy::word::{AtomicU32, AtomicU64, Ticks, Word};
-use atomic_breaker_embassy::{Breaker, BreakerExt, EmbassyClock, Prober, Retry, State};
+use atomic_breaker_embassy::{
+    Breaker, BreakerExt, EmbassyClock, EmbassyTimer, Prober, Retry, State, wait,
+};
 use core::time::Duration;
 use embassy_time::Timer;
 
@@ -18,7 +20,7 @@ fn futures_are_send_where_their_parts_are() {
     let second = Duration::from_secs(1);
     is_send(breaker.ready());
     is_send(breaker.acquire_when_ready());
-    is_send((&breaker).acquire_owned_when_ready());
+    is_send(wait::acquire(&breaker, EmbassyTimer));
     is_send(breaker.call_timeout(second, || ready(Ok::<(), ()>(()))));
     is_send(breaker.retry(Retry::new(), || ready(Ok::<(), ()>(()))));
     is_send(breaker.retry(Retry::new(), async || Ok::<(), ()>(())));

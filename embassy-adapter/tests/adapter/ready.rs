@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use atomic_breaker_embassy::{Breaker, BreakerExt, Permit, State};
+use atomic_breaker_embassy::{Breaker, BreakerExt, EmbassyTimer, Permit, State, wait};
 
 use super::sim::{RULES, Sim, Times, Watch, breaker, now, watched};
 
@@ -212,7 +212,7 @@ fn an_acquired_permit_can_be_owned() {
     let permit = Cell::new(None::<Permit<Handle>>);
     let mut sim = Sim::new();
     breaker.0.trip();
-    sim.run(async { permit.set(Some(breaker.clone().acquire_owned_when_ready().await)) });
+    sim.run(async { permit.set(Some(wait::acquire(breaker.clone(), EmbassyTimer).await)) });
     drop(sim);
     let watcher = breaker.0.clone();
     drop(breaker);

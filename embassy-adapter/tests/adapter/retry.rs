@@ -4,7 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::future::ready;
 
 use atomic_breaker_embassy::{
-    Breaker, BreakerExt, CallError, Config, Failure, Outcome, Rejected, Retry, State, Wait,
+    Breaker, BreakerExt, CallError, Config, EmbassyTimer, Failure, Outcome, Rejected, Retry, State,
+    Wait, wait,
 };
 use core::time::Duration;
 use embassy_time::{Instant, Timer};
@@ -270,7 +271,8 @@ fn only_failures_are_tried_again() {
                 tried.set(tried.get() + 1);
                 answers.borrow_mut().next().unwrap()
             };
-            let answer = breaker.retry_with(Retry::new(), classify, ask).await;
+            let answer =
+                wait::retry_with(&breaker, EmbassyTimer, Retry::new(), classify, ask).await;
             result.set(answer.map_err(|error| error.failed().unwrap()));
         });
         assert_eq!((result.get(), tried.get()), (last, tries));

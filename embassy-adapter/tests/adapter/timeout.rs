@@ -5,7 +5,8 @@ use std::future::{PollFn, pending, poll_fn};
 use std::task::{Context, Poll};
 
 use atomic_breaker_embassy::{
-    BreakerExt, CallError, Failure, IntoTimeLimit, Outcome, Retry, State, TimeLimit, Timed, wait,
+    BreakerExt, CallError, EmbassyTimer, Failure, IntoTimeLimit, Outcome, Retry, State, TimeLimit,
+    Timed, wait,
 };
 use embassy_time::{Duration, Timer, with_timeout};
 
@@ -81,7 +82,13 @@ fn a_classifier_decides_of_time_outs_too() {
     };
     Sim::new().run(async {
         for _ in 0..5 {
-            let call = breaker.call_timeout_with(LIMIT, classify, || takes(60, Ok(1)));
+            let call = wait::call_timeout_with(
+                &breaker,
+                EmbassyTimer,
+                LIMIT.into_time_limit(),
+                classify,
+                || takes(60, Ok(1)),
+            );
             assert_eq!(call.await, Err(CallError::Failed(Timed::TimedOut)));
         }
     });
