@@ -40,14 +40,10 @@ impl Record {
 }
 
 impl<E> Sent<E> {
-    /// How the breaker rejected, if it did: its [`retry_in`](Rejected::retry_in) says when to try again.
-    pub fn rejected(&self) -> Option<Rejected> {
-        self.stopped.as_ref().and_then(CallError::rejected)
-    }
-
-    /// When to try again, if the breaker says so.
+    /// When to try again, if the breaker rejected and says so.
     pub fn retry_in(&self) -> Option<Duration> {
-        self.rejected().and_then(Rejected::retry_in)
+        let rejected = self.stopped.as_ref().and_then(CallError::rejected);
+        rejected.and_then(Rejected::retry_in)
     }
 }
 

@@ -96,7 +96,7 @@ fn a_failure_stays_the_oldest_and_the_breaker_says_when_to_come_back() {
         assert_eq!((device.breaker.state(), sent.retry_in()), (state, None));
     }
     let sent = device.send_all();
-    assert!(sent.rejected().is_some());
+    assert!(matches!(sent.stopped, Some(CallError::Rejected(_))));
     assert_eq!(sent.retry_in(), Some(Duration::from_secs(5)));
     assert_eq!((device.arrived(), device.journal.waiting()), (vec![], 4));
 
