@@ -8,6 +8,8 @@
 //! |---|---|
 //! | `layers` | layers, registries, a guarded client |
 //! | `guards` | guarded clients that wait for the end of the body; rules of one host; waiting for a breaker |
+//! | `handles` | guards in an `Arc` |
+//! | `stacks` | guards and breakers around each other, with layers of tower, with observers that panic |
 //! | `middleware` | reqwest-middleware |
 //! | `sliding` | a share of failures within a sliding time, calls in flight |
 //! | `mapped` | breakers that processes share |
@@ -28,6 +30,7 @@ mod calls;
 mod crowd;
 mod fleets;
 mod guards;
+mod handles;
 mod layers;
 mod leaving;
 mod long;
@@ -40,6 +43,7 @@ mod requests;
 mod responses;
 mod shop;
 mod sliding;
+mod stacks;
 mod steps;
 mod troubled;
 
