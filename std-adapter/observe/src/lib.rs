@@ -6,12 +6,14 @@
 //! | `tracing` | `Log`: an event for each transition and for a sample of the rejections | `Log` | `Log` | `Log` |
 //! | `metrics` | `Metrics`: counters, and gauges of the states | `Metrics` | `Metrics<Keys>` | `Metrics<Jobs>` |
 //!
+//! It includes everything in [`atomic_breaker_registry`].
+//!
 //! A pair is also an observer: `.observer((Log::new("payments"), Metrics::new("payments")))`. The fields of events and the
 //! names of metrics are listed in `docs/observability.md` of the repository.
 //!
 //! | file | what |
 //! |---|---|
-//! | `words` | the words for states, causes and enforcement |
+//! | `label` | the labels of states, causes and enforcement |
 //! | `by_hash` | what is kept for some of the keys |
 //! | `log` | the observer that logs |
 //! | `metrics` | the observer that counts |
@@ -22,12 +24,15 @@
 
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 mod by_hash;
+#[cfg(any(feature = "metrics", feature = "tracing"))]
+mod label;
 #[cfg(feature = "tracing")]
 mod log;
 #[cfg(feature = "metrics")]
 mod metrics;
-#[cfg(any(feature = "metrics", feature = "tracing"))]
-mod words;
+
+#[doc(no_inline)]
+pub use atomic_breaker_registry::*;
 
 #[cfg(all(feature = "metrics", feature = "steps"))]
 pub use self::metrics::Jobs;

@@ -1,15 +1,16 @@
 //! The events. Their fields are evaluated only if a subscriber wants them.
 
 use std::fmt;
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use atomic_breaker_registry::{Cause, Rejected, State, Transition, words::printable};
 use tracing::Level;
 
 use super::sampler::Sampler;
-use crate::words::{Mode, cause_name, state_name};
+use crate::label::{Mode, label};
 
-/// Opening is a warning, and so is a corrupt word.
+/// Opening is a warning, and so is a corrupt word. The next rejection is the first of an open period.
 pub(super) fn transition(
     name: &str,
     key: Option<&dyn fmt::Display>,
@@ -17,6 +18,10 @@ pub(super) fn transition(
     last_failure: Option<&str>,
     sampler: Option<&Sampler>,
 ) {
+    let opens = matches!(transition.to, State::Open | State::ForcedOpen);
+    if let Some(sampler) = sampler.filter(|_| opens) {
+        sampler.begin();
+    }
     // A level is part of an event's static description.
     macro_rules! event {
         ($level:expr) => {
@@ -25,21 +30,22 @@ pub(super) fn transition(
                 $level,
                 circuit_breaker.name = name,
                 circuit_breaker.key = key.map(printable),
-                circuit_breaker.previous_state = state_name(transition.from),
-                circuit_breaker.state = state_name(transition.to),
-                circuit_breaker.cause = cause_name(transition.cause),
+                circuit_breaker.previous_state = label(transition.from),
+                circuit_breaker.state = label(transition.to),
+                circuit_breaker.cause = label(transition.cause),
                 circuit_breaker.open_duration = transition.open_for().map(|time| time.as_secs_f64()),
                 circuit_breaker.trips = transition.trips,
                 circuit_breaker.epoch = transition.epoch,
                 circuit_breaker.last_failure = last_failure.map(printable),
-                circuit_breaker.rejections_left_out = sampler.and_then(|it| some(it.take_left_out())),
+                circuit_breaker.rejections_left_out = sampler.and_then(|it| NonZeroU64::new(it.take_left_out())),
                 "{transition}"
             )
         };
     }
-    match (transition.to, transition.cause) {
-        (State::Open | State::ForcedOpen, _) | (_, Cause::CorruptWord) => event!(Level::WARN),
-        _ => event!(Level::INFO),
+    if opens || transition.cause == Cause::CorruptWord {
+        event!(Level::WARN);
+    } else {
+        event!(Level::INFO);
     }
 }
 
@@ -65,17 +71,17 @@ pub(super) fn rejection(
         Level::INFO,
         circuit_breaker.name = name,
         circuit_breaker.key = key,
-        circuit_breaker.state = state_name(rejected.state()),
-        circuit_breaker.enforcement = mode.name(),
+        circuit_breaker.state = label(rejected.state()),
+        circuit_breaker.enforcement = label(mode),
         circuit_breaker.retry_in = rejected.retry_in().as_ref().map(Duration::as_secs_f64),
-        circuit_breaker.rejections_left_out = some(left_out),
+        circuit_breaker.rejections_left_out = NonZeroU64::new(left_out),
         "{message}"
     );
 }
 
 /// Says how many were left out since the last event, if there will be no further event.
 pub(super) fn left_out(name: &str, key: Option<&str>, sampler: &Sampler) {
-    if let Some(left_out) = some(sampler.take_left_out()) {
+    if let Some(left_out) = NonZeroU64::new(sampler.take_left_out()) {
         tracing::event!(
             target: "atomic_breaker::rejection",
             Level::INFO,
@@ -85,8 +91,4 @@ pub(super) fn left_out(name: &str, key: Option<&str>, sampler: &Sampler) {
             "rejections that were left out"
         );
     }
-}
-
-pub(super) fn some(count: u64) -> Option<u64> {
-    (count != 0).then_some(count)
 }

@@ -1,6 +1,7 @@
 //! Logs what an operator must know of durable steps: few events of each kind, however many jobs there are.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU64;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,7 +9,6 @@ use atomic_breaker_registry::{Clock, words::printable};
 use atomic_breaker_steps::{Asked, Job, JobObserver, Status, Stuck};
 
 use super::Log;
-use super::event::some;
 use super::sampler::Sampler;
 use crate::lock;
 
@@ -19,7 +19,7 @@ const MOST: u64 = 10;
 const STORE_EVERY_MS: u32 = 60_000;
 
 /// Selects which events are logged of jobs.
-#[derive(Debug)]
+#[derive(Default)]
 pub(super) struct Samplers {
     ended: Sampler,
     lost: Sampler,
@@ -32,21 +32,11 @@ pub(super) struct Samplers {
     in_their_own_way: Mutex<BTreeSet<String>>,
 }
 
-impl Samplers {
-    pub(super) const fn new() -> Self {
-        Self {
-            ended: Sampler::new(),
-            lost: Sampler::new(),
-            unkept: Sampler::new(),
-            told: Sampler::new(),
-            store: Sampler::new(),
-            is_store_down: AtomicBool::new(false),
-            in_their_own_way: Mutex::new(BTreeSet::new()),
-        }
-    }
-}
-
 impl<C: Clock> Log<C> {
+    fn of_jobs(&self) -> &Samplers {
+        self.jobs.get_or_init(Samplers::default)
+    }
+
     fn warn(&self, sampler: &Sampler, job: &Job, error: Option<&str>, message: &str) {
         if let Some(left_out) = sampler.take(self.clock.now_ms(), 1_000, MOST) {
             tracing::event!(
@@ -59,7 +49,7 @@ impl<C: Clock> Log<C> {
                 circuit_breaker.key = printable(&job.key),
                 circuit_breaker.step = printable(&job.step),
                 circuit_breaker.lane = printable(&job.lane),
-                circuit_breaker.events_left_out = some(left_out),
+                circuit_breaker.events_left_out = NonZeroU64::new(left_out),
                 error = error.map(printable),
                 "{message}"
             );
@@ -71,23 +61,23 @@ impl<C: Clock + Send + Sync> JobObserver for Log<C> {
     fn ended(&self, job: &Job, status: Status, error: &str) {
         if matches!(status, Status::Dead | Status::Parked) {
             let message = format!("a job is {}", status.name());
-            self.warn(&self.jobs.ended, job, Some(error), &message);
+            self.warn(&self.of_jobs().ended, job, Some(error), &message);
         }
     }
 
     fn lost(&self, job: &Job) {
         let message = "the claim on a job was lost before the result of its step was saved";
-        self.warn(&self.jobs.lost, job, None, message);
+        self.warn(&self.of_jobs().lost, job, None, message);
     }
 
     fn unkept(&self, job: &Job, error: &str) {
         let message = "a call was neither done nor kept as a job, and its caller had gone";
-        self.warn(&self.jobs.unkept, job, Some(error), message);
+        self.warn(&self.of_jobs().unkept, job, Some(error), message);
     }
 
     /// Once for each lane.
     fn in_its_own_way(&self, job: &Job) {
-        if lock(&self.jobs.in_their_own_way).insert(job.lane.clone()) {
+        if lock(&self.of_jobs().in_their_own_way).insert(job.lane.clone()) {
             let message = "a call within the step was rejected while the step was the probe of its lane: if both have \
                            the same breaker, failures count twice; use `Lane::guarded_within`";
             self.warn(&Sampler::new(), job, None, message);
@@ -100,29 +90,29 @@ impl<C: Clock + Send + Sync> JobObserver for Log<C> {
                 "the notification that a job is {} failed",
                 stuck.status.name()
             );
-            self.warn(&self.jobs.told, &stuck.job, error, &message);
+            self.warn(&self.of_jobs().told, &stuck.job, error, &message);
         }
     }
 
     fn store_failed(&self, asked: Asked, error: &str) {
-        let store = &self.jobs.store;
+        let store = &self.of_jobs().store;
         let Some(left_out) = store.take(self.clock.now_ms(), STORE_EVERY_MS, 1) else {
             return;
         };
-        self.jobs.is_store_down.store(true, Ordering::Relaxed);
+        self.of_jobs().is_store_down.store(true, Ordering::Relaxed);
         tracing::event!(
             target: "atomic_breaker::steps",
             tracing::Level::WARN,
             circuit_breaker.name = &*self.name,
             circuit_breaker.operation = asked.name(),
-            circuit_breaker.events_left_out = some(left_out),
+            circuit_breaker.events_left_out = NonZeroU64::new(left_out),
             error = printable(error),
             "the store of jobs fails"
         );
     }
 
     fn store_answered(&self) {
-        let is_down = &self.jobs.is_store_down;
+        let is_down = &self.of_jobs().is_store_down;
         if is_down.load(Ordering::Relaxed) && is_down.swap(false, Ordering::Relaxed) {
             tracing::event!(
                 target: "atomic_breaker::steps",

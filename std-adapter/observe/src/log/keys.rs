@@ -11,7 +11,7 @@ use atomic_breaker_registry::{
 use super::sampler::Sampler;
 use super::{Log, event};
 use crate::by_hash::ByHash;
-use crate::words::{Mode, OTHER};
+use crate::label::{Mode, OTHER};
 
 /// The most keys with a sampler of their own.
 const MOST_KEYS: usize = 1_024;
@@ -84,7 +84,7 @@ impl<C: Clock> Log<C> {
         let keys = samplers.keys.pin();
         let of_key = keys.get(&samplers.keys.hash(key));
         let sampler = of_key.map(|of_key| &of_key.sampler);
-        self.log_transition(Some(key), sampler, transition, last_failure);
+        event::transition(&self.name, Some(key), transition, last_failure, sampler);
     }
 
     #[cold]

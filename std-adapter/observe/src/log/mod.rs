@@ -1,9 +1,4 @@
 //! The observer that logs.
-//!
-//! | file | what |
-//! |---|---|
-//! | `sampler`, `event` | which events are logged; the events themselves |
-//! | `keys`, `jobs` | what is logged of the keys of a registry, and of durable jobs |
 
 mod event;
 #[cfg(feature = "steps")]
@@ -18,10 +13,10 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use atomic_breaker_registry::{
-    Clock, Enforcement, Observer, Rejected, State, StdClock, Transition, words::printable,
+    Clock, Enforcement, Observer, Rejected, StdClock, Transition, words::printable,
 };
 
-use crate::words::Mode;
+use crate::label::Mode;
 use keys::Samplers;
 use sampler::{Sampler, whole_ms};
 
@@ -29,8 +24,7 @@ use sampler::{Sampler, whole_ms};
 /// `tracing`; with the feature `steps` also what an operator must know of durable jobs.
 ///
 /// ```
-/// use atomic_breaker_observe::Log;
-/// use atomic_breaker_registry::{Breaker, Config, Registry, RegistryError, StdClock};
+/// use atomic_breaker_observe::{Breaker, Config, Log, Registry, RegistryError, StdClock};
 ///
 /// let payments = Breaker::builder(Config::new(), StdClock).observer(Log::new("payments")).build();
 /// payments.trip();
@@ -64,7 +58,7 @@ pub struct Log<C = StdClock> {
     /// Those of the keys of a registry.
     keys: OnceLock<Samplers>,
     #[cfg(feature = "steps")]
-    jobs: jobs::Samplers,
+    jobs: OnceLock<jobs::Samplers>,
 }
 
 impl Log {
@@ -89,7 +83,7 @@ impl<C> Log<C> {
             sampler: Sampler::new(),
             keys: OnceLock::new(),
             #[cfg(feature = "steps")]
-            jobs: jobs::Samplers::new(),
+            jobs: OnceLock::new(),
         }
     }
 
@@ -134,27 +128,10 @@ impl<C> Log<C> {
     }
 }
 
-impl<C> Log<C> {
-    fn log_transition(
-        &self,
-        key: Option<&dyn fmt::Display>,
-        sampler: Option<&Sampler>,
-        transition: &Transition,
-        last_failure: Option<&str>,
-    ) {
-        if matches!(transition.to, State::Open | State::ForcedOpen) {
-            if let Some(sampler) = sampler {
-                sampler.begin();
-            }
-        }
-        event::transition(&self.name, key, transition, last_failure, sampler);
-    }
-}
-
 impl<C: Clock> Observer for Log<C> {
     #[cold]
     fn transition(&self, transition: &Transition) {
-        self.log_transition(None, Some(&self.sampler), transition, None);
+        event::transition(&self.name, None, transition, None, Some(&self.sampler));
     }
 
     #[cold]

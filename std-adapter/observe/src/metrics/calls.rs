@@ -24,11 +24,9 @@ pub(super) const fn end_of(outcome: Outcome) -> usize {
 }
 
 /// How many calls ended in which way, by lane: a thread with a lane of its own adds with a load and a store, because no
-/// other thread writes there. No other memory depends on these counts, so all orderings are relaxed.
-pub(super) struct Calls {
-    own: [Lane; lane::OWN],
-    shared: Lane,
-}
+/// other thread writes there; the last lane is shared. No other memory depends on these counts, so all orderings are
+/// relaxed.
+pub(super) struct Calls([Lane; lane::OWN + 1]);
 
 // As the documentation of `Metrics` says.
 const _: () = assert!(size_of::<Calls>() <= 17_000);
@@ -38,47 +36,44 @@ const _: () = assert!(size_of::<Calls>() <= 17_000);
 #[repr(align(128))]
 struct Lane([AtomicU64; ENDS.len()]);
 
-impl Lane {
-    /// Called by the only thread that writes here.
-    #[inline]
-    fn add(&self, end: usize) {
-        let count = &self.0[end];
-        let next = count.load(Ordering::Relaxed).wrapping_add(1);
-        count.store(next, Ordering::Relaxed);
-    }
-}
-
 impl Default for Calls {
     fn default() -> Self {
-        Self {
-            own: array::from_fn(|_| Lane::default()),
-            shared: Lane::default(),
-        }
+        Self(array::from_fn(|_| Lane::default()))
     }
 }
 
 impl Calls {
     #[inline]
     pub(super) fn add(&self, end: usize) {
-        match self.own.get(lane::known()) {
-            Some(lane) => lane.add(end),
-            None => self.add_unknown(end),
+        let lane = lane::known();
+        if lane < lane::OWN {
+            self.add_alone(lane, end);
+        } else {
+            self.add_unknown(end);
         }
+    }
+
+    /// Called by the only thread that writes to this lane.
+    #[inline]
+    fn add_alone(&self, lane: usize, end: usize) {
+        let count = &self.0[lane].0[end];
+        let next = count.load(Ordering::Relaxed).wrapping_add(1);
+        count.store(next, Ordering::Relaxed);
     }
 
     #[cold]
     fn add_unknown(&self, end: usize) {
-        match self.own.get(lane::find()) {
-            Some(lane) => lane.add(end),
-            None => {
-                self.shared.0[end].fetch_add(1, Ordering::Relaxed);
+        match lane::find() {
+            lane::OWN => {
+                self.0[lane::OWN].0[end].fetch_add(1, Ordering::Relaxed);
             }
+            lane => self.add_alone(lane, end),
         }
     }
 
     /// The number of calls that ended in this way, in all lanes.
     pub(super) fn sum(&self, end: usize) -> u64 {
-        let lanes = self.own.iter().chain([&self.shared]);
-        lanes.map(|lane| lane.0[end].load(Ordering::Relaxed)).sum()
+        let counts = self.0.iter().map(|lane| &lane.0[end]);
+        counts.map(|count| count.load(Ordering::Relaxed)).sum()
     }
 }

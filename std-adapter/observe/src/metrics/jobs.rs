@@ -6,23 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_steps::{Asked, Counts, Job, JobObserver, Status, Stuck, Tried};
-use metrics::{Recorder, Unit};
+use metrics::Recorder;
 use tokio::time::Instant;
 
-use super::counters::Counter;
 use super::meter::Meter;
-use super::series::{self, Described, Labels, OUTCOME, float};
+use super::series::{
+    ENDED, JOBS, LOST, Labels, Metric, OLDEST_DUE, OUTCOME, STORE_ERRORS, TOLD, TRIES, float,
+};
 use super::{Metrics, Observed};
+use crate::label::OTHER;
 use crate::lock;
-use crate::words::OTHER;
-
-const JOBS: &str = "circuit_breaker.jobs";
-const OLDEST_DUE: &str = "circuit_breaker.job.oldest_due";
-const TRIES: &str = "circuit_breaker.job.tries";
-const ENDED: &str = "circuit_breaker.job.ended";
-const LOST: &str = "circuit_breaker.job.lost";
-const TOLD: &str = "circuit_breaker.job.told";
-const STORE_ERRORS: &str = "circuit_breaker.job.store_errors";
 
 const KIND: &str = "circuit_breaker.kind";
 const LANE: &str = "circuit_breaker.lane";
@@ -31,21 +24,6 @@ const OPERATION: &str = "circuit_breaker.operation";
 
 /// [`Metrics`] of durable [steps](atomic_breaker_steps): what happens to jobs, and how many there are. Pass them to
 /// [`StepsBuilder::observer`](atomic_breaker_steps::StepsBuilder::observer).
-///
-/// ```
-/// use atomic_breaker_observe::Metrics;
-/// use atomic_breaker_steps::{Lane, MemoryStore, Steps, Workflow};
-///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let welcome = Workflow::new("welcome").step("mail", "mail", async |to: String| Ok(to));
-/// let steps = Steps::builder(MemoryStore::new())
-///     .lane(Lane::new("mail"))
-///     .workflow(&welcome)
-///     .observer(Metrics::new("shop"))
-///     .build()?;
-/// # let _ = steps;
-/// # Ok(()) }
-/// ```
 ///
 /// Use one name per store. Several `Steps` with the same name are counted together; of their stores, the one that was
 /// asked last is shown.
@@ -85,8 +63,8 @@ impl Observed for Jobs {
 }
 
 impl Jobs {
-    fn count(&self, metric: &'static str, labels: Labels<'_>) -> Arc<Counter> {
-        self.meter.counter(metric, labels)
+    fn add(&self, metric: Metric, labels: Labels<'_>) {
+        self.meter.counter(metric, labels).add();
     }
 
     fn kind(&self, job: &Job) -> (&'static str, &'static str) {
@@ -99,31 +77,34 @@ impl Jobs {
     }
 }
 
+/// The statuses with which jobs end in this process.
+const ENDS: [Status; 3] = [Status::Done, Status::Dead, Status::Parked];
+
 impl JobObserver for Metrics<Jobs> {
     fn built(&self, kinds: &[(&'static str, &'static str)], lanes: &[&'static str]) {
+        let meter = &self.0.meter;
         {
-            let mut stored = lock(&self.0.meter.jobs);
+            let mut stored = lock(&meter.jobs);
             stored.kinds.extend(kinds.iter().map(|(kind, _)| *kind));
             stored.lanes.extend(lanes);
         }
         for &(kind, lane) in kinds {
             let [kind, lane] = [(KIND, kind), (LANE, lane)];
-            self.0.count(LOST, &[kind, lane]);
+            meter.counter(LOST, &[kind, lane]);
             for how in Tried::ALL {
-                self.0.count(TRIES, &[kind, lane, (OUTCOME, how.name())]);
+                meter.counter(TRIES, &[kind, lane, (OUTCOME, how.name())]);
             }
         }
         for kind in kinds.iter().map(|(kind, _)| *kind).chain([OTHER]) {
-            for status in [Status::Done, Status::Dead, Status::Parked] {
-                let status = (STATUS, status.name());
-                self.0.count(ENDED, &[(KIND, kind), status]);
+            for status in ENDS {
+                meter.counter(ENDED, &[(KIND, kind), (STATUS, status.name())]);
             }
             for outcome in ["success", "failure"] {
-                self.0.count(TOLD, &[(KIND, kind), (OUTCOME, outcome)]);
+                meter.counter(TOLD, &[(KIND, kind), (OUTCOME, outcome)]);
             }
         }
         for asked in Asked::ALL {
-            self.0.count(STORE_ERRORS, &[(OPERATION, asked.name())]);
+            meter.counter(STORE_ERRORS, &[(OPERATION, asked.name())]);
         }
     }
 
@@ -140,36 +121,28 @@ impl JobObserver for Metrics<Jobs> {
 
     fn tried(&self, job: &Job, how: Tried) {
         let labels = [self.0.kind(job), self.0.lane(job), (OUTCOME, how.name())];
-        self.0.count(TRIES, &labels).add();
+        self.0.add(TRIES, &labels);
     }
 
     fn ended(&self, job: &Job, status: Status, _: &str) {
-        if matches!(status, Status::Done | Status::Dead | Status::Parked) {
+        if ENDS.contains(&status) {
             let labels = [self.0.kind(job), (STATUS, status.name())];
-            self.0.count(ENDED, &labels).add();
+            self.0.add(ENDED, &labels);
         }
     }
 
     fn lost(&self, job: &Job) {
-        self.0
-            .count(LOST, &[self.0.kind(job), self.0.lane(job)])
-            .add();
+        self.0.add(LOST, &[self.0.kind(job), self.0.lane(job)]);
     }
 
     fn told(&self, stuck: &Stuck, error: Option<&str>) {
-        let outcome = if error.is_none() {
-            "success"
-        } else {
-            "failure"
-        };
+        let outcome = error.map_or("success", |_| "failure");
         let labels = [self.0.kind(&stuck.job), (OUTCOME, outcome)];
-        self.0.count(TOLD, &labels).add();
+        self.0.add(TOLD, &labels);
     }
 
     fn store_failed(&self, asked: Asked, _: &str) {
-        self.0
-            .count(STORE_ERRORS, &[(OPERATION, asked.name())])
-            .add();
+        self.0.add(STORE_ERRORS, &[(OPERATION, asked.name())]);
     }
 }
 
@@ -213,45 +186,25 @@ const STANDS: [&str; 5] = ["due", "waiting", "running", "parked", "dead"];
 
 /// Sets the gauges, if the store has ever replied; to no number if its last reply is too old.
 pub(super) fn publish(meter: &Meter, recorder: &dyn Recorder) {
-    let (jobs, oldest, unknown) = {
+    let (jobs, oldest, until) = {
         let stored = lock(&meter.jobs);
         let Some((counts, until)) = &stored.seen else {
             return;
         };
-        let unknown = if Instant::now() > *until {
-            f64::NAN
-        } else {
-            0.0
-        };
         let oldest = counts.oldest_due.unwrap_or_default();
-        (stored.jobs(counts), oldest.as_secs_f64(), unknown)
+        (stored.jobs(counts), oldest.as_secs_f64(), *until)
     };
-    for ((lane, stand), count) in jobs {
+    let is_old = Instant::now() > until;
+    let set = |metric, labels: Labels<'_>, value| {
         meter.set(
             recorder,
-            JOBS,
-            &[(LANE, lane), (STATUS, stand)],
-            count + unknown,
+            metric,
+            labels,
+            if is_old { f64::NAN } else { value },
         );
+    };
+    for ((lane, stand), count) in jobs {
+        set(JOBS, &[(LANE, lane), (STATUS, stand)], count);
     }
-    meter.set(recorder, OLDEST_DUE, &[], oldest + unknown);
-}
-
-const COUNTERS: Described<'_> = &[
-    (TRIES, "Tries of steps, by how they ended."),
-    (ENDED, "Jobs that ended in this process, by how."),
-    (
-        LOST,
-        "Claims on jobs that were lost before a result was saved.",
-    ),
-    (TOLD, "Jobs that a person was notified of, or could not be."),
-    (STORE_ERRORS, "Calls of the store that failed or timed out."),
-];
-
-const GAUGES: Described<'_> = &[(JOBS, "How many jobs the store has, by their next lane.")];
-
-pub(super) fn describe(recorder: &dyn Recorder) {
-    series::describe(recorder, COUNTERS, GAUGES);
-    let oldest = "For how many seconds the longest-waiting job has been due; 0 if none is.";
-    recorder.describe_gauge(OLDEST_DUE.into(), Some(Unit::Seconds), oldest.into());
+    set(OLDEST_DUE, &[], oldest);
 }

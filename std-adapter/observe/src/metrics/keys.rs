@@ -8,18 +8,16 @@ use atomic_breaker_registry::{
     AnyRegistry, KeyedObserver, Outcome, Rejected, State, Transition, words::printable,
 };
 
-use super::calls::{CANCELLED, Calls, end_of};
-use super::counters::Counter;
-use super::meter::{Meter, OfKey, Seen, Watch};
+use super::calls::{CANCELLED, end_of};
+use super::meter::{Meter, OfBreakers, OfKey, Seen};
 use super::{Metrics, Observed};
 use crate::by_hash::ByHash;
-use crate::words::{Mode, OTHER, state_name};
+use crate::label::{Mode, OTHER};
 
 /// [`Metrics`] of a registry, which also show which keys are open.
 ///
 /// ```
-/// use atomic_breaker_observe::Metrics;
-/// use atomic_breaker_registry::{Config, Registry, RegistryError};
+/// use atomic_breaker_observe::{Config, Metrics, Registry, RegistryError};
 /// use std::sync::Arc;
 ///
 /// let metrics = Metrics::new("hosts");
@@ -42,8 +40,7 @@ use crate::words::{Mode, OTHER, state_name};
 #[derive(Clone)]
 pub struct Keys {
     meter: Arc<Meter>,
-    calls: Arc<Calls>,
-    rejections: [Arc<Counter>; Mode::ALL.len()],
+    all: Arc<OfBreakers>,
     labelled: Arc<ByHash<Arc<OfKey>>>,
     other: Arc<OfKey>,
     most: usize,
@@ -77,44 +74,22 @@ impl Metrics<Keys> {
         Arc<R>: AnyRegistry<Key: Hash>,
         R: Send + Sync + 'static,
     {
-        let (weak, keys) = (Arc::downgrade(registry), Arc::downgrade(&self.0.labelled));
-        self.0.meter.watch(Watch {
-            of: Arc::as_ptr(registry).addr(),
-            look: Box::new(move |seen| {
-                let both = weak.upgrade().zip(keys.upgrade());
-                both.map(|(registry, keys)| look(&registry, &keys, seen))
-                    .is_some()
-            }),
-        });
-    }
-
-    /// [`watch`](Self::watch) for a registry in a `static`, or a leaked one.
-    pub fn watch_static<R>(&self, registry: &'static R)
-    where
-        &'static R: AnyRegistry<Key: Hash>,
-        R: Sync,
-    {
-        let keys = Arc::clone(&self.0.labelled);
-        self.0.meter.watch(Watch {
-            of: std::ptr::from_ref(registry).addr(),
-            look: Box::new(move |seen| {
-                look(&registry, &keys, seen);
-                true
-            }),
-        });
-    }
-}
-
-/// Adds the current state of a registry.
-fn look(registry: &impl AnyRegistry<Key: Hash>, keys: &ByHash<Arc<OfKey>>, seen: &mut Seen) {
-    let keys_now = keys.pin();
-    for entry in registry.entries() {
-        let state = entry.snapshot.state();
-        *seen.states.entry(state_name(state)).or_default() += 1;
-        if !matches!(state, State::Closed | State::Disabled) {
-            let of_key = keys_now.get(&keys.hash(&*entry.key));
-            seen.open.extend(of_key.map(|of_key| of_key.label.clone()));
-        }
+        let (weak, labelled) = (Arc::downgrade(registry), Arc::downgrade(&self.0.labelled));
+        let look = move |seen: &mut Seen| {
+            let (registry, labelled) = weak.upgrade().zip(labelled.upgrade())?;
+            let keys = labelled.pin();
+            for entry in registry.entries() {
+                let state = entry.snapshot.state();
+                *seen.states.entry(state).or_default() += 1;
+                if !matches!(state, State::Closed | State::Disabled) {
+                    let of_key = keys.get(&labelled.hash(&*entry.key));
+                    seen.open.extend(of_key.map(|of_key| of_key.label.clone()));
+                }
+            }
+            Some(())
+        };
+        let address = Arc::as_ptr(registry).addr();
+        self.0.meter.watch(address, Arc::new(look));
     }
 }
 
@@ -123,8 +98,7 @@ impl Observed for Keys {
         let meter = Meter::of(name);
         let other = meter.key(OTHER.to_owned(), usize::MAX, false);
         Self {
-            calls: meter.calls(),
-            rejections: meter.rejections(),
+            all: meter.of_breakers(),
             labelled: Arc::new(ByHash::new()),
             other: other.expect("there is room"),
             meter,
@@ -136,7 +110,7 @@ impl Observed for Keys {
 impl Keys {
     #[cold]
     fn count_rejection(&self, key: &impl Hash, mode: Mode) {
-        self.rejections[mode as usize].add();
+        self.all.rejections[mode as usize].add();
         let keys = self.labelled.pin();
         let of_key = keys.get(&self.labelled.hash(key)).unwrap_or(&self.other);
         of_key.rejections[mode as usize].add();
@@ -182,12 +156,12 @@ impl<K: Hash + fmt::Display> KeyedObserver<K> for Metrics<Keys> {
 
     #[inline]
     fn outcome(&self, _: &K, outcome: Outcome) {
-        self.0.calls.add(end_of(outcome));
+        self.0.all.calls.add(end_of(outcome));
     }
 
     #[inline]
     fn cancelled(&self, _: &K) {
-        self.0.calls.add(CANCELLED);
+        self.0.all.calls.add(CANCELLED);
     }
 }
 

@@ -1,16 +1,22 @@
 //! Gives each thread a lane of its own to count in.
 
 use std::cell::Cell;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
+
+use crate::lock;
 
 /// How many threads have a lane of their own at the same time; further ones share one.
 pub(super) const OWN: usize = 128;
 
 const UNKNOWN: usize = usize::MAX;
 
+/// A bit for each lane that a thread has. The lock orders the writes of two threads that have the same lane one after the
+/// other.
+static HELD: Mutex<u128> = Mutex::new(0);
+
 thread_local! {
     static MINE: Cell<usize> = const { Cell::new(UNKNOWN) };
-    static HELD: Held = Held::take();
+    static HOLD: Hold = Hold::take();
 }
 
 /// The lane of this thread, the same in all counters, if it is known to have one of its own: below [`OWN`], and no
@@ -25,45 +31,31 @@ pub(super) fn known() -> usize {
 pub(super) fn find() -> usize {
     if MINE.get() == UNKNOWN {
         // Or it is too late in the thread's life to hold one.
-        MINE.set(HELD.try_with(|held| held.0).unwrap_or(OWN));
+        MINE.set(HOLD.try_with(|hold| hold.0).unwrap_or(OWN));
     }
     MINE.get()
 }
 
-/// A lane that is given to the next thread when this one ends, counts included.
-struct Held(usize);
+/// A lane that is given to another thread when this one ends, counts included.
+struct Hold(usize);
 
-/// The lanes that no thread has. The lock orders the writes of two threads that have the same lane one after the other.
-static FREE: Mutex<Free> = Mutex::new(Free {
-    fresh: 0,
-    returned: Vec::new(),
-});
-
-struct Free {
-    /// Lanes from here on were never given away.
-    fresh: usize,
-    returned: Vec<usize>,
-}
-
-impl Held {
+impl Hold {
     fn take() -> Self {
-        let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
-        let lane = free.returned.pop().unwrap_or_else(|| {
-            let lane = free.fresh;
-            free.fresh = (lane + 1).min(OWN);
-            lane
-        });
+        let mut held = lock(&HELD);
+        let lane = held.trailing_ones() as usize;
+        if lane < OWN {
+            *held |= 1 << lane;
+        }
         Self(lane)
     }
 }
 
-impl Drop for Held {
+impl Drop for Hold {
     fn drop(&mut self) {
         // Values that are dropped later may still count.
         MINE.set(OWN);
-        if self.0 != OWN {
-            let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
-            free.returned.push(self.0);
+        if self.0 < OWN {
+            *lock(&HELD) &= !(1 << self.0);
         }
     }
 }

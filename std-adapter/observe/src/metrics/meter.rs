@@ -1,37 +1,44 @@
 //! What is counted under one name.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use atomic_breaker_registry::{Cause, State, words::printable};
-use metrics::Recorder;
+use metrics::{Key, Recorder};
 
 use super::calls::{Calls, ENDS};
-use super::counters::{Counter, Counters};
-use super::series::{self, Labels, float};
+use super::counter::Counter;
+use super::series::{self, Labels, Metric, float};
+use crate::label::{Mode, OTHER, label};
 use crate::lock;
-use crate::words::{Mode, OTHER, cause_name, state_name};
 
 /// What is counted under one name, for the life of the program: counters must not fall, whatever is dropped and created
 /// again.
 #[derive(Default)]
 pub(super) struct Meter {
     pub(super) name: String,
-    calls: OnceLock<Arc<Calls>>,
-    counters: Counters,
+    of_breakers: OnceLock<Arc<OfBreakers>>,
+    counters: Mutex<BTreeMap<Arc<Key>, Arc<Counter>>>,
     keys: Mutex<BTreeMap<String, Arc<OfKey>>>,
     /// How many breakers are in each state, if there ever was one.
     breakers: Mutex<Option<States>>,
-    /// The registries that are watched, if there ever was one.
-    watches: Mutex<Option<Vec<Arc<Watch>>>>,
+    /// The registries that are watched, by their addresses, if there ever was one.
+    watches: Mutex<Option<BTreeMap<usize, Arc<Look>>>>,
     #[cfg(feature = "steps")]
     pub(super) jobs: Mutex<super::jobs::Stored>,
 }
 
 /// How many breakers there are, by state.
-pub(super) type States = BTreeMap<&'static str, u64>;
+pub(super) type States = HashMap<State, u64>;
+
+/// What is counted of all breakers, or all keys of registries.
+pub(super) struct OfBreakers {
+    pub(super) calls: Calls,
+    /// By mode, in its order.
+    pub(super) rejections: [Arc<Counter>; Mode::ALL.len()],
+}
 
 /// What is counted of a key that has a label.
 pub(super) struct OfKey {
@@ -41,18 +48,10 @@ pub(super) struct OfKey {
     pub(super) rejections: [Arc<Counter>; 2],
 }
 
-/// A watch on a registry.
-pub(super) struct Watch {
-    /// The address of the registry: each is looked at only once.
-    pub(super) of: usize,
-    pub(super) look: Box<Look>,
-}
-
-/// Adds a registry's current state; `false` once it is gone.
-type Look = dyn Fn(&mut Seen) -> bool + Send + Sync;
+/// Adds a registry's current state; `None` once it is gone.
+pub(super) type Look = dyn Fn(&mut Seen) -> Option<()> + Send + Sync;
 
 /// The current state of breakers and registries.
-#[derive(Default)]
 pub(super) struct Seen {
     pub(super) states: States,
     /// The labels of keys that reject.
@@ -89,7 +88,7 @@ const fn usual(cause: Cause) -> &'static [State] {
 }
 
 pub(super) fn all() -> Vec<Arc<Meter>> {
-    lock(&METERS).values().map(Arc::clone).collect()
+    lock(&METERS).values().cloned().collect()
 }
 
 impl Meter {
@@ -109,39 +108,42 @@ impl Meter {
         Arc::clone(meter)
     }
 
-    /// Returns the counters of calls. From now on they and the usual transitions are published, at zero before anything
-    /// happens.
-    pub(super) fn calls(&self) -> Arc<Calls> {
-        let calls = self.calls.get_or_init(|| {
+    /// Returns the counters of breakers. From now on they and the usual transitions are published, at zero before
+    /// anything happens.
+    pub(super) fn of_breakers(&self) -> Arc<OfBreakers> {
+        let of_breakers = self.of_breakers.get_or_init(|| {
             for &cause in Cause::ALL {
                 for &to in usual(cause) {
                     self.transitions(to, cause);
                 }
             }
-            Arc::default()
+            Arc::new(OfBreakers {
+                calls: Calls::default(),
+                rejections: Mode::ALL.map(|mode| {
+                    let labels = [(series::ENFORCEMENT, &*label(mode))];
+                    self.counter(series::REJECTIONS, &labels)
+                }),
+            })
         });
-        Arc::clone(calls)
+        Arc::clone(of_breakers)
     }
 
-    pub(super) fn counter(&self, metric: &'static str, labels: Labels<'_>) -> Arc<Counter> {
+    /// The counter of that series, always the same one.
+    pub(super) fn counter(&self, metric: Metric, labels: Labels<'_>) -> Arc<Counter> {
+        self.find(metric, labels, false)
+    }
+
+    fn find(&self, metric: Metric, labels: Labels<'_>, rises: bool) -> Arc<Counter> {
         let key = series::key(metric, &self.name, labels);
-        self.counters.find(key, false)
+        let mut counters = lock(&self.counters);
+        let counter = counters.entry(Arc::new(key));
+        Arc::clone(counter.or_insert_with(|| Arc::new(Counter::new(rises))))
     }
 
     pub(super) fn transitions(&self, to: State, cause: Cause) -> Arc<Counter> {
-        let labels = [
-            (series::STATE, state_name(to)),
-            (series::CAUSE, cause_name(cause)),
-        ];
+        let (to, cause) = (label(to), label(cause));
+        let labels = [(series::STATE, &*to), (series::CAUSE, &*cause)];
         self.counter(series::TRANSITIONS, &labels)
-    }
-
-    /// By mode, in its order.
-    pub(super) fn rejections(&self) -> [Arc<Counter>; Mode::ALL.len()] {
-        Mode::ALL.map(|mode| {
-            let labels = [(series::ENFORCEMENT, mode.name())];
-            self.counter(series::REJECTIONS, &labels)
-        })
     }
 
     /// Notes that a breaker of that name moved from one state to another.
@@ -149,62 +151,57 @@ impl Meter {
         let mut breakers = lock(&self.breakers);
         let states = breakers.get_or_insert_default();
         if let Some(to) = to {
-            *states.entry(state_name(to)).or_default() += 1;
+            *states.entry(to).or_default() += 1;
         }
-        if let Some(count) = from.and_then(|from| states.get_mut(state_name(from))) {
+        if let Some(count) = from.and_then(|from| states.get_mut(&from)) {
             *count -= 1;
         }
     }
 
-    /// The counters of the key with that label; new ones if fewer than `most` keys have a label. They are published as
+    /// The counters of the key with that text as label; new ones if fewer than `most` keys have a label. They are published as
     /// zero first if they must rise.
-    pub(super) fn key(&self, label: String, most: usize, rises: bool) -> Option<Arc<OfKey>> {
+    pub(super) fn key(&self, text: String, most: usize, rises: bool) -> Option<Arc<OfKey>> {
         let mut keys = lock(&self.keys);
-        if keys.len() >= most && !keys.contains_key(&label) {
+        if keys.len() >= most && !keys.contains_key(&text) {
             return None;
         }
-        let of_key = keys.entry(label).or_insert_with_key(|label| {
-            let find = |metric, labels: Labels<'_>| {
-                let key = series::key(metric, &self.name, labels);
-                self.counters.find(key, rises)
-            };
-            let key = (series::KEY, &**label);
+        let of_key = keys.entry(text).or_insert_with_key(|text| {
+            let key = (series::KEY, &**text);
             Arc::new(OfKey {
-                label: label.clone(),
-                opened: find(series::KEY_OPENED, &[key]),
+                label: text.clone(),
+                opened: self.find(series::KEY_OPENED, &[key], rises),
                 rejections: [Mode::Enforced, Mode::Shadow].map(|mode| {
-                    let labels = [key, (series::ENFORCEMENT, mode.name())];
-                    find(series::KEY_REJECTIONS, &labels)
+                    let labels = [key, (series::ENFORCEMENT, &*label(mode))];
+                    self.find(series::KEY_REJECTIONS, &labels, rises)
                 }),
             })
         });
         Some(Arc::clone(of_key))
     }
 
-    pub(super) fn watch(&self, watch: Watch) {
+    /// Watches the registry at that address.
+    pub(super) fn watch(&self, address: usize, look: Arc<Look>) {
         let mut watches = lock(&self.watches);
-        let watches = watches.get_or_insert_default();
-        watches.retain(|other| other.of != watch.of);
-        watches.push(Arc::new(watch));
+        watches.get_or_insert_default().insert(address, look);
     }
 
     /// The current state of the breakers and registries of that name, if there were any to look at.
     fn look(&self) -> Option<Seen> {
         let watches = lock(&self.watches).clone();
-        let breakers = lock(&self.breakers).clone();
-        if watches.is_none() && breakers.is_none() {
+        let states = lock(&self.breakers).clone();
+        if watches.is_none() && states.is_none() {
             return None;
         }
         let mut all = Seen {
-            states: breakers.unwrap_or_default(),
+            states: states.unwrap_or_default(),
             open: BTreeSet::new(),
         };
         // Called without the lock, because looking at a registry may be slow.
-        for watch in watches.unwrap_or_default() {
-            if !(watch.look)(&mut all) {
+        for look in watches.unwrap_or_default().values() {
+            if look(&mut all).is_none() {
                 let mut watches = lock(&self.watches);
                 let watches = watches.get_or_insert_default();
-                watches.retain(|kept| !Arc::ptr_eq(kept, &watch));
+                watches.retain(|_, kept| !Arc::ptr_eq(kept, look));
             }
         }
         Some(all)
@@ -212,17 +209,21 @@ impl Meter {
 
     /// Passes everything to the recorder; new keys stay at zero for that long.
     pub(super) fn publish(&self, recorder: &dyn Recorder, at_zero_for: Duration) {
-        if let Some(calls) = self.calls.get() {
+        if let Some(of_breakers) = self.of_breakers.get() {
             for (end, name) in ENDS.into_iter().enumerate() {
                 let key = series::key(series::CALLS, &self.name, &[(series::OUTCOME, name)]);
-                series::set_counter(recorder, &key, calls.sum(end));
+                series::set_counter(recorder, &key, of_breakers.calls.sum(end));
             }
         }
-        self.counters.publish(recorder, at_zero_for);
+        // The lock is not held while the recorder is called, because that may be slow, or use a breaker.
+        let counters = lock(&self.counters).clone();
+        for (key, counter) in &counters {
+            series::set_counter(recorder, key, counter.value(at_zero_for));
+        }
         if let Some(seen) = self.look() {
-            for state in State::ALL.iter().copied().map(state_name) {
+            for state in State::ALL {
                 let count = seen.states.get(state).copied().unwrap_or_default();
-                let labels = [(series::STATE, state)];
+                let labels = [(series::STATE, &*label(state))];
                 self.set(recorder, series::BREAKERS, &labels, float(count));
             }
             let labels: Vec<_> = lock(&self.keys).keys().cloned().collect();
@@ -240,7 +241,7 @@ impl Meter {
     pub(super) fn set(
         &self,
         recorder: &dyn Recorder,
-        metric: &'static str,
+        metric: Metric,
         labels: Labels<'_>,
         value: f64,
     ) {

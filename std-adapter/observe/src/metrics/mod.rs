@@ -1,15 +1,7 @@
 //! The observer that counts.
-//!
-//! | file | what |
-//! |---|---|
-//! | `lane`, `calls` | one lane per thread, to count in; the counters of calls |
-//! | `series`, `counters` | the metrics by name; all other counters |
-//! | `meter` | all that is counted under one name |
-//! | `one`, `keys`, `jobs` | what is counted of a breaker, of the keys of a registry, of durable jobs |
-//! | `publish` | how the metrics reach the recorder |
 
 mod calls;
-mod counters;
+mod counter;
 #[cfg(feature = "steps")]
 mod jobs;
 mod keys;
@@ -34,8 +26,7 @@ pub use publish::{publish, publish_each_second};
 /// to memory that no other thread writes:
 ///
 /// ```
-/// use atomic_breaker_observe::Metrics;
-/// use atomic_breaker_registry::{Breaker, Config, StdClock};
+/// use atomic_breaker_observe::{Breaker, Config, Metrics, StdClock};
 /// use metrics_exporter_prometheus::PrometheusBuilder;
 ///
 /// let recorder = PrometheusBuilder::new().build_recorder();

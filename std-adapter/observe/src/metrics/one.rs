@@ -7,12 +7,11 @@ use atomic_breaker_registry::{
     Enforcement, Observer, Outcome, Present, Rejected, State, Transition,
 };
 
-use super::calls::{CANCELLED, Calls, end_of};
-use super::counters::Counter;
-use super::meter::Meter;
+use super::calls::{CANCELLED, end_of};
+use super::meter::{Meter, OfBreakers};
 use super::{Metrics, Observed};
+use crate::label::Mode;
 use crate::lock;
-use crate::words::Mode;
 
 /// [`Metrics`] of one breaker.
 pub struct One {
@@ -24,8 +23,7 @@ pub struct One {
 /// Where the breaker is counted.
 struct Counted {
     meter: Arc<Meter>,
-    calls: Arc<Calls>,
-    rejections: [Arc<Counter>; Mode::ALL.len()],
+    all: Arc<OfBreakers>,
     /// The state that the gauge shows.
     shown: Mutex<State>,
 }
@@ -86,17 +84,17 @@ impl Observer for Metrics {
     #[cold]
     fn rejected(&self, _: Rejected) {
         let mode = Mode::of(self.0.enforcement);
-        self.0.counted().rejections[mode as usize].add();
+        self.0.counted().all.rejections[mode as usize].add();
     }
 
     #[inline]
     fn outcome(&self, outcome: Outcome) {
-        self.0.counted().calls.add(end_of(outcome));
+        self.0.counted().all.calls.add(end_of(outcome));
     }
 
     #[inline]
     fn cancelled(&self) {
-        self.0.counted().calls.add(CANCELLED);
+        self.0.counted().all.calls.add(CANCELLED);
     }
 }
 
@@ -105,8 +103,7 @@ impl Counted {
         let meter = Meter::of(name);
         meter.move_breaker(None, Some(State::Closed));
         Self {
-            calls: meter.calls(),
-            rejections: meter.rejections(),
+            all: meter.of_breakers(),
             meter,
             shown: Mutex::new(State::Closed),
         }

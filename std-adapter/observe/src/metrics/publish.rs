@@ -21,16 +21,6 @@ use crate::lock;
 /// A new key of a registry is passed as zero the first time, then with its counts: a rate needs to see a counter rise.
 /// (If two servers scrape in turn, only one sees the zero.)
 ///
-/// ```
-/// use metrics_exporter_prometheus::PrometheusHandle;
-///
-/// /// Answers `GET /metrics`.
-/// async fn page(prometheus: PrometheusHandle) -> String {
-///     atomic_breaker_observe::publish();
-///     prometheus.render()
-/// }
-/// ```
-///
 /// # Panics
 /// If the recorder does.
 pub fn publish() {
@@ -41,14 +31,6 @@ pub fn publish() {
 /// themselves, and for those that push. `scrape_interval` is the time between two scrapes; a new key of a registry
 /// stays at zero for that long. A second call sets the new interval and starts no other thread. A forked process has
 /// only its first thread, so each forked worker must call this itself.
-///
-/// ```no_run
-/// use std::time::Duration;
-///
-/// // PrometheusBuilder::new().install()?;
-/// atomic_breaker_observe::publish_each_second(Duration::from_secs(15))?;
-/// # Ok::<(), std::io::Error>(())
-/// ```
 ///
 /// # Errors
 /// If the system cannot start a thread.
@@ -82,9 +64,7 @@ fn publish_after(at_zero_for: Duration) {
     // No lock is held while the recorder is called, because it may be slow, or use a breaker.
     let meters = meter::all();
     metrics::with_recorder(|recorder| {
-        series::describe_breakers(recorder);
-        #[cfg(feature = "steps")]
-        super::jobs::describe(recorder);
+        series::describe(recorder);
         for meter in &meters {
             meter.publish(recorder, at_zero_for);
         }

@@ -3,13 +3,39 @@
 use atomic_breaker_registry::words::printable;
 use metrics::{Key, Label, Level, Metadata, Recorder, Unit};
 
-pub(super) const CALLS: &str = "circuit_breaker.calls";
-pub(super) const REJECTIONS: &str = "circuit_breaker.rejections";
-pub(super) const TRANSITIONS: &str = "circuit_breaker.transitions";
-pub(super) const BREAKERS: &str = "circuit_breaker.breakers";
-pub(super) const KEY_OPENED: &str = "circuit_breaker.key.opened";
-pub(super) const KEY_REJECTIONS: &str = "circuit_breaker.key.rejections";
-pub(super) const KEY_OPEN: &str = "circuit_breaker.key.open";
+/// The name of a metric, and what it means.
+pub(super) type Metric = (&'static str, &'static str);
+
+/// Metrics, and a list of all of them.
+macro_rules! metrics {
+    ($all:ident: $($metric:ident = $name:literal, $text:literal;)*) => {
+        $(pub(super) const $metric: Metric = (concat!("circuit_breaker.", $name), $text);)*
+        const $all: &[Metric] = &[$($metric),*];
+    };
+}
+
+metrics! { COUNTERS:
+    CALLS = "calls", "Calls that were admitted, by how they ended.";
+    REJECTIONS = "rejections", "Calls that were rejected or, in shadow mode, should have been.";
+    TRANSITIONS = "transitions", "Changes of state, by the state after and the cause.";
+    KEY_OPENED = "key.opened", "How often a key of a registry opened.";
+    KEY_REJECTIONS = "key.rejections", "Rejections of a key, those in shadow mode included.";
+    TRIES = "job.tries", "Tries of steps, by how they ended.";
+    ENDED = "job.ended", "Jobs that ended in this process, by how.";
+    LOST = "job.lost", "Claims on jobs that were lost before a result was saved.";
+    TOLD = "job.told", "Jobs that a person was notified of, or could not be.";
+    STORE_ERRORS = "job.store_errors", "Calls of the store that failed or timed out.";
+}
+
+metrics! { GAUGES:
+    BREAKERS = "breakers", "How many breakers, or keys of a registry, are in a state.";
+    KEY_OPEN = "key.open", "1 if a key is open, forced open, half-open or returning, otherwise 0.";
+    JOBS = "jobs", "How many jobs the store has, by their next lane.";
+}
+
+metrics! { TIMES:
+    OLDEST_DUE = "job.oldest_due", "For how many seconds the longest-waiting job has been due; 0 if none is.";
+}
 
 const NAME: &str = "circuit_breaker.name";
 pub(super) const OUTCOME: &str = "circuit_breaker.outcome";
@@ -23,53 +49,19 @@ static METADATA: Metadata<'_> = Metadata::new("atomic_breaker", Level::INFO, Non
 /// Labels and their values.
 pub(super) type Labels<'a> = &'a [(&'static str, &'a str)];
 
-/// Metrics, and what they mean.
-pub(super) type Described<'a> = &'a [(&'static str, &'static str)];
-
-const COUNTERS: Described<'_> = &[
-    (CALLS, "Calls that were admitted, by how they ended."),
-    (
-        REJECTIONS,
-        "Calls that were rejected or, in shadow mode, should have been.",
-    ),
-    (
-        TRANSITIONS,
-        "Changes of state, by the state after and the cause.",
-    ),
-    (KEY_OPENED, "How often a key of a registry opened."),
-    (
-        KEY_REJECTIONS,
-        "Rejections of a key, those in shadow mode included.",
-    ),
-];
-
-const GAUGES: Described<'_> = &[
-    (
-        BREAKERS,
-        "How many breakers, or keys of a registry, are in a state.",
-    ),
-    (
-        KEY_OPEN,
-        "1 if a key is open, forced open, half-open or returning, otherwise 0.",
-    ),
-];
-
-/// Describes the metrics of breakers.
-pub(super) fn describe_breakers(recorder: &dyn Recorder) {
-    describe(recorder, COUNTERS, GAUGES);
-}
-
-pub(super) fn describe(recorder: &dyn Recorder, counters: Described<'_>, gauges: Described<'_>) {
-    for &(name, text) in counters {
+pub(super) fn describe(recorder: &dyn Recorder) {
+    for &(name, text) in COUNTERS {
         recorder.describe_counter(name.into(), Some(Unit::Count), text.into());
     }
-    for &(name, text) in gauges {
-        recorder.describe_gauge(name.into(), Some(Unit::Count), text.into());
+    for (gauges, unit) in [(GAUGES, Unit::Count), (TIMES, Unit::Seconds)] {
+        for &(name, text) in gauges {
+            recorder.describe_gauge(name.into(), Some(unit), text.into());
+        }
     }
 }
 
 /// The series of a metric under that name, with other labels.
-pub(super) fn key(metric: &'static str, of: &str, labels: Labels<'_>) -> Key {
+pub(super) fn key((metric, _): Metric, of: &str, labels: Labels<'_>) -> Key {
     let labels = [(NAME, of)].into_iter().chain(labels.iter().copied());
     let labels = labels.map(|(label, value)| Label::new(label, printable(value)));
     Key::from_parts(metric, labels.collect::<Vec<_>>())

@@ -113,10 +113,10 @@ fn the_gauge_shows_each_state() {
         .build();
     let shown = |state| {
         let page = Page::now();
-        for other in State::ALL.iter().map(snake_case) {
+        for (_, other) in STATES {
             let expected = u64::from(state == other);
             assert_eq!(
-                page.breakers("gauge", &other),
+                page.breakers("gauge", other),
                 Some(expected),
                 "{state}: {other}"
             );
@@ -190,31 +190,46 @@ fn a_name_breaks_no_line_of_the_page() {
     }
 }
 
-/// `HalfOpen` as `half_open`.
-fn snake_case(name: &impl std::fmt::Debug) -> String {
-    let mut snake = String::new();
-    for char in format!("{name:?}").chars() {
-        if char.is_uppercase() && !snake.is_empty() {
-            snake.push('_');
-        }
-        snake.extend(char.to_lowercase());
-    }
-    snake
-}
+const STATES: [(State, &str); 6] = [
+    (State::Closed, "closed"),
+    (State::Open, "open"),
+    (State::HalfOpen, "half_open"),
+    (State::Returning, "returning"),
+    (State::ForcedOpen, "forced_open"),
+    (State::Disabled, "disabled"),
+];
+
+const CAUSES: [(Cause, &str); 13] = [
+    (Cause::FailureLimit, "failure_limit"),
+    (Cause::FailureRatio, "failure_ratio"),
+    (Cause::TripDemanded, "trip_demanded"),
+    (Cause::RetryAfter, "retry_after"),
+    (Cause::OpenTimeOver, "open_time_over"),
+    (Cause::ProbeFailed, "probe_failed"),
+    (Cause::ProbeCancelled, "probe_cancelled"),
+    (Cause::ProbeLost, "probe_lost"),
+    (Cause::ProbesSucceeded, "probes_succeeded"),
+    (Cause::TrafficReturned, "traffic_returned"),
+    (Cause::Manual, "manual"),
+    (Cause::Restored, "restored"),
+    (Cause::CorruptWord, "corrupt_word"),
+];
 
 #[test]
 fn each_state_and_each_cause_has_a_label_of_its_own() {
+    assert_eq!(STATES.map(|(state, _)| state), State::ALL);
+    assert_eq!(CAUSES.map(|(cause, _)| cause), Cause::ALL);
     let metrics: Metrics = Metrics::new("labels");
-    for &state in State::ALL {
-        for &cause in Cause::ALL {
+    for (state, _) in STATES {
+        for (cause, _) in CAUSES {
             metrics.transition(&Transition::new(State::Closed, state, cause));
         }
     }
     let page = Page::now();
-    for state in State::ALL {
-        for cause in Cause::ALL {
-            let count = page.transitions("labels", &snake_case(state), &snake_case(cause));
-            assert_eq!(count, Some(1), "{state} by {cause:?}");
+    for (_, state) in STATES {
+        for (_, cause) in CAUSES {
+            let count = page.transitions("labels", state, cause);
+            assert_eq!(count, Some(1), "{state} by {cause}");
         }
     }
 }
