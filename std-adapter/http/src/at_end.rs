@@ -5,10 +5,10 @@ use std::fmt;
 use http::{HeaderMap, Response};
 use http_body::Body;
 
+use crate::error_rule::status_text;
 use crate::parts::judged;
 use crate::{
-    AnyPermit, BodyRule, Classify, ErrorRule, EveryError, Outcome, Reason, Report, ReportingBody,
-    Scope,
+    AnyPermit, BodyRule, Classify, ErrorRule, EveryError, Outcome, Report, ReportingBody, Scope,
 };
 
 /// If the head of the response says success, waits for the end of the body, so that a body that breaks off counts as a
@@ -17,7 +17,7 @@ use crate::{
 /// | the body | counts as |
 /// |---|---|
 /// | comes to its end, or is empty | success |
-/// | breaks off: an error, or fewer bytes than its `Content-Length` | failure, unless [set](Self::body_errors) [otherwise](Self::body_rule) |
+/// | breaks off: an error, or fewer bytes than its `Content-Length` | failure, unless [set otherwise](Self::body_errors) |
 /// | is dropped unread, or between two frames | success, as the head said |
 /// | is dropped while it waits for the server | cancelled, see [`ReportingBody`] |
 /// | meets a time limit of the client ([`Scope::Limit`]) while its reader is slow, or one that its request carried | cancelled |
@@ -56,68 +56,48 @@ use crate::{
 /// # let _ = call();
 /// ```
 ///
-/// A `reqwest::Response` becomes an `http::Response<reqwest::Body>` through `From`, and is converted back with
-/// `response.map(reqwest::Body::wrap).into()`.
+/// A `reqwest::Response` becomes an `http::Response`, and `into_reqwest` turns it back.
 #[derive(Clone, Copy)]
 #[must_use]
 pub struct AtEnd<C, Y = EveryError> {
-    head: C,
-    body_errors: Y,
-    probes_wait: bool,
+    pub(crate) head: C,
+    pub(crate) body_errors: Y,
+    pub(crate) probes_wait: bool,
 }
 
 impl<C> AtEnd<C> {
     /// Waits for the end of the body where `head` says success.
     pub const fn new(head: C) -> Self {
-        Self::with(head, EveryError, false)
+        Self {
+            head,
+            body_errors: EveryError,
+            probes_wait: false,
+        }
     }
 }
 
 impl<C, Y> AtEnd<C, Y> {
-    pub(crate) const fn with(head: C, body_errors: Y, probes_wait: bool) -> Self {
-        Self {
-            head,
-            body_errors,
-            probes_wait,
-        }
-    }
-
-    /// What an error of the body counts as; a failure of weight 1 unless set. The closure must name the type of the
-    /// error.
-    ///
-    /// ```
-    /// use atomic_breaker_http::{Failure, HttpClassifier, Outcome};
-    /// use std::io::{self, ErrorKind};
-    ///
-    /// let http = HttpClassifier::new().at_end_of_body().body_errors(|error: &io::Error| {
-    ///     match error.kind() {
-    ///         // A limit of this side.
-    ///         ErrorKind::FileTooLarge => Outcome::Ignored,
-    ///         _ => Failure::new().into(),
-    ///     }
-    /// });
-    /// # let _ = http;
-    /// ```
-    pub fn body_errors<E, F: Fn(&E) -> Outcome>(self, errors: F) -> AtEnd<C, F> {
-        AtEnd::with(self.head, errors, self.probes_wait)
-    }
-
-    /// [`body_errors`](Self::body_errors) with a rule that has a name: [`UsualErrors`](crate::UsualErrors) for
-    /// the bodies of hyper, `ReqwestErrors` for those of reqwest. `ClientGuard` and `BreakerMiddleware` use these.
+    /// What an error of the body counts as; a failure of weight 1 unless set. A closure, which must name the type of the
+    /// error, or a [rule](ErrorRule): [`UsualErrors`](crate::UsualErrors) for the bodies of hyper, `ReqwestErrors` for
+    /// those of reqwest. `ClientGuard` and `BreakerMiddleware` use these.
     ///
     /// ```
     /// use atomic_breaker_http::{AtEnd, HttpClassifier, UsualErrors};
     ///
     /// static HTTP: AtEnd<HttpClassifier, UsualErrors> =
-    ///     HttpClassifier::new().at_end_of_body().body_rule(UsualErrors);
+    ///     HttpClassifier::new().at_end_of_body().body_errors(UsualErrors);
     /// # let _ = &HTTP;
     /// ```
-    pub const fn body_rule<R>(self, rule: R) -> AtEnd<C, R>
+    pub const fn body_errors<R>(self, rule: R) -> AtEnd<C, R>
     where
         C: Copy,
         Y: Copy,
     {
-        AtEnd::with(self.head, rule, self.probes_wait)
+        AtEnd {
+            head: self.head,
+            body_errors: rule,
+            probes_wait: self.probes_wait,
+        }
     }
 
     /// Makes probes wait for the end of a body of unknown length, too. For servers whose bodies are short and break
@@ -161,9 +141,7 @@ where
                 }))
             }
             Ok(response) => {
-                permit.report_because(outcome, || {
-                    Reason::<E>::Status(response.status()).to_string()
-                });
+                permit.report_because(outcome, || status_text(response.status()));
                 Ok(response.map(ReportingBody::reported))
             }
             Err(error) => match self.head.report(permit, Err(error)) {
@@ -204,10 +182,7 @@ impl<E, Y: ErrorRule<E>> BodyRule<E> for HttpBodyRule<Y> {
     }
 
     fn scope(&self, error: &E) -> Scope {
-        match self.errors.scope(error) {
-            Scope::Limit if self.has_own_limit => Scope::Caller,
-            scope => scope,
-        }
+        self.errors.scope(error).of_own_limit(self.has_own_limit)
     }
 
     fn dropped(&self) -> Option<Outcome> {

@@ -8,7 +8,7 @@ use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
-use crate::scope::report_by;
+use crate::error_rule::report_by;
 use crate::{AnyPermit, Outcome, Scope};
 
 /// What the end of a body says about the server. For protocols whose body says how the call went.
@@ -16,10 +16,9 @@ use crate::{AnyPermit, Outcome, Scope};
 /// [`AtEnd`](super::AtEnd) and [`GrpcClassifier`](super::GrpcClassifier) have their own.
 ///
 /// ```
-/// use atomic_breaker_http::{BodyRule, Config, Failure, Outcome, Permit, ReportingBody, breaker};
-/// use http::HeaderMap;
-/// use std::sync::Arc;
-///
+/// # use atomic_breaker_http::{BodyRule, Config, Failure, Outcome, Permit, ReportingBody, breaker};
+/// # use http::HeaderMap;
+/// # use std::sync::Arc;
 /// /// A protocol whose last trailer says whether it went well.
 /// struct Verdict;
 ///
@@ -82,28 +81,6 @@ pin_project! {
     ///   and a permit that is held for too long counts.
     /// - **Otherwise**, unread or between two frames: the reader wanted no more. The [rule](BodyRule) of the body
     ///   decides.
-    ///
-    /// ```
-    /// use atomic_breaker_http::{Config, HttpClassifier, Permit, Report, breaker};
-    /// use http::Response;
-    /// use http_body::Body;
-    /// use std::{convert::Infallible, pin::Pin, sync::Arc, task::{Context, Waker}};
-    ///
-    /// let http = HttpClassifier::new().at_end_of_body();
-    /// let server = Arc::new(breaker(Config::new()));
-    /// let permit = Permit::acquire(Arc::clone(&server))?;
-    /// let response = Ok::<_, Infallible>(Response::new(String::from("hello")));
-    /// let mut body = http.report(permit, response).unwrap().into_body();
-    /// assert!(!body.is_reported());
-    /// assert_eq!(body.size_hint().exact(), Some(5));
-    ///
-    /// let mut context = Context::from_waker(Waker::noop());
-    /// while !body.is_end_stream() {
-    ///     let _ = Pin::new(&mut body).poll_frame(&mut context);
-    /// }
-    /// assert!(body.is_reported());
-    /// # Ok::<(), atomic_breaker_http::Rejected>(())
-    /// ```
     pub struct ReportingBody<B, P, R>
     where
         P: AnyPermit,
@@ -201,10 +178,7 @@ impl<B: Body, P: AnyPermit, R: BodyRule<B::Error>> Body for ReportingBody<B, P, 
             Some(Err(error)) => {
                 if let Some((permit, rule)) = this.open.take() {
                     let judge = || {
-                        let scope = match rule.scope(error) {
-                            Scope::Limit if !waited => Scope::Caller,
-                            scope => scope,
-                        };
+                        let scope = rule.scope(error).of_own_limit(!waited);
                         (rule.broken(error), scope)
                     };
                     report_by(permit, judge, || "the body broke off".to_owned());

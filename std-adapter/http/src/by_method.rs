@@ -25,15 +25,7 @@ use crate::Idempotent;
 pub struct ByMethod;
 
 /// The caller's decision, among the extensions of a request: whether it may be sent twice, whatever its method.
-///
-/// ```
-/// use atomic_breaker_http::{ByMethod, Idempotent, MayRepeat};
-/// use http::Request;
-///
-/// // A POST that only searches.
-/// let search = Request::post("/search").extension(MayRepeat(true)).body(()).unwrap();
-/// assert!(ByMethod.is_idempotent(&search));
-/// ```
+/// `Request::post("/search").extension(MayRepeat(true))`, which only searches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MayRepeat(pub bool);
 

@@ -22,26 +22,13 @@ use crate::{CallError, RequestError, ServiceError, Timed};
 /// `.map_err(WithCauses)`.
 ///
 /// ```
-/// use atomic_breaker_http::WithCauses;
-/// use std::{error::Error, fmt, io};
-///
-/// #[derive(Debug)]
-/// struct NoConnection(io::Error);
-///
-/// impl fmt::Display for NoConnection {
-///     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-///         f.write_str("no connection")
-///     }
-/// }
-///
-/// impl Error for NoConnection {
-///     fn source(&self) -> Option<&(dyn Error + 'static)> {
-///         Some(&self.0)
-///     }
-/// }
-///
-/// let error = NoConnection(io::Error::other("refused"));
-/// assert_eq!(WithCauses(error).to_string(), "no connection: refused");
+/// # use atomic_breaker_http::{BreakerLayer, GrpcClassifier, WithCauses, breaker};
+/// # use tower::ServiceBuilder;
+/// # let server = std::sync::Arc::new(breaker(atomic_breaker_http::Config::new()));
+/// let stack = ServiceBuilder::new()
+///     .layer(BreakerLayer::new(server).report(GrpcClassifier::new()))
+///     .map_err(WithCauses);
+/// # let _ = stack.service(tower::service_fn(|_: ()| async { Err::<(), _>(std::fmt::Error) }));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WithCauses<E>(pub E);
@@ -62,38 +49,40 @@ impl<E: Error + 'static> Error for WithCauses<E> {
 /// An error and its causes, in a few words, [without what may be secret](crate::words::without_secrets): at most 512
 /// bytes of at most eight of them.
 pub fn text_of(error: &(dyn Error + 'static)) -> String {
-    let mut text = Text::<512>::default();
+    let mut text = String::new();
     for cause in successors(Some(error), |&error| error.source()).take(8) {
-        // Cut only after secrets are removed: half a secret does not look like one. The buffer is larger than what is
-        // examined there.
-        let mut words = Text::<{ 17 * 1024 }>::default();
-        // Fails when it is full, keeping what fits.
-        let _ = write!(words, "{cause}");
-        let words = without_secrets(&words.0);
+        // Cut only after secrets are removed: half a secret does not look like one. This is more than what is examined
+        // there.
+        let words = without_secrets(&bounded(cause, 17 * 1024));
         // Some texts already name the cause.
-        if text.0.is_empty() || !text.0.ends_with(&words) {
-            let colon = if text.0.is_empty() { "" } else { ": " };
-            let _ = write!(text, "{colon}{words}");
+        if text.is_empty() {
+            text = words;
+        } else if !text.ends_with(&words) {
+            text = format!("{text}: {words}");
         }
     }
-    text.0
+    bounded(&text, 512)
 }
 
-/// A text of at most this many bytes, however long an error is.
-#[derive(Default)]
-struct Text<const MAX_BYTES: usize>(String);
-
-impl<const MAX_BYTES: usize> Write for Text<MAX_BYTES> {
-    fn write_str(&mut self, more: &str) -> fmt::Result {
-        let room = MAX_BYTES - self.0.len();
-        if more.len() <= room {
-            self.0.push_str(more);
-            return Ok(());
+/// At most this many bytes of a text, however long it is.
+fn bounded(text: impl fmt::Display, max_bytes: usize) -> String {
+    struct Bounded(String, usize);
+    impl Write for Bounded {
+        fn write_str(&mut self, more: &str) -> fmt::Result {
+            let room = self.1 - self.0.len();
+            if more.len() <= room {
+                self.0.push_str(more);
+                return Ok(());
+            }
+            let fits = (0..=room).rev().find(|&end| more.is_char_boundary(end));
+            self.0.push_str(&more[..fits.unwrap_or(0)]);
+            Err(fmt::Error)
         }
-        let fits = (0..=room).rev().find(|&end| more.is_char_boundary(end));
-        self.0.push_str(&more[..fits.unwrap_or(0)]);
-        Err(fmt::Error)
     }
+    let mut bounded = Bounded(String::new(), max_bytes);
+    // Fails when it is full, keeping what fits.
+    let _ = write!(bounded, "{text}");
+    bounded.0
 }
 
 /// An error and its causes, including the errors that others wrap.

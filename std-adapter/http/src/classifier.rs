@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use super::head::ResponseHead;
-use super::reason::{Reason, why};
-use super::retry_after::RetryAfter;
-use super::rules::{ErrorRule, EveryError, StatusRule, UsualStatuses};
-use super::scope::report_result;
-use crate::{AnyPermit, Classify, Failure, Outcome, Report};
+use crate::error_rule::{report_result, why};
+use crate::{
+    AnyPermit, AtEnd, ByMethod, Classify, ErrorRule, EveryError, Failure, Outcome, Report,
+    ResponseHead, RetryAfter, RetryBudget, RetryConfig, RetryHint, RetryPolicy,
+};
 
 /// The [classifier](Classify) of HTTP: 5xx, 408, 429 and every `Err` count as failed. It looks at the head of the
 /// response; [`at_end_of_body`](Self::at_end_of_body) waits for the body as well.
@@ -20,7 +19,7 @@ use crate::{AnyPermit, Classify, Failure, Outcome, Report};
 ///   where several tenants share a host, the quota of one must not shut out the others.
 /// - Every other **4xx** is a success: the server has responded, the request was wrong.
 ///
-/// `Copy`, two words in addition to what its closures capture, and usable for any number of breakers.
+/// `Copy`, three words in addition to what its rule for errors captures, and usable for any number of breakers.
 ///
 /// ```
 /// use atomic_breaker_http::{Breaker, Config, HttpClassifier, breaker};
@@ -38,30 +37,184 @@ use crate::{AnyPermit, Classify, Failure, Outcome, Report};
 /// }
 ///
 /// // The caller has its response, and the breaker knows.
-/// let response = PAYMENTS.call_with(HTTP, call)?;
-/// assert_eq!(*response.body(), "maintenance");
+/// assert_eq!(*PAYMENTS.call_with(HTTP, call)?.body(), "maintenance");
 /// let wait = PAYMENTS.acquire().unwrap_err().retry_in();
 /// assert!(wait > Some(Duration::from_secs(29)));
 /// # Ok::<(), atomic_breaker_http::CallError<io::Error>>(())
 /// ```
 #[derive(Clone, Copy)]
 #[must_use]
-pub struct HttpClassifier<S = UsualStatuses, X = EveryError> {
-    pub(super) statuses: S,
-    pub(super) errors: X,
-    pub(super) hints: RetryAfter,
-    pub(super) trip_on_503: bool,
-    pub(super) trip_on_429: bool,
+pub struct HttpClassifier<X = EveryError> {
+    statuses: fn(StatusCode) -> Outcome,
+    pub(crate) errors: X,
+    hints: RetryAfter,
+    trip_on_503: bool,
+    trip_on_429: bool,
 }
 
 impl HttpClassifier {
     /// 5xx, 408, 429 and every error are failures of weight 1.
     pub const fn new() -> Self {
-        Self::with_rules(UsualStatuses, EveryError)
+        Self {
+            statuses: usual,
+            errors: EveryError,
+            hints: RetryAfter::new(),
+            trip_on_503: true,
+            trip_on_429: false,
+        }
     }
 }
 
-impl<S, X> HttpClassifier<S, X> {
+/// Even with "404 Not Found" the server has responded.
+fn usual(status: StatusCode) -> Outcome {
+    match status {
+        StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => Failure::new().into(),
+        status if status.is_server_error() => Failure::new().into(),
+        _ => Outcome::Success,
+    }
+}
+
+/// The settings.
+impl<X> HttpClassifier<X> {
+    /// What each status counts as, with or without a weight, in place of the usual; a `Retry-After` of a 503 still
+    /// counts, if 503 is a failure.
+    ///
+    /// ```
+    /// use atomic_breaker_http::{Failure, HttpClassifier, Outcome};
+    /// use http::StatusCode;
+    ///
+    /// static HTTP: HttpClassifier = HttpClassifier::new().statuses(|status| match status.as_u16() {
+    ///     502 | 504 => Failure::with_weight(2).into(),
+    ///     // They say nothing about the server: a probe that gets one is repeated.
+    ///     400..=499 => Outcome::Ignored,
+    ///     _ => HttpClassifier::new().status(status),
+    /// });
+    /// assert_eq!(HTTP.status(StatusCode::NOT_FOUND), Outcome::Ignored);
+    /// ```
+    pub const fn statuses(mut self, statuses: fn(StatusCode) -> Outcome) -> Self {
+        self.statuses = statuses;
+        self
+    }
+
+    /// What each error counts as: a [rule](ErrorRule) such as [`UsualErrors`](crate::UsualErrors), or a closure, which
+    /// must name the type of the error, and its own result if that is not clear: `|error: &io::Error| -> Outcome`.
+    ///
+    /// Clients that turn statuses into errors (`error_for_status` of reqwest) need it: otherwise a "404 Not Found"
+    /// counts as if the server could not be reached. [`status`](Self::status) says what a status counts as.
+    ///
+    /// ```
+    /// use atomic_breaker_http::{Failure, HttpClassifier, Outcome};
+    /// use http::StatusCode;
+    ///
+    /// # /// Has what `reqwest::Error` has.
+    /// # struct Error { status: Option<StatusCode>, is_connect: bool, is_builder: bool }
+    /// let http = HttpClassifier::new().errors(|error: &Error| -> Outcome {
+    ///     match error.status {
+    ///         Some(status) => HttpClassifier::new().status(status),
+    ///         None if error.is_connect => Failure::with_weight(3).into(),
+    ///         None if error.is_builder => Outcome::Ignored,
+    ///         None => Failure::new().into(),
+    ///     }
+    /// });
+    /// # let error = Error { status: Some(StatusCode::NOT_FOUND), is_connect: false, is_builder: false };
+    /// # assert_eq!(http.error(&error), Outcome::Success);
+    /// ```
+    pub const fn errors<Y>(self, errors: Y) -> HttpClassifier<Y>
+    where
+        X: Copy,
+    {
+        HttpClassifier {
+            statuses: self.statuses,
+            errors,
+            hints: self.hints,
+            trip_on_503: self.trip_on_503,
+            trip_on_429: self.trip_on_429,
+        }
+    }
+
+    /// A `Retry-After` is believed up to this time; 300 s unless set, and with zero none is. Beyond 5 minutes the
+    /// breaker needs a [`Config::max_retry_after`](crate::Config::max_retry_after) as well.
+    pub const fn max_retry_after(mut self, limit: Duration) -> Self {
+        self.hints = RetryAfter::with_limit(limit);
+        self
+    }
+
+    /// Whether a 503 with `Retry-After` opens the breaker at once, at least for that time. It does unless this is set
+    /// to `false`; then, or without a `Retry-After`, it counts like any failure.
+    ///
+    /// Turn it off where one breaker stands for several servers, and one of them says that it alone is restarting.
+    pub const fn trip_on_503(mut self, trip: bool) -> Self {
+        self.trip_on_503 = trip;
+        self
+    }
+
+    /// Whether a 429 with `Retry-After` opens the breaker at once, at least for that time. By default it does not: it
+    /// counts as one failure. Turn it on where all calls through a breaker share one quota.
+    pub const fn trip_on_429(mut self, trip: bool) -> Self {
+        self.trip_on_429 = trip;
+        self
+    }
+
+    /// Reports at the end of the body, so that one that breaks off counts as a failure. See [`AtEnd`].
+    pub const fn at_end_of_body(self) -> AtEnd<Self> {
+        AtEnd::new(self)
+    }
+}
+
+/// When an HTTP request is retried: [`HttpClassifier::retry_policy`].
+pub type HttpRetryPolicy<B = &'static RetryBudget, X = EveryError> =
+    RetryPolicy<B, ByMethod, HttpClassifier<X>, HttpClassifier<X>>;
+
+impl<X: Copy> HttpClassifier<X> {
+    /// A policy that retries what this classifier counts as a failure, if the request may be sent twice ([`ByMethod`]
+    /// says which may), and not before a `Retry-After` has elapsed. Give the breaker below the same classifier.
+    ///
+    /// ```
+    /// use atomic_breaker_http::{HttpClassifier, HttpRetryPolicy, RetryBudget, RetryConfig};
+    ///
+    /// static BUDGET: RetryBudget = RetryBudget::new();
+    /// const POLICY: HttpRetryPolicy = HttpClassifier::new().retry_policy(RetryConfig::new(), &BUDGET);
+    /// # let _ = POLICY;
+    /// ```
+    ///
+    /// # Panics
+    /// When the numbers are invalid: [`RetryPolicy::new`].
+    pub const fn retry_policy<B>(self, config: RetryConfig, budget: B) -> HttpRetryPolicy<B, X> {
+        RetryPolicy::from_parts(config, budget, ByMethod, self, self)
+    }
+}
+
+/// What results say.
+impl<X> HttpClassifier<X> {
+    /// What a response says: for use without a `Result`, such as in axum middleware.
+    pub fn response(&self, response: &(impl ResponseHead + ?Sized)) -> Outcome {
+        let outcome = self.status(response.status());
+        let trips = match response.status() {
+            StatusCode::SERVICE_UNAVAILABLE => self.trip_on_503,
+            StatusCode::TOO_MANY_REQUESTS => self.trip_on_429,
+            _ => false,
+        };
+        if !trips || !matches!(outcome, Outcome::Failure(_)) {
+            return outcome;
+        }
+        self.hints
+            .read(response.headers())
+            .map_or(outcome, |hint| Failure::retry_after(hint).into())
+    }
+
+    /// What a status alone says.
+    pub fn status(&self, status: StatusCode) -> Outcome {
+        (self.statuses)(status)
+    }
+
+    /// What an error says.
+    pub fn error<E: ?Sized>(&self, error: &E) -> Outcome
+    where
+        X: ErrorRule<E>,
+    {
+        self.errors.outcome(error)
+    }
+
     /// When the caller may try again, as the server says: the `Retry-After` of a 429 or 503, whatever the breaker makes
     /// of it. For retries, and for passing on to one's own callers.
     ///
@@ -82,81 +235,30 @@ impl<S, X> HttpClassifier<S, X> {
             _ => None,
         }
     }
-}
 
-impl<S: StatusRule, X> HttpClassifier<S, X> {
-    /// What a response says: for use without a `Result`, such as in axum middleware.
-    pub fn response(&self, response: &(impl ResponseHead + ?Sized)) -> Outcome {
-        let outcome = self.status(response.status());
-        let trips = match response.status() {
-            StatusCode::SERVICE_UNAVAILABLE => self.trip_on_503,
-            StatusCode::TOO_MANY_REQUESTS => self.trip_on_429,
-            _ => false,
-        };
-        if !trips || !matches!(outcome, Outcome::Failure(_)) {
-            return outcome;
-        }
-        self.hints
-            .read(response.headers())
-            .map_or(outcome, |hint| Failure::retry_after(hint).into())
-    }
-
-    /// What a status alone says.
-    pub fn status(&self, status: StatusCode) -> Outcome {
-        self.statuses.outcome(status)
-    }
-
-    /// Why a result is a failure, in a few words for a log; `None` if it is not. Formatted only when it is displayed.
-    ///
-    /// ```
-    /// use atomic_breaker_http::HttpClassifier;
-    /// use http::{Response, StatusCode};
-    /// use std::io;
-    ///
-    /// let http = HttpClassifier::new();
-    /// let mut result = Ok(Response::new(()));
-    /// assert!(http.reason(&result).is_none());
-    /// *result.as_mut().unwrap().status_mut() = StatusCode::BAD_GATEWAY;
-    /// assert_eq!(http.reason(&result).unwrap().to_string(), "502 Bad Gateway");
-    /// result = Err(io::Error::other("connection reset"));
-    /// assert_eq!(http.reason(&result).unwrap().to_string(), "transport: connection reset");
-    /// ```
-    pub fn reason<'a, T: ResponseHead, E>(&self, result: &'a Result<T, E>) -> Option<Reason<'a, E>>
+    /// Why a result is a failure, in a few words for a log: "502 Bad Gateway", or "transport: " and the text of the
+    /// error, which may contain what a server sent, and secrets from a URL. `None` if it is not a failure.
+    pub fn reason<T: ResponseHead, E: fmt::Display>(&self, result: &Result<T, E>) -> Option<String>
     where
         X: ErrorRule<E>,
     {
-        let failed = matches!(self.classify(result), Outcome::Failure(_));
-        failed.then(|| match result {
-            Ok(response) => Reason::Status(response.status()),
-            Err(error) => Reason::Error(error),
-        })
+        matches!(self.classify(result), Outcome::Failure(_)).then(|| why(result))
     }
 }
 
-impl<S, X> HttpClassifier<S, X> {
-    /// What an error means; [`response`](Self::response) says it of a response.
-    pub fn error<E: ?Sized>(&self, error: &E) -> Outcome
-    where
-        X: ErrorRule<E>,
-    {
-        self.errors.outcome(error)
-    }
-}
-
-impl<T: ResponseHead, E, S: StatusRule, X: ErrorRule<E>> Classify<T, E> for HttpClassifier<S, X> {
+impl<T: ResponseHead, E, X: ErrorRule<E>> Classify<T, E> for HttpClassifier<X> {
     fn classify(&self, result: &Result<T, E>) -> Outcome {
         match result {
             Ok(response) => self.response(response),
-            Err(error) => self.errors.outcome(error),
+            Err(error) => self.error(error),
         }
     }
 }
 
-impl<T, E, S, X> Report<T, E> for HttpClassifier<S, X>
+impl<T, E, X> Report<T, E> for HttpClassifier<X>
 where
     T: ResponseHead,
     E: fmt::Display,
-    S: StatusRule,
     X: ErrorRule<E>,
 {
     type Output<P: AnyPermit> = T;
@@ -168,6 +270,14 @@ where
     }
 }
 
+/// The `Retry-After` of a 429 or 503: delays this caller's retry.
+impl<T: ResponseHead, E, X> RetryHint<T, E> for HttpClassifier<X> {
+    fn retry_hint(&self, result: &Result<T, E>) -> Option<Duration> {
+        let response = result.as_ref().ok()?;
+        HttpClassifier::retry_hint(self, response)
+    }
+}
+
 impl Default for HttpClassifier {
     fn default() -> Self {
         Self::new()
@@ -175,7 +285,7 @@ impl Default for HttpClassifier {
 }
 
 // By hand, since closures do not implement `Debug`.
-impl<S, X> fmt::Debug for HttpClassifier<S, X> {
+impl<X> fmt::Debug for HttpClassifier<X> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpClassifier")
             .field("max_retry_after", &self.hints.limit())

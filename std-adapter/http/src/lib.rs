@@ -23,12 +23,12 @@
 //! | result | counts as | why | to change it |
 //! |---|---|---|---|
 //! | 1xx, 2xx, 3xx, 600 and above | success | the server has responded | [`statuses`](HttpClassifier::statuses) |
-//! | 408 | failure | the server, or a proxy, ran out of time | [`fails_on`](HttpClassifier::fails_on) |
+//! | 408 | failure | the server, or a proxy, ran out of time | |
 //! | 429 | failure; its `Retry-After` is for [its caller](HttpClassifier::retry_hint) | the quota of one tenant must not shut out the others | [`trip_on_429`](HttpClassifier::trip_on_429) |
 //! | other 4xx | success | the server has responded, the request was wrong | [`statuses`](HttpClassifier::statuses) |
 //! | 503 with `Retry-After` | opens at once, at least for that time, [at most 300 s](RetryAfter) | the server asks for it | [`trip_on_503`](HttpClassifier::trip_on_503), [`max_retry_after`](HttpClassifier::max_retry_after) |
-//! | 5xx | failure; a `Retry-After` is read only with 503, the only one of them for which RFC 9110 describes it | | [`fails_on`](HttpClassifier::fails_on) |
-//! | `Err` | failure; with [`UsualErrors`] not for the caller's own mistakes, and a connection that was lost or refused its requests counts once for all of them | there was no response | [`errors`](HttpClassifier::errors), [`with_rules`](HttpClassifier::with_rules) |
+//! | 5xx | failure; a `Retry-After` is read only with 503, the only one of them for which RFC 9110 describes it | | [`statuses`](HttpClassifier::statuses) |
+//! | `Err` | failure; with [`UsualErrors`] not for the caller's own mistakes, and a connection that was lost or refused its requests counts once for all of them | there was no response | [`errors`](HttpClassifier::errors) |
 //! | body that breaks off | the head alone counts | to see it, something must wait for the body | [`at_end_of_body`](HttpClassifier::at_end_of_body) |
 //! | gRPC, whose status is 200 whatever happened | see [`GrpcClassifier`] | the code comes in the trailers | [`codes`](GrpcClassifier::codes) |
 //! | call dropped before its result | cancelled, [neutral while young](crate::Permit#dropped) | its caller went away | [`Config::cancel_limit`](crate::Config::cancel_limit) |
@@ -59,13 +59,13 @@
 //! |---|---|
 //! | `origin` | [`Origin`]: a host as a key |
 //! | `causes`, `request_error`, `client_error` | an error with its causes, and inside errors that wrap others; why there is no response |
-//! | `head`, `grpc_code`, `reason`, `retry_after` | heads of responses; codes of gRPC; reasons in words; `Retry-After` and push-back |
-//! | `scope`, `rules`, `usual_errors` | whom an error concerns; rules for statuses and errors |
+//! | `head`, `retry_after` | heads of responses; `Retry-After` and push-back |
+//! | `error_rule`, `usual_errors` | what errors say, and whom they concern |
 //! | `body`, `at_end` | bodies that report at their end |
-//! | `classifier`, `options` | [`HttpClassifier`] |
+//! | `classifier` | [`HttpClassifier`], and retries by it |
 //! | `grpc` | [`GrpcClassifier`] |
 //! | `per_host` | [`PerHost`]: the breaker of a request's host |
-//! | `by_method`, `retry` | which requests may be sent twice; retries of HTTP requests |
+//! | `by_method` | which requests may be sent twice |
 //! | `client` | [`ClientGuard`]: all of it around a client |
 //! | `reqwest` (`reqwest`) | the same for reqwest, and a middleware |
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -80,20 +80,15 @@ mod classifier;
 mod client;
 #[cfg(feature = "reqwest")]
 mod client_error;
+mod error_rule;
 mod grpc;
-mod grpc_code;
 mod head;
-mod options;
 mod origin;
 mod per_host;
-mod reason;
 mod request_error;
 #[cfg(feature = "reqwest")]
 mod reqwest;
-mod retry;
 mod retry_after;
-mod rules;
-mod scope;
 mod usual_errors;
 
 #[cfg(feature = "reqwest-middleware")]
@@ -111,27 +106,23 @@ pub use atomic_breaker_sliding::SlidingRatio;
 pub use atomic_breaker_tower::*;
 pub use body::{BodyRule, ReportingBody};
 pub use by_method::{ByMethod, Deadline, MayRepeat, idempotency_key};
+#[cfg(feature = "reqwest")]
+pub use bytes::Bytes;
 pub use causes::{WithCauses, text_of};
-pub use classifier::HttpClassifier;
+pub use classifier::{HttpClassifier, HttpRetryPolicy};
 pub use client::{
     AnyClientGuard, AtEndOfBody, AtHead, ClientBody, ClientConfig, ClientConfigError, ClientGuard,
-    ClientLayer, ClientService, Ending, Guarded, Hosts, SomeObserver,
+    ClientLayer, ClientService, Ending, Hosts, SomeObserver,
 };
 #[cfg(feature = "reqwest")]
 pub use client_error::ClientError;
-pub use grpc::{
-    CodeRule, GrpcAtHead, GrpcBodyRule, GrpcClassifier, GrpcLimits, LimitedPermit, UsualCodes,
-};
-pub use grpc_code::GrpcCode;
+pub use error_rule::{ErrorRule, EveryError, Scope};
+pub use grpc::{GrpcAtHead, GrpcBodyRule, GrpcClassifier, GrpcCode, GrpcLimits, LimitedPermit};
 pub use head::ResponseHead;
 pub use origin::{Origin, OriginError};
 pub use per_host::PerHost;
-pub use reason::Reason;
 pub use request_error::RequestError;
-pub use retry::HttpRetryPolicy;
-pub use retry_after::{PushBack, RetryAfter};
-pub use rules::{ErrorRule, EveryError, FailsOn, StatusRule, UsualStatuses};
-pub use scope::Scope;
+pub use retry_after::RetryAfter;
 pub use usual_errors::UsualErrors;
 
 /// The README, whose code is compiled and run.

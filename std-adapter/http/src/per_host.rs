@@ -42,10 +42,11 @@ pub struct PerHost<H> {
 impl<H: AnyRegistry<Key = Origin> + Clone> PerHost<H> {
     /// Asks the breaker of the request's host.
     pub const fn new(registry: H) -> Self {
-        Self {
-            registry,
-            origin: None,
-        }
+        Self::with(registry, None)
+    }
+
+    pub(crate) const fn with(registry: H, origin: Option<Origin>) -> Self {
+        Self { registry, origin }
     }
 
     /// The host of requests that name none.
@@ -53,11 +54,6 @@ impl<H: AnyRegistry<Key = Origin> + Clone> PerHost<H> {
     pub fn with_origin(mut self, origin: Origin) -> Self {
         self.origin = Some(origin);
         self
-    }
-
-    /// What leads to the registry.
-    pub const fn registry(&self) -> &H {
-        &self.registry
     }
 
     /// Asks the breaker of the host, if one was found.

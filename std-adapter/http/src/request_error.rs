@@ -22,14 +22,11 @@ pub enum RequestError<E> {
 }
 
 impl<E> RequestError<E> {
-    pub(crate) fn flatten(error: Timed<ServiceError<Timed<WithCauses<E>>>>) -> Self {
+    pub(crate) fn of(error: ServiceError<Timed<WithCauses<E>>>) -> Self {
         match error {
-            Timed::TimedOut => Self::DeadlineExceeded,
-            Timed::Failed(ServiceError::Rejected(rejection)) => Self::Rejected(rejection),
-            Timed::Failed(ServiceError::Failed(Timed::TimedOut)) => Self::TryTimedOut,
-            Timed::Failed(ServiceError::Failed(Timed::Failed(WithCauses(error)))) => {
-                Self::Failed(error)
-            }
+            ServiceError::Rejected(rejection) => Self::Rejected(rejection),
+            ServiceError::Failed(Timed::TimedOut) => Self::TryTimedOut,
+            ServiceError::Failed(Timed::Failed(WithCauses(error))) => Self::Failed(error),
         }
     }
 }

@@ -60,19 +60,6 @@ impl RetryAfter {
     ///
     /// A breaker has a limit of its own:
     /// [`Config::max_retry_after`](crate::Config::max_retry_after), 5 minutes unless set.
-    ///
-    /// ```
-    /// use atomic_breaker_http::RetryAfter;
-    /// use http::HeaderMap;
-    /// use std::time::Duration;
-    ///
-    /// let minute = Duration::from_secs(60);
-    /// let mut headers = HeaderMap::new();
-    /// headers.insert("retry-after", "86400".parse()?);
-    /// assert_eq!(RetryAfter::with_limit(minute).read(&headers), Some(minute));
-    /// assert_eq!(RetryAfter::with_limit(Duration::ZERO).read(&headers), None);
-    /// # Ok::<(), http::header::InvalidHeaderValue>(())
-    /// ```
     pub const fn with_limit(limit: Duration) -> Self {
         Self { limit }
     }
@@ -85,103 +72,44 @@ impl RetryAfter {
     /// The hint of these headers, above zero and up to the [limit](Self::limit). Without a valid
     /// `Date` a date is compared with [`SystemTime::now`].
     pub fn read(&self, headers: &HeaderMap) -> Option<Duration> {
-        self.longest(headers, SystemTime::now)
+        self.read_at(headers, SystemTime::now())
     }
 
     /// [`read`](Self::read) with the current time as an argument, used where the headers have no valid `Date`.
-    ///
-    /// ```
-    /// use atomic_breaker_http::RetryAfter;
-    /// use http::HeaderMap;
-    /// use std::time::{Duration, SystemTime};
-    ///
-    /// let mut headers = HeaderMap::new();
-    /// headers.insert("retry-after", "Thu, 01 Jan 1970 00:00:30 GMT".parse()?);
-    /// let hint = RetryAfter::new().read_at(&headers, SystemTime::UNIX_EPOCH);
-    /// assert_eq!(hint, Some(Duration::from_secs(30)));
-    /// # Ok::<(), http::header::InvalidHeaderValue>(())
-    /// ```
     pub fn read_at(&self, headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
-        self.longest(headers, || now)
-    }
-
-    /// Reads gRPC's `grpc-retry-pushback-ms` from the trailers, or from the headers of a response without a body ([gRFC
-    /// A6]). `None` if there is no such header.
-    ///
-    /// | value | push-back |
-    /// |---|---|
-    /// | `0` to `2147483647` | that time, at most the limit |
-    /// | `-1`, `99999999999`, `007`, `soon`, nothing | do not try again |
-    ///
-    /// ```
-    /// use atomic_breaker_http::{PushBack, RetryAfter};
-    /// use http::HeaderMap;
-    /// use std::time::Duration;
-    ///
-    /// let mut trailers = HeaderMap::new();
-    /// assert_eq!(RetryAfter::new().push_back(&trailers), None);
-    /// trailers.insert("grpc-retry-pushback-ms", "250".parse()?);
-    /// let after = PushBack::After(Duration::from_millis(250));
-    /// assert_eq!(RetryAfter::new().push_back(&trailers), Some(after));
-    /// trailers.insert("grpc-retry-pushback-ms", "-1".parse()?);
-    /// assert_eq!(RetryAfter::new().push_back(&trailers), Some(PushBack::DoNotRetry));
-    /// # Ok::<(), http::header::InvalidHeaderValue>(())
-    /// ```
-    ///
-    /// [gRFC A6]: https://github.com/grpc/proposal/blob/master/A6-client-retries.md#pushback
-    pub fn push_back(&self, metadata: &HeaderMap) -> Option<PushBack> {
-        metadata
-            .get_all(PUSH_BACK)
-            .iter()
-            .map(|value| match text(value).and_then(push_back_ms) {
-                Some(ms) => PushBack::After(Duration::from_millis(ms).min(self.limit)),
-                None => PushBack::DoNotRetry,
-            })
-            .max()
-    }
-
-    fn longest(
-        &self,
-        headers: &HeaderMap,
-        now: impl Fn() -> SystemTime + Copy,
-    ) -> Option<Duration> {
         let values = headers.get_all(RETRY_AFTER).iter();
         values
             .filter_map(|value| {
                 let text = text(value)?;
                 number(text).map(Duration::from_secs).or_else(|| {
                     let then = httpdate::parse_http_date(text).ok()?;
-                    then.duration_since(date(headers).unwrap_or_else(now)).ok()
+                    then.duration_since(date(headers).unwrap_or(now)).ok()
                 })
             })
             .map(|hint| hint.min(self.limit))
             .filter(|hint| !hint.is_zero())
             .max()
     }
+
+    /// Reads gRPC's `grpc-retry-pushback-ms` from the trailers, or from the headers of a response without a body ([gRFC
+    /// A6]): the time that the server asks for, above zero and up to the [limit](Self::limit). `None` if there is no such
+    /// header, for `0`, and for what asks not to try again: anything but a number up to 2147483647 without leading zeros,
+    /// also among several.
+    ///
+    /// [gRFC A6]: https://github.com/grpc/proposal/blob/master/A6-client-retries.md#pushback
+    pub fn push_back(&self, metadata: &HeaderMap) -> Option<Duration> {
+        let mut values = metadata.get_all(PUSH_BACK).iter();
+        let longest_ms = values.try_fold(0, |longest: u64, value| {
+            Some(longest.max(push_back_ms(text(value)?)?))
+        })?;
+        let time = Duration::from_millis(longest_ms).min(self.limit);
+        (!time.is_zero()).then_some(time)
+    }
 }
 
 impl Default for RetryAfter {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-/// What a gRPC server says about trying again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PushBack {
-    /// Try again after this time; at once if it is zero.
-    After(Duration),
-    /// Do not try again: the header was negative, or not a 32-bit number. Says nothing about how long to stay open.
-    DoNotRetry,
-}
-
-impl PushBack {
-    /// The time that it asks for, if it is above zero.
-    pub const fn time(self) -> Option<Duration> {
-        match self {
-            Self::After(time) if !time.is_zero() => Some(time),
-            _ => None,
-        }
     }
 }
 

@@ -6,11 +6,10 @@ use std::sync::{Arc, LazyLock};
 
 use atomic_breaker_http::{
     AtEnd, AtEndOfBody, Breaker, BreakerLayer, BreakerMiddleware, BreakerService, ByKey,
-    ClientBody, ClientConfig, ClientGuard, ClientLayer, ClientService, CodeRule, Config, ErrorRule,
-    EveryError, FailsOn, Failure, GrpcAtHead, GrpcClassifier, GrpcCode, GrpcLimits, Hosts,
-    HttpClassifier, HttpClient, HttpRetryPolicy, Origin, Outcome, PerHost, Registry, ReqwestErrors,
-    Resource, RetryBudget, RetryConfig, RetryLayer, RetryService, StdClock, TokioClock, UsualCodes,
-    UsualErrors, UsualStatuses, breaker,
+    ClientBody, ClientConfig, ClientError, ClientGuard, ClientLayer, ClientService, Config,
+    ErrorRule, Failure, GrpcAtHead, GrpcClassifier, GrpcCode, GrpcLimits, Hosts, HttpClassifier,
+    HttpClient, HttpRetryPolicy, Origin, Outcome, PerHost, Registry, ReqwestErrors, Resource,
+    RetryBudget, RetryConfig, RetryLayer, RetryService, StdClock, TokioClock, UsualErrors, breaker,
 };
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
@@ -21,25 +20,26 @@ use tower::util::BoxCloneSyncService;
 
 type Hyper = Client<HttpConnector, String>;
 type Boxed = BoxCloneSyncService<Request<String>, Response<Incoming>, io::Error>;
-type Only = FailsOn<fn(StatusCode) -> bool>;
+type HyperError = hyper_util::client::legacy::Error;
 type ByTenant = ByKey<&'static Registry<String>, fn(&Request<String>) -> String>;
 type Whole<C = StdClock> = ClientGuard<C, AtEndOfBody>;
 
 static HTTP: HttpClassifier = HttpClassifier::new();
-static ONLY_5XX: HttpClassifier<Only> =
-    HttpClassifier::with_rules(FailsOn(|status| status.is_server_error()), EveryError);
-static OF_HYPER: HttpClassifier<UsualStatuses, UsualErrors> =
-    HttpClassifier::with_rules(UsualStatuses, UsualErrors);
+static ONLY_5XX: HttpClassifier = HttpClassifier::new().statuses(|status| match status.as_u16() {
+    500..=599 => Failure::new().into(),
+    _ => Outcome::Success,
+});
+static OF_HYPER: HttpClassifier<UsualErrors> = HttpClassifier::new().errors(UsualErrors);
 static AT_END: AtEnd<HttpClassifier> = HttpClassifier::new().at_end_of_body();
 static OF_BODIES: AtEnd<HttpClassifier, UsualErrors> = HttpClassifier::new()
     .at_end_of_body()
-    .body_rule(UsualErrors);
+    .body_errors(UsualErrors);
 static GRPC: GrpcClassifier = GrpcClassifier::new();
 static STREAMS: GrpcAtHead = GrpcClassifier::new().at_head();
-static OF_CHANNEL: GrpcClassifier<UsualCodes, UsualErrors, UsualErrors> =
-    GrpcClassifier::with_rules(UsualCodes, UsualErrors, UsualErrors);
-static CODES: GrpcClassifier<fn(GrpcCode) -> Outcome> =
-    GrpcClassifier::with_rules(|code| UsualCodes.outcome(code), EveryError, EveryError);
+static OF_CHANNEL: GrpcClassifier<UsualErrors, UsualErrors> = GrpcClassifier::new()
+    .errors(UsualErrors)
+    .body_errors(UsualErrors);
+static CODES: GrpcClassifier = GrpcClassifier::new().codes(|code| code.outcome());
 
 static SERVER: Breaker = breaker(Config::new());
 static KEPT: Resource = Resource::new(breaker(Config::new()));
@@ -116,14 +116,15 @@ async fn layers_around_a_client_are_fields() {
 /// Clients with everything around them.
 #[derive(Clone)]
 struct Clients {
-    hyper: ClientService<Hyper, String>,
-    reqwest: ClientService<HttpClient, String>,
-    boxed: ClientService<Boxed, String>,
-    shared: ClientService<Hyper, String, Arc<ClientGuard>>,
-    whole: ClientService<Hyper, String, &'static Whole>,
-    whole_of_reqwest: ClientService<HttpClient, String, &'static Whole>,
-    whole_and_shared: ClientService<Boxed, String, Arc<Whole<TokioClock>>>,
-    judged: ClientService<Boxed, String, &'static ClientGuard, fn(&io::Error) -> Outcome>,
+    hyper: ClientService<String, Response<Incoming>, HyperError>,
+    reqwest: ClientService<String, reqwest::Response, ClientError>,
+    boxed: ClientService<String, Response<Incoming>, io::Error>,
+    shared: ClientService<String, Response<Incoming>, HyperError>,
+    whole: ClientService<String, Response<ClientBody<Incoming>>, HyperError>,
+    whole_of_reqwest: ClientService<String, Response<ClientBody<reqwest::Body>>, ClientError>,
+    whole_and_shared:
+        ClientService<String, Response<ClientBody<Incoming, Arc<Whole<TokioClock>>>>, io::Error>,
+    judged: ClientService<String, Response<Incoming>, io::Error>,
 }
 
 struct Layers {
@@ -209,11 +210,7 @@ struct Middlewares {
     of_resource: BreakerMiddleware<Arc<Resource>>,
     by_host: BreakerMiddleware<PerHost<&'static Registry<Origin>>>,
     of_guard: BreakerMiddleware<PerHost<&'static Hosts>>,
-    judged: BreakerMiddleware<
-        &'static Resource,
-        UsualStatuses,
-        fn(&reqwest_middleware::Error) -> Outcome,
-    >,
+    judged: BreakerMiddleware<&'static Resource, fn(&reqwest_middleware::Error) -> Outcome>,
 }
 
 #[test]

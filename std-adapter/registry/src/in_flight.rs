@@ -10,7 +10,9 @@ use atomic_breaker::Failure;
 
 use super::error::check_capacity;
 use super::{AnyRegistry, KeyedAdmit, KeyedPermit};
-use atomic_breaker_resource::{Admit, AdmitShared, CountsCalls, InFlightPermit, Rejection};
+use atomic_breaker_resource::{
+    Admit, AdmitShared, Counted, CountsCalls, InFlightPermit, Rejection,
+};
 
 /// Trips the breaker of a key when too many of its calls are in flight: a host that hangs is noticed before the first
 /// of its calls has timed out, and the others are not affected. Wraps a [`ByKey`](super::ByKey) or, for hosts, a
@@ -216,6 +218,13 @@ impl InFlightCounts {
         InFlightPermit::limited(counts, begun, permit, |_, permit, why| {
             permit.ask_again(Failure::tripping().into(), || why)
         })
+    }
+
+    /// Counts a call of a key until the count is dropped; `None` if it is one too many, or there is no room for its key.
+    pub fn try_count<L: Deref<Target = Self>>(counts: L, key: &impl Hash) -> Option<Counted<L>> {
+        let (place, is_too_many) = counts.begin(key);
+        let counted = Counted::new(counts, place);
+        (place.is_some() && !is_too_many).then_some(counted)
     }
 
     /// Adds up all words of a key: two calls that begin at the same moment may have taken one each.

@@ -119,6 +119,13 @@ pub struct Counted<H: Deref<Target: CountsCalls>> {
     place: Option<usize>,
 }
 
+impl<H: Deref<Target: CountsCalls>> Counted<H> {
+    /// A call that was counted at this place, if there was room to count it.
+    pub const fn new(limit: H, place: Option<usize>) -> Self {
+        Self { limit, place }
+    }
+}
+
 impl<H: Deref<Target: CountsCalls>> Drop for Counted<H> {
     fn drop(&mut self) {
         if let Some(place) = self.place {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use atomic_breaker_http::{ErrorRule, HttpClassifier, ResponseHead, StatusRule, text_of};
+use atomic_breaker_http::{ErrorRule, HttpClassifier, ResponseHead, text_of};
 use atomic_breaker_resource::{Outcome, Rejection};
 use http::{HeaderMap, Response, StatusCode};
 
@@ -44,8 +44,8 @@ use crate::error::{BoxError, Kind};
 /// assert_eq!(error.to_string(), "422 Unprocessable Entity");
 /// # Ok::<(), http::Error>(())
 /// ```
-pub fn step_result<S: StatusRule, X>(
-    classifier: &HttpClassifier<S, X>,
+pub fn step_result<X>(
+    classifier: &HttpClassifier<X>,
     response: &(impl ResponseHead + ?Sized),
 ) -> Result<(), StepError> {
     let status = response.status();
@@ -75,9 +75,8 @@ type Rule =
 pub(super) struct Judge(Arc<Rule>);
 
 impl Judge {
-    pub(super) fn new<S, X>(http: HttpClassifier<S, X>) -> Self
+    pub(super) fn new<X>(http: HttpClassifier<X>) -> Self
     where
-        S: StatusRule + Send + Sync + 'static,
         X: ErrorRule<AnError> + Send + Sync + 'static,
     {
         Self(Arc::new(move |answer| {

@@ -57,10 +57,10 @@ pin_project! {
 impl<F, P: AnyPermit, C> ResponseFuture<F, P, C> {
     /// A call that has begun, or else begins with the first poll.
     #[inline]
-    pub(super) const fn new(call: F, is_begun: bool, permit: Option<P>, report: C) -> Self {
+    pub(super) const fn new(call: F, is_begun: bool, permit: P, report: C) -> Self {
         Self {
             call: Call::Running { call, is_begun },
-            permit,
+            permit: Some(permit),
             report,
         }
     }
@@ -73,19 +73,6 @@ impl<F, P: AnyPermit, C> ResponseFuture<F, P, C> {
             },
             permit: None,
             report,
-        }
-    }
-
-    /// Whether it completes at once, as no call was made.
-    pub const fn is_rejected(&self) -> bool {
-        matches!(self.call, Call::Rejected { .. })
-    }
-
-    /// The permit of a call that has begun and is under way.
-    pub const fn permit(&self) -> Option<&P> {
-        match &self.call {
-            Call::Running { is_begun: true, .. } => self.permit.as_ref(),
-            _ => None,
         }
     }
 }

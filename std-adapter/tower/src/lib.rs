@@ -65,9 +65,8 @@ pub use atomic_breaker_std::*;
 pub use future::ResponseFuture;
 pub use gate::{GateLayer, GateService};
 pub use retry::{
-    AnyBudget, Backoff, BudgetByKey, BudgetConfig, BudgetOf, BudgetSnapshot, Idempotent, NoHint,
-    RetryBudget, RetryBudgets, RetryConfig, RetryConfigError, RetryFuture, RetryHint, RetryLayer,
-    RetryPolicy, RetryService,
+    AnyBudget, Backoff, BudgetByKey, BudgetConfig, Idempotent, NoHint, RetryBudget, RetryBudgets,
+    RetryConfig, RetryConfigError, RetryFuture, RetryHint, RetryLayer, RetryPolicy, RetryService,
 };
 pub use service::{BreakerLayer, BreakerService};
 pub use time_limit::{TimeLimitFuture, TimeLimitLayer, TimeLimitService};

@@ -7,7 +7,7 @@ use tower::util::Oneshot;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::{Admit, AtOnce, Rejection, Report, ResponseFuture, ServiceError};
+use crate::{Admit, AtOnce, Report, ResponseFuture, ServiceError};
 
 /// Guards a service with a breaker: one for all requests, or one per key of the request.
 ///
@@ -61,19 +61,6 @@ impl<A> BreakerLayer<A> {
 
 impl<A, C> BreakerLayer<A, C> {
     /// Asks a [classifier](Classify), such as a closure, what a result means.
-    ///
-    /// ```
-    /// use atomic_breaker_tower::{BreakerLayer, Config, Failure, Outcome, breaker};
-    /// use std::{io, sync::Arc};
-    ///
-    /// let layer = BreakerLayer::new(Arc::new(breaker(Config::new()))).classify(
-    ///     |result: &Result<u16, io::Error>| match result {
-    ///         Ok(code) if *code < 500 => Outcome::Success,
-    ///         _ => Failure::new().into(),
-    ///     },
-    /// );
-    /// # let _ = layer;
-    /// ```
     pub fn classify<T, E, K: Classify<T, E>>(self, classify: K) -> BreakerLayer<A, AtOnce<K>> {
         self.report(AtOnce(classify))
     }
@@ -109,36 +96,6 @@ pub struct BreakerService<S, A, C = AnyError> {
 
 impl<S, A, C> BreakerService<S, A, C> {
     inner_service!();
-
-    /// What admits the requests.
-    pub const fn admit(&self) -> &A {
-        &self.admit
-    }
-
-    /// The call of a request for which the breaker was already asked.
-    #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "a permit that is handed through memory costs more than all else here"
-    )]
-    pub fn call_if<Q>(
-        &self,
-        admitted: Result<A::Permit, Rejection>,
-        request: Q,
-    ) -> ResponseFuture<Oneshot<S, Q>, A::Permit, C>
-    where
-        S: Service<Q> + Clone,
-        A: Admit<Q>,
-        C: Clone,
-    {
-        match admitted {
-            Ok(permit) => {
-                let call = Oneshot::new(self.inner.clone(), request);
-                ResponseFuture::new(call, false, Some(permit), self.report.clone())
-            }
-            Err(rejection) => ResponseFuture::rejected(rejection, self.report.clone()),
-        }
-    }
 }
 
 impl<S, A, C, Q> Service<Q> for BreakerService<S, A, C>
@@ -159,6 +116,12 @@ where
 
     #[inline]
     fn call(&mut self, request: Q) -> Self::Future {
-        self.call_if(self.admit.admit(&request), request)
+        match self.admit.admit(&request) {
+            Ok(permit) => {
+                let call = Oneshot::new(self.inner.clone(), request);
+                ResponseFuture::new(call, false, permit, self.report.clone())
+            }
+            Err(rejection) => ResponseFuture::rejected(rejection, self.report.clone()),
+        }
     }
 }

@@ -94,7 +94,10 @@ where
     }
 
     fn call(&mut self, request: Q) -> Self::Future {
-        TimeLimitFuture::new(self.limit, Oneshot::new(self.inner.clone(), request))
+        let call = Oneshot::new(self.inner.clone(), request);
+        TimeLimitFuture {
+            call: Some(timeout(self.limit, call)),
+        }
     }
 }
 
@@ -105,40 +108,9 @@ pin_project! {
     /// When it is polled again after it has completed.
     #[must_use = "futures do nothing unless polled"]
     pub struct TimeLimitFuture<F> {
+        // `None` once it has completed.
         #[pin]
-        state: State<F>,
-    }
-}
-
-pin_project! {
-    #[project = Projected]
-    enum State<F> {
-        Limited { #[pin] call: Timeout<F> },
-        Unlimited { #[pin] call: F },
-        Expired,
-        Done,
-    }
-}
-
-impl<F: Future> TimeLimitFuture<F> {
-    /// A call that takes no longer than the limit.
-    pub fn new(limit: Duration, call: F) -> Self {
-        let state = match limit {
-            Duration::MAX => State::Unlimited { call },
-            limit => State::Limited {
-                call: timeout(limit, call),
-            },
-        };
-        Self { state }
-    }
-}
-
-impl<F> TimeLimitFuture<F> {
-    /// For a request that had no time from the start: it is not made.
-    pub const fn expired() -> Self {
-        Self {
-            state: State::Expired,
-        }
+        call: Option<Timeout<F>>,
     }
 }
 
@@ -149,20 +121,16 @@ where
     type Output = Result<T, Timed<E>>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut state = self.project().state;
-        let result = match state.as_mut().project() {
-            // Polls the call before the timer, so that a response that arrives exactly at the limit is in time.
-            Projected::Limited { call } => match ready!(call.poll(context)) {
-                Ok(result) => result.map_err(Timed::Failed),
-                Err(_) => Err(Timed::TimedOut),
-            },
-            Projected::Unlimited { call } => ready!(call.poll(context)).map_err(Timed::Failed),
-            Projected::Expired => Err(Timed::TimedOut),
-            Projected::Done => panic!("polled after it was ready"),
-        };
+        let mut call = self.project().call;
+        let running = call.as_mut().as_pin_mut();
+        // Polls the call before the timer, so that a response that arrives exactly at the limit is in time.
+        let result = ready!(running.expect("polled after it was ready").poll(context));
         // Frees what the call holds, perhaps a connection, before the caller continues.
-        state.set(State::Done);
-        Poll::Ready(result)
+        call.set(None);
+        Poll::Ready(match result {
+            Ok(result) => result.map_err(Timed::Failed),
+            Err(_) => Err(Timed::TimedOut),
+        })
     }
 }
 

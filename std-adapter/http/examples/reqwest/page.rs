@@ -4,11 +4,10 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Backoff, ClientConfig, ClientError, ClientGuard, ClientService, Config, HttpClient,
+    Backoff, Bytes, ClientConfig, ClientError, ClientGuard, ClientService, Config, HttpClient,
     RequestError, repeatable,
 };
 use axum::Router;
-use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::get;
@@ -37,7 +36,7 @@ pub(crate) struct Page {
     /// Builds requests.
     reqwest: reqwest::Client,
     /// Sends them.
-    client: ClientService<HttpClient, Bytes>,
+    client: ClientService<Bytes, reqwest::Response, ClientError>,
     items: Url,
     reviews: Url,
 }

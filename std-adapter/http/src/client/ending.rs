@@ -4,8 +4,7 @@ use std::error::Error;
 
 use crate::usual_errors::scope_of;
 use crate::{
-    AtEnd, ErrorRule, Failure, HttpClassifier, Outcome, Scope, Timed, UsualErrors, UsualStatuses,
-    WithCauses,
+    AtEnd, ErrorRule, Failure, HttpClassifier, Outcome, Scope, Timed, UsualErrors, WithCauses,
 };
 
 /// When a try is reported: [`AtHead`] or [`AtEndOfBody`].
@@ -14,13 +13,10 @@ pub trait Ending: Copy + sealed::Sealed {
     type Report<X>;
 
     #[doc(hidden)]
-    const WAITS_FOR_BODY: bool;
+    fn at_end(self) -> Option<AtEndOfBody>;
 
     #[doc(hidden)]
-    fn report<X>(
-        http: HttpClassifier<UsualStatuses, Tried<X>>,
-        probes_at_end: bool,
-    ) -> Self::Report<X>;
+    fn report<X>(self, http: HttpClassifier<Tried<X>>) -> Self::Report<X>;
 }
 
 mod sealed {
@@ -29,36 +25,43 @@ mod sealed {
 
 /// A try is reported at the head of its response: the default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AtHead {}
+pub struct AtHead;
 
 /// A try is reported at the end of the response's body:
 /// [`ClientConfig::at_end_of_body`](super::ClientConfig::at_end_of_body).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AtEndOfBody {}
+pub struct AtEndOfBody {
+    pub(crate) probes_wait: bool,
+}
 
 impl sealed::Sealed for AtHead {}
 impl sealed::Sealed for AtEndOfBody {}
 
 impl Ending for AtHead {
-    type Report<X> = HttpClassifier<UsualStatuses, Tried<X>>;
+    type Report<X> = HttpClassifier<Tried<X>>;
 
-    const WAITS_FOR_BODY: bool = false;
+    fn at_end(self) -> Option<AtEndOfBody> {
+        None
+    }
 
-    fn report<X>(http: HttpClassifier<UsualStatuses, Tried<X>>, _: bool) -> Self::Report<X> {
+    fn report<X>(self, http: HttpClassifier<Tried<X>>) -> Self::Report<X> {
         http
     }
 }
 
 impl Ending for AtEndOfBody {
-    type Report<X> = AtEnd<HttpClassifier<UsualStatuses, Tried<X>>, UsualErrors>;
+    type Report<X> = AtEnd<HttpClassifier<Tried<X>>, UsualErrors>;
 
-    const WAITS_FOR_BODY: bool = true;
+    fn at_end(self) -> Option<AtEndOfBody> {
+        Some(self)
+    }
 
-    fn report<X>(
-        http: HttpClassifier<UsualStatuses, Tried<X>>,
-        probes_at_end: bool,
-    ) -> Self::Report<X> {
-        AtEnd::with(http, UsualErrors, probes_at_end)
+    fn report<X>(self, head: HttpClassifier<Tried<X>>) -> Self::Report<X> {
+        AtEnd {
+            head,
+            body_errors: UsualErrors,
+            probes_wait: self.probes_wait,
+        }
     }
 }
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use atomic_breaker::{Clock, Config};
 
-use super::outlive::Rooms;
 use super::{AtHead, ClientConfig, ClientConfigError, ClientLayer, Ending};
 use crate::{
     InFlightCounts, KeyedObserver, Origin, Registry, RetryBudget, RetryBudgets, SlidingRatio,
@@ -64,14 +63,14 @@ pub type SomeObserver = Option<Arc<dyn KeyedObserver<Origin> + Send + Sync>>;
 /// errors of hyper-util and reqwest, and [`ClientLayer::errors`] replaces it. The last failure in a rejection names the
 /// causes of the error: "transport: client error (Connect): tcp connect error: Connection refused (os error 111)".
 ///
-/// `C` is the clock, and `R` says when a try is reported: at the head of its response, or [at the end of the
-/// body](ClientConfig::at_end_of_body).
+/// `C` is the clock, and `R` says when a try is reported.
 pub struct ClientGuard<C = StdClock, R = AtHead> {
     config: ClientConfig<R>,
     hosts: Hosts<C>,
     pub(super) budgets: RetryBudgets,
-    pub(super) rooms: Rooms,
-    pub(super) in_flight: Option<InFlightCounts>,
+    /// The tries that continue without their callers.
+    pub(super) outliving: Arc<InFlightCounts>,
+    pub(super) in_flight: Option<Arc<InFlightCounts>>,
 }
 
 /// Hosts may share a place in the tables next to that of the breakers; more places would mostly be empty.
@@ -121,15 +120,16 @@ impl<C: Clock, R: Ending> ClientGuard<C, R> {
             .clock(clock.clone())
             .observer(observer)
             .tally(|| SlidingRatio::by(clock.clone()))
-            .build()?;
+            .build()
+            .map_err(ClientConfigError::of)?;
+        let counts = |most| Arc::new(InFlightCounts::new(places, most));
+        let budgets = RetryBudgets::new(config.budget, of_budgets);
         Ok(Self {
-            rooms: Rooms::new(places, config.outliving),
-            in_flight: config
-                .in_flight_limit
-                .map(|most| InFlightCounts::new(places, most)),
+            outliving: counts(config.outliving),
+            in_flight: config.in_flight_limit.map(counts),
             config,
             hosts,
-            budgets: RetryBudgets::new(config.budget, of_budgets)?,
+            budgets: budgets.map_err(ClientConfigError::of)?,
         })
     }
 
@@ -151,22 +151,21 @@ impl<C: Clock, R: Ending> ClientGuard<C, R> {
     pub fn set_breaker(&self, rules: Config) -> Result<(), ClientConfigError> {
         let config = self.config.breaker(rules);
         config.check()?;
-        Ok(self.hosts.set_config(config.rules())?)
+        self.hosts
+            .set_config(config.rules())
+            .map_err(ClientConfigError::of)
     }
 
     /// Gives one host rules of its own, while requests are under way; its state is kept. It keeps its place among
     /// the hosts that are remembered.
     ///
     /// ```
-    /// use atomic_breaker_http::{ClientConfig, ClientGuard, Origin};
-    /// use std::time::Duration;
-    ///
-    /// let guard = ClientGuard::new(ClientConfig::new())?;
+    /// # use {atomic_breaker_http::{ClientConfigError, ClientGuard, Origin}, std::time::Duration};
+    /// # fn warm_up(guard: &ClientGuard, host: &Origin) -> Result<(), ClientConfigError> {
     /// // This one needs time to warm up: a tenth of the requests at first, all after 30 s.
-    /// let cold = Origin::of(&"https://search.example".parse()?)?;
     /// let rules = guard.config().get_breaker().gradual_return(10, Duration::from_secs(30));
-    /// guard.set_breaker_of(&cold, rules)?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// guard.set_breaker_of(host, rules)
+    /// # }
     /// ```
     ///
     /// # Errors
@@ -175,7 +174,9 @@ impl<C: Clock, R: Ending> ClientGuard<C, R> {
     pub fn set_breaker_of(&self, host: &Origin, rules: Config) -> Result<(), ClientConfigError> {
         let config = self.config.breaker(rules);
         config.check()?;
-        Ok(self.hosts.set_config_of(host, config.rules())?)
+        self.hosts
+            .set_config_of(host, config.rules())
+            .map_err(ClientConfigError::of)
     }
 
     /// The breakers of all hosts: to inspect, to control, and for shadow mode.

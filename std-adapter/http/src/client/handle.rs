@@ -3,11 +3,10 @@
 use std::ops::Deref;
 
 use atomic_breaker::Clock;
-
 use http::Request;
 
 use super::{ClientGuard, Ending, Hosts};
-use crate::{AnyBudget, BudgetOf, InFlightCounts, Origin, RetryBudgets};
+use crate::{AnyBudget, Origin, RetryBudget};
 
 /// A handle that leads to a [`ClientGuard`]: a `&'static` reference or an `Arc`.
 pub trait AnyClientGuard: Deref<Target = ClientGuard<Self::Clock, Self::Ending>> + Clone {
@@ -40,34 +39,9 @@ impl<H: AnyClientGuard> Deref for HostsOf<H> {
     }
 }
 
-/// Leads to the retry budgets.
-#[derive(Clone, Debug)]
-pub struct BudgetsOf<H>(pub(super) H);
-
-impl<H: AnyClientGuard> Deref for BudgetsOf<H> {
-    type Target = RetryBudgets;
-
-    fn deref(&self) -> &RetryBudgets {
-        &self.0.budgets
-    }
-}
-
-/// Leads to the counts of tries in flight, of a guard that has them.
-#[derive(Clone, Debug)]
-pub(super) struct InFlightOf<H>(pub(super) H);
-
-impl<H: AnyClientGuard> Deref for InFlightOf<H> {
-    type Target = InFlightCounts;
-
-    fn deref(&self) -> &InFlightCounts {
-        let counts = self.0.in_flight.as_ref();
-        counts.expect("only made for a guard that counts")
-    }
-}
-
 /// Finds the budget by the same host as the breaker.
 #[derive(Clone, Debug)]
-pub struct BudgetOfHost<H> {
+pub(super) struct BudgetOfHost<H> {
     guard: H,
     /// The host of requests that name none.
     origin: Option<Origin>,
@@ -79,16 +53,21 @@ impl<H> BudgetOfHost<H> {
     }
 }
 
-impl<B, H: AnyClientGuard> AnyBudget<Request<B>> for BudgetOfHost<H> {
-    type Found = BudgetOf<BudgetsOf<H>>;
+impl<H: AnyClientGuard> BudgetOfHost<H> {
+    pub(super) fn of<B>(&self, request: &Request<B>) -> &RetryBudget {
+        self.guard.budgets.at(self.place_of(request))
+    }
+}
 
-    fn budget_of(&self, request: &Request<B>) -> Self::Found {
-        let budgets = BudgetsOf(self.guard.clone());
+impl<B, H: AnyClientGuard> AnyBudget<Request<B>> for BudgetOfHost<H> {
+    /// A request that names no host is rejected, so any budget will do.
+    fn place_of(&self, request: &Request<B>) -> usize {
         let named = Origin::of_request(request).ok();
-        match named.as_ref().or(self.origin.as_ref()) {
-            Some(origin) => BudgetOf::new(budgets, origin),
-            // Such a request is rejected, so any budget will do.
-            None => BudgetOf::new(budgets, &()),
-        }
+        let origin = named.as_ref().or(self.origin.as_ref());
+        origin.map_or(0, |origin| self.guard.budgets.place_of(origin))
+    }
+
+    fn at(&self, place: usize) -> &RetryBudget {
+        self.guard.budgets.at(place)
     }
 }

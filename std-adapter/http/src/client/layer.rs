@@ -3,32 +3,32 @@
 use std::error::Error;
 use std::fmt;
 use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use atomic_breaker::Outcome;
 use http::Request;
-use tower::util::MapErr;
+use tokio::time::timeout;
+use tower::ServiceExt;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::ClientGuard;
-use super::deadline::DeadlineService;
 use super::ending::{AtEndOfBody, Ending, Tried};
-use super::fresh::Fresh;
 use super::handle::{AnyClientGuard, BudgetOfHost, HostsOf};
-use super::outlive::TryService;
+use super::tries::{Tries, TryError};
 use crate::{
-    BreakerLayer, ByMethod, HttpBodyRule, HttpClassifier, KeyedPermit, Origin, PerHost, Report,
-    ReportingBody, RequestError, RetryLayer, RetryPolicy, RetryService, ServiceError, StdClock,
-    TimeLimitLayer, TimeLimitService, Timed, UsualErrors, UsualStatuses, WithCauses,
+    ByMethod, Deadline, ErrorRule, HttpBodyRule, HttpClassifier, KeyedPermit, Origin, PerHost,
+    Report, ReportingBody, RequestError, ResponseHead, RetryLayer, RetryPolicy, StdClock,
+    UsualErrors,
 };
 
 /// The layer of a [`ClientGuard`]: deadline, retry, breaker of the host, limit of a try. `B` is the body of requests,
 /// which must be `Clone` to be sent again; `H` leads to the guard; `X` judges the errors of the client.
 ///
-/// The client, its futures and the requests must be `Send`, as a try may continue in a task of its own when its caller
-/// leaves. The error of the client must be an [`Error`], so that the last failure in a rejection names its causes; a
-/// boxed one becomes one with `.map_err(std::io::Error::other)` below this layer.
+/// The client must be `Clone` and `Sync`, and its futures, responses, errors and requests `Send`, as a try may continue in
+/// a task of its own when its caller leaves. The error of the client must be an [`Error`], so that the last failure in a
+/// rejection names its causes; a boxed one becomes one with `.map_err(std::io::Error::other)` below this layer.
 ///
 /// # Panics
 /// A call panics outside of a tokio runtime with time enabled: the limits use tokio's timers.
@@ -44,21 +44,6 @@ impl<B, H: AnyClientGuard> ClientLayer<B, H> {
     /// The layer of a guard in an `Arc`, so that the guard is freed with the last client; a `&'static` guard has
     /// [`ClientGuard::layer`]. Each request clones the `Arc` a few times, and these clones make all threads write to the
     /// same memory: under load from many threads use a `static`, or [leak](ClientGuard::leak) the guard.
-    ///
-    /// ```
-    /// use atomic_breaker_http::{ClientConfig, ClientGuard, ClientLayer, ClientService};
-    /// use http::{Request, Response};
-    /// use std::{io, sync::Arc};
-    /// use tower::{Layer, util::BoxCloneSyncService};
-    ///
-    /// # type Client = BoxCloneSyncService<Request<String>, Response<String>, io::Error>;
-    /// # fn client(client: Client) -> Result<(), atomic_breaker_http::ClientConfigError> {
-    /// let guard = Arc::new(ClientGuard::new(ClientConfig::new())?);
-    /// let client: ClientService<Client, String, Arc<ClientGuard>> = ClientLayer::of(guard).layer(client);
-    /// # let _ = client;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub const fn of(guard: H) -> Self {
         Self {
             guard,
@@ -70,8 +55,8 @@ impl<B, H: AnyClientGuard> ClientLayer<B, H> {
 }
 
 impl<B, H, X> ClientLayer<B, H, X> {
-    /// What each error of the client says about the host, in place of [`UsualErrors`]. The closure must name the type
-    /// of the error; cast to `fn(&E) -> Outcome` its type can be written in a struct. A timeout of a try is always a
+    /// What each error of the client says about the host, in place of [`UsualErrors`]: another
+    /// [rule](crate::ErrorRule), or a closure, which must name the type of the error. A timeout of a try is always a
     /// failure.
     ///
     /// ```
@@ -92,7 +77,7 @@ impl<B, H, X> ClientLayer<B, H, X> {
     ///     .service(service_fn(|_: Request<String>| async { Ok::<_, io::Error>(Response::new(())) }));
     /// # let _ = client;
     /// ```
-    pub fn errors<E, F: Fn(&E) -> Outcome>(self, errors: F) -> ClientLayer<B, H, F> {
+    pub fn errors<Y>(self, errors: Y) -> ClientLayer<B, H, Y> {
         ClientLayer {
             guard: self.guard,
             origin: self.origin,
@@ -104,17 +89,6 @@ impl<B, H, X> ClientLayer<B, H, X> {
     /// The host of requests whose URI and headers name none. Without it they are rejected, with an error that says so
     /// ([`Rejection::is_without_key`](crate::Rejection::is_without_key)): with one breaker for all such requests, one
     /// failing host would shut out the others.
-    ///
-    /// ```
-    /// use atomic_breaker_http::{ClientConfig, ClientGuard, Origin};
-    /// use http::Uri;
-    ///
-    /// let guard = ClientGuard::new(ClientConfig::new()).expect("constant settings").leak();
-    /// let items = Origin::of(&Uri::from_static("https://items.example"))?;
-    /// let layer = guard.layer::<String>().with_origin(items);
-    /// # let _ = layer;
-    /// # Ok::<(), atomic_breaker_http::OriginError>(())
-    /// ```
     #[must_use]
     pub fn with_origin(mut self, origin: Origin) -> Self {
         self.origin = Some(origin);
@@ -122,43 +96,62 @@ impl<B, H, X> ClientLayer<B, H, X> {
     }
 }
 
-type Http<X> = HttpClassifier<UsualStatuses, Tried<X>>;
-type EndOf<H, X> = <<H as AnyClientGuard>::Ending as Ending>::Report<X>;
-type Try<S, E, H> = TimeLimitService<MapErr<Fresh<S, H>, fn(E) -> WithCauses<E>>>;
-type Tries<S, E, B, H, X> =
-    TryService<Try<S, E, H>, PerHost<HostsOf<H>>, EndOf<H, X>, Request<B>, H>;
-type Policy<H, X> = RetryPolicy<BudgetOfHost<H>, ByMethod, Http<X>, HttpClassifier>;
-type Retried<S, E, B, H, X> = DeadlineService<RetryService<Tries<S, E, B, H, X>, Policy<H, X>>>;
-type Flatten<E> = fn(Timed<ServiceError<Timed<WithCauses<E>>>>) -> RequestError<E>;
-
-/// A client that a [`ClientLayer`] can guard: a [`Service`] of `Request<B>`s that can be cloned, and whose error is an
-/// [`Error`]. Nothing needs to implement it.
-pub trait Guarded<B, H = &'static ClientGuard, X = UsualErrors>: Service<Request<B>> {
-    #[doc(hidden)]
-    type Stack: Service<Request<B>, Error = RequestError<Self::Error>>;
-}
-
-impl<S, E, B, H, X> Guarded<B, H, X> for S
+impl<S, E, B, H, X, R> Layer<S> for ClientLayer<B, H, X>
 where
-    S: Service<Request<B>, Error = E> + Clone,
-    E: Error + 'static,
-    B: Clone,
-    H: AnyClientGuard,
-    EndOf<H, X>: Report<S::Response, Timed<WithCauses<E>>> + Clone,
-    MapErr<Retried<S, E, B, H, X>, Flatten<E>>: Service<Request<B>, Error = RequestError<E>>,
+    S: Service<Request<B>, Error = E, Response: Send, Future: Send> + Clone + Send + Sync + 'static,
+    E: Error + Send + 'static,
+    B: Clone + Send + 'static,
+    H: AnyClientGuard<Clock: Send + Sync, Ending: Ending<Report<X> = R>> + Send + Sync + 'static,
+    R: Report<S::Response, TryError<E>, Output<KeyedPermit<HostsOf<H>>>: ResponseHead + Send>,
+    R: Clone + Send + Sync + 'static,
+    X: ErrorRule<E> + Clone + Send + Sync + 'static,
 {
-    type Stack = MapErr<Retried<S, E, B, H, X>, Flatten<E>>;
+    type Service = ClientService<B, R::Output<KeyedPermit<HostsOf<H>>>, E>;
+
+    fn layer(&self, client: S) -> Self::Service {
+        let config = self.guard.config();
+        let http = || HttpClassifier::new().errors(Tried(self.errors.clone()));
+        let budget = BudgetOfHost::new(self.guard.clone(), self.origin.clone());
+        let retry = RetryPolicy::from_parts(
+            config.retry(),
+            budget.clone(),
+            ByMethod,
+            http(),
+            HttpClassifier::new(),
+        );
+        let retried = RetryLayer::new(retry).layer(Tries {
+            client,
+            by_host: PerHost::with(HostsOf(self.guard.clone()), self.origin.clone()),
+            budget,
+            report: config.ending.report(http()),
+            guard: self.guard.clone(),
+        });
+        let deadline = config.deadline;
+        ClientService(Arc::new(move |request: Request<B>| {
+            let own = request.extensions().get();
+            let time = own.map_or(deadline, |&Deadline(own)| own.min(deadline));
+            // `timeout` would make the request before it looks at the time.
+            let sent = (!time.is_zero()).then(|| timeout(time, retried.clone().oneshot(request)));
+            Box::pin(async move {
+                match sent {
+                    Some(sent) => match sent.await {
+                        Ok(result) => result.map_err(RequestError::of),
+                        Err(_) => Err(RequestError::DeadlineExceeded),
+                    },
+                    None => Err(RequestError::DeadlineExceeded),
+                }
+            })
+        }))
+    }
 }
 
-/// A client behind a [`ClientLayer`]: a [`Service`] of `Request<B>`s, whose error is a [`RequestError`]. Its type can be
-/// written in a struct:
+/// A client behind a [`ClientLayer`]: a [`Service`] of `Request<B>`s, whose responses are `T`, and whose error is a
+/// [`RequestError`] around the client's own error `E`. Clones share everything. With hyper-util `T` is
+/// `Response<Incoming>`, with `HttpClient` it is `reqwest::Response`; where a try is reported at the [end of the
+/// body](crate::ClientConfig::at_end_of_body), it is a response with a [`ClientBody`].
 ///
-/// | parameter | |
-/// |---|---|
-/// | `S` | the client: hyper-util's `Client<HttpConnector, B>`, `HttpClient` for reqwest, or any other that is [`Guarded`] |
-/// | `B` | the body of its requests |
-/// | `H` | what leads to the guard: `Arc<ClientGuard>` unless the guard is `'static`; a guard with another clock, or one that [reports at the end of the body](crate::ClientConfig::at_end_of_body), is `&'static ClientGuard<StdClock, AtEndOfBody>` |
-/// | `X` | the rule for the client's errors, if it was [replaced](ClientLayer::errors): `fn(&E) -> Outcome` |
+/// A request takes two allocations more than the client's own: one for itself, and one for each try, which may move
+/// into a task.
 ///
 /// ```
 /// use atomic_breaker_http::{ClientConfig, ClientGuard, ClientService};
@@ -171,7 +164,7 @@ where
 ///     LazyLock::new(|| ClientGuard::new(ClientConfig::new()).expect("constant settings"));
 ///
 /// struct Shop {
-///     client: ClientService<Client, String>,
+///     client: ClientService<String, Response<String>, io::Error>,
 /// }
 ///
 /// impl Shop {
@@ -186,81 +179,40 @@ where
 /// }
 /// # let _ = (Shop::new, Shop::items);
 /// ```
-pub struct ClientService<S, B, H = &'static ClientGuard, X = UsualErrors>(S::Stack)
-where
-    S: Guarded<B, H, X>;
+pub struct ClientService<B, T, E>(Arc<Sending<B, T, E>>);
+
+type Sending<B, T, E> = dyn Fn(Request<B>) -> Answer<T, E> + Send + Sync;
+type Answer<T, E> = Pin<Box<dyn Future<Output = Result<T, RequestError<E>>> + Send>>;
 
 /// The body of a response of a [`ClientService`] that reports a try at the [end of the
-/// body](crate::ClientConfig::at_end_of_body). `B` is the body of the client inside. Other clients return their
-/// responses as they are.
+/// body](crate::ClientConfig::at_end_of_body). `B` is the body of the client inside, and `H` leads to the guard.
 pub type ClientBody<B, H = &'static ClientGuard<StdClock, AtEndOfBody>> =
     ReportingBody<B, KeyedPermit<HostsOf<H>>, HttpBodyRule<UsualErrors>>;
 
-impl<S: Guarded<B, H, X>, B, H, X> Service<Request<B>> for ClientService<S, B, H, X> {
-    type Response = <S::Stack as Service<Request<B>>>::Response;
-    type Error = RequestError<S::Error>;
-    type Future = <S::Stack as Service<Request<B>>>::Future;
+impl<B, T, E> Service<Request<B>> for ClientService<B, T, E> {
+    type Response = T;
+    type Error = RequestError<E>;
+    type Future = Answer<T, E>;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        self.0.poll_ready(context)
+    /// Always ready: the client's readiness is awaited within each try.
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        self.0.call(request)
+        (self.0)(request)
     }
 }
 
-impl<S: Guarded<B, H, X, Stack: Clone>, B, H, X> Clone for ClientService<S, B, H, X> {
+impl<B, T, E> Clone for ClientService<B, T, E> {
     fn clone(&self) -> Self {
-        Self(self.0.clone())
+        Self(Arc::clone(&self.0))
     }
 }
 
-impl<S: Guarded<B, H, X>, B, H, X> fmt::Debug for ClientService<S, B, H, X> {
+impl<B, T, E> fmt::Debug for ClientService<B, T, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientService").finish_non_exhaustive()
-    }
-}
-
-impl<S, E, B, H, X> Layer<S> for ClientLayer<B, H, X>
-where
-    S: Service<Request<B>, Error = E, Future: Send + 'static>,
-    S: Guarded<B, H, X, Stack = MapErr<Retried<S, E, B, H, X>, Flatten<E>>>,
-    S: Clone + Send + 'static,
-    E: Error + 'static,
-    B: Clone + Send + 'static,
-    H: AnyClientGuard<Clock: Send + Sync> + Send + Sync + 'static,
-    EndOf<H, X>: Report<S::Response, Timed<WithCauses<E>>> + Clone + Send + 'static,
-    X: Clone,
-{
-    type Service = ClientService<S, B, H, X>;
-
-    fn layer(&self, client: S) -> Self::Service {
-        let config = self.guard.config();
-        let by_host = PerHost::new(HostsOf(self.guard.clone()));
-        let by_host = match &self.origin {
-            Some(origin) => by_host.with_origin(origin.clone()),
-            None => by_host,
-        };
-        let http = || HttpClassifier::with_rules(UsualStatuses, Tried(self.errors.clone()));
-        let budget = BudgetOfHost::new(self.guard.clone(), self.origin.clone());
-        let retry = RetryPolicy::from_parts(
-            config.retry(),
-            budget.clone(),
-            ByMethod,
-            http(),
-            HttpClassifier::new(),
-        );
-        let service = Fresh::new(client, budget);
-        let service = MapErr::new(service, WithCauses as fn(_) -> _);
-        let service = TimeLimitLayer::new(config.try_limit).layer(service);
-        let service = BreakerLayer::new(by_host)
-            .report(H::Ending::report(http(), config.probes_at_end))
-            .layer(service);
-        let service = TryService::new(service, self.guard.clone());
-        let service = RetryLayer::new(retry).layer(service);
-        let service = DeadlineService::new(service, config.deadline);
-        ClientService(MapErr::new(service, RequestError::flatten as fn(_) -> _))
     }
 }
 

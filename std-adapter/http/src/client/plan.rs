@@ -93,7 +93,7 @@ impl<R: Ending> ClientConfig<R> {
         if let Some(most) = self.in_flight_limit {
             write!(f, "; opens with more than {most} in flight")?;
         }
-        if R::WAITS_FOR_BODY {
+        if self.ending.at_end().is_some() {
             f.write_str("; bodies that break off are failures")?;
         }
         write!(f, "\n      {:?} for a try", self.try_limit)

@@ -1,18 +1,16 @@
 //! What a gRPC response says about its server.
 
 use std::fmt;
+use std::time::Duration;
 
 use http::{HeaderMap, Response, StatusCode, header::CONTENT_TYPE};
 use http_body::Body;
 
-use super::body::GrpcBodyRule;
-use super::rules::{CodeRule, UsualCodes};
-use crate::body::ReportingBody;
-use crate::grpc_code::GrpcCode;
-use crate::reason::Reason;
-use crate::scope::report_result;
+use super::at_head::GrpcAtHead;
+use crate::error_rule::{report_result, why};
 use crate::{
-    AnyPermit, ErrorRule, EveryError, Failure, Outcome, PushBack, Report, ResponseHead, RetryAfter,
+    AnyPermit, BodyRule, ErrorRule, EveryError, Failure, GrpcCode, Outcome, Report, ReportingBody,
+    ResponseHead, RetryAfter, Scope,
 };
 
 /// Reports gRPC calls according to their `grpc-status`, wherever it arrives: in the headers of a response without a
@@ -48,108 +46,161 @@ use crate::{
 /// [`at_head`](Self::at_head) is a classifier.
 ///
 /// Errors that end many calls at once, such as those of a connection, count once with the rule
-/// [`UsualErrors`](crate::UsualErrors): `GrpcClassifier::with_rules(UsualCodes, UsualErrors, UsualErrors)`.
+/// [`UsualErrors`](crate::UsualErrors): `GrpcClassifier::new().errors(UsualErrors).body_errors(UsualErrors)`. An error
+/// is kept as its text, and that of tonic's `Channel` does not name its cause: put
+/// `.map_err(`[`WithCauses`](crate::WithCauses)`)` directly around the `Channel`.
 ///
-/// For tonic's own types there is [`code`](Self::code):
-///
+/// For tonic's own types there is [`code`](Self::code). A `Status` with a source was made here and not by the server, so
+/// it is a failure; tonic's own timeout comes as `CANCELLED`:
 /// ```
-/// use atomic_breaker_http::{Config, Failure, GrpcClassifier, Outcome, breaker};
+/// use atomic_breaker_http::{Failure, GrpcClassifier, Outcome};
 ///
-/// // These two have what `tonic::Code` and `tonic::Status` have.
-/// # #[derive(Clone, Copy)] enum Code { Unavailable = 14 }
-/// # struct Status(Code);
-/// # impl Status {
-/// #     fn code(&self) -> Code { self.0 }
-/// #     fn source(&self) -> Option<&str> { None }
-/// #     fn metadata(&self) -> &http::HeaderMap { static MAP: std::sync::LazyLock<http::HeaderMap> = std::sync::LazyLock::new(http::HeaderMap::new); &MAP }
-/// # }
 /// static GRPC: GrpcClassifier = GrpcClassifier::new();
 ///
+/// # struct Status { code: i32, source: Option<&'static str>, metadata: http::HeaderMap }
+/// // With tonic: `status.code() as i32`, `status.source()`, `status.metadata().as_ref()`.
 /// fn classify<T>(result: &Result<T, Status>) -> Outcome {
 ///     match result {
 ///         Ok(_) => Outcome::Success,
-///         // Made here and not by the server; tonic's own timeout comes as `CANCELLED`.
-///         Err(status) if status.source().is_some() => Failure::new().into(),
-///         // With tonic: `status.metadata().as_ref()`.
-///         Err(status) => GRPC.code((status.code() as i32).into(), status.metadata()),
+///         Err(status) if status.source.is_some() => Failure::new().into(),
+///         Err(status) => GRPC.code(status.code.into(), &status.metadata),
 ///     }
 /// }
-///
-/// let server = breaker(Config::new());
-/// let _ = server.call_with(classify, || Err::<(), _>(Status(Code::Unavailable)));
-/// assert_eq!(server.snapshot().failures(), 1);
+/// # let _ = classify::<()>;
 /// ```
 #[derive(Clone, Copy)]
 #[must_use]
-pub struct GrpcClassifier<S = UsualCodes, X = EveryError, Y = EveryError> {
-    pub(super) codes: S,
+pub struct GrpcClassifier<X = EveryError, Y = EveryError> {
+    codes: fn(GrpcCode) -> Outcome,
     pub(super) errors: X,
-    pub(super) body_errors: Y,
-    pub(super) hints: RetryAfter,
-    pub(super) trip_on_push_back: bool,
+    body_errors: Y,
+    hints: RetryAfter,
+    trip_on_push_back: bool,
+}
+
+impl GrpcClassifier {
+    /// The codes and errors above, push-back up to 300 s.
+    pub const fn new() -> Self {
+        Self {
+            codes: GrpcCode::outcome,
+            errors: EveryError,
+            body_errors: EveryError,
+            hints: RetryAfter::new(),
+            trip_on_push_back: true,
+        }
+    }
+}
+
+/// The settings.
+impl<X, Y> GrpcClassifier<X, Y> {
+    /// What each code counts as, its push-back aside.
+    ///
+    /// ```
+    /// use atomic_breaker_http::{Failure, GrpcClassifier, GrpcCode};
+    /// use http::HeaderMap;
+    ///
+    /// static GRPC: GrpcClassifier = GrpcClassifier::new().codes(|code| match code {
+    ///     GrpcCode::DataLoss => Failure::tripping().into(),
+    ///     other => other.outcome(),
+    /// });
+    /// assert_eq!(GRPC.code(GrpcCode::DataLoss, &HeaderMap::new()), Failure::tripping().into());
+    /// ```
+    pub const fn codes(mut self, codes: fn(GrpcCode) -> Outcome) -> Self {
+        self.codes = codes;
+        self
+    }
+
+    /// What the error of a call without a response counts as; a failure of weight 1 unless set. A
+    /// [rule](ErrorRule), or a closure, which must name the type of the error.
+    pub const fn errors<R>(self, errors: R) -> GrpcClassifier<R, Y>
+    where
+        X: Copy,
+        Y: Copy,
+    {
+        self.with(errors, self.body_errors)
+    }
+
+    /// What an error of the body counts as, like [`errors`](Self::errors).
+    pub const fn body_errors<R>(self, errors: R) -> GrpcClassifier<X, R>
+    where
+        X: Copy,
+        Y: Copy,
+    {
+        self.with(self.errors, errors)
+    }
+
+    const fn with<V, W>(&self, errors: V, body_errors: W) -> GrpcClassifier<V, W> {
+        GrpcClassifier {
+            codes: self.codes,
+            errors,
+            body_errors,
+            hints: self.hints,
+            trip_on_push_back: self.trip_on_push_back,
+        }
+    }
+
+    /// A push-back is believed up to this time; 300 s unless set, and with zero none is. Beyond 5 minutes the breaker
+    /// needs a [`Config::max_retry_after`](crate::Config::max_retry_after) as well.
+    pub const fn max_push_back(mut self, limit: Duration) -> Self {
+        self.hints = RetryAfter::with_limit(limit);
+        self
+    }
+
+    /// Whether a server's push-back opens the breaker. It does unless this is set to `false`; then such a call counts
+    /// like any failure. Turn it off where push-back is for one of several tenants of a server.
+    pub const fn trip_on_push_back(mut self, trip: bool) -> Self {
+        self.trip_on_push_back = trip;
+        self
+    }
+
+    /// Reports at the headers: a call whose status arrives later counts as a success. For streams that live longer than
+    /// any limit.
+    pub const fn at_head(self) -> GrpcAtHead<X, Y> {
+        GrpcAtHead(self)
+    }
 }
 
 /// What the head of a response says.
-pub(super) enum Head {
+enum Head {
     /// The call is over.
     Code(GrpcCode),
     /// The code arrives at the end of the body; if it does not, this counts.
     Later { without: Option<GrpcCode> },
 }
 
-impl GrpcClassifier {
-    /// The codes and errors above, push-back up to 300 s.
-    pub const fn new() -> Self {
-        Self::with_rules(UsualCodes, EveryError, EveryError)
-    }
-}
-
-impl<S, X, Y> GrpcClassifier<S, X, Y> {
-    /// What the server says about trying again, in the headers of a response without a body or in the trailers.
-    pub fn push_back(&self, metadata: &HeaderMap) -> Option<PushBack> {
+/// What results say.
+impl<X, Y> GrpcClassifier<X, Y> {
+    /// How long the server asks to wait: [`RetryAfter::push_back`].
+    pub fn push_back(&self, metadata: &HeaderMap) -> Option<Duration> {
         self.hints.push_back(metadata)
     }
-}
 
-impl<S: CodeRule, X, Y> GrpcClassifier<S, X, Y> {
     /// What a code with its trailers says: for use without a response, such as with a `tonic::Status`.
     pub fn code(&self, code: GrpcCode, metadata: &HeaderMap) -> Outcome {
-        let outcome = self.codes.outcome(code);
+        let outcome = (self.codes)(code);
         let may_trip = matches!(code, GrpcCode::Unavailable | GrpcCode::ResourceExhausted);
         if !may_trip || !self.trip_on_push_back || !matches!(outcome, Outcome::Failure(_)) {
             return outcome;
         }
         self.push_back(metadata)
-            .and_then(PushBack::time)
             .map_or(outcome, |time| Failure::retry_after(time).into())
     }
 
-    /// Why a result is a failure, judged by its head, in a few words for a log; `None` if it is not, or not yet. What
-    /// arrives in the trailers is for [`GrpcCode::read`].
-    ///
-    /// ```
-    /// use atomic_breaker_http::GrpcClassifier;
-    /// use http::Response;
-    /// use std::convert::Infallible;
-    ///
-    /// let response = Response::builder().header("grpc-status", "14").body(())?;
-    /// let result = Ok::<_, Infallible>(response);
-    /// let reason = GrpcClassifier::new().reason(&result).map(|reason| reason.to_string());
-    /// assert_eq!(reason.as_deref(), Some("grpc UNAVAILABLE"));
-    /// # Ok::<(), http::Error>(())
-    /// ```
-    pub fn reason<'a, T: ResponseHead, E>(&self, result: &'a Result<T, E>) -> Option<Reason<'a, E>>
+    /// Why a result is a failure, judged by its head, in a few words for a log: "grpc UNAVAILABLE", or "transport: " and
+    /// the text of the error. `None` if it is not, or not yet. What arrives in the trailers is for [`GrpcCode::read`].
+    pub fn reason<T: ResponseHead, E: fmt::Display>(&self, result: &Result<T, E>) -> Option<String>
     where
         X: ErrorRule<E>,
     {
-        let failed = matches!(self.at_head_of(result), Some(Outcome::Failure(_)));
-        failed.then_some(())?;
-        match result {
-            Ok(response) => match head(response) {
-                Head::Code(code) => Some(Reason::Grpc(code)),
-                Head::Later { .. } => None,
+        match self.at_head_of(result)? {
+            Outcome::Failure(_) => match result {
+                Ok(response) => match head(response) {
+                    Head::Code(code) => Some(format!("grpc {code}")),
+                    Head::Later { .. } => None,
+                },
+                Err(_) => Some(why(result)),
             },
-            Err(error) => Some(Reason::Error(error)),
+            _ => None,
         }
     }
 
@@ -183,25 +234,29 @@ impl<S: CodeRule, X, Y> GrpcClassifier<S, X, Y> {
         }
     }
 
-    /// A few words about a result that counted as a failure.
-    pub(super) fn why<T: ResponseHead, E: fmt::Display>(&self, result: &Result<T, E>) -> String
-    where
+    /// Reports a result at its head; what its head leaves open counts as `otherwise`.
+    pub(super) fn report_head<P: AnyPermit, T: ResponseHead, E: fmt::Display>(
+        &self,
+        permit: P,
+        result: &Result<T, E>,
+        otherwise: Outcome,
+    ) where
         X: ErrorRule<E>,
     {
-        self.reason(result)
-            .map_or_else(String::new, |reason| reason.to_string())
+        let why = || self.reason(result).unwrap_or_default();
+        let outcome = || self.at_head_of(result).unwrap_or(otherwise);
+        report_result(permit, result, &self.errors, outcome, why);
     }
 }
 
-impl<B, E, S, X, Y> Report<Response<B>, E> for GrpcClassifier<S, X, Y>
+impl<B, E, X, Y> Report<Response<B>, E> for GrpcClassifier<X, Y>
 where
     B: Body,
     E: fmt::Display,
-    S: CodeRule + Clone,
     X: ErrorRule<E>,
     Y: ErrorRule<B::Error> + Clone,
 {
-    type Output<P: AnyPermit> = Response<ReportingBody<B, P, GrpcBodyRule<S, Y>>>;
+    type Output<P: AnyPermit> = Response<ReportingBody<B, P, GrpcBodyRule<Y>>>;
 
     fn report<P: AnyPermit>(
         &self,
@@ -209,20 +264,47 @@ where
         result: Result<Response<B>, E>,
     ) -> Result<Self::Output<P>, E> {
         let Some(Head::Later { without }) = result.as_ref().ok().map(head) else {
-            let why = || self.why(&result);
-            let outcome = || self.at_head_of(&result).unwrap_or(Outcome::Ignored);
-            report_result(permit, &result, &self.errors, outcome, why);
+            self.report_head(permit, &result, Outcome::Ignored);
             return result.map(|response| response.map(ReportingBody::reported));
         };
-        let classifier = GrpcClassifier {
-            codes: self.codes.clone(),
-            errors: (),
-            body_errors: self.body_errors.clone(),
-            hints: self.hints,
-            trip_on_push_back: self.trip_on_push_back,
+        let classifier = self.with((), self.body_errors.clone());
+        let rule = GrpcBodyRule {
+            classifier,
+            without,
         };
-        let rule = GrpcBodyRule::new(classifier, without);
         result.map(|response| response.map(|body| ReportingBody::new(body, permit, rule)))
+    }
+}
+
+/// The [rule](BodyRule) of [`GrpcClassifier`].
+#[derive(Debug)]
+pub struct GrpcBodyRule<Y = EveryError> {
+    classifier: GrpcClassifier<(), Y>,
+    /// What a body that ends without a code counts as; `None` ignores it.
+    without: Option<GrpcCode>,
+}
+
+impl<E, Y: ErrorRule<E>> BodyRule<E> for GrpcBodyRule<Y> {
+    fn ended(self, trailers: Option<&HeaderMap>) -> Outcome {
+        let empty = HeaderMap::new();
+        let trailers = trailers.unwrap_or(&empty);
+        GrpcCode::read(trailers)
+            .or(self.without)
+            .map_or(Outcome::Ignored, |code| {
+                self.classifier.code(code, trailers)
+            })
+    }
+
+    fn broken(self, error: &E) -> Outcome {
+        self.classifier.body_errors.outcome(error)
+    }
+
+    fn scope(&self, error: &E) -> Scope {
+        self.classifier.body_errors.scope(error)
+    }
+
+    fn probe_succeeds_at_data(&self) -> bool {
+        true
     }
 }
 
@@ -232,7 +314,7 @@ impl Default for GrpcClassifier {
     }
 }
 
-impl<S, X, Y> fmt::Debug for GrpcClassifier<S, X, Y> {
+impl<X, Y> fmt::Debug for GrpcClassifier<X, Y> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("GrpcClassifier")
             .field("max_push_back", &self.hints.limit())

@@ -1,14 +1,11 @@
 //! gRPC, judged by its headers and trailers alone.
 
-mod body;
+mod at_head;
 mod classifier;
-mod head;
-mod options;
+mod code;
 mod own_limit;
-mod rules;
 
-pub use body::GrpcBodyRule;
-pub use classifier::GrpcClassifier;
-pub use head::GrpcAtHead;
+pub use at_head::GrpcAtHead;
+pub use classifier::{GrpcBodyRule, GrpcClassifier};
+pub use code::GrpcCode;
 pub use own_limit::{GrpcLimits, LimitedPermit};
-pub use rules::{CodeRule, UsualCodes};

@@ -79,6 +79,14 @@ impl Origin {
         Ok(Self { scheme, authority })
     }
 
+    /// A copy that shares its text, with all of the URI: for as long as a request lasts.
+    pub(crate) fn shared(&self) -> Self {
+        Self {
+            scheme: self.scheme.clone(),
+            authority: self.authority.clone(),
+        }
+    }
+
     /// The host as written; an IPv6 address in its brackets.
     pub fn host(&self) -> &str {
         self.authority.host()

@@ -12,24 +12,11 @@ use crate::at_end::OwnLimit;
 /// reqwest's client for layers that send a request again: it takes [`http::Request`]s, as `reqwest::Request`s are not
 /// `Clone`, and returns `reqwest::Response`s.
 ///
-/// The body is any that reqwest accepts. With retries it must be cheap to clone, as `Bytes` is;
+/// The body is any that reqwest accepts. With retries it must be cheap to clone, as [`Bytes`](crate::Bytes) is;
 /// [`repeatable`](super::repeatable) turns a request built with reqwest into such a request.
 ///
-/// ```
-/// use atomic_breaker_http::HttpClient;
-/// use http::Request;
-/// use tower::ServiceExt;
-///
-/// # async fn post() -> Result<(), Box<dyn std::error::Error>> {
-/// let client = HttpClient::new(reqwest::Client::new());
-/// let request = Request::post("https://api.example/items").body("an item")?;
-/// let status = client.oneshot(request).await?.status();
-/// # let _ = status; Ok(())
-/// # }
-/// # let _ = post();
-/// ```
-///
-/// Enables no TLS itself: your own dependency on reqwest decides that. Behind a `ClientGuard`:
+/// Enables no TLS itself: your own dependency on reqwest decides that. Each call boxes its future, which is one
+/// allocation besides those that reqwest makes. Behind a `ClientGuard`:
 ///
 /// ```
 /// use atomic_breaker_http::{ClientConfig, ClientGuard, HttpClient, repeatable};
@@ -52,19 +39,14 @@ use crate::at_end::OwnLimit;
 /// # let _ = get();
 /// ```
 ///
-/// | you have | use |
-/// |---|---|
-/// | a client that should retry and reject by itself | `ClientGuard` around [`HttpClient`] |
-/// | your own layers, with retries | [`HttpClient`] beneath them: it takes `http::Request`s, which are `Clone` |
-/// | your own layers, without retries | [`HttpClassifier`](crate::HttpClassifier) and `PerHost` directly around `reqwest::Client`, which is a `Service` |
-/// | reqwest-middleware, with its retries | `BreakerMiddleware` among the middlewares, feature `reqwest-middleware` |
-/// | a breaker and no layers | [`call_async_with`](atomic_breaker::Breaker::call_async_with) and `HttpClassifier` around `client.execute(..)` |
+/// Layers of your own without retries, such as [`HttpClassifier`](crate::HttpClassifier) with `PerHost`, also go directly
+/// around `reqwest::Client`, which is a `Service`.
 ///
 /// Bodies that break off count with `ClientConfig::at_end_of_body`, or with
 /// [`HttpClassifier::at_end_of_body`](crate::HttpClassifier::at_end_of_body) in your own layers; [`into_reqwest`](crate::into_reqwest)
 /// above them turns the responses back into `reqwest::Response`s. [`ReqwestErrors`](crate::ReqwestErrors) knows which errors are the host's
 /// fault and which the caller's: `ClientGuard` around an [`HttpClient`] and `BreakerMiddleware` use it by default; in
-/// your own layers pass it to [`HttpClassifier::with_rules`](crate::HttpClassifier::with_rules).
+/// your own layers pass it to [`HttpClassifier::errors`](crate::HttpClassifier::errors).
 ///
 /// # What reqwest does by itself
 ///

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use crate::causes::causes_of;
-use crate::{ClientError, ErrorRule, Outcome, Scope, StatusRule, UsualErrors, UsualStatuses};
+use crate::{ClientError, ErrorRule, HttpClassifier, Outcome, Scope, UsualErrors};
 
 /// A [rule](ErrorRule) for the errors of reqwest and reqwest-middleware, alone or as the cause of another error: the
 /// default of `BreakerMiddleware`, and what [`UsualErrors`] says of a [`ClientError`].
@@ -16,10 +16,9 @@ use crate::{ClientError, ErrorRule, Outcome, Scope, StatusRule, UsualErrors, Usu
 /// | all others | what [`UsualErrors`] says |
 ///
 /// ```
-/// use atomic_breaker_http::{ErrorRule, HttpClassifier, Outcome, ReqwestErrors, UsualStatuses};
+/// use atomic_breaker_http::{ErrorRule, HttpClassifier, Outcome, ReqwestErrors};
 ///
-/// static HTTP: HttpClassifier<UsualStatuses, ReqwestErrors> =
-///     HttpClassifier::with_rules(UsualStatuses, ReqwestErrors);
+/// static HTTP: HttpClassifier<ReqwestErrors> = HttpClassifier::new().errors(ReqwestErrors);
 ///
 /// let error = reqwest::Client::new().get("no url").build().unwrap_err();
 /// assert_eq!(ReqwestErrors.outcome(&error), Outcome::Ignored);
@@ -48,7 +47,7 @@ impl ClientError {
 
 fn known(error: &reqwest::Error) -> Option<Outcome> {
     if let Some(status) = error.status() {
-        Some(UsualStatuses.outcome(status))
+        Some(HttpClassifier::new().status(status))
     } else if error.is_builder() {
         Some(Outcome::Ignored)
     } else if error.is_redirect() {

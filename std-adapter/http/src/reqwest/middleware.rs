@@ -15,12 +15,12 @@ use super::{ReqwestErrors, into_reqwest};
 use crate::at_end::OwnLimit;
 use crate::by_method::may_be_sent_twice;
 use crate::client::Ending;
+use crate::error_rule::{report_by, status_text};
 use crate::parts::{count_panic, judged};
-use crate::scope::report_by;
 use crate::usual_errors::{FRESH_CONNECTIONS, needs_fresh_connection};
 use crate::{
-    Admit, AnyPermit, AnyRegistry, AtEnd, Classify, ClientGuard, Clock, ErrorRule, Hosts,
-    HttpClassifier, Origin, Outcome, PerHost, Report, Scope, StatusRule, UsualStatuses, text_of,
+    Admit, AnyPermit, AnyRegistry, AtEnd, AtEndOfBody, Classify, ClientGuard, Clock, ErrorRule,
+    Hosts, HttpClassifier, Origin, Outcome, PerHost, Report, Scope, text_of,
 };
 
 /// A breaker among the middlewares of a `reqwest_middleware::ClientWithMiddleware`: one for all requests, or one per
@@ -68,9 +68,7 @@ use crate::{
 /// returned at once and not tried again, while a timeout of the limit here is tried again. So if the breaker of a host
 /// opens between two tries, the retries end.
 ///
-/// The other way round, a whole series of tries is one call of the breaker, and the limit is one for all of them: with
-/// three tries a host must fail three times as often before its breaker opens, and a limit for slow calls measures the
-/// pauses, too.
+/// The other way round, a whole series of tries is one call of the breaker, and the limit is one for all of them.
 ///
 /// Attach a breaker only once: if two middlewares ask the same one, the first takes the only probe slot, so the second
 /// is rejected, and the breaker stays half-open.
@@ -82,12 +80,12 @@ use crate::{
 /// was asked first.
 #[derive(Clone, Copy)]
 #[must_use]
-pub struct BreakerMiddleware<A, S = UsualStatuses, X = ReqwestErrors> {
+pub struct BreakerMiddleware<A, X = ReqwestErrors> {
     admit: A,
-    http: HttpClassifier<S, X>,
+    http: HttpClassifier<X>,
     limit: Duration,
-    /// `None` reports at the head; the value says whether probes wait for bodies of unknown length.
-    at_end: Option<bool>,
+    /// `None` reports at the head.
+    at_end: Option<AtEndOfBody>,
 }
 
 impl<A> BreakerMiddleware<A> {
@@ -97,7 +95,7 @@ impl<A> BreakerMiddleware<A> {
     pub const fn new(admit: A) -> Self {
         Self {
             admit,
-            http: HttpClassifier::with_rules(UsualStatuses, ReqwestErrors),
+            http: HttpClassifier::new().errors(ReqwestErrors),
             limit: Duration::MAX,
             at_end: None,
         }
@@ -112,7 +110,7 @@ impl<H: AnyRegistry<Key = Origin> + Clone> BreakerMiddleware<PerHost<H>> {
     }
 }
 
-impl<A, S, X> BreakerMiddleware<A, S, X> {
+impl<A, X> BreakerMiddleware<A, X> {
     /// How long a call may take until the head of its response has arrived; [`Duration::MAX`], the default, is no
     /// limit. Rounded up to milliseconds. For bodies that hang, use `read_timeout` of reqwest's client.
     ///
@@ -120,7 +118,7 @@ impl<A, S, X> BreakerMiddleware<A, S, X> {
     /// hangs never opens its breaker, unless [`Config::slow_call`](crate::Config::slow_call) is set to less than that.
     ///
     /// # Panics
-    /// When the limit is 0. A request with a limit panics outside of a tokio runtime, or in one without time enabled.
+    /// When the limit is 0. A request panics outside of a tokio runtime, or in one without time enabled.
     pub const fn time_limit(mut self, limit: Duration) -> Self {
         assert!(
             !limit.is_zero(),
@@ -149,7 +147,7 @@ impl<A, S, X> BreakerMiddleware<A, S, X> {
     /// let middleware = BreakerMiddleware::new(&PAYMENTS).classify(http);
     /// # let _ = middleware;
     /// ```
-    pub fn classify<T, Y>(self, http: HttpClassifier<T, Y>) -> BreakerMiddleware<A, T, Y> {
+    pub fn classify<Y>(self, http: HttpClassifier<Y>) -> BreakerMiddleware<A, Y> {
         BreakerMiddleware {
             admit: self.admit,
             http,
@@ -161,27 +159,25 @@ impl<A, S, X> BreakerMiddleware<A, S, X> {
     /// Reports at the end of the response's body, so that one that breaks off counts as a failure:
     /// [`AtEnd`](crate::AtEnd) says what counts as what. The time limit still ends with the head. With
     /// [`Config::slow_call`](crate::Config::slow_call) the measured time ends with the body. reqwest boxes such a body.
-    ///
-    /// For a probe, the first data of a body of unknown length is enough, as the body may be endless; not so with
-    /// [`probes_at_end`](Self::probes_at_end).
     pub const fn at_end_of_body(mut self) -> Self {
-        self.at_end = Some(matches!(self.at_end, Some(true)));
+        if self.at_end.is_none() {
+            self.at_end = Some(AtEndOfBody { probes_wait: false });
+        }
         self
     }
 
     /// [`at_end_of_body`](Self::at_end_of_body), and probes wait for the end of bodies of unknown length, too: for
     /// hosts whose bodies all come to an end, and may break off.
     pub const fn probes_at_end(mut self) -> Self {
-        self.at_end = Some(true);
+        self.at_end = Some(AtEndOfBody { probes_wait: true });
         self
     }
 }
 
-impl<A, S, X> Middleware for BreakerMiddleware<A, S, X>
+impl<A, X> Middleware for BreakerMiddleware<A, X>
 where
     A: Admit<Request, Permit: Send + Sync + 'static> + Send + Sync + 'static,
-    S: StatusRule + Clone + Send + Sync + 'static,
-    X: ErrorRule<Error> + Clone + Send + Sync + 'static,
+    X: ErrorRule<Error> + Send + Sync + 'static,
 {
     // What `async_trait` generates for an `async fn`.
     fn handle<'me, 'extensions, 'next, 'call>(
@@ -200,11 +196,10 @@ where
     }
 }
 
-impl<A, S, X> BreakerMiddleware<A, S, X>
+impl<A, X> BreakerMiddleware<A, X>
 where
     A: Admit<Request, Permit: Send + Sync + 'static>,
-    S: StatusRule + Clone,
-    X: ErrorRule<Error> + Clone,
+    X: ErrorRule<Error>,
 {
     async fn guard(
         &self,
@@ -237,9 +232,6 @@ where
         next: Next<'_>,
         fresh: u32,
     ) -> Result<Response> {
-        if self.limit == Duration::MAX {
-            return sent(request, extensions, next, fresh).await;
-        }
         let url = request.url().clone();
         match timeout(self.limit, sent(request, extensions, next, fresh)).await {
             Ok(result) => result,
@@ -262,21 +254,21 @@ where
             response.extensions_mut().insert(OwnLimit);
         }
         match (result, self.at_end) {
-            (Ok(response), Some(probes_at_end)) if outcome == Outcome::Success => {
-                let success = |_: &Result<http::Response<reqwest::Body>>| Outcome::Success;
-                let at_end = AtEnd::with(success, ReqwestErrors, probes_at_end);
+            (Ok(response), Some(AtEndOfBody { probes_wait })) if outcome == Outcome::Success => {
+                let at_end = AtEnd {
+                    head: |_: &Result<http::Response<reqwest::Body>>| Outcome::Success,
+                    body_errors: ReqwestErrors,
+                    probes_wait,
+                };
                 at_end.report(permit, Ok(response)).map(into_reqwest)
             }
             (result, _) => {
                 let scope = match &result {
                     Ok(_) => Scope::Call,
-                    Err(error) => match ReqwestErrors.scope(error) {
-                        Scope::Limit if has_own_limit => Scope::Caller,
-                        scope => scope,
-                    },
+                    Err(error) => ReqwestErrors.scope(error).of_own_limit(has_own_limit),
                 };
                 let why = || match &result {
-                    Ok(response) => response.status().to_string(),
+                    Ok(response) => status_text(response.status()),
                     Err(error) => format!("transport: {}", text_of(error)),
                 };
                 report_by(permit, || (outcome, scope), why);
@@ -307,7 +299,7 @@ async fn sent(
     next.run(request, extensions).await
 }
 
-impl<A: fmt::Debug, S, X> fmt::Debug for BreakerMiddleware<A, S, X> {
+impl<A: fmt::Debug, X> fmt::Debug for BreakerMiddleware<A, X> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BreakerMiddleware")
             .field("admit", &self.admit)
@@ -320,26 +312,12 @@ impl<A: fmt::Debug, S, X> fmt::Debug for BreakerMiddleware<A, S, X> {
 
 impl<C: Clock, R: Ending> ClientGuard<C, R> {
     /// This guard's breakers and its limit of a try as a middleware for reqwest-middleware, whose own retries go above
-    /// it. The guard's deadline, tries and budget apply only to its [`layer`](Self::layer).
-    ///
-    /// ```
-    /// use atomic_breaker_http::{ClientConfig, ClientGuard};
-    /// use reqwest_middleware::ClientBuilder;
-    /// use std::sync::LazyLock;
-    ///
-    /// static GUARD: LazyLock<ClientGuard> =
-    ///     LazyLock::new(|| ClientGuard::new(ClientConfig::new()).expect("constant settings"));
-    ///
-    /// let client = ClientBuilder::new(reqwest::Client::new()).with(GUARD.middleware()).build();
-    /// # let _ = client;
-    /// ```
+    /// it: `ClientBuilder::new(client).with(GUARD.middleware()).build()`. The guard's deadline, tries and budget apply
+    /// only to its [`layer`](Self::layer).
     pub fn middleware(&'static self) -> BreakerMiddleware<PerHost<&'static Hosts<C>>> {
-        let middleware =
-            BreakerMiddleware::per_host(self.hosts()).time_limit(self.config().get_try_limit());
-        match (R::WAITS_FOR_BODY, self.config().probes_at_end) {
-            (false, _) => middleware,
-            (true, false) => middleware.at_end_of_body(),
-            (true, true) => middleware.probes_at_end(),
-        }
+        let config = self.config();
+        let mut middleware = BreakerMiddleware::per_host(self.hosts()).time_limit(config.try_limit);
+        middleware.at_end = config.ending.at_end();
+        middleware
     }
 }

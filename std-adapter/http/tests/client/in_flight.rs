@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use atomic_breaker_http::{ClientConfig, ClientGuard, Origin, RequestError, State, TokioClock};
+use atomic_breaker_http::{ClientConfig, ClientGuard, ClientService, Origin, State, TokioClock};
 use http::{Request, Response};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
-use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
+use tower::{ServiceBuilder, ServiceExt, service_fn};
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -21,19 +21,7 @@ fn guard(config: ClientConfig) -> Guard {
 }
 
 /// All hosts take so many milliseconds.
-fn client(
-    guard: Guard,
-    takes_ms: &Arc<AtomicU64>,
-) -> impl Service<
-    Request<()>,
-    Response = Response<()>,
-    Error = RequestError<io::Error>,
-    Future: Send + 'static,
->
-+ Clone
-+ Send
-+ 'static
-+ use<> {
+fn client(guard: Guard, takes_ms: &Arc<AtomicU64>) -> ClientService<(), Response<()>, io::Error> {
     let takes_ms = Arc::clone(takes_ms);
     ServiceBuilder::new()
         .layer(guard.layer())

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use atomic_breaker_http::{ClientConfig, ClientGuard, Origin, RequestError, State, TokioClock};
+use atomic_breaker_http::{ClientConfig, ClientGuard, ClientService, Origin, State, TokioClock};
 use http::{Request, Response, Uri};
 use tokio::time::{Instant, sleep, timeout};
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
@@ -75,19 +75,7 @@ impl Host {
         Ok(Response::new(()))
     }
 
-    fn behind(
-        &self,
-        guard: Guard,
-    ) -> impl Service<
-        Request<()>,
-        Response = Response<()>,
-        Error = RequestError<io::Error>,
-        Future: Send,
-    >
-    + Clone
-    + Send
-    + 'static
-    + use<> {
+    fn behind(&self, guard: Guard) -> ClientService<(), Response<()>, io::Error> {
         let host = self.clone();
         ServiceBuilder::new()
             .layer(guard.layer())

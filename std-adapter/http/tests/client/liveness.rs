@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    ClientConfig, ClientGuard, Config, Origin, RequestError, State, TokioClock,
+    ClientConfig, ClientGuard, ClientService, Config, Origin, State, TokioClock,
 };
 use http::{Method, Request, Response, StatusCode, Uri};
 use tokio::time::{Instant, sleep, timeout};
-use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
+use tower::{ServiceBuilder, ServiceExt, service_fn};
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -83,17 +83,12 @@ fn request() -> Request<()> {
 
 /// Callers for so long; answers how long after its beginning the host was last not closed, and how many of those who
 /// came after `bound` and were patient were not served.
-async fn call<S>(client: &S, guard: Guard, time: Duration, bound: Duration) -> (Duration, u32)
-where
-    S: Service<
-            Request<()>,
-            Response = Response<()>,
-            Error = RequestError<io::Error>,
-            Future: Send + 'static,
-        > + Clone
-        + Send
-        + 'static,
-{
+async fn call(
+    client: &ClientService<(), Response<()>, io::Error>,
+    guard: Guard,
+    time: Duration,
+    bound: Duration,
+) -> (Duration, u32) {
     let (begin, mut last) = (Instant::now(), Duration::ZERO);
     let unserved = Arc::new(AtomicU32::new(0));
     while begin.elapsed() < time {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use atomic_breaker_http::{
     Admit, Breaker, BreakerLayer, Config, HttpClassifier, InFlightByKey, InFlightLimit, Origin,
-    PerHost, Registry, Resource, State, UsualErrors, UsualStatuses, breaker,
+    PerHost, Registry, Resource, State, UsualErrors, breaker,
 };
 use futures_util::future::join_all;
 use http::Request;
@@ -22,8 +22,7 @@ use test_support::http2::{NO_ERROR, REFUSED_STREAM};
 
 /// The default rules, and no time in which anything is over.
 const RULES: Config = Config::new().open_for(Duration::from_secs(3_600));
-const HTTP: HttpClassifier<UsualStatuses, UsualErrors> =
-    HttpClassifier::with_rules(UsualStatuses, UsualErrors);
+const HTTP: HttpClassifier<UsualErrors> = HttpClassifier::new().errors(UsualErrors);
 
 type Body = Empty<&'static [u8]>;
 type Hyper = Client<HttpConnector, Body>;

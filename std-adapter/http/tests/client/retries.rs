@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
-use atomic_breaker_http::{ClientConfig, ClientGuard, Config, Deadline, RequestError, TokioClock};
+use atomic_breaker_http::{
+    ClientConfig, ClientGuard, ClientService, Config, Deadline, RequestError, TokioClock,
+};
 use http::{Request, Response, StatusCode};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
-use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
+use tower::{ServiceBuilder, ServiceExt, service_fn};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -21,16 +23,7 @@ fn guard(config: ClientConfig) -> Guard {
 
 /// A client of hosts that answer 503 so many times, with a `Retry-After` in seconds, and then 200, each after so many
 /// milliseconds. The name of the host is what they do: `503-2-4.example` asks twice for four seconds.
-fn client(
-    guard: Guard,
-) -> impl Service<
-    Request<()>,
-    Response = Response<()>,
-    Error = RequestError<io::Error>,
-    Future: Send + 'static,
-> + Clone
-+ Send
-+ 'static {
+fn client(guard: Guard) -> ClientService<(), Response<()>, io::Error> {
     let calls = Arc::new(AtomicU32::new(0));
     ServiceBuilder::new()
         .layer(guard.layer())

@@ -4,8 +4,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Backoff, BudgetConfig, ClientConfig, ClientConfigError, ClientGuard, Config, Origin, Ratio,
-    State,
+    Backoff, BudgetConfig, ClientConfig, ClientGuard, Config, Origin, Ratio, State,
 };
 use http::{Request, Uri};
 use tower::{ServiceBuilder, ServiceExt, service_fn};
@@ -164,10 +163,6 @@ fn whatever_building_refuses_the_check_refuses_with_the_same_words() {
         config.capacity(0),
         config.capacity(usize::MAX),
     ] {
-        assert!(
-            matches!(bad.check(), Err(ClientConfigError::Registry(_))),
-            "{bad:?}"
-        );
         fault(bad);
         assert!(fault_at_end(bad).contains(&fault(bad)));
     }

@@ -101,6 +101,6 @@ async fn what_may_not_be_sent_twice_is_not_and_a_host_that_breaks_each_connectio
         assert!(send(guard, &hyper, &server, Method::POST).await.is_err());
     }
     assert_eq!(guard.hosts().state(&origin(&server)), State::Open);
-    let budget = guard.budget_of(&origin(&server)).snapshot();
-    assert_eq!(budget.tokens(), 92, "each costs a token");
+    let budget = guard.budget_of(&origin(&server)).millitokens();
+    assert_eq!(budget, 92_000, "each costs a token");
 }

@@ -1,11 +1,12 @@
 //! Codes of gRPC, at the head.
 
 use std::convert::Infallible;
+use std::io;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Admit, Classify, CodeRule, EveryError, Failure, GrpcAtHead, GrpcClassifier, GrpcCode,
-    GrpcLimits, Outcome, PushBack, Report, Resource, UsualCodes,
+    Admit, Classify, Config, Failure, GrpcAtHead, GrpcClassifier, GrpcCode, GrpcLimits, Outcome,
+    Report, Resource, Timed, UsualErrors, WithCauses, breaker,
 };
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 
@@ -33,7 +34,7 @@ fn codes_0_to_16_count_as_documented_and_the_rest_is_unknown() {
         let text = number.to_string();
         let expected = usual(number);
         let code = GrpcCode::from(number);
-        assert_eq!(UsualCodes.outcome(code), expected, "{number}");
+        assert_eq!(code.outcome(), expected, "{number}");
         assert_eq!(
             at_head(200, &[("grpc-status", &text)]),
             expected,
@@ -162,7 +163,7 @@ fn push_back_opens_where_the_server_is_busy_and_nowhere_else() {
     let limit = Duration::from_secs(300);
     let clamped = Outcome::Failure(Failure::retry_after(limit));
     assert_eq!(GRPC.code(GrpcCode::Unavailable, &long), clamped);
-    assert_eq!(GRPC.push_back(&long), Some(PushBack::After(limit)));
+    assert_eq!(GRPC.push_back(&long), Some(limit));
     let ten = Duration::from_secs(10);
     let clamped = Outcome::Failure(Failure::retry_after(ten));
     assert_eq!(
@@ -193,8 +194,7 @@ fn a_proxys_retry_after_opens_and_a_quotas_does_not() {
 
 #[test]
 fn rules_are_replaced() {
-    static BY_FUNCTION: GrpcClassifier<fn(GrpcCode) -> Outcome> =
-        GrpcClassifier::with_rules(|_| Outcome::Ignored, EveryError, EveryError);
+    static BY_FUNCTION: GrpcClassifier = GrpcClassifier::new().codes(|_| Outcome::Ignored);
 
     let grpc = GRPC
         .codes(|code| match code {
@@ -221,7 +221,7 @@ fn rules_are_replaced() {
 fn reasons_name_the_code() {
     let reason = |status, list: &[(&'static str, &str)]| {
         let answer = Ok::<_, Infallible>(response(status, list, ()));
-        GRPC.reason(&answer).map(|reason| reason.to_string())
+        GRPC.reason(&answer)
     };
     assert_eq!(
         reason(200, &[("grpc-status", "14")]).as_deref(),
@@ -243,9 +243,7 @@ fn reasons_name_the_code() {
 
 #[test]
 fn a_call_that_fails_after_the_limit_of_its_own_caller_says_nothing_about_the_host() {
-    static SERVER: Resource = Resource::new(atomic_breaker_http::breaker(
-        atomic_breaker_http::Config::new(),
-    ));
+    static SERVER: Resource = Resource::new(breaker(Config::new()));
     let fails_after_a_while = |limit: Option<&str>| {
         let mut request = http::Request::new(());
         if let Some(limit) = limit {
@@ -271,4 +269,33 @@ fn a_call_that_fails_after_the_limit_of_its_own_caller_says_nothing_about_the_ho
     for other in [None, hours].into_iter().chain(garbage) {
         assert_eq!(fails_after_a_while(other), 1, "{other:?}");
     }
+}
+
+/// What tonic's `Channel` returns: its text does not name the cause.
+#[derive(Debug)]
+struct TransportError(io::Error);
+
+impl std::fmt::Display for TransportError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("transport error")
+    }
+}
+
+impl std::error::Error for TransportError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+/// As in the example `tonic`: below a time limit.
+#[test]
+fn the_last_failure_names_the_causes_of_a_channels_error() {
+    let server = Resource::new(breaker(Config::new().consecutive_failures(1)));
+    let refused = TransportError(io::Error::other("tcp connect error: refused"));
+    let result = Err::<Response<String>, _>(Timed::Failed(WithCauses(refused)));
+    let grpc = GRPC.errors(UsualErrors);
+    assert!(grpc.report(server.acquire().unwrap(), result).is_err());
+    let last = server.acquire().unwrap_err().last_failure.unwrap();
+    let text = "transport: transport error: tcp connect error: refused";
+    assert_eq!(&*last.text, text);
 }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Backoff, BreakerLayer, ClientConfig, ClientError, ClientGuard, Config, HttpClassifier,
-    HttpClient, MayRepeat, Origin, OriginError, PerHost, Registry, RequestError, ServiceError,
-    State, breaker, repeatable,
+    Backoff, BreakerLayer, ClientConfig, ClientError, ClientGuard, ClientService, Config,
+    HttpClassifier, HttpClient, MayRepeat, Origin, OriginError, PerHost, Registry, RequestError,
+    ServiceError, State, breaker, repeatable,
 };
 use http::{Request, StatusCode};
 use reqwest::{Method, Response, Url};
-use tower::{Service, ServiceBuilder, ServiceExt};
+use tower::{ServiceBuilder, ServiceExt};
 
 use super::server::{Down, reqwest, start};
 
@@ -31,19 +31,7 @@ fn origin(url: &str) -> Origin {
     Origin::of(&url.parse().unwrap()).unwrap()
 }
 
-/// What a guarded client is to its user.
-trait Guarded:
-    Service<Request<&'static str>, Response = Response, Error = RequestError<ClientError>> + Clone
-{
-}
-
-impl<S> Guarded for S where
-    S: Service<Request<&'static str>, Response = Response, Error = RequestError<ClientError>>
-        + Clone
-{
-}
-
-fn client(guard: &'static ClientGuard) -> impl Guarded {
+fn client(guard: &'static ClientGuard) -> ClientService<&'static str, Response, ClientError> {
     ServiceBuilder::new()
         .layer(guard.layer())
         .service(HttpClient::new(reqwest()))

@@ -7,7 +7,7 @@
 //! | `errors` | which errors are the host's |
 //! | `bodies` | bodies that break off |
 //! | `impatient` | callers with a time limit of their own, slow readers |
-//! | `middleware`, `retries` | through reqwest-middleware; beneath reqwest-retry |
+//! | `middleware`, `probes`, `retries` | through reqwest-middleware; its probes; beneath reqwest-retry |
 #![cfg(feature = "reqwest")]
 
 mod bodies;
@@ -17,6 +17,8 @@ mod guarded;
 mod impatient;
 #[cfg(feature = "reqwest-middleware")]
 mod middleware;
+#[cfg(feature = "reqwest-middleware")]
+mod probes;
 #[cfg(feature = "reqwest-middleware")]
 mod retries;
 mod server;

@@ -1,7 +1,7 @@
 //! Through reqwest-middleware.
 
 use std::error::Error as _;
-use std::io::{self, Read, Write};
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,15 +15,15 @@ use reqwest_middleware::{
     ClientBuilder, ClientWithMiddleware, Error, Middleware, Next, RequestBuilder,
 };
 
-use super::server::{Down, Server, reqwest, start};
+use super::server::{Down, reqwest, start};
 
 const ONCE: Config = Config::new().consecutive_failures(1);
 
-fn through(middleware: impl Middleware) -> ClientWithMiddleware {
+pub(super) fn through(middleware: impl Middleware) -> ClientWithMiddleware {
     ClientBuilder::new(reqwest()).with(middleware).build()
 }
 
-fn one() -> &'static Breaker {
+pub(super) fn one() -> &'static Breaker {
     Box::leak(Box::new(breaker(ONCE)))
 }
 
@@ -184,7 +184,10 @@ async fn mistakes_of_the_callers_open_nothing() {
 async fn another_classifier_decides() {
     let (server, down, breaker) = (start(), Down::new(), one());
     let http = HttpClassifier::new()
-        .fails_on(|status| status == StatusCode::NOT_FOUND)
+        .statuses(|status| match status {
+            StatusCode::NOT_FOUND => atomic_breaker_http::Failure::new().into(),
+            _ => atomic_breaker_http::Outcome::Success,
+        })
         .errors(|_: &Error| atomic_breaker_http::Outcome::Ignored);
     let client = through(BreakerMiddleware::new(breaker).classify(http));
     assert!(client.get(server.url("/503")).send().await.is_ok());
@@ -300,33 +303,4 @@ async fn a_rejection_by_another_breaker_is_no_failure() {
     assert_eq!(outer.state(), State::Closed);
     outer.acquire().unwrap().failure();
     assert_eq!(outer.state(), State::Open);
-}
-
-#[tokio::test]
-async fn a_probe_tries_until_a_connection_is_fresh() {
-    // The first three connections end when they are used.
-    let server = Server::serving(|mut connection, number| {
-        let mut request = [0; 4_096];
-        let _ = connection.read(&mut request);
-        if number >= 3 {
-            let _ = connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
-        }
-    });
-    let breaker = one();
-    breaker.trip();
-    breaker.probe_now();
-    let client = through(BreakerMiddleware::new(breaker));
-    assert!(client.get(server.url("/")).send().await.is_ok());
-    assert_eq!(breaker.state(), State::Closed);
-    assert_eq!(server.connections(), 4);
-
-    // What may not be sent twice is not.
-    let server = Server::serving(|mut connection, _| {
-        let _ = connection.read(&mut [0; 4_096]);
-    });
-    breaker.trip();
-    breaker.probe_now();
-    assert!(client.post(server.url("/")).send().await.is_err());
-    assert_eq!(breaker.state(), State::Open);
-    assert_eq!(server.connections(), 1);
 }

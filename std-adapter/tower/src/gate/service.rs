@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use tower_service::Service;
 
 use super::pause::Pause;
-use crate::parts::count_panic;
+use crate::parts::judged;
 use crate::{Admit, AnyPermit, OneBreaker, Rejection, Report, ResponseFuture, ServiceError};
 
 /// The service of a [`GateLayer`](super::GateLayer). A clone holds no permit and has no timer; one that is taken apart
@@ -190,8 +190,7 @@ where
     fn call(&mut self, request: Q) -> Self::Future {
         match self.permit() {
             Ok(permit) => {
-                let mut permit = Some(permit);
-                let call = count_panic(&mut permit, || self.inner.call(request));
+                let (permit, call) = judged(permit, || self.inner.call(request));
                 ResponseFuture::new(call, true, permit, self.report.clone())
             }
             Err(rejection) => ResponseFuture::rejected(rejection, self.report.clone()),

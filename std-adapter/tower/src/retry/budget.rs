@@ -1,8 +1,6 @@
 //! How many retries all requests together may make.
 
-use std::fmt;
 use std::ops::Deref;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use atomic_breaker::{
@@ -10,8 +8,8 @@ use atomic_breaker::{
     word::{AtomicU64, Word},
 };
 
+use super::BudgetConfig;
 use super::tokens::{MILLI, Tokens, Withdrawn};
-use super::{BudgetConfig, RetryConfigError};
 use crate::TokioTimer;
 
 /// Stops retry storms: a retry costs a token, a success deposits a share of one, and a few are added over time.
@@ -31,16 +29,13 @@ use crate::TokioTimer;
 /// retries as it holds. Where requests go to many hosts, [`RetryBudgets`](super::RetryBudgets) has one for each.
 ///
 /// ```
-/// use atomic_breaker_tower::RetryBudget;
+/// use atomic_breaker_tower::{BudgetConfig, RetryBudget};
 ///
-/// static BUDGET: RetryBudget = RetryBudget::new();
+/// static BUDGET: RetryBudget = RetryBudget::with(BudgetConfig::new().max_tokens(20).deposit_percent(10));
 ///
 /// assert!(BUDGET.withdraw(), "a retry");
-/// assert_eq!(BUDGET.snapshot().tokens(), 99);
-/// for _ in 0..5 {
-///     BUDGET.deposit(); // a success
-/// }
-/// assert!(BUDGET.snapshot().is_full());
+/// BUDGET.deposit(); // a success
+/// assert!(BUDGET.millitokens() >= 19_100);
 /// ```
 #[derive(Debug)]
 pub struct RetryBudget<W = AtomicU64> {
@@ -59,27 +54,16 @@ impl RetryBudget {
     /// A full budget.
     ///
     /// # Panics
-    /// When the numbers are invalid; in a `static` or `const` that is a compile error. For numbers that are not known
-    /// to be valid there is [`try_with`](Self::try_with).
+    /// When the numbers are invalid; in a `static` or `const` that is a compile error. [Check](BudgetConfig::check)
+    /// numbers that are not known to be valid first.
     pub const fn with(config: BudgetConfig) -> Self {
-        match Self::try_with(config) {
-            Ok(budget) => budget,
-            Err(error) => panic!("{}", error.0),
+        if let Err(error) = config.check() {
+            panic!("{}", error.0);
         }
-    }
-
-    /// [`with`](Self::with) for numbers that are not known to be valid.
-    ///
-    /// # Errors
-    /// [`RetryConfigError`] says which number is wrong, and what to do.
-    pub const fn try_with(config: BudgetConfig) -> Result<Self, RetryConfigError> {
-        match config.check() {
-            Ok(()) => Ok(Self {
-                word: AtomicU64::new(0),
-                config,
-                refused: AtomicUsize::new(0),
-            }),
-            Err(error) => Err(error),
+        Self {
+            word: AtomicU64::new(0),
+            config,
+            refused: AtomicUsize::new(0),
         }
     }
 }
@@ -91,18 +75,20 @@ impl Default for RetryBudget {
 }
 
 impl<W: Word<Bits = u64>> RetryBudget<W> {
-    /// A budget in your own memory, such as a model checker's atomic. Zero is full; any other bits are a budget that is
-    /// partly spent.
+    /// [`with`](RetryBudget::with) in your own memory, such as a model checker's atomic. Zero is full; any other bits
+    /// are a budget that is partly spent.
     ///
-    /// # Errors
-    /// [`RetryConfigError`] says which number is wrong, and what to do.
-    pub fn over(word: W, config: BudgetConfig) -> Result<Self, RetryConfigError> {
-        config.check()?;
-        Ok(Self {
+    /// # Panics
+    /// When the numbers are invalid.
+    pub fn over(word: W, config: BudgetConfig) -> Self {
+        if let Err(error) = config.check() {
+            panic!("{error}");
+        }
+        Self {
             word,
             config,
             refused: AtomicUsize::new(0),
-        })
+        }
     }
 
     /// Records a success. [`RetryPolicy`](super::RetryPolicy) calls it for each successful response; nothing else needs
@@ -155,19 +141,16 @@ impl<W: Word<Bits = u64>> RetryBudget<W> {
         self.give(self.load(), MILLI);
     }
 
-    /// The tokens that are left, for status pages. Takes one load, and reads the clock.
-    pub fn snapshot(&self) -> BudgetSnapshot {
-        self.snapshot_at(TokioTimer.now_ms())
+    /// Thousandths of tokens that are left, for gauges and status pages; from 1,000 a retry could be made now. Takes one
+    /// load, and reads the clock.
+    pub fn millitokens(&self) -> u32 {
+        self.millitokens_at(TokioTimer.now_ms())
     }
 
-    /// [`snapshot`](Self::snapshot) with the clock of [`withdraw_at`](Self::withdraw_at).
-    pub fn snapshot_at(&self, now_ms: u64) -> BudgetSnapshot {
+    /// [`millitokens`](Self::millitokens) with the clock of [`withdraw_at`](Self::withdraw_at).
+    pub fn millitokens_at(&self, now_ms: u64) -> u32 {
         let refilled = self.load().refilled(now_ms, self.config.milli_per_ms());
-        let max_milli = self.config.max_milli();
-        BudgetSnapshot {
-            left_milli: max_milli.saturating_sub(refilled.spent()),
-            max_milli,
-        }
+        self.config.max_milli().saturating_sub(refilled.spent())
     }
 
     #[cold]
@@ -196,54 +179,6 @@ impl<W: Word<Bits = u64>> RetryBudget<W> {
     }
 }
 
-/// How many tokens a [`RetryBudget`] has left.
-///
-/// ```
-/// use atomic_breaker_tower::RetryBudget;
-///
-/// let budget = RetryBudget::new();
-/// assert_eq!(budget.snapshot().to_string(), "100.000 of 100 tokens left");
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BudgetSnapshot {
-    left_milli: u32,
-    max_milli: u32,
-}
-
-impl BudgetSnapshot {
-    /// Whole tokens left: this many retries could be made now.
-    pub const fn tokens(self) -> u32 {
-        self.left_milli / MILLI
-    }
-
-    /// Thousandths of tokens left, for gauges.
-    pub const fn millitokens(self) -> u32 {
-        self.left_milli
-    }
-
-    /// Whole tokens of a full budget.
-    pub const fn max_tokens(self) -> u32 {
-        self.max_milli / MILLI
-    }
-
-    /// Whether nothing was spent lately.
-    pub const fn is_full(self) -> bool {
-        self.left_milli == self.max_milli
-    }
-
-    /// Whether no retry could be made now.
-    pub const fn is_exhausted(self) -> bool {
-        self.left_milli < MILLI
-    }
-}
-
-impl fmt::Display for BudgetSnapshot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (whole, milli) = (self.tokens(), self.left_milli % MILLI);
-        write!(f, "{whole}.{milli:03} of {} tokens left", self.max_tokens())
-    }
-}
-
 /// Leads to the [`RetryBudget`] of a request: a reference to or an `Arc` of one for all of them, or
 /// [`BudgetByKey`](super::BudgetByKey).
 ///
@@ -256,28 +191,22 @@ impl fmt::Display for BudgetSnapshot {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not lead to a retry budget that outlives the request",
-    note = "pass a `&'static RetryBudget` or an `Arc<RetryBudget>`, or `RetryBudgets::by_key` for one per key"
+    note = "pass a `&'static RetryBudget` or an `Arc<RetryBudget>`, or a `BudgetByKey` for one per key"
 )]
 pub trait AnyBudget<Q: ?Sized> {
-    /// Leads to the budget of one request.
-    type Found: Deref<Target = RetryBudget>;
+    /// The place of a request's budget, always the same one for the same key.
+    fn place_of(&self, request: &Q) -> usize;
 
-    /// The budget of a request, always the same one for the same key.
-    fn budget_of(&self, request: &Q) -> Self::Found;
+    /// The budget at that place.
+    fn at(&self, place: usize) -> &RetryBudget;
 }
 
-impl<Q: ?Sized> AnyBudget<Q> for &RetryBudget {
-    type Found = Self;
-
-    fn budget_of(&self, _: &Q) -> Self {
-        self
+impl<Q: ?Sized, H: Deref<Target = RetryBudget>> AnyBudget<Q> for H {
+    fn place_of(&self, _: &Q) -> usize {
+        0
     }
-}
 
-impl<Q: ?Sized> AnyBudget<Q> for Arc<RetryBudget> {
-    type Found = Self;
-
-    fn budget_of(&self, _: &Q) -> Self {
-        Self::clone(self)
+    fn at(&self, _: usize) -> &RetryBudget {
+        self
     }
 }

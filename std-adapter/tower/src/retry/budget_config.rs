@@ -6,14 +6,6 @@ use super::RetryConfigError;
 use super::tokens::{MAX_TOKENS, MILLI};
 
 /// How large a [`RetryBudget`](super::RetryBudget) is, and what fills it. Checked when the budget is built.
-///
-/// ```
-/// use atomic_breaker_tower::{BudgetConfig, RetryBudget};
-///
-/// static BUDGET: RetryBudget =
-///     RetryBudget::with(BudgetConfig::new().max_tokens(20).deposit_percent(10).tokens_per_second(1));
-/// # let _ = BUDGET.snapshot();
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct BudgetConfig {

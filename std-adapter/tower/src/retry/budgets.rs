@@ -13,7 +13,7 @@ use super::{AnyBudget, BudgetConfig, RetryBudget, RetryConfigError};
 /// client can choose keys that collide. 40 bytes per place.
 ///
 /// ```
-/// use atomic_breaker_tower::{BudgetConfig, RetryBudgets, RetryConfig, RetryPolicy};
+/// use atomic_breaker_tower::{BudgetByKey, BudgetConfig, RetryBudgets, RetryConfig, RetryPolicy};
 /// use std::sync::LazyLock;
 ///
 /// #[derive(Clone)]
@@ -22,10 +22,10 @@ use super::{AnyBudget, BudgetConfig, RetryBudget, RetryConfigError};
 /// static BUDGETS: LazyLock<RetryBudgets> =
 ///     LazyLock::new(|| RetryBudgets::new(BudgetConfig::new(), 1_024).expect("constant settings"));
 ///
-/// let budgets = BUDGETS.by_key(|request: &Request| request.tenant);
+/// let budgets = BudgetByKey::new(&*BUDGETS, |request: &Request| request.tenant);
 /// let policy = RetryPolicy::new(RetryConfig::new(), budgets, |_: &Request| true);
 /// # let _ = policy;
-/// assert!(BUDGETS.of(&7).snapshot().is_full());
+/// assert_eq!(BUDGETS.of(&7).millitokens(), 100_000);
 /// ```
 pub struct RetryBudgets {
     places: Box<[RetryBudget]>,
@@ -55,20 +55,21 @@ impl RetryBudgets {
 
     /// The budget of a key.
     pub fn of<K: Hash + ?Sized>(&self, key: &K) -> &RetryBudget {
-        &self.places[self.place_of(key)]
+        self.at(self.place_of(key))
     }
 
-    fn place_of<K: Hash + ?Sized>(&self, key: &K) -> usize {
+    /// The place of a key's budget.
+    pub fn place_of<K: Hash + ?Sized>(&self, key: &K) -> usize {
         // Wide enough for the largest table on every processor.
         self.hasher.hash_one(key) as usize % self.places.len()
     }
 
-    /// For a [`RetryPolicy`](super::RetryPolicy): the budget of a key that `key` finds in a request.
-    pub const fn by_key<Q: ?Sized, K, F>(&self, key: F) -> BudgetByKey<&Self, F>
-    where
-        F: Fn(&Q) -> K,
-    {
-        BudgetByKey { budgets: self, key }
+    /// The budget at a [place](Self::place_of).
+    ///
+    /// # Panics
+    /// If there are fewer places.
+    pub fn at(&self, place: usize) -> &RetryBudget {
+        &self.places[place]
     }
 
     /// How many retries, over all keys, were not made since the start for lack of a token: a counter for metrics. Looks
@@ -87,7 +88,8 @@ impl fmt::Debug for RetryBudgets {
     }
 }
 
-/// The budget of a request's key: [`RetryBudgets::by_key`]. `H` leads to the budgets: a reference or an `Arc`.
+/// For a [`RetryPolicy`](super::RetryPolicy): the budget of the key that `key` finds in a request. `H` leads to the
+/// budgets: a reference or an `Arc`.
 #[derive(Clone, Copy)]
 pub struct BudgetByKey<H, F> {
     budgets: H,
@@ -95,7 +97,7 @@ pub struct BudgetByKey<H, F> {
 }
 
 impl<H, F> BudgetByKey<H, F> {
-    /// [`RetryBudgets::by_key`] for a handle that is not a reference.
+    /// The budgets, and the key of a request.
     pub const fn new<Q: ?Sized, K>(budgets: H, key: F) -> Self
     where
         F: Fn(&Q) -> K,
@@ -108,13 +110,15 @@ impl<Q, K, H, F> AnyBudget<Q> for BudgetByKey<H, F>
 where
     Q: ?Sized,
     K: Hash,
-    H: Deref<Target = RetryBudgets> + Clone,
+    H: Deref<Target = RetryBudgets>,
     F: Fn(&Q) -> K,
 {
-    type Found = BudgetOf<H>;
+    fn place_of(&self, request: &Q) -> usize {
+        self.budgets.place_of(&(self.key)(request))
+    }
 
-    fn budget_of(&self, request: &Q) -> BudgetOf<H> {
-        BudgetOf::new(self.budgets.clone(), &(self.key)(request))
+    fn at(&self, place: usize) -> &RetryBudget {
+        self.budgets.at(place)
     }
 }
 
@@ -123,28 +127,5 @@ impl<H: fmt::Debug, F> fmt::Debug for BudgetByKey<H, F> {
         f.debug_struct("BudgetByKey")
             .field("budgets", &self.budgets)
             .finish_non_exhaustive()
-    }
-}
-
-/// Leads to the budget of one key. `H` leads to all of them.
-#[derive(Clone, Copy, Debug)]
-pub struct BudgetOf<H> {
-    budgets: H,
-    place: usize,
-}
-
-impl<H: Deref<Target = RetryBudgets>> BudgetOf<H> {
-    /// The budget of a key.
-    pub fn new<K: Hash + ?Sized>(budgets: H, key: &K) -> Self {
-        let place = budgets.place_of(key);
-        Self { budgets, place }
-    }
-}
-
-impl<H: Deref<Target = RetryBudgets>> Deref for BudgetOf<H> {
-    type Target = RetryBudget;
-
-    fn deref(&self) -> &RetryBudget {
-        &self.budgets.places[self.place]
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use atomic_breaker::{Classify, Outcome};
 use tokio::time::Instant;
 
-use super::{AnyBudget, Idempotent, RetryConfig, RetryHint, RetryPolicy};
+use super::{AnyBudget, Idempotent, RetryBudget, RetryConfig, RetryHint, RetryPolicy};
 use crate::ServiceError;
 
 /// What follows from the result of a try.
@@ -20,7 +20,8 @@ pub(super) struct Course<Q, B: AnyBudget<Q>, I, C, H, R> {
     /// The request to send again; `None` if it will not be.
     request: Option<Q>,
     policy: RetryPolicy<B, I, C, H>,
-    budget: B::Found,
+    /// Of the budget.
+    place: usize,
     began: Instant,
     /// The deadline, counted from `began`.
     within: Duration,
@@ -50,7 +51,7 @@ where
         let own = policy.idempotent.within(request);
         Self {
             request: is_kept.then(|| request.clone()),
-            budget: policy.budget.budget_of(request),
+            place: policy.budget.place_of(request),
             began: Instant::now(),
             within: own.map_or(config.within, |own| own.min(config.within)),
             may_repeat,
@@ -62,13 +63,7 @@ where
             policy,
         }
     }
-}
 
-impl<Q, B, I, C, H, R> Course<Q, B, I, C, H, R>
-where
-    Q: Clone,
-    B: AnyBudget<Q>,
-{
     /// The request to send again.
     pub(super) fn request(&self) -> Q {
         let request = self.request.clone();
@@ -114,7 +109,7 @@ where
         let pause = backoff.draw(self.failed);
         let pause = self.in_time(pause.saturating_add(hint.unwrap_or_default()))?;
         // The token last, so that none is wasted.
-        self.holds_token = self.budget.withdraw();
+        self.holds_token = self.budget().withdraw();
         self.follows_hint = hint.is_some();
         self.holds_token.then_some(pause)
     }
@@ -124,6 +119,7 @@ impl<Q, B, I, C, H, T, E> Course<Q, B, I, C, H, Result<T, ServiceError<E>>>
 where
     Q: Clone,
     B: AnyBudget<Q>,
+    I: Idempotent<Q>,
     C: Classify<T, E>,
     H: RetryHint<T, E>,
 {
@@ -145,7 +141,7 @@ where
         let pause = match self.policy.classify.classify(&result) {
             Outcome::Failure(_) => self.failed(self.policy.hint.retry_hint(&result)),
             Outcome::Success => {
-                self.budget.deposit();
+                self.budget().deposit();
                 None
             }
             Outcome::Ignored => None,
@@ -168,9 +164,13 @@ impl<Q, B: AnyBudget<Q>, I, C, H, R> Course<Q, B, I, C, H, R> {
         self.last.take().unwrap_or(rejection)
     }
 
+    fn budget(&self) -> &RetryBudget {
+        self.policy.budget.at(self.place)
+    }
+
     fn give_back(&mut self) {
         if mem::take(&mut self.holds_token) {
-            self.budget.give_back();
+            self.budget().give_back();
         }
     }
 }

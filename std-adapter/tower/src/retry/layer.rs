@@ -1,13 +1,18 @@
-//! The layer around a breaker.
+//! The layer around a breaker, and one request with its tries.
 
+use std::fmt;
 use std::mem;
-use std::task::{Context, Poll};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 
 use atomic_breaker::Classify;
+use pin_project_lite::pin_project;
+use tokio::time::{Sleep, sleep};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::{AnyBudget, Idempotent, RetryFuture, RetryHint, RetryPolicy};
+use super::course::{Course, Next};
+use super::{AnyBudget, Idempotent, RetryHint, RetryPolicy};
 use crate::ServiceError;
 
 /// Repeats requests as a [`RetryPolicy`] says. Goes directly above a [`BreakerLayer`](crate::BreakerLayer).
@@ -68,7 +73,96 @@ where
     fn call(&mut self, request: Q) -> Self::Future {
         // The service that is ready is the one called.
         let clone = self.inner.clone();
-        let ready = mem::replace(&mut self.inner, clone);
-        RetryFuture::new(ready, self.policy.clone(), request)
+        let mut ready = mem::replace(&mut self.inner, clone);
+        let course = Course::begin(self.policy.clone(), &request);
+        let call = ready.call(request);
+        RetryFuture {
+            state: State::Called { call },
+            service: ready,
+            course,
+        }
+    }
+}
+
+pin_project! {
+    /// The future of a [`RetryService`]. If it is dropped in a pause, the token of the retry that
+    /// is not made goes back to the budget.
+    ///
+    /// # Panics
+    /// When it is polled again after it has completed.
+    #[must_use = "futures do nothing unless polled"]
+    pub struct RetryFuture<S, Q, B, I, C, H>
+    where
+        S: Service<Q>,
+        B: AnyBudget<Q>,
+    {
+        #[pin]
+        state: State<S::Future>,
+        service: S,
+        course: Course<Q, B, I, C, H, Result<S::Response, S::Error>>,
+    }
+}
+
+pin_project! {
+    #[project = Projected]
+    enum State<F> {
+        Called { #[pin] call: F },
+        Pausing { #[pin] sleep: Sleep },
+        BecomingReady,
+        Over,
+    }
+}
+
+impl<S, Q, E, B, I, C, H> Future for RetryFuture<S, Q, B, I, C, H>
+where
+    S: Service<Q, Error = ServiceError<E>>,
+    Q: Clone,
+    B: AnyBudget<Q>,
+    I: Idempotent<Q>,
+    C: Classify<S::Response, E>,
+    H: RetryHint<S::Response, E>,
+{
+    type Output = Result<S::Response, S::Error>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        loop {
+            let result = match this.state.as_mut().project() {
+                Projected::Called { call } => match call.poll(context) {
+                    Poll::Ready(result) => result,
+                    Poll::Pending => {
+                        // A rejection is never pending.
+                        this.course.is_under_way();
+                        return Poll::Pending;
+                    }
+                },
+                Projected::Pausing { sleep } => {
+                    ready!(sleep.poll(context));
+                    this.state.set(State::BecomingReady);
+                    continue;
+                }
+                Projected::BecomingReady => match ready!(this.service.poll_ready(context)) {
+                    Ok(()) => {
+                        let call = this.service.call(this.course.request());
+                        this.state.set(State::Called { call });
+                        continue;
+                    }
+                    Err(error) => Err(error),
+                },
+                Projected::Over => panic!("polled after it was ready"),
+            };
+            // Frees what the call holds, perhaps a connection, before the caller continues.
+            this.state.set(State::Over);
+            match this.course.after(result) {
+                Next::Return(result) => return Poll::Ready(result),
+                Next::Pause(time) => this.state.set(State::Pausing { sleep: sleep(time) }),
+            }
+        }
+    }
+}
+
+impl<S: Service<Q>, Q, B: AnyBudget<Q>, I, C, H> fmt::Debug for RetryFuture<S, Q, B, I, C, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RetryFuture").finish_non_exhaustive()
     }
 }

@@ -14,14 +14,9 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `layer`, `policy` | [`RetryLayer`], and the [`RetryPolicy`] that it follows |
-//! | `future`, `course` | one request with its tries; how far it has come, and what follows |
-//! | `config` | [`RetryConfig`]: the numbers |
-//! | `backoff` | [`Backoff`]: how long to pause |
-//! | `budget`, `budget_config`, `tokens` | [`RetryBudget`]: how many retries all requests together may make |
-//! | `budgets` | [`RetryBudgets`]: one for each host or other key |
-//! | `idempotent` | [`Idempotent`]: which requests may be sent twice |
-//! | `hint` | [`RetryHint`]: how long the server asks to wait |
+//! | `policy`, `config`, `backoff` | when a request is retried: [`RetryPolicy`], its numbers, its pauses |
+//! | `layer`, `course` | [`RetryLayer`] and one request with its tries; how far it has come, and what follows |
+//! | `budget`, `budget_config`, `tokens`, `budgets` | how many retries all requests together may make, or those of each host |
 
 mod backoff;
 mod budget;
@@ -29,20 +24,14 @@ mod budget_config;
 mod budgets;
 mod config;
 mod course;
-mod future;
-mod hint;
-mod idempotent;
 mod layer;
 mod policy;
 mod tokens;
 
 pub use backoff::Backoff;
-pub use budget::{AnyBudget, BudgetSnapshot, RetryBudget};
+pub use budget::{AnyBudget, RetryBudget};
 pub use budget_config::BudgetConfig;
-pub use budgets::{BudgetByKey, BudgetOf, RetryBudgets};
+pub use budgets::{BudgetByKey, RetryBudgets};
 pub use config::{RetryConfig, RetryConfigError};
-pub use future::RetryFuture;
-pub use hint::{NoHint, RetryHint};
-pub use idempotent::Idempotent;
-pub use layer::{RetryLayer, RetryService};
-pub use policy::RetryPolicy;
+pub use layer::{RetryFuture, RetryLayer, RetryService};
+pub use policy::{Idempotent, NoHint, RetryHint, RetryPolicy};

@@ -1,8 +1,10 @@
-//! When a request is retried.
+//! When a request is retried, and what the sender and the server say about that.
+
+use std::time::Duration;
 
 use atomic_breaker::AnyError;
 
-use super::{AnyBudget, NoHint, RetryConfig};
+use super::{AnyBudget, RetryConfig};
 
 /// When a request is retried: for a [`RetryLayer`](super::RetryLayer), which goes directly above a
 /// [`BreakerLayer`](crate::BreakerLayer), so that the breaker is asked for each try. The types enforce that: the
@@ -20,7 +22,7 @@ use super::{AnyBudget, NoHint, RetryConfig};
 /// is dropped in a pause gives its token back. Once a response has been returned, its request is not retried: a body
 /// that breaks off later is up to the caller.
 ///
-/// After a pause that the [server asked for](super::RetryHint), such as by a `Retry-After`, a rejection is waited for
+/// After a pause that the [server asked for](RetryHint), such as by a `Retry-After`, a rejection is waited for
 /// once in any case: the same response has opened the breaker, which adds its jitter, so the retry would come too
 /// early.
 ///
@@ -69,7 +71,7 @@ impl<B, I> RetryPolicy<B, I> {
     /// `budget` is a reference to or an `Arc` of a [`RetryBudget`](super::RetryBudget), or with
     /// [`RetryBudgets::by_key`](super::RetryBudgets::by_key) one for each host or other key. Under load from many
     /// threads use a `static` or leak it: cloning an `Arc` per request makes all of them write to the same memory.
-    /// `idempotent` says which requests [may be sent twice](super::Idempotent); use `|_| true` for all of them.
+    /// `idempotent` says which requests [may be sent twice](Idempotent); use `|_| true` for all of them.
     ///
     /// # Panics
     /// When the numbers are invalid; in a `static` or `const` that is a compile error. [Check](RetryConfig::check)
@@ -120,7 +122,7 @@ impl<B, I, C, H> RetryPolicy<B, I, C, H> {
         )
     }
 
-    /// How long the server's response asks to wait: a closure, or any other [`RetryHint`](super::RetryHint).
+    /// How long the server's response asks to wait: a closure, or any other [`RetryHint`](RetryHint).
     pub fn hint<N>(self, hint: N) -> RetryPolicy<B, I, C, N> {
         RetryPolicy::from_parts(
             self.config,
@@ -134,5 +136,67 @@ impl<B, I, C, H> RetryPolicy<B, I, C, H> {
     /// The numbers.
     pub const fn config(&self) -> &RetryConfig {
         &self.config
+    }
+}
+
+/// Whether a request may be sent again after it failed: it may have had its effect nevertheless, with only the
+/// response lost.
+///
+/// `ByMethod` of `atomic-breaker-http` knows HTTP requests; for others use a closure:
+/// `|request: &Query| request.only_reads()`. Asked before the first try. A request that the breaker rejected was never
+/// sent, and may be sent in any case.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot say whether a `{Q}` may be sent twice",
+    note = "`RetryPolicy::new` takes a closure that can: `|request: &{Q}| ..`"
+)]
+pub trait Idempotent<Q: ?Sized> {
+    /// Whether this request may be sent again.
+    fn is_idempotent(&self, request: &Q) -> bool;
+
+    /// How long the caller gives this request, if that may be less than [`RetryConfig::within`]: no pause begins that
+    /// would not end by then.
+    fn within(&self, request: &Q) -> Option<Duration> {
+        let _ = request;
+        None
+    }
+}
+
+impl<Q: ?Sized, F: Fn(&Q) -> bool> Idempotent<Q> for F {
+    fn is_idempotent(&self, request: &Q) -> bool {
+        self(request)
+    }
+}
+
+/// How long the server's response asks the caller to wait: `Retry-After` of HTTP, push-back of gRPC. Delays only this
+/// caller's retry. If the breaker rejects a retry after such a pause, the retry waits for the breaker, too, but only
+/// once.
+///
+/// Asked only for results that are failures. The pause is the hint plus what the [`Backoff`](super::Backoff) draws, so
+/// that callers with the same hint do not return together. With a hint that ends after the deadline, however large, the
+/// result is returned at once.
+///
+/// A closure is one: `|result: &Result<Response, Error>| result.as_ref().ok()?.retry_after()`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot say how long to wait after a `Result<{T}, {E}>`",
+    note = "give the policy a closure: `.hint(|result: &Result<{T}, {E}>| ..)`"
+)]
+pub trait RetryHint<T, E> {
+    /// The time that the server asks for, if it does.
+    fn retry_hint(&self, result: &Result<T, E>) -> Option<Duration>;
+}
+
+/// Never asks for a wait. The default.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoHint;
+
+impl<T, E> RetryHint<T, E> for NoHint {
+    fn retry_hint(&self, _: &Result<T, E>) -> Option<Duration> {
+        None
+    }
+}
+
+impl<T, E, F: Fn(&Result<T, E>) -> Option<Duration>> RetryHint<T, E> for F {
+    fn retry_hint(&self, result: &Result<T, E>) -> Option<Duration> {
+        self(result)
     }
 }

@@ -46,7 +46,7 @@ fn outcomes(
     let results = Arc::clone(&seen);
     loom::model(move || {
         let config = BudgetConfig::new().max_tokens(2).tokens_per_second(1);
-        let budget = RetryBudget::over(LoomWord::default(), config).unwrap();
+        let budget = RetryBudget::over(LoomWord::default(), config);
         for _ in 0..spent {
             assert!(budget.withdraw_at(10));
         }
@@ -54,7 +54,7 @@ fn outcomes(
         let other = loom::sync::Arc::clone(&budget);
         let thread = loom::thread::spawn(move || second(&other));
         let retries = first(&budget) + thread.join().unwrap();
-        let left = budget.snapshot_at(10).millitokens();
+        let left = budget.millitokens_at(10);
         results.lock().unwrap().insert((retries, left));
     });
     Arc::try_unwrap(seen).unwrap().into_inner().unwrap()

@@ -93,7 +93,7 @@ impl Server {
     + Send
     + use<B, I, C, H>
     where
-        B: AnyBudget<Request, Found: Send> + Clone + Send + 'static,
+        B: AnyBudget<Request> + Clone + Send + 'static,
         I: Idempotent<Request> + Clone + Send + 'static,
         C: Classify<u16, io::Error> + Clone + Send + 'static,
         H: RetryHint<u16, io::Error> + Clone + Send + 'static,

@@ -23,7 +23,7 @@ async fn a_storm_makes_no_more_retries_than_there_are_tokens() {
     assert!(begin.elapsed() <= 302 * MS);
     // Without a budget: 3,000. It takes less than a second, so no token comes back.
     assert_eq!(server.calls().len(), 1_100);
-    assert!(budget.snapshot().is_exhausted());
+    assert!(budget.millitokens() < 1_000);
 }
 
 #[tokio::test(start_paused = true)]

@@ -122,7 +122,7 @@ impl Server {
     + Send
     + use<B, I, C, H>
     where
-        B: AnyBudget<Ask, Found: Send> + Clone + Send + 'static,
+        B: AnyBudget<Ask> + Clone + Send + 'static,
         I: Idempotent<Ask> + Clone + Send + 'static,
         C: Classify<u16, io::Error> + Clone + Send + 'static,
         H: RetryHint<u16, io::Error> + Clone + Send + 'static,

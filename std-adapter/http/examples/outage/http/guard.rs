@@ -9,11 +9,13 @@ use atomic_breaker_http::{
     State, StdClock, Transition,
 };
 use axum::body::Bytes;
-use axum::http::{Request, Uri};
+use axum::http::{Request, Response, Uri};
 use http_body_util::Empty;
+use hyper::body::Incoming;
+use hyper_util::client::legacy::Error;
 use tower::{Layer, ServiceExt};
 
-use super::careful::{Http, PAUSES, TRIES, TRY, http, judge};
+use super::careful::{PAUSES, TRIES, TRY, http, judge};
 use super::load::{Caller, Outcome};
 use super::scenario::COLD;
 
@@ -48,7 +50,7 @@ pub(crate) const RETURN: Duration = Duration::from_secs(3);
 type Body = Empty<Bytes>;
 
 #[derive(Clone)]
-pub(crate) struct Guarded(ClientService<Http, Body>);
+pub(crate) struct Guarded(ClientService<Body, Response<Incoming>, Error>);
 
 impl Guarded {
     pub(crate) fn new(hosts: &[SocketAddr]) -> Self {

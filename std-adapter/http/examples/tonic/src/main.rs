@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use atomic_breaker_http::{
     BreakerLayer, Config, GrpcClassifier, GrpcLimits, Origin, PerHost, Registry, ServiceError,
-    State, TimeLimitLayer, Timed, UsualCodes, UsualErrors,
+    State, TimeLimitLayer, Timed, UsualErrors, WithCauses,
 };
 use server::{Mood, Server};
 use tokio::time::sleep;
@@ -43,8 +43,9 @@ static HOSTS: LazyLock<Registry<Origin>> = LazyLock::new(|| {
 });
 
 /// A connection that is lost counts once, however many calls were on it.
-const GRPC: GrpcClassifier<UsualCodes, UsualErrors, UsualErrors> =
-    GrpcClassifier::with_rules(UsualCodes, UsualErrors, UsualErrors);
+const GRPC: GrpcClassifier<UsualErrors, UsualErrors> = GrpcClassifier::new()
+    .errors(UsualErrors)
+    .body_errors(UsualErrors);
 
 /// A client whose requests name their host: with `HealthClient::new` their URIs are paths alone, and `PerHost` rejects
 /// them, as it cannot tell the hosts apart.
@@ -71,6 +72,8 @@ fn client(
         .layer(BreakerLayer::new(per_host).report(GRPC))
         // Inside, so that a call to a server that hangs fails.
         .layer(TimeLimitLayer::new(Duration::from_millis(100)))
+        // The error of the `Channel` does not name its cause, and the breaker keeps its text.
+        .map_err(WithCauses)
         .service(channel);
     HealthClient::with_origin(channel, url)
 }
@@ -113,7 +116,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// The result that the caller of a method sees.
-fn status(error: ServiceError<Timed<transport::Error>>) -> Status {
+fn status(error: ServiceError<Timed<WithCauses<transport::Error>>>) -> Status {
     match error {
         // A mistake in this program, not an outage.
         ServiceError::Rejected(rejection) if rejection.is_without_key() => {
@@ -121,6 +124,6 @@ fn status(error: ServiceError<Timed<transport::Error>>) -> Status {
         }
         ServiceError::Rejected(rejection) => Status::unavailable(rejection.to_string()),
         ServiceError::Failed(Timed::TimedOut) => Status::deadline_exceeded("timed out"),
-        ServiceError::Failed(Timed::Failed(error)) => Status::from_error(error.into()),
+        ServiceError::Failed(Timed::Failed(WithCauses(error))) => Status::from_error(error.into()),
     }
 }

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use atomic_breaker_http::{ErrorRule, HttpClassifier, StatusRule, UsualErrors, UsualStatuses};
+use atomic_breaker_http::{ErrorRule, HttpClassifier, UsualErrors};
 use http::header::HeaderName;
 use http::request::Parts;
 
@@ -84,7 +84,7 @@ impl KeepConfig {
             queries: Some(Vec::new()),
             largest_body: 64 << 10,
             most: 10_000,
-            judge: Judge::new(HttpClassifier::with_rules(UsualStatuses, UsualErrors)),
+            judge: Judge::new(HttpClassifier::new().errors(UsualErrors)),
         }
     }
 
@@ -163,9 +163,8 @@ impl KeepConfig {
 
     /// What is a temporary failure, for the first try and the replays; and how long a `Retry-After` may be. A response
     /// that it ignores or calls a success is returned as it is.
-    pub fn classify<S, X>(mut self, http: HttpClassifier<S, X>) -> Self
+    pub fn classify<X>(mut self, http: HttpClassifier<X>) -> Self
     where
-        S: StatusRule + Send + Sync + 'static,
         X: ErrorRule<dyn Error + Send + Sync> + Send + Sync + 'static,
     {
         self.judge = Judge::new(http);

@@ -7,8 +7,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Backoff, BreakerLayer, BudgetConfig, ByKey, Clock, Config, Failure, HttpClassifier, Outcome,
-    Registry, RetryBudgets, RetryConfig, RetryLayer, ServiceError, TimeLimitLayer,
+    Backoff, BreakerLayer, BudgetByKey, BudgetConfig, ByKey, Clock, Config, Failure,
+    HttpClassifier, Outcome, Registry, RetryBudgets, RetryConfig, RetryLayer, ServiceError,
+    TimeLimitLayer,
 };
 use http::{Request, Response};
 use http_body::{Body, Frame, SizeHint};
@@ -120,9 +121,8 @@ impl Layers {
                 .map_or(Failure::new(), Failure::retry_after);
             failure.into()
         });
-        let budgets = self
-            .budgets
-            .by_key(|request: &Request<u64>| Some(*request.body()));
+        let budgets =
+            BudgetByKey::new(self.budgets, |request: &Request<u64>| Some(*request.body()));
         let stack = ServiceBuilder::new()
             .layer(RetryLayer::new(
                 HttpClassifier::new().retry_policy(self.retries, budgets),

@@ -4,17 +4,21 @@ use std::fmt;
 
 use http::{HeaderMap, HeaderName, StatusCode};
 
+use crate::{Failure, Outcome};
+
 const GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
 
 /// How a gRPC call ended: the [status codes] with their numbers.
 ///
 /// ```
-/// use atomic_breaker_http::GrpcCode;
+/// use atomic_breaker_http::{Failure, GrpcCode};
+/// use http::StatusCode;
 ///
 /// assert_eq!(GrpcCode::from(14), GrpcCode::Unavailable);
-/// assert!((0..).zip(GrpcCode::ALL).all(|(number, code)| code as i32 == number));
 /// assert_eq!(GrpcCode::from(99), GrpcCode::Unknown);
 /// assert_eq!(GrpcCode::DeadlineExceeded.to_string(), "DEADLINE_EXCEEDED");
+/// assert_eq!(GrpcCode::from_http(StatusCode::NOT_FOUND), GrpcCode::Unimplemented);
+/// assert_eq!(GrpcCode::Internal.outcome(), Failure::new().into());
 /// ```
 ///
 /// [status codes]: https://github.com/grpc/grpc/blob/master/doc/statuscodes.md
@@ -81,19 +85,6 @@ impl GrpcCode {
 
     /// The `grpc-status` of headers or trailers; `None` if there is none. Anything except the numbers 0 to 16, written
     /// without a sign, white space or a leading zero, is [`Unknown`](Self::Unknown).
-    ///
-    /// ```
-    /// use atomic_breaker_http::GrpcCode;
-    /// use http::HeaderMap;
-    ///
-    /// let mut trailers = HeaderMap::new();
-    /// assert_eq!(GrpcCode::read(&trailers), None);
-    /// trailers.insert("grpc-status", "5".parse()?);
-    /// assert_eq!(GrpcCode::read(&trailers), Some(GrpcCode::NotFound));
-    /// trailers.insert("grpc-status", "five".parse()?);
-    /// assert_eq!(GrpcCode::read(&trailers), Some(GrpcCode::Unknown));
-    /// # Ok::<(), http::header::InvalidHeaderValue>(())
-    /// ```
     pub fn read(metadata: &HeaderMap) -> Option<Self> {
         let number = match metadata.get(GRPC_STATUS)?.as_bytes() {
             [digit @ b'0'..=b'9'] => i32::from(digit - b'0'),
@@ -105,15 +96,6 @@ impl GrpcCode {
 
     /// The code of a response that has no `grpc-status`, such as that of a proxy, according to the table [HTTP to
     /// gRPC Status Code Mapping][table].
-    ///
-    /// ```
-    /// use atomic_breaker_http::GrpcCode;
-    /// use http::StatusCode;
-    ///
-    /// assert_eq!(GrpcCode::from_http(StatusCode::BAD_GATEWAY), GrpcCode::Unavailable);
-    /// assert_eq!(GrpcCode::from_http(StatusCode::NOT_FOUND), GrpcCode::Unimplemented);
-    /// assert_eq!(GrpcCode::from_http(StatusCode::OK), GrpcCode::Unknown);
-    /// ```
     ///
     /// [table]: https://github.com/grpc/grpc/blob/master/doc/http-grpc-status-mapping.md
     pub fn from_http(status: StatusCode) -> Self {
@@ -127,28 +109,19 @@ impl GrpcCode {
         }
     }
 
-    /// The name as the specification writes it, such as `"UNAVAILABLE"`.
-    pub const fn name(self) -> &'static str {
-        const NAMES: [&str; 17] = [
-            "OK",
-            "CANCELLED",
-            "UNKNOWN",
-            "INVALID_ARGUMENT",
-            "DEADLINE_EXCEEDED",
-            "NOT_FOUND",
-            "ALREADY_EXISTS",
-            "PERMISSION_DENIED",
-            "RESOURCE_EXHAUSTED",
-            "FAILED_PRECONDITION",
-            "ABORTED",
-            "OUT_OF_RANGE",
-            "UNIMPLEMENTED",
-            "INTERNAL",
-            "UNAVAILABLE",
-            "DATA_LOSS",
-            "UNAUTHENTICATED",
-        ];
-        NAMES[self as usize]
+    /// What a call that ended so counts as, unless a rule says [otherwise](crate::GrpcClassifier::codes): failures of
+    /// weight 1, successes if the server has responded, and `Cancelled` is ignored.
+    pub fn outcome(self) -> Outcome {
+        match self {
+            Self::Unavailable
+            | Self::Internal
+            | Self::DataLoss
+            | Self::Unknown
+            | Self::DeadlineExceeded
+            | Self::ResourceExhausted => Failure::new().into(),
+            Self::Cancelled => Outcome::Ignored,
+            _ => Outcome::Success,
+        }
     }
 }
 
@@ -160,8 +133,16 @@ impl From<i32> for GrpcCode {
     }
 }
 
+/// The name as the specification writes it: "DEADLINE_EXCEEDED".
 impl fmt::Display for GrpcCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        let mut name = String::new();
+        for letter in format!("{self:?}").chars() {
+            if letter.is_ascii_uppercase() && !name.is_empty() {
+                name.push('_');
+            }
+            name.push(letter.to_ascii_uppercase());
+        }
+        f.pad(&name)
     }
 }

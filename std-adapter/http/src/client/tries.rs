@@ -1,0 +1,198 @@
+//! The tries of a request, each of which continues when its caller leaves.
+
+use std::error::Error;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use http::Request;
+use tokio::runtime::Handle;
+use tokio::time::timeout;
+use tower::ServiceExt;
+use tower_service::Service;
+
+use super::handle::{AnyClientGuard, BudgetOfHost, HostsOf};
+use crate::parts::run_async;
+use crate::usual_errors::{FRESH_CONNECTIONS, needs_fresh_connection};
+use crate::{
+    Admit, AnyPermit, ByMethod, Counted, Idempotent, InFlightCounts, KeyedPermit, Origin, PerHost,
+    Rejection, Report, ServiceError, Timed, WithCauses,
+};
+
+/// The breaker of the host around a try: below it the limit of the try, fresh connections and the client.
+#[derive(Clone)]
+pub(super) struct Tries<S, H, R> {
+    pub(super) client: S,
+    pub(super) guard: H,
+    pub(super) by_host: PerHost<HostsOf<H>>,
+    pub(super) budget: BudgetOfHost<H>,
+    pub(super) report: R,
+}
+
+/// The count of a try in flight.
+type InFlight = Counted<Arc<InFlightCounts>>;
+
+/// The error of a client with causes, or that of the limit.
+pub(super) type TryError<E> = Timed<WithCauses<E>>;
+
+impl<S, B, E, H, R> Service<Request<B>> for Tries<S, H, R>
+where
+    S: Service<Request<B>, Error = E, Response: Send, Future: Send> + Clone + Send + 'static,
+    B: Clone + Send + 'static,
+    E: Error + Send + 'static,
+    H: AnyClientGuard<Clock: Send + Sync> + Send + Sync + 'static,
+    R: Report<S::Response, TryError<E>> + Clone + Send + Sync + 'static,
+{
+    type Response = R::Output<KeyedPermit<HostsOf<H>>>;
+    type Error = ServiceError<TryError<E>>;
+    type Future = Try<Self::Response, Self::Error>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let (permit, in_flight) = match self.admit(&request) {
+            Ok(admitted) => admitted,
+            Err(rejection) => return Try::Rejected(Some(ServiceError::Rejected(rejection))),
+        };
+        // What passes in shadow mode, or unguarded, is not reported: nobody needs it to continue.
+        let config = self.guard.config();
+        let leaving = (permit.is_admitted() && config.outliving > 0).then(|| Leaving {
+            places: Arc::clone(&self.guard.outliving),
+            host: permit.key().shared(),
+            is_probe: permit.is_probe(),
+        });
+        let limit = config.try_limit;
+        let fresh = fresh(self.client.clone(), self.budget.clone(), request);
+        let report = self.report.clone();
+        let call = async move {
+            let made = || async {
+                // Counted until the head, and so separately from the permit, which the body may take along.
+                let _in_flight = in_flight;
+                match timeout(limit, fresh).await {
+                    Ok(result) => result.map_err(|error| Timed::Failed(WithCauses(error))),
+                    Err(_) => Err(Timed::TimedOut),
+                }
+            };
+            run_async(permit, &report, made).await
+        };
+        Try::Made {
+            call: Some(Box::pin(call)),
+            leaving,
+        }
+    }
+}
+
+impl<S, H: AnyClientGuard, R> Tries<S, H, R> {
+    fn admit<B>(&self, request: &Request<B>) -> Result<Admitted<H>, Rejection> {
+        let permit = self.by_host.admit(request)?;
+        let Some(counts) = &self.guard.in_flight else {
+            return Ok((permit, None));
+        };
+        let (permit, counted) = InFlightCounts::limit(Arc::clone(counts), permit)?.into_parts();
+        Ok((permit, Some(counted)))
+    }
+}
+
+type Admitted<H> = (KeyedPermit<HostsOf<H>>, Option<InFlight>);
+
+/// Sends a request again, at once and within its try, if its connection broke before a response: an idle pooled
+/// connection fails this way if the host closed its side unnoticed, and that says nothing about the host as it is now.
+/// Each time costs a token of the budget. A request that was refused unprocessed is sent again whatever its method,
+/// others only if they may be sent twice.
+async fn fresh<S, B, H>(
+    client: S,
+    budget: BudgetOfHost<H>,
+    request: Request<B>,
+) -> Result<S::Response, S::Error>
+where
+    S: Service<Request<B>, Error: Error + 'static> + Clone,
+    B: Clone,
+    H: AnyClientGuard,
+{
+    let mut left = FRESH_CONNECTIONS;
+    loop {
+        let result = client.clone().oneshot(request.clone()).await;
+        let is_worth_it =
+            |error: &S::Error| needs_fresh_connection(error, || ByMethod.is_idempotent(&request));
+        // The token last, so that none is wasted.
+        if left == 0 || !result.as_ref().is_err_and(is_worth_it) || !budget.of(&request).withdraw()
+        {
+            return result;
+        }
+        left -= 1;
+    }
+}
+
+/// One try. If it is dropped, it may continue in a task of its own.
+pub(super) enum Try<T: 'static, E: 'static> {
+    /// `None` once it is returned.
+    Rejected(Option<E>),
+    Made {
+        /// Boxed, as it may move into a task. `None` while it is polled, and once it has ended.
+        call: Option<Call<T, E>>,
+        leaving: Option<Leaving>,
+    },
+}
+
+type Call<T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;
+
+impl<T: 'static, E: 'static> Unpin for Try<T, E> {}
+
+impl<T: 'static, E: 'static> Future for Try<T, E> {
+    type Output = Result<T, E>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut *self {
+            Self::Rejected(rejection) => {
+                Poll::Ready(Err(rejection.take().expect("polled after it was ready")))
+            }
+            Self::Made { call, .. } => {
+                let mut taken = call.take().expect("polled after it was ready");
+                let result = taken.as_mut().poll(context);
+                if result.is_pending() {
+                    *call = Some(taken);
+                }
+                result
+            }
+        }
+    }
+}
+
+impl<T: 'static, E: 'static> Drop for Try<T, E> {
+    fn drop(&mut self) {
+        if let Self::Made { call, leaving } = self {
+            if let (Some(call), Some(leaving)) = (call.take(), leaving.take()) {
+                leaving.leave(call);
+            }
+        }
+    }
+}
+
+/// What is needed when the caller of a try leaves.
+pub(super) struct Leaving {
+    places: Arc<InFlightCounts>,
+    host: Origin,
+    is_probe: bool,
+}
+
+impl Leaving {
+    /// Lets the try continue if there is room for it. A probe always has room, as the breaker bounds their number.
+    fn leave<T: 'static, E: 'static>(self, call: Call<T, E>) {
+        let place = if self.is_probe {
+            None
+        } else {
+            let Some(place) = InFlightCounts::try_count(self.places, &self.host) else {
+                return;
+            };
+            Some(place)
+        };
+        if let Ok(runtime) = Handle::try_current() {
+            drop(runtime.spawn(async move {
+                let _until_it_ends = place;
+                drop(call.await);
+            }));
+        }
+    }
+}

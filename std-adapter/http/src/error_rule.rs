@@ -1,0 +1,131 @@
+//! What an error says about the server, whom it concerns, and how often it counts.
+
+use std::fmt;
+
+use http::StatusCode;
+
+use crate::parts::judged;
+use crate::{AnyPermit, Failure, Outcome, ResponseHead};
+
+/// Says what an error counts as: that of a call without a response, or of a body that broke off. Closures
+/// `|error: &E| -> Outcome` implement it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a rule for errors of type `{E}`",
+    note = "a closure with the type of the error is one: `|error: &{E}| -> Outcome {{ .. }}`"
+)]
+pub trait ErrorRule<E: ?Sized> {
+    /// What the error says about the server.
+    fn outcome(&self, error: &E) -> Outcome;
+
+    /// Whom it concerns, and so how often it counts: the call alone unless a rule knows better, such as [`UsualErrors`](crate::UsualErrors).
+    fn scope(&self, error: &E) -> Scope {
+        let _ = error;
+        Scope::Call
+    }
+}
+
+impl<E: ?Sized, F: Fn(&E) -> Outcome> ErrorRule<E> for F {
+    fn outcome(&self, error: &E) -> Outcome {
+        self(error)
+    }
+}
+
+/// Every error is a failure of weight 1: the default of a classifier.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EveryError;
+
+impl<E: ?Sized> ErrorRule<E> for EveryError {
+    fn outcome(&self, _: &E) -> Outcome {
+        Failure::new().into()
+    }
+}
+
+/// Whom an error concerns, in addition to its [outcome](ErrorRule::outcome): says how often a failure counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Scope {
+    /// This call alone: counts as its outcome says.
+    #[default]
+    Call,
+    /// A connection that ended, with all calls that were under way on it. **One** of these counts, the others are
+    /// ignored: [`AnyPermit::report_shared`]. A host that breaks every connection still fails once for each.
+    Connection,
+    /// A connection that refused the request before the host looked at it. That is no failure by itself: the request
+    /// may be sent again, whatever its method. But **one** of the calls that were refused while they were under way
+    /// together counts, as with [`Connection`](Self::Connection), or a host that refuses everything would never open
+    /// its breaker. A failure of weight 0, which `UsualErrors` returns here for the sake of retries, then counts 1.
+    Unprocessed,
+    /// The caller, whose own time limit has passed: as if it had dropped the call, which is neutral while the call is
+    /// [young](crate::Permit#dropped).
+    Caller,
+    /// A time limit of the client, which may have been waiting for the host or for a slow reader. At the head it counts
+    /// as its outcome says; so it does in a body if the client was waiting for the host when the limit passed. If not,
+    /// the reader took so long, and it concerns the [caller](Self::Caller).
+    Limit,
+}
+
+impl Scope {
+    /// The same, but a time limit is the caller's own.
+    pub(crate) fn of_own_limit(self, is_own: bool) -> Self {
+        match self {
+            Self::Limit if is_own => Self::Caller,
+            scope => scope,
+        }
+    }
+}
+
+/// Reports a call according to what its result says and whom that concerns. If a rule panics, the call has failed.
+pub(crate) fn report_by<P: AnyPermit>(
+    permit: P,
+    judge: impl FnOnce() -> (Outcome, Scope),
+    why: impl FnOnce() -> String,
+) {
+    let (permit, (outcome, scope)) = judged(permit, judge);
+    match (scope, outcome) {
+        (Scope::Connection, Outcome::Failure(_)) => permit.report_shared(outcome, why),
+        (Scope::Unprocessed, Outcome::Failure(failure)) => {
+            // It says nothing by itself, but counts once for all calls that it ended.
+            let says_nothing = failure == Failure::with_weight(0);
+            let failure = if says_nothing {
+                Failure::new()
+            } else {
+                failure
+            };
+            permit.report_shared(failure.into(), why)
+        }
+        // Dropping the permit cancels it.
+        (Scope::Caller, Outcome::Failure(_)) => None,
+        _ => permit.report_because(outcome, why),
+    };
+}
+
+/// [`report_by`] for a result whose errors a rule judges.
+pub(crate) fn report_result<P: AnyPermit, T, E>(
+    permit: P,
+    result: &Result<T, E>,
+    errors: &impl ErrorRule<E>,
+    outcome: impl FnOnce() -> Outcome,
+    why: impl FnOnce() -> String,
+) {
+    let scope = || match result {
+        Ok(_) => Scope::Call,
+        Err(error) => errors.scope(error),
+    };
+    report_by(permit, || (outcome(), scope()), why);
+}
+
+/// A few words about a result that counted as a failure: "503 Service Unavailable", "transport: connection reset".
+pub(crate) fn why<T: ResponseHead, E: fmt::Display>(result: &Result<T, E>) -> String {
+    match result {
+        Ok(response) => status_text(response.status()),
+        Err(error) => format!("transport: {error}"),
+    }
+}
+
+/// "503 Service Unavailable"; "599", which has no name.
+pub(crate) fn status_text(status: StatusCode) -> String {
+    match status.canonical_reason() {
+        Some(name) => format!("{} {name}", status.as_str()),
+        None => status.as_str().to_owned(),
+    }
+}

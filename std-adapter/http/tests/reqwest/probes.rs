@@ -1,0 +1,67 @@
+//! Probes of the middleware whose connections break before a response.
+
+use std::io::{Read, Write};
+
+use atomic_breaker_http::{BreakerMiddleware, State};
+
+use super::middleware::{one, through};
+use super::server::Server;
+
+#[tokio::test]
+async fn a_probe_tries_until_a_connection_is_fresh() {
+    // The first three connections end when they are used.
+    let server = Server::serving(|mut connection, number| {
+        let mut request = [0; 4_096];
+        let _ = connection.read(&mut request);
+        if number >= 3 {
+            let _ = connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+        }
+    });
+    let breaker = one();
+    breaker.trip();
+    breaker.probe_now();
+    let client = through(BreakerMiddleware::new(breaker));
+    assert!(client.get(server.url("/")).send().await.is_ok());
+    assert_eq!(breaker.state(), State::Closed);
+    assert_eq!(server.connections(), 4);
+
+    // What may not be sent twice is not.
+    let server = Server::serving(|mut connection, _| {
+        let _ = connection.read(&mut [0; 4_096]);
+    });
+    breaker.trip();
+    breaker.probe_now();
+    assert!(client.post(server.url("/")).send().await.is_err());
+    assert_eq!(breaker.state(), State::Open);
+    assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test]
+async fn a_probe_with_an_idempotency_key_is_sent_again_whatever_its_method() {
+    // The first two connections end when they are used; the answers repeat what arrived.
+    let server = Server::serving(|mut connection, number| {
+        let mut request = [0; 4_096];
+        let length = connection.read(&mut request).unwrap_or(0);
+        if number >= 2 {
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n");
+            let _ = connection.write_all(head.as_bytes());
+            let _ = connection.write_all(&request[..length]);
+        }
+    });
+    let breaker = one();
+    let client = through(BreakerMiddleware::new(breaker));
+    let post = |key| {
+        breaker.trip();
+        breaker.probe_now();
+        let request = client.post(server.url("/")).header("idempotency-key", key);
+        request.body("an item").send()
+    };
+    // A key that may be several says nothing.
+    assert!(post("1, 2").await.is_err());
+    assert_eq!((breaker.state(), server.connections()), (State::Open, 1));
+
+    let answer = post("7").await.unwrap().text().await.unwrap();
+    assert!(answer.contains("idempotency-key: 7"), "{answer}");
+    assert!(answer.ends_with("an item"), "{answer}");
+    assert_eq!((breaker.state(), server.connections()), (State::Closed, 3));
+}
