@@ -55,29 +55,15 @@ impl<D: Store> Inner<D> {
         let change = if is_lost {
             // A worker that knows it will end it if those were too many.
             self.observe(|it| it.tried(job, Tried::Lapsed));
-            Change::Again {
-                due_in,
-                error: LOST.to_owned(),
-                tell: false,
-            }
+            Change::again(due_in, LOST.to_owned())
         } else {
-            Change::HeldUp {
-                due_in,
-                is_known: false,
-                error: why,
-                tell: false,
-            }
+            Change::held_up(due_in, false, why)
         };
         self.end(right, job, change).await
     }
 
     pub(super) async fn park(&self, right: Right, job: &Job, why: String) -> Ran<String> {
-        let change = Change::End {
-            status: Status::Parked,
-            error: kept(&why),
-            is_try: false,
-            tell: true,
-        };
+        let change = Change::parked(kept(&why)).tell(true);
         self.end(right, job, change).await
     }
 
@@ -92,12 +78,8 @@ impl<D: Store> Inner<D> {
         let not_before = match failed.kind {
             Kind::Rejected(rejected) => {
                 let retry_in = rejected.retry_in();
-                let change = Change::HeldUp {
-                    due_in: until_admitted(&plan.schedule, job, retry_in, self.times.poll),
-                    is_known: true,
-                    error,
-                    tell,
-                };
+                let due_in = until_admitted(&plan.schedule, job, retry_in, self.times.poll);
+                let change = Change::held_up(due_in, true, error).tell(tell);
                 return self.end(right, job, change).await;
             }
             Kind::Final => None,
@@ -106,32 +88,17 @@ impl<D: Store> Inner<D> {
         };
         let pause = plan.schedule.draw(job.failures.saturating_add(1));
         let change = match not_before.zip(pause) {
-            Some((not_before, pause)) => Change::Again {
-                due_in: pause.max(not_before.min(LONGEST)),
-                error,
-                tell,
-            },
-            None => Change::End {
-                status: Status::Dead,
-                error,
-                is_try: true,
-                tell: true,
-            },
+            Some((not_before, pause)) => {
+                Change::again(pause.max(not_before.min(LONGEST)), error).tell(tell)
+            }
+            None => Change::dead(error).tell(true),
         };
         self.end(right, job, change).await
     }
 
     /// Saves that it makes no progress, and tells a person if wanted.
     pub(super) async fn end(&self, right: Right, job: &Job, change: Change) -> Ran<String> {
-        let (status, error) = match &change {
-            Change::End { status, error, .. } => (*status, error.clone()),
-            Change::Again { error, .. } | Change::HeldUp { error, .. } => {
-                (Status::Waiting, error.clone())
-            }
-            Change::Next { .. } | Change::Done { .. } | Change::Back { .. } => {
-                (Status::Waiting, String::new())
-            }
-        };
+        let (status, error) = (change.status, change.error.clone().unwrap_or_default());
         let saved = self.save(right, job, change).await;
         if saved.is_held && status != Status::Waiting {
             self.observe(|it| it.ended(job, status, &error));

@@ -116,11 +116,14 @@ impl Error for JobError {
 }
 
 /// The status of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Status {
     /// It is due, or will be.
+    #[default]
     Waiting,
     /// A worker has the right to it, or had and never reported how it ended.
     Running,

@@ -78,7 +78,7 @@ pub use notifier::{Notifier, Stuck};
 pub use response::step_result;
 pub use row::{Line, Row, micros, since};
 pub use schedule::Schedule;
-pub use store::{Change, Claim, Counts, Filter, Put, Save, Saved, Store, StoreError};
+pub use store::{Attempt, Change, Claim, Counts, Filter, Put, Save, Saved, Store, StoreError};
 pub use worker::Worker;
 pub use workflow::{StepContext, Workflow};
 

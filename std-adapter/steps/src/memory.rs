@@ -1,7 +1,6 @@
 //! A store for tests: the reference for all others.
 
-use std::collections::{BTreeMap, HashMap};
-use std::fmt;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,39 +11,40 @@ use super::store::{Claim, Counts, Filter, Put, Save, Saved, Store, StoreError};
 use super::{Failed, Job, JobId, NewJob, Right};
 
 /// A [`Store`] in memory, for tests, using tokio's clock: its content ends with the process. Clones are the same store.
-#[derive(Clone)]
-pub struct MemoryStore(Arc<Mutex<Rows>>);
-
-struct Rows {
+#[derive(Clone, Debug)]
+pub struct MemoryStore {
     began: Instant,
+    jobs: Arc<Mutex<Jobs>>,
+}
+
+#[derive(Debug, Default)]
+struct Jobs {
+    /// No id is given twice.
     last: i64,
-    by_id: BTreeMap<JobId, Row>,
-    by_key: HashMap<(String, String), JobId>,
+    rows: BTreeMap<JobId, Row>,
+}
+
+impl Jobs {
+    /// Changes a job, if there is one.
+    fn change<T: Default>(&mut self, id: JobId, change: impl FnOnce(&mut Row) -> T) -> T {
+        self.rows.get_mut(&id).map(change).unwrap_or_default()
+    }
 }
 
 impl MemoryStore {
     /// Makes an empty store.
     pub fn new() -> Self {
-        Self(Arc::new(Mutex::new(Rows {
+        Self {
             began: Instant::now(),
-            last: 0,
-            by_id: BTreeMap::new(),
-            by_key: HashMap::new(),
-        })))
+            jobs: Arc::default(),
+        }
     }
 
-    /// The rows, and the time.
-    fn rows(&self) -> (MutexGuard<'_, Rows>, i64) {
+    /// The jobs, and the time.
+    fn jobs(&self) -> (MutexGuard<'_, Jobs>, i64) {
         // Nothing under the lock panics.
-        let rows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = rows.began.elapsed().as_micros() as i64;
-        (rows, now)
-    }
-
-    fn change(&self, id: JobId, change: impl FnOnce(&mut Row, i64) -> bool) -> bool {
-        let (mut rows, now) = self.rows();
-        let row = rows.by_id.get_mut(&id);
-        row.is_some_and(|row| change(row, now))
+        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        (jobs, self.began.elapsed().as_micros() as i64)
     }
 }
 
@@ -54,61 +54,47 @@ impl Default for MemoryStore {
     }
 }
 
-impl fmt::Debug for MemoryStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryStore")
-            .field("jobs", &self.rows().0.by_id.len())
-            .finish_non_exhaustive()
-    }
-}
-
 impl Store for MemoryStore {
     async fn put(&self, job: &NewJob, lease: Option<Duration>) -> Result<Put, StoreError> {
-        let (mut rows, now) = self.rows();
+        let (mut jobs, now) = self.jobs();
         let row = Row::new(job, lease, now)?;
-        let key = (job.kind.clone(), job.key.clone());
-        if let Some(id) = rows.by_key.get(&key) {
-            return Ok(Put::Exists(rows.by_id[id].job(*id, now)));
+        let is_same = |row: &Row| row.key == job.key && row.kind == job.kind;
+        if let Some((id, before)) = jobs.rows.iter().find(|(_, row)| is_same(row)) {
+            return Ok(Put::Exists(before.job(*id, now)));
         }
-        rows.last += 1;
-        let id = JobId::new(rows.last);
+        jobs.last += 1;
+        let id = JobId::new(jobs.last);
         let right = row.right(id);
-        rows.by_key.insert(key, id);
-        rows.by_id.insert(id, row);
+        jobs.rows.insert(id, row);
         Ok(Put::New(id, right))
     }
 
     async fn claim(&self, lane: &str, most: u32, lease: Duration) -> Result<Claim, StoreError> {
-        let (mut rows, now) = self.rows();
-        let of_lane = rows.by_id.iter().filter(|(_, row)| row.lane == lane);
-        let is_due = |row: &Row| row.due_in(now) == Some(Duration::ZERO);
-        let due = of_lane.filter(|(_, row)| is_due(row));
-        let mut due: Vec<_> = due.map(|(id, row)| (row.due, *id)).collect();
-        due.sort_unstable();
+        let (mut jobs, now) = self.jobs();
+        let of_lane = jobs.rows.iter_mut().filter(|(_, row)| row.lane == lane);
+        let mut due: Vec<_> = of_lane.map(|(id, row)| (*id, row)).collect();
+        due.retain(|(_, row)| row.due_in(now) == Some(Duration::ZERO));
+        due.sort_by_key(|(id, row)| (row.due, *id));
         due.truncate(most as usize);
-        let due = due.into_iter().map(|(_, id)| (id, rows.by_id[&id].clone()));
-        let mut due: Vec<_> = due.collect();
-        let jobs = Row::claim(&mut due, lease, now);
-        rows.by_id.extend(due);
-        let of_lane = rows.by_id.values().filter(|row| row.lane == lane);
-        let next_due = if jobs.len() < most as usize {
-            of_lane.filter_map(|row| row.due_in(now)).min()
-        } else {
-            None
-        };
-        Ok(Claim { jobs, next_due })
+        let claimed = Row::claim(&mut due, lease, now);
+        let of_lane = jobs.rows.values().filter(|row| row.lane == lane);
+        let next_due = of_lane.filter_map(|row| row.due_in(now)).min();
+        Ok(Claim {
+            next_due: next_due.filter(|_| claimed.len() < most as usize),
+            jobs: claimed,
+        })
     }
 
     async fn renew(&self, rights: &[Right], lease: Duration) -> Result<Vec<bool>, StoreError> {
-        let renew = |right: &Right| self.change(right.id, |row, now| row.renew(*right, lease, now));
+        let (mut jobs, now) = self.jobs();
+        let renew = |right: &Right| jobs.change(right.id, |row| row.renew(*right, lease, now));
         Ok(rights.iter().map(renew).collect())
     }
 
     async fn save(&self, saves: &[Save]) -> Result<Vec<Saved>, StoreError> {
-        let (mut rows, now) = self.rows();
-        let save = |Save { right, change }: &Save| match rows.by_id.get_mut(&right.id) {
-            Some(row) => row.save(*right, change, now),
-            None => Saved::default(),
+        let (mut jobs, now) = self.jobs();
+        let save = |Save { right, change }: &Save| {
+            jobs.change(right.id, |row| row.save(*right, change, now))
         };
         Ok(saves.iter().map(save).collect())
     }
@@ -120,8 +106,8 @@ impl Store for MemoryStore {
         parked_before: Duration,
         most: u32,
     ) -> Result<u64, StoreError> {
-        let (mut rows, now) = self.rows();
-        let rows = rows.by_id.values_mut();
+        let (mut jobs, now) = self.jobs();
+        let rows = jobs.rows.values_mut();
         let waiting = rows.filter_map(|row| {
             let waits = row.unpark(kind, steps, parked_before, now);
             waits.then_some(())
@@ -129,53 +115,41 @@ impl Store for MemoryStore {
         Ok(waiting.take(most as usize).count() as u64)
     }
 
-    async fn job(&self, id: JobId) -> Result<Option<Job>, StoreError> {
-        let (rows, now) = self.rows();
-        Ok(rows.by_id.get(&id).map(|row| row.job(id, now)))
-    }
-
     async fn list(&self, filter: &Filter, most: u32) -> Result<Vec<Job>, StoreError> {
-        let (rows, now) = self.rows();
-        let jobs = rows
-            .by_id
-            .iter()
-            .filter(|(id, row)| filter.admits(**id, row));
-        let jobs = jobs.take(most as usize).map(|(id, row)| row.job(*id, now));
-        Ok(jobs.collect())
+        let (jobs, now) = self.jobs();
+        let rows = jobs.rows.iter();
+        let rows = rows.filter(|(id, row)| filter.admits(**id, row));
+        let listed = rows.map(|(id, row)| row.job(*id, now));
+        Ok(listed.take(most as usize).collect())
     }
 
     async fn history(&self, id: JobId) -> Result<Vec<Failed>, StoreError> {
-        let (rows, now) = self.rows();
-        let lines = rows.by_id.get(&id).map(|row| row.history.clone());
-        let lines = lines.unwrap_or_default().into_iter();
+        let (mut jobs, now) = self.jobs();
+        let lines = jobs.change(id, |row| row.history.clone()).into_iter();
         Ok(lines.map(|line: Line| line.failed(now)).collect())
     }
 
     async fn retry_now(&self, id: JobId) -> Result<bool, StoreError> {
-        Ok(self.change(id, Row::retry_now))
+        let (mut jobs, now) = self.jobs();
+        Ok(jobs.change(id, |row| row.retry_now(now)))
     }
 
     async fn cancel(&self, id: JobId) -> Result<bool, StoreError> {
-        Ok(self.change(id, Row::cancel))
+        let (mut jobs, now) = self.jobs();
+        Ok(jobs.change(id, |row| row.cancel(now)))
     }
 
     async fn counts(&self) -> Result<Counts, StoreError> {
-        let (rows, now) = self.rows();
-        Ok(Counts::of_rows(rows.by_id.values(), now))
+        let (jobs, now) = self.jobs();
+        Ok(Counts::of_rows(jobs.rows.values(), now))
     }
 
     async fn forget(&self, ended_before: Duration, most: u32) -> Result<u64, StoreError> {
-        let (mut rows, now) = self.rows();
-        let old = rows
-            .by_id
-            .iter()
-            .filter(|(_, row)| row.is_over(ended_before, now));
-        let ids: Vec<_> = old.map(|(id, _)| *id).take(most as usize).collect();
-        for id in &ids {
-            if let Some(row) = rows.by_id.remove(id) {
-                rows.by_key.remove(&(row.kind, row.key));
-            }
-        }
-        Ok(ids.len() as u64)
+        let (mut jobs, now) = self.jobs();
+        let over = jobs.rows.iter();
+        let over = over.filter(|(_, row)| row.is_over(ended_before, now));
+        let over: Vec<_> = over.map(|(id, _)| *id).take(most as usize).collect();
+        jobs.rows.retain(|id, _| !over.contains(id));
+        Ok(over.len() as u64)
     }
 }

@@ -1,10 +1,11 @@
 //! A job as a row, and what each call of a store does to it.
 
+use std::borrow::BorrowMut;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::store::{Change, Saved, StoreError};
+use super::store::{Attempt, Change, Saved, StoreError};
 use super::{Claimed, Failed, HeldUp, Job, JobId, NewJob, Right, Status, kept};
 
 /// As far as databases can count.
@@ -39,7 +40,7 @@ fn after(now: i64, time: Duration) -> i64 {
 ///
 /// Times are in microseconds by the clock of the store, counted from anywhere; each call takes the present one as
 /// `now`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
     /// The name of its workflow.
     pub kind: String,
@@ -76,7 +77,7 @@ pub struct Row {
     /// Since when it is unknown to the workers that claim it.
     pub unknown_since: Option<i64>,
     /// Its history. A store that keeps it elsewhere reads the row without, and adds the line that a call has left here;
-    /// for a parked job only if there is no [such](Line::is_same) line.
+    /// for a parked job only if there is none that is the same at another time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<Line>,
     /// Values that no job can have, in words, found when it was read: such a job is parked.
@@ -98,12 +99,6 @@ pub struct Line {
 }
 
 impl Line {
-    /// The same at another time.
-    pub fn is_same(&self, other: &Self) -> bool {
-        let of = |line: &Self| (line.failures, line.step.clone(), line.error.clone());
-        of(self) == of(other)
-    }
-
     /// As [`Store::history`](super::Store::history) returns it.
     pub fn failed(self, now: i64) -> Failed {
         Failed {
@@ -121,34 +116,22 @@ impl Row {
     /// # Errors
     /// The delay is longer than 100,000 years.
     pub fn new(job: &NewJob, lease: Option<Duration>, now: i64) -> Result<Self, StoreError> {
-        let delay = micros(lease.unwrap_or(job.delay))?;
-        let due = now.saturating_add(delay);
-        let is_claimed = lease.is_some();
-        Ok(Self {
+        let delay = lease.map_or(job.delay, |_| Duration::ZERO);
+        let due = now.saturating_add(micros(delay)?);
+        let mut row = Self {
             kind: job.kind.clone(),
             key: job.key.clone(),
             step: job.step.clone(),
             lane: job.lane.clone(),
             state: job.state.clone(),
-            status: if is_claimed {
-                Status::Running
-            } else {
-                Status::Waiting
-            },
-            failures: 0,
-            fence: is_claimed.into(),
             due,
-            first_due: if is_claimed { now } else { due },
-            ended: None,
-            is_suspect: false,
-            is_alone: is_claimed,
-            is_told: false,
-            held_up: 0,
-            held_since: None,
-            unknown_since: None,
-            history: Vec::new(),
-            faults: Vec::new(),
-        })
+            first_due: due,
+            ..Self::default()
+        };
+        if let Some(lease) = lease {
+            row.claim_one(JobId::new(0), lease, now, true);
+        }
+        Ok(row)
     }
 
     /// The right to it, if it runs.
@@ -185,19 +168,20 @@ impl Row {
         self.ended.is_none().then(|| since(self.due, now))
     }
 
-    fn comes_alone(&self) -> bool {
-        self.is_suspect || self.status == Status::Running
-    }
-
     /// Claims jobs of a lane: given up to as many as are wanted, all of them due, in the order in which they are due.
     /// Those that are not claimed are removed.
-    pub fn claim(due: &mut Vec<(JobId, Self)>, lease: Duration, now: i64) -> Vec<Claimed> {
-        let alone = due.first().is_some_and(|(_, row)| row.comes_alone());
-        let together = due.iter().take_while(|(_, row)| !row.comes_alone());
-        let count = if alone { 1 } else { together.count() };
-        due.truncate(count);
+    pub fn claim<R: BorrowMut<Self>>(
+        due: &mut Vec<(JobId, R)>,
+        lease: Duration,
+        now: i64,
+    ) -> Vec<Claimed> {
+        let rows = due.iter().map(|(_, row)| row.borrow());
+        let together = rows.take_while(|row| !row.is_suspect && row.status != Status::Running);
+        let together = together.count();
+        due.truncate(together.max(1));
+        let is_alone = due.len() == 1;
         let rows = due.iter_mut();
-        rows.map(|(id, row)| row.claim_one(*id, lease, now, count == 1))
+        rows.map(|(id, row)| row.borrow_mut().claim_one(*id, lease, now, is_alone))
             .collect()
     }
 
@@ -247,110 +231,69 @@ impl Row {
         if self.right(right.id) != Some(right) {
             return Saved::default();
         }
-        let mut tell = false;
-        match change {
-            Change::Next {
-                step,
-                lane,
-                state,
-                keep,
-            } => {
-                self.step.clone_from(step);
-                self.lane.clone_from(lane);
-                self.state.clone_from(state);
-                self.failures = 0;
-                self.is_suspect = false;
-                self.go_on();
-                self.wait(keep.unwrap_or_default(), now);
-                if keep.is_some() {
-                    self.status = Status::Running;
-                }
-            }
-            Change::Done { state } => {
-                self.state.clone_from(state);
-                self.go_on();
-                self.end(Status::Done, now);
-            }
-            Change::Again {
-                due_in,
-                error,
-                tell: wants,
-            } => {
+        if let Some((step, lane)) = &change.next {
+            self.step.clone_from(step);
+            self.lane.clone_from(lane);
+            self.failures = 0;
+            self.is_suspect = false;
+        }
+        if let Some(state) = &change.state {
+            self.state.clone_from(state);
+        }
+        self.set(change.status, change.due_in, now);
+        let tell = change.tell && !self.is_told;
+        self.is_told |= tell;
+        let (mut failures, mut has_line) = (0, true);
+        match change.attempt {
+            Attempt::Succeeded => self.go_on(),
+            Attempt::Failed => {
                 self.failures = self.failures.saturating_add(1);
-                self.note(error, self.failures, now);
+                failures = self.failures;
                 self.go_on();
-                self.wait(*due_in, now);
-                tell = *wants;
             }
-            Change::Back { due_in } => self.wait(*due_in, now),
-            Change::HeldUp {
-                due_in,
-                is_known,
-                error,
-                tell: wants,
-            } => {
-                self.wait(*due_in, now);
+            Attempt::None => {}
+            Attempt::Rejected | Attempt::Unknown => {
+                has_line = tell;
                 self.held_up = self.held_up.saturating_add(1);
                 self.held_since.get_or_insert(now);
-                self.unknown_since = (!is_known).then_some(self.unknown_since.unwrap_or(now));
-                tell = *wants;
-                if tell && !self.is_told {
-                    self.note(error, 0, now);
-                }
-            }
-            Change::End {
-                status,
-                error,
-                is_try,
-                tell: wants,
-            } => {
-                self.failures = self.failures.saturating_add((*is_try).into());
-                self.end(*status, now);
-                self.note(error, if *is_try { self.failures } else { 0 }, now);
-                if *status != Status::Parked {
-                    self.go_on();
-                }
-                tell = *wants;
+                let is_unknown = change.attempt == Attempt::Unknown;
+                self.unknown_since = is_unknown.then_some(self.unknown_since.unwrap_or(now));
             }
         }
-        tell &= !self.is_told;
-        self.is_told |= tell;
+        if let Some(error) = change.error.as_deref().filter(|_| has_line) {
+            let (step, error) = (self.step.clone(), kept(error));
+            let is_same =
+                |line: &Line| (line.failures, &line.step, &line.error) == (failures, &step, &error);
+            if self.status != Status::Parked || !self.history.iter().any(is_same) {
+                self.history.push(Line {
+                    step,
+                    failures,
+                    error,
+                    at: now,
+                });
+            }
+        }
         Saved {
             is_held: true,
             tell,
         }
     }
 
-    fn wait(&mut self, due_in: Duration, now: i64) {
-        self.status = Status::Waiting;
-        self.due = after(now, due_in);
-        self.ended = None;
+    /// It ends if it is never due.
+    fn set(&mut self, status: Status, due_in: Option<Duration>, now: i64) {
+        self.status = status;
+        if let Some(due_in) = due_in {
+            self.due = after(now, due_in);
+            self.ended = None;
+        } else {
+            self.ended = Some(now);
+            self.is_suspect = false;
+        }
     }
 
     /// It is no longer held up.
     fn go_on(&mut self) {
-        self.held_up = 0;
-        self.held_since = None;
-        self.unknown_since = None;
-    }
-
-    fn end(&mut self, status: Status, now: i64) {
-        self.status = status;
-        self.ended = Some(now);
-        self.is_suspect = false;
-    }
-
-    fn note(&mut self, error: &str, failures: u32, now: i64) {
-        let line = Line {
-            step: self.step.clone(),
-            failures,
-            error: kept(error),
-            at: now,
-        };
-        let once = self.status == Status::Parked;
-        if !(once && self.history.iter().any(|before| before.is_same(&line))) {
-            self.history.push(line);
-        }
+        (self.held_up, self.held_since, self.unknown_since) = (0, None, None);
     }
 
     /// Makes it wait again if it is a parked job of this kind, at one of these steps, and was parked that long ago.
@@ -366,10 +309,8 @@ impl Row {
         let is_old = self.has_ended_before(parked_before, now);
         let may = self.status == Status::Parked && is_known && is_old;
         if may {
-            let unknown_since = self.unknown_since;
-            self.go_on();
-            self.unknown_since = unknown_since;
-            self.wait(Duration::ZERO, now);
+            (self.held_up, self.held_since) = (0, None);
+            self.set(Status::Waiting, Some(Duration::ZERO), now);
         }
         may
     }
@@ -381,7 +322,7 @@ impl Row {
             self.failures = 0;
             self.is_suspect = false;
             self.go_on();
-            self.wait(Duration::ZERO, now);
+            self.set(Status::Waiting, Some(Duration::ZERO), now);
         }
         may
     }
@@ -391,7 +332,7 @@ impl Row {
         let may = !matches!(self.status, Status::Done | Status::Cancelled);
         if may {
             self.fence = self.fence.min(LAST_FENCE - 1) + 1;
-            self.end(Status::Cancelled, now);
+            self.set(Status::Cancelled, None, now);
         }
         may
     }

@@ -105,12 +105,8 @@ impl<D: Store> Inner<D> {
                 return Ran::Later(job.id);
             };
             let next_start = room.start_after(start);
-            let change = Change::Next {
-                step: job.step.clone(),
-                lane: job.lane.clone(),
-                state,
-                keep: next_start.is_ok().then_some(self.times.lease),
-            };
+            let keep = next_start.is_ok().then_some(self.times.lease);
+            let change = Change::next(next.name, next.lane, state, keep);
             let saved = self.save(right, &job, change).await;
             match next_start {
                 Ok(next) if saved.is_held => start = next,
@@ -135,13 +131,11 @@ impl<D: Store> Inner<D> {
     /// That is no try.
     async fn give_back(&self, right: Right, job: &Job) -> Ran<String> {
         let due_in = Duration::ZERO;
-        self.end(right, job, Change::Back { due_in }).await
+        self.end(right, job, Change::back(due_in)).await
     }
 
     async fn done(&self, right: Right, job: &Job, state: String) -> Ran<String> {
-        let change = Change::Done {
-            state: state.clone(),
-        };
+        let change = Change::done(state.clone());
         if !self.save(right, job, change).await.is_held {
             return Ran::Later(job.id);
         }

@@ -17,64 +17,118 @@ pub struct Save {
     pub change: Change,
 }
 
-/// A change to a job.
+/// A change to a job that runs: each function makes one, and a store writes its fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// Its step is done; the next one is due now.
-    Next {
-        /// The next step.
-        step: String,
-        /// Its lane.
-        lane: String,
-        /// The state after the step that is done.
-        state: String,
-        /// Goes on with the same right, for this long; otherwise it waits for a worker.
-        keep: Option<Duration>,
-    },
-    /// Its last step is done.
-    Done {
-        /// The final state.
-        state: String,
-    },
-    /// It failed and is due again after a pause: one more failure, and a line in its history.
-    Again {
-        /// The pause.
-        due_in: Duration,
-        /// The error in words.
-        error: String,
-        /// A person is to be told, unless one already was.
-        tell: bool,
-    },
-    /// It was not tried: due again after a pause, and nothing is counted.
-    Back {
-        /// The pause.
-        due_in: Duration,
-    },
+#[must_use]
+#[non_exhaustive]
+pub struct Change {
+    /// The new status.
+    pub status: Status,
+    /// The next step and its lane, if a step is done that is not the last; then no failures are counted yet.
+    pub next: Option<(String, String)>,
+    /// The new state, if a step is done.
+    pub state: Option<String>,
+    /// How long until it is due, or until its lease ends if it still runs; `None` if it ends.
+    pub due_in: Option<Duration>,
+    /// The attempt that was made, if any.
+    pub attempt: Attempt,
+    /// A line in its history, with the number of the failure if it is one, otherwise 0. A parked job has each line once,
+    /// and one that is held up only if a person is to be told.
+    pub error: Option<String>,
+    /// A person is to be told, unless one already was.
+    pub tell: bool,
+}
+
+/// What a [`Change`] says about the attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attempt {
+    /// It was tried, and is no longer [held up](Job::held_up).
+    Succeeded,
+    /// The same, and it counts as a failure.
+    Failed,
+    /// It was not tried, and nothing is counted.
+    None,
+    /// It was not tried, and is held up once more: a breaker within its step rejected it.
+    Rejected,
+    /// The same: this worker does not know its kind or step, or cannot read its state.
+    Unknown,
+}
+
+impl Change {
+    const fn new(status: Status, due_in: Option<Duration>, attempt: Attempt) -> Self {
+        Self {
+            status,
+            next: None,
+            state: None,
+            due_in,
+            attempt,
+            error: None,
+            tell: false,
+        }
+    }
+
+    /// Its step is done. If it is to `keep` its right, the next step runs with it for this long; otherwise it is due
+    /// now.
+    pub fn next(step: &str, lane: &str, state: String, keep: Option<Duration>) -> Self {
+        let status = match keep {
+            Some(_) => Status::Running,
+            None => Status::Waiting,
+        };
+        let mut done = Self::new(status, keep.or(Some(Duration::ZERO)), Attempt::Succeeded);
+        done.next = Some((step.to_owned(), lane.to_owned()));
+        done.state = Some(state);
+        done
+    }
+
+    /// Its last step is done, with this state.
+    pub fn done(state: String) -> Self {
+        let mut done = Self::new(Status::Done, None, Attempt::Succeeded);
+        done.state = Some(state);
+        done
+    }
+
+    /// It was not tried, and is due again after a pause.
+    pub const fn back(due_in: Duration) -> Self {
+        Self::new(Status::Waiting, Some(due_in), Attempt::None)
+    }
+
+    /// It failed, and is due again after a pause.
+    pub fn again(due_in: Duration, error: String) -> Self {
+        Self::new(Status::Waiting, Some(due_in), Attempt::Failed).with(error)
+    }
+
     /// It was not tried, as a breaker within its step rejected it, or this worker does not know how to run it: due
-    /// again after a pause, without a failure. Meanwhile it [counts as due](Counts::due), and [`Job::held_up`] says how
-    /// often and since when, until it is tried, [waits again](Store::unpark), or is [tried at once](Store::retry_now).
-    HeldUp {
-        /// The pause.
-        due_in: Duration,
-        /// This worker knows its kind and step, and can read its state.
-        is_known: bool,
-        /// The reason in words: a line in its history if a person is to be told.
-        error: String,
-        /// A person is to be told, unless one already was.
-        tell: bool,
-    },
-    /// It ends without success: a line in its history. A parked job has each line once, however often it is parked for
-    /// the same reason.
-    End {
-        /// [`Status::Dead`] or [`Status::Parked`].
-        status: Status,
-        /// The reason in words.
-        error: String,
-        /// Whether it was a try, and counts as a failure.
-        is_try: bool,
-        /// A person is to be told, unless one already was.
-        tell: bool,
-    },
+    /// again after a pause. Meanwhile it [counts as due](Counts::due), and [`Job::held_up`] says how often and since
+    /// when, until it is tried, [waits again](Store::unpark), or is [tried at once](Store::retry_now).
+    pub fn held_up(due_in: Duration, is_known: bool, error: String) -> Self {
+        let attempt = if is_known {
+            Attempt::Rejected
+        } else {
+            Attempt::Unknown
+        };
+        Self::new(Status::Waiting, Some(due_in), attempt).with(error)
+    }
+
+    /// Its last try failed.
+    pub fn dead(error: String) -> Self {
+        Self::new(Status::Dead, None, Attempt::Failed).with(error)
+    }
+
+    /// No worker can run it as it is.
+    pub fn parked(error: String) -> Self {
+        Self::new(Status::Parked, None, Attempt::None).with(error)
+    }
+
+    fn with(mut self, error: String) -> Self {
+        self.error = Some(error);
+        self
+    }
+
+    /// Whether a person is to be told, unless one already was.
+    pub const fn tell(mut self, tell: bool) -> Self {
+        self.tell = tell;
+        self
+    }
 }
 
 /// What became of a [`Save`]. By default the right was gone: nothing has changed.
@@ -117,29 +171,39 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Counts these rows.
-    pub fn of_rows<'a>(rows: impl IntoIterator<Item = &'a Row>, now: i64) -> Self {
-        let mut jobs: BTreeMap<_, u64> = BTreeMap::new();
-        let mut due: BTreeMap<_, u64> = BTreeMap::new();
+    /// Of groups of jobs: lane, status, how many, how many of them are due, and how long the first of those has been.
+    pub fn sum(
+        groups: impl IntoIterator<Item = (String, Status, u64, u64, Option<Duration>)>,
+    ) -> Self {
+        let (mut jobs, mut due) = (BTreeMap::new(), BTreeMap::new());
         let mut oldest_due = None;
-        for row in rows {
-            *jobs.entry((&*row.lane, row.status)).or_default() += 1;
-            let since_due = (row.due <= now).then_some(row.due);
-            let waits = row.status == Status::Waiting;
-            if let Some(then) = row.held_since.or(since_due).filter(|_| waits) {
-                *due.entry(&*row.lane).or_default() += 1;
-                oldest_due = oldest_due.max(Some(since(now, then)));
+        for (lane, status, count, due_now, oldest) in groups {
+            if due_now > 0 {
+                *due.entry(lane.clone()).or_default() += due_now;
             }
+            *jobs.entry((lane, status)).or_default() += count;
+            oldest_due = oldest_due.max(oldest);
         }
         let jobs = jobs.into_iter();
-        let due = due.into_iter();
         Self {
             jobs: jobs
-                .map(|((lane, status), count)| (lane.to_owned(), status, count))
+                .map(|((lane, status), count)| (lane, status, count))
                 .collect(),
-            due: due.map(|(lane, count)| (lane.to_owned(), count)).collect(),
+            due: due.into_iter().collect(),
             oldest_due,
         }
+    }
+
+    /// Of rows.
+    pub fn of_rows<'a>(rows: impl IntoIterator<Item = &'a Row>, now: i64) -> Self {
+        Self::sum(rows.into_iter().map(|row| {
+            let since_due = (row.due <= now).then_some(row.due);
+            let due_since = row.held_since.or(since_due);
+            let due_since = due_since.filter(|_| row.status == Status::Waiting);
+            let oldest = due_since.map(|then| since(now, then));
+            let due = oldest.is_some().into();
+            (row.lane.clone(), row.status, 1, due, oldest)
+        }))
     }
 
     /// How many have this status, in all lanes.
@@ -175,13 +239,11 @@ impl Filter {
 /// Where jobs are kept: a database. [`MemoryStore`](super::MemoryStore) defines exactly what each function does; every
 /// store passes the same tests.
 ///
-/// Each call is done entirely or not at all, and ends within a bounded time, with an error if need be: workers wait for
-/// it. Times are those of the store's own clock.
+/// Each call is done entirely or not at all, and ends within a bounded time: workers wait for it. After a [`StoreError`]
+/// it is not known which of the two; jobs that were claimed become due again when the lease is over. Times are those of
+/// the store's own clock.
 pub trait Store: Send + Sync + 'static {
     /// Keeps a job, unless there is one of its kind and key. Claims it at once for `lease`, if one is given.
-    ///
-    /// # Errors
-    /// [`StoreError`]: the job may or may not be kept.
     fn put(
         &self,
         job: &NewJob,
@@ -191,9 +253,6 @@ pub trait Store: Send + Sync + 'static {
     /// Claims up to `most` jobs of a lane that are due, in the order in which they were due; a running job is due when
     /// its lease ends. A job whose lease has run out before is claimed alone, as it may be what kills its workers. A
     /// claimed job counts as begun.
-    ///
-    /// # Errors
-    /// [`StoreError`]: jobs that were claimed become due again when the lease is over.
     fn claim(
         &self,
         lane: &str,
@@ -202,9 +261,6 @@ pub trait Store: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Claim, StoreError>> + Send;
 
     /// Renews leases, for this long from now. Returns `false` for those whose right is gone.
-    ///
-    /// # Errors
-    /// [`StoreError`]: they may or may not be renewed.
     fn renew(
         &self,
         rights: &[Right],
@@ -212,17 +268,11 @@ pub trait Store: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Vec<bool>, StoreError>> + Send;
 
     /// Saves the results of jobs, each on its own, in the order given.
-    ///
-    /// # Errors
-    /// [`StoreError`]: they may or may not be saved.
     fn save(&self, saves: &[Save]) -> impl Future<Output = Result<Vec<Saved>, StoreError>> + Send;
 
     /// Makes up to `most` jobs of a kind wait again that are at one of these steps, which this worker knows, and were
     /// parked at least this long ago. They are no longer held up, except for how long they were
     /// [unknown](super::HeldUp::unknown). Returns how many.
-    ///
-    /// # Errors
-    /// [`StoreError`]: they may or may not wait again.
     fn unpark(
         &self,
         kind: &str,
@@ -231,16 +281,19 @@ pub trait Store: Send + Sync + 'static {
         most: u32,
     ) -> impl Future<Output = Result<u64, StoreError>> + Send;
 
-    /// One job.
-    ///
-    /// # Errors
-    /// [`StoreError`] when there is no answer.
-    fn job(&self, id: JobId) -> impl Future<Output = Result<Option<Job>, StoreError>> + Send;
+    /// One job: the first one [listed](Self::list) after the id before, unless a store has a shorter way.
+    fn job(&self, id: JobId) -> impl Future<Output = Result<Option<Job>, StoreError>> + Send {
+        async move {
+            let filter = Filter {
+                after: Some(JobId::new(id.get().saturating_sub(1))),
+                ..Filter::default()
+            };
+            let first = self.list(&filter, 1).await?.pop();
+            Ok(first.filter(|job| job.id == id))
+        }
+    }
 
     /// Jobs in the order of their ids, `most` at a time.
-    ///
-    /// # Errors
-    /// [`StoreError`] when there is no answer.
     fn list(
         &self,
         filter: &Filter,
@@ -248,35 +301,20 @@ pub trait Store: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Vec<Job>, StoreError>> + Send;
 
     /// The failures of a job, the latest last.
-    ///
-    /// # Errors
-    /// [`StoreError`] when there is no answer.
     fn history(&self, id: JobId) -> impl Future<Output = Result<Vec<Failed>, StoreError>> + Send;
 
     /// Makes a job that waits, is parked or was given up due now, with as many tries as a new one, and no longer held
     /// up. Returns whether that was possible.
-    ///
-    /// # Errors
-    /// [`StoreError`]: it may or may not be due.
     fn retry_now(&self, id: JobId) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
     /// Ends a job that is neither done nor cancelled; a worker that runs it can no longer save. Returns whether that
     /// was possible.
-    ///
-    /// # Errors
-    /// [`StoreError`]: it may or may not be cancelled.
     fn cancel(&self, id: JobId) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
     /// How many jobs there are.
-    ///
-    /// # Errors
-    /// [`StoreError`] when there is no answer.
     fn counts(&self) -> impl Future<Output = Result<Counts, StoreError>> + Send;
 
     /// Forgets up to `most` jobs that were done or cancelled this long ago, with their history. Returns how many.
-    ///
-    /// # Errors
-    /// [`StoreError`]: they may or may not be forgotten.
     fn forget(
         &self,
         ended_before: Duration,

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
+use atomic_breaker_steps::StoreError;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::{Config, NoTls, Socket};
 
-use crate::error::PostgresStoreError as Fault;
 use crate::pool::Pool;
 use crate::schema;
-use crate::sql::Sql;
 use crate::store::PostgresStore;
 
 /// How a store connects, and in which schema its tables are: made by [`PostgresStore::builder`].
@@ -77,15 +76,14 @@ where
     T::TlsConnect: Send,
     <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
 {
-    /// Connects, and creates the tables or upgrades them to the version of this crate. Any number may do so at the same
-    /// time.
+    /// Connects, and creates the tables if there are none. Any number may do so at the same time.
     ///
     /// # Errors
-    /// [`PostgresStoreError`](crate::PostgresStoreError) says what is wrong: with the settings, the server, or the tables.
+    /// [`StoreError`] says what is wrong: with the settings, the server, or the tables.
     ///
     /// # Panics
     /// Outside a tokio runtime.
-    pub async fn connect(mut self) -> Result<PostgresStore, Fault> {
+    pub async fn connect(mut self) -> Result<PostgresStore, StoreError> {
         self.check()?;
         if self.config.get_application_name().is_none() {
             self.config.application_name("atomic-breaker");
@@ -93,48 +91,42 @@ where
         if self.config.get_connect_timeout().is_none() {
             self.config.connect_timeout(self.limit);
         }
-        let pool = Pool::new(self.config, self.tls, self.connections, self.limit);
-        let first = async {
-            let session = pool.get().await?;
-            let is_current = schema::is_current(&session.client, &self.schema).await?;
-            Ok((session, is_current))
-        };
-        let (mut session, is_current) = pool.limited(first).await?;
-        if !is_current {
-            // Without a limit: an upgrade may have much to do.
-            schema::migrate(&mut session.client, &self.schema).await?;
-        }
-        session.answered();
-        Ok(PostgresStore::new(
-            pool,
-            Sql::new(&self.schema),
-            self.schema,
-        ))
+        let schema = self.schema;
+        let pool = Pool::new(
+            self.config,
+            self.tls,
+            schema.clone(),
+            self.connections,
+            self.limit,
+        );
+        pool.call(async |session| schema::create(&mut session.client, &schema).await)
+            .await?;
+        Ok(PostgresStore::new(pool, schema))
     }
 
-    fn check(&self) -> Result<(), Fault> {
-        let is_right =
-            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-        let schema = self.schema.as_bytes();
-        if !(1..=63).contains(&schema.len())
-            || schema[0].is_ascii_digit()
-            || !schema.iter().copied().all(is_right)
-        {
-            let words = "is no name for the schema: take 1 to 63 of the characters a-z, 0-9 and _, a digit not first";
-            return Err(Fault::new(format!("{:?} {words}", self.schema)));
-        }
-        if !(1..=1_000).contains(&self.connections) {
-            let connections = self.connections;
-            return Err(Fault::new(format!(
-                "{connections} connections: take 1 to 1,000"
-            )));
-        }
-        if self.limit < Duration::from_millis(100) || self.limit > Duration::from_secs(3_600) {
-            let limit = self.limit;
-            return Err(Fault::new(format!(
-                "a time limit of {limit:?}: take 100 ms to an hour"
-            )));
-        }
-        Ok(())
+    fn check(&self) -> Result<(), StoreError> {
+        let Self {
+            schema,
+            connections,
+            limit,
+            ..
+        } = self;
+        let may = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+        let is_name = (1..=63).contains(&schema.len())
+            && schema.bytes().all(may)
+            && !schema.starts_with(|first: char| first.is_ascii_digit());
+        let limits = Duration::from_millis(100)..=Duration::from_secs(3_600);
+        let words = if !is_name {
+            format!(
+                "{schema:?} is no name for the schema: take 1 to 63 of the characters a-z, 0-9 and _, a digit not first"
+            )
+        } else if !(1..=1_000).contains(connections) {
+            format!("{connections} connections: take 1 to 1,000")
+        } else if !limits.contains(limit) {
+            format!("a time limit of {limit:?}: take 100 ms to an hour")
+        } else {
+            return Ok(());
+        };
+        Err(StoreError::new(words))
     }
 }

@@ -27,27 +27,19 @@
 //! | module | what |
 //! |---|---|
 //! | `store`, `builder` | [`PostgresStore`], [`PostgresStoreBuilder`] |
-//! | `error` | what is wrong, in words |
-//! | `schema` | the tables, version by version |
-//! | `pool` | connections, dropped as soon as they are in doubt |
-//! | `sql`, `row` | the statements, and the meaning of their rows and numbers |
-//! | `put`, `claim`, `save`, `operate` | what each call does |
+//! | `schema`, `sql`, `row` | the tables, the statements, and the meaning of rows |
+//! | `pool`, `error` | connections, dropped as soon as they are in doubt; what is wrong, in words |
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
 
 mod builder;
-mod claim;
 mod error;
-mod operate;
 mod pool;
-mod put;
 mod row;
-mod save;
 mod schema;
 mod sql;
 mod store;
 
 pub use builder::PostgresStoreBuilder;
-pub use error::PostgresStoreError;
 pub use store::PostgresStore;
 pub use tokio_postgres;

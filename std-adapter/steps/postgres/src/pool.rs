@@ -1,19 +1,19 @@
 //! Connections, one for each call at a time, dropped as soon as they are in doubt.
 
 use std::collections::HashMap;
-use std::ops::{Deref, DerefMut};
 use std::pin::Pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Semaphore, SemaphorePermit};
+use atomic_breaker_steps::StoreError;
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
-use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Config, Row, Socket, Statement};
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Config, Row, Socket, Statement, Transaction};
 
-use crate::error::PostgresStoreError as Fault;
+use crate::error::Fault;
 
 type Connecting = Pin<Box<dyn Future<Output = Result<Session, Fault>> + Send>>;
 
@@ -31,7 +31,15 @@ pub(crate) struct Session {
     task: JoinHandle<()>,
 }
 
+impl Drop for Session {
+    fn drop(&mut self) {
+        // It may hang.
+        self.task.abort();
+    }
+}
+
 impl Session {
+    /// Prepares it once.
     async fn statement(&mut self, sql: &str) -> Result<Statement, Fault> {
         if let Some(statement) = self.prepared.get(sql) {
             return Ok(statement.clone());
@@ -41,7 +49,6 @@ impl Session {
         Ok(statement)
     }
 
-    /// Prepares the statement once.
     pub(crate) async fn query(
         &mut self,
         sql: &str,
@@ -51,6 +58,7 @@ impl Session {
         Ok(self.client.query(&statement, values).await?)
     }
 
+    /// Returns how many rows it has changed.
     pub(crate) async fn execute(
         &mut self,
         sql: &str,
@@ -61,8 +69,36 @@ impl Session {
     }
 }
 
+/// A value and its type in the database.
+pub(crate) type Value<'a> = (&'a (dyn ToSql + Sync), Type);
+
+/// A connection of the store, or one of the application.
+pub(crate) enum On<'a> {
+    Ours(&'a mut Session),
+    Caller(&'a Transaction<'a>),
+}
+
+impl On<'_> {
+    pub(crate) async fn ask(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Fault> {
+        match self {
+            Self::Ours(session) => {
+                let values: Vec<_> = values.iter().map(|(value, _)| *value).collect();
+                session.query(sql, &values).await
+            }
+            // Leaves no named statements there.
+            Self::Caller(transaction) => Ok(transaction.query_typed(sql, values).await?),
+        }
+    }
+}
+
 impl Pool {
-    pub(crate) fn new<T>(config: Config, tls: T, connections: usize, limit: Duration) -> Self
+    pub(crate) fn new<T>(
+        config: Config,
+        tls: T,
+        schema: String,
+        connections: usize,
+        limit: Duration,
+    ) -> Self
     where
         T: MakeTlsConnect<Socket> + Clone + Send + Sync + 'static,
         T::Stream: Send,
@@ -70,8 +106,8 @@ impl Pool {
         <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
     {
         let connect = move || {
-            let (config, tls) = (config.clone(), tls.clone());
-            Box::pin(async move { connect(&config, tls, limit).await }) as Connecting
+            let (config, tls, schema) = (config.clone(), tls.clone(), schema.clone());
+            Box::pin(async move { connect(&config, tls, &schema, limit).await }) as Connecting
         };
         Self {
             connect: Box::new(connect),
@@ -81,90 +117,47 @@ impl Pool {
         }
     }
 
-    /// Returns an error if it takes longer than the limit.
-    pub(crate) async fn limited<T>(
-        &self,
-        call: impl Future<Output = Result<T, Fault>>,
-    ) -> Result<T, Fault> {
-        let done = timeout(self.limit, call).await;
-        done.unwrap_or_else(|_| {
-            let limit = self.limit;
-            Err(Fault::new(format!(
-                "no answer within {limit:?}: it may be done or not"
-            )))
-        })
-    }
-
     fn idle(&self) -> MutexGuard<'_, Vec<Session>> {
         // Nothing under the lock panics.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A connection for one call. It is closed afterwards, unless the call reports that it was
-    /// [answered](InUse::answered).
-    pub(crate) async fn get(&self) -> Result<InUse<'_>, Fault> {
-        // Never closed.
-        let turn = self.free.acquire().await.ok();
-        let session = loop {
-            let idle = self.idle().pop();
-            match idle {
-                Some(session) if session.client.is_closed() => {}
-                Some(session) => break session,
-                None => break (self.connect)().await?,
-            }
+    /// Makes a call on a connection of its own, within the time limit. If it fails or is dropped, its connection is
+    /// closed.
+    pub(crate) async fn call<T>(
+        &self,
+        call: impl AsyncFnOnce(&mut Session) -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
+        let call = async {
+            // Never closed.
+            let _turn = self.free.acquire().await.ok();
+            let mut session = loop {
+                let idle = self.idle().pop();
+                match idle {
+                    Some(session) if session.client.is_closed() => {}
+                    Some(session) => break session,
+                    None => break (self.connect)().await?,
+                }
+            };
+            let done = call(&mut session).await?;
+            self.idle().push(session);
+            Ok(done)
         };
-        Ok(InUse {
-            of: self,
-            session: Some(session),
-            is_answered: false,
-            _turn: turn,
-        })
-    }
-}
-
-pub(crate) struct InUse<'a> {
-    of: &'a Pool,
-    /// Present until it is dropped.
-    session: Option<Session>,
-    is_answered: bool,
-    _turn: Option<SemaphorePermit<'a>>,
-}
-
-impl InUse<'_> {
-    pub(crate) fn answered(mut self) {
-        self.is_answered = true;
-    }
-}
-
-impl Deref for InUse<'_> {
-    type Target = Session;
-
-    fn deref(&self) -> &Session {
-        self.session.as_ref().expect("until it is dropped")
-    }
-}
-
-impl DerefMut for InUse<'_> {
-    fn deref_mut(&mut self) -> &mut Session {
-        self.session.as_mut().expect("until it is dropped")
-    }
-}
-
-impl Drop for InUse<'_> {
-    fn drop(&mut self) {
-        let Some(session) = self.session.take() else {
-            return;
+        let limit = self.limit;
+        let late = |_| {
+            let words = format!("no answer within {limit:?}: it may be done or not");
+            Err(Fault::new(words))
         };
-        if self.is_answered {
-            self.of.idle().push(session);
-        } else {
-            // It may hang.
-            session.task.abort();
-        }
+        Ok(timeout(limit, call).await.unwrap_or_else(late)?)
     }
 }
 
-async fn connect<T>(config: &Config, tls: T, limit: Duration) -> Result<Session, Fault>
+async fn connect<T>(
+    config: &Config,
+    tls: T,
+    schema: &str,
+    limit: Duration,
+) -> Result<Session, Fault>
 where
     T: MakeTlsConnect<Socket>,
     T::Stream: Send + 'static,
@@ -174,6 +167,11 @@ where
         // The caller that uses it sees the error.
         let _ = connection.await;
     });
+    let session = Session {
+        client,
+        prepared: HashMap::new(),
+        task,
+    };
     // The server enforces limits of its own, so that it does not go on with work that no caller waits for. Plans that
     // read or sort whole tables are disabled: each of these statements has an index, and a fixed plan, as planning
     // takes longer than a claim.
@@ -181,14 +179,10 @@ where
     let settings = format!(
         "SET statement_timeout = {limit}; SET lock_timeout = {limit};
          SET idle_in_transaction_session_timeout = {limit};
-         SET default_transaction_isolation = 'read committed';
+         SET default_transaction_isolation = 'read committed'; SET search_path = \"{schema}\";
          SET jit = off; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_bitmapscan = off;
          SET enable_hashjoin = off; SET enable_mergejoin = off"
     );
-    client.batch_execute(&settings).await?;
-    Ok(Session {
-        client,
-        prepared: HashMap::new(),
-        task,
-    })
+    session.client.batch_execute(&settings).await?;
+    Ok(session)
 }

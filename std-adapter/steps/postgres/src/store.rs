@@ -1,19 +1,25 @@
-//! The store.
+//! The store: what each call does.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_steps::{
-    Claim, Counts, Failed, Filter, Job, JobId, NewJob, Put, Right, Save, Saved, Store, StoreError,
+    Attempt, Claim, Claimed, Counts, Failed, Filter, Job, JobId, Line, NewJob, Put, Right, Save,
+    Saved, Store, StoreError, kept, micros, since,
 };
+use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Config, Transaction};
 
 use crate::builder::PostgresStoreBuilder;
-use crate::error::PostgresStoreError as Fault;
-use crate::pool::Pool;
-use crate::sql::Sql;
-use crate::{claim, operate, put, save};
+use crate::error::Fault;
+use crate::pool::{On, Pool, Session, Value};
+use crate::row::{count, job, status};
+use crate::sql;
+
+/// How often a job that existed may be gone when it is read, because it was forgotten in between.
+const TIMES: u32 = 5;
 
 /// Jobs in a PostgreSQL database. Clones are the same store.
 ///
@@ -32,22 +38,7 @@ pub struct PostgresStore(Arc<Inner>);
 
 struct Inner {
     pool: Pool,
-    sql: Sql,
     schema: String,
-}
-
-/// Runs a call with a connection, within the time limit.
-macro_rules! call {
-    ($store:ident, $call:path $(, $value:expr)*) => {{
-        let Inner { pool, sql, .. } = &*$store.0;
-        let call = async {
-            let mut session = pool.get().await?;
-            let done = $call(&mut *session, sql $(, $value)*).await?;
-            session.answered();
-            Ok::<_, Fault>(done)
-        };
-        Ok(pool.limited(call).await?)
-    }};
 }
 
 impl PostgresStore {
@@ -56,12 +47,13 @@ impl PostgresStore {
     /// The [builder](Self::builder) has more options.
     ///
     /// # Errors
-    /// [`PostgresStoreError`](crate::PostgresStoreError) says what is wrong: with the text, the server, or the tables.
+    /// [`StoreError`] says what is wrong: with the text, the server, or the tables.
     ///
     /// # Panics
     /// Outside a tokio runtime.
-    pub async fn connect(config: &str) -> Result<Self, Fault> {
-        Self::builder(config.parse()?).connect().await
+    pub async fn connect(config: &str) -> Result<Self, StoreError> {
+        let config = config.parse().map_err(Fault::from)?;
+        Self::builder(config).connect().await
     }
 
     /// Connects with TLS, another schema, or other limits.
@@ -80,8 +72,8 @@ impl PostgresStore {
         PostgresStoreBuilder::new(config)
     }
 
-    pub(crate) fn new(pool: Pool, sql: Sql, schema: String) -> Self {
-        Self(Arc::new(Inner { pool, sql, schema }))
+    pub(crate) fn new(pool: Pool, schema: String) -> Self {
+        Self(Arc::new(Inner { pool, schema }))
     }
 
     /// Keeps a job within a transaction of the caller's, on the caller's connection to the same database. The job
@@ -110,25 +102,150 @@ impl PostgresStore {
         transaction: &Transaction<'_>,
         job: &NewJob,
     ) -> Result<Put, StoreError> {
-        Ok(put::put(&mut &*transaction, &self.0.sql, job, None).await?)
+        Ok(put(On::Caller(transaction), &self.0.schema, job, None).await?)
     }
+}
+
+async fn put(
+    mut on: On<'_>,
+    schema: &str,
+    new: &NewJob,
+    lease: Option<Duration>,
+) -> Result<Put, Fault> {
+    let due = micros(lease.unwrap_or(new.delay))?;
+    let is_claimed = lease.is_some();
+    let values: [Value<'_>; 7] = [
+        (&new.kind, Type::TEXT),
+        (&new.key, Type::TEXT),
+        (&new.step, Type::TEXT),
+        (&new.lane, Type::TEXT),
+        (&new.state, Type::TEXT),
+        (&due, Type::INT8),
+        (&is_claimed, Type::BOOL),
+    ];
+    let [insert, by_key] = [sql::INSERT, sql::BY_KEY].map(|text| sql::of(schema, text));
+    for _ in 0..TIMES {
+        let inserted = on.ask(&insert, &values).await?;
+        if let Some(row) = inserted.first() {
+            let id = JobId::new(row.get(0));
+            let right = is_claimed.then_some(Right { id, fence: 1 });
+            return Ok(Put::New(id, right));
+        }
+        let found = on.ask(&by_key, &values[..2]).await?;
+        if let Some(row) = found.first() {
+            return Ok(Put::Exists(job(row)));
+        }
+    }
+    let words = "is there and is not: begin a transaction that reads what was committed";
+    Err(Fault::new(format!("a job with key {:?} {words}", new.key)))
+}
+
+/// One statement; no job is in it twice.
+async fn save(session: &mut Session, saves: &[Save]) -> Result<Vec<Saved>, Fault> {
+    fn column<'a, T>(saves: &'a [Save], of: impl FnMut(&'a Save) -> T) -> Vec<T> {
+        saves.iter().map(of).collect()
+    }
+    let due_in = saves.iter().map(|save| save.change.due_in);
+    let due_in = due_in.map(|due_in| due_in.map(micros).transpose());
+    let due_in = due_in.collect::<Result<Vec<_>, _>>()?;
+    let id = column(saves, |save| save.right.id.get());
+    let fence = column(saves, |save| save.right.fence);
+    let status = column(saves, |save| save.change.status.name());
+    let step = column(saves, |save| save.change.next.as_ref().map(|next| &next.0));
+    let lane = column(saves, |save| save.change.next.as_ref().map(|next| &next.1));
+    let state = column(saves, |save| save.change.state.as_deref());
+    let attempt = column(saves, |save| match save.change.attempt {
+        Attempt::Succeeded => "succeeded",
+        Attempt::Failed => "failed",
+        Attempt::None => "none",
+        Attempt::Rejected => "rejected",
+        Attempt::Unknown => "unknown",
+    });
+    let error = column(saves, |save| save.change.error.as_deref().map(kept));
+    let tell = column(saves, |save| save.change.tell);
+    let values: [&(dyn ToSql + Sync); 10] = [
+        &id, &fence, &status, &step, &lane, &state, &due_in, &attempt, &error, &tell,
+    ];
+    let mut results = vec![Saved::default(); saves.len()];
+    for row in session.query(sql::SAVE, &values).await? {
+        let place = row.get::<_, i64>("place").cast_unsigned() as usize - 1;
+        results[place] = Saved {
+            is_held: true,
+            tell: row.get("tell"),
+        };
+    }
+    Ok(results)
 }
 
 impl Store for PostgresStore {
     async fn put(&self, job: &NewJob, lease: Option<Duration>) -> Result<Put, StoreError> {
-        call!(self, put::put, job, lease)
+        let Inner { pool, schema } = &*self.0;
+        let put = async |session: &mut Session| put(On::Ours(session), schema, job, lease).await;
+        pool.call(put).await
     }
 
     async fn claim(&self, lane: &str, most: u32, lease: Duration) -> Result<Claim, StoreError> {
-        call!(self, claim::claim, lane, most, lease)
+        let (many, lease) = (i64::from(most), micros(lease)?);
+        let claim = async |session: &mut Session| {
+            let rows = session.query(sql::CLAIM, &[&lane, &many, &lease]).await?;
+            let mut claim = Claim::default();
+            for row in &rows {
+                let next_due = row.get::<_, Option<i64>>("next_due");
+                claim.next_due = next_due.map(|due| since(due, row.get("now")));
+                // If none was claimed there is one row, which only says when the next one is due.
+                if row.get::<_, Option<i64>>("id").is_none() {
+                    break;
+                }
+                let job = job(row);
+                let faults = row.get::<_, Option<&str>>("faults");
+                claim.jobs.push(Claimed {
+                    right: Right {
+                        id: job.id,
+                        fence: row.get("fence"),
+                    },
+                    job,
+                    is_lost: row.get("is_lost"),
+                    fault: faults
+                        .map(|faults| format!("no job can have what is in its row: {faults}")),
+                });
+            }
+            Ok(claim)
+        };
+        self.0.pool.call(claim).await
     }
 
     async fn renew(&self, rights: &[Right], lease: Duration) -> Result<Vec<bool>, StoreError> {
-        call!(self, claim::renew, rights, lease)
+        let ids: Vec<_> = rights.iter().map(|right| right.id.get()).collect();
+        let fences: Vec<_> = rights.iter().map(|right| right.fence).collect();
+        let lease = micros(lease)?;
+        let renew =
+            async |session: &mut Session| session.query(sql::RENEW, &[&ids, &fences, &lease]).await;
+        let rows = self.0.pool.call(renew).await?;
+        let held: HashSet<(i64, i64)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
+        let is_held = |right: &Right| held.contains(&(right.id.get(), right.fence));
+        Ok(rights.iter().map(is_held).collect())
     }
 
+    /// One statement, unless a job occurs twice: then several in one transaction.
     async fn save(&self, saves: &[Save]) -> Result<Vec<Saved>, StoreError> {
-        call!(self, save::save, saves)
+        let call = async |session: &mut Session| {
+            let (mut rest, mut results) = (saves, Vec::with_capacity(saves.len()));
+            while !rest.is_empty() {
+                let mut seen = HashSet::with_capacity(rest.len());
+                let once = rest.iter().take_while(|save| seen.insert(save.right.id));
+                let (part, later) = rest.split_at(once.count());
+                if results.is_empty() && !later.is_empty() {
+                    session.client.batch_execute("BEGIN").await?;
+                }
+                results.extend(save(session, part).await?);
+                if results.len() > part.len() && later.is_empty() {
+                    session.client.batch_execute("COMMIT").await?;
+                }
+                rest = later;
+            }
+            Ok(results)
+        };
+        self.0.pool.call(call).await
     }
 
     async fn unpark(
@@ -138,35 +255,72 @@ impl Store for PostgresStore {
         parked_before: Duration,
         most: u32,
     ) -> Result<u64, StoreError> {
-        call!(self, operate::unpark, kind, steps, parked_before, most)
-    }
-
-    async fn job(&self, id: JobId) -> Result<Option<Job>, StoreError> {
-        call!(self, operate::find, id)
+        let Ok(before) = micros(parked_before) else {
+            return Ok(0);
+        };
+        let values: [&(dyn ToSql + Sync); 4] = [&kind, &steps, &before, &i64::from(most)];
+        let unpark = async |session: &mut Session| session.execute(sql::UNPARK, &values).await;
+        self.0.pool.call(unpark).await
     }
 
     async fn list(&self, filter: &Filter, most: u32) -> Result<Vec<Job>, StoreError> {
-        call!(self, operate::list, filter, most)
+        let list = sql::list(filter);
+        let (after, most) = (filter.after.map_or(0, JobId::get), i64::from(most));
+        let values: [&(dyn ToSql + Sync); 4] = [&after, &filter.kind, &filter.key, &most];
+        let rows = async |session: &mut Session| session.query(&list, &values).await;
+        Ok(self.0.pool.call(rows).await?.iter().map(job).collect())
     }
 
     async fn history(&self, id: JobId) -> Result<Vec<Failed>, StoreError> {
-        call!(self, operate::history, id)
+        let rows = async |session: &mut Session| session.query(sql::HISTORY, &[&id.get()]).await;
+        let lines = self.0.pool.call(rows).await?;
+        let failed = lines.iter().map(|row| {
+            let line = Line {
+                step: row.get("step"),
+                failures: count(row.get("failures")),
+                error: row.get("error"),
+                at: row.get("at"),
+            };
+            line.failed(row.get("now"))
+        });
+        Ok(failed.collect())
     }
 
     async fn retry_now(&self, id: JobId) -> Result<bool, StoreError> {
-        call!(self, operate::retry_now, id)
+        let retry =
+            async |session: &mut Session| session.execute(sql::RETRY_NOW, &[&id.get()]).await;
+        Ok(self.0.pool.call(retry).await? == 1)
     }
 
     async fn cancel(&self, id: JobId) -> Result<bool, StoreError> {
-        call!(self, operate::cancel, id)
+        let cancel = async |session: &mut Session| session.execute(sql::CANCEL, &[&id.get()]).await;
+        Ok(self.0.pool.call(cancel).await? == 1)
     }
 
+    /// Runs in a transaction of its own, as it reads the whole table.
     async fn counts(&self) -> Result<Counts, StoreError> {
-        call!(self, operate::counts)
+        let counts = async |session: &mut Session| {
+            let begin = "BEGIN; SET LOCAL enable_seqscan = on";
+            session.client.batch_execute(begin).await?;
+            let rows = session.query(sql::COUNTS, &[]).await?;
+            session.client.batch_execute("COMMIT").await?;
+            Ok(Counts::sum(rows.iter().map(|row| {
+                let [count, due] = [2, 3].map(|column| row.get::<_, i64>(column).cast_unsigned());
+                let first: Option<i64> = row.get(4);
+                let oldest = first.map(|first| since(row.get(5), first));
+                (row.get(0), status(row.get(1)), count, due, oldest)
+            })))
+        };
+        self.0.pool.call(counts).await
     }
 
     async fn forget(&self, ended_before: Duration, most: u32) -> Result<u64, StoreError> {
-        call!(self, operate::forget, ended_before, most)
+        let Ok(before) = micros(ended_before) else {
+            return Ok(0);
+        };
+        let values: [&(dyn ToSql + Sync); 2] = [&before, &i64::from(most)];
+        let forget = async |session: &mut Session| session.execute(sql::FORGET, &values).await;
+        self.0.pool.call(forget).await
     }
 }
 

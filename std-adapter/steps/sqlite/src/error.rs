@@ -1,48 +1,9 @@
-//! What is wrong with a file, in words.
+//! What is wrong, in words.
 
-use std::error::Error;
-use std::fmt;
-use std::path::{Path, PathBuf};
-
-use rusqlite::ErrorCode;
-
-/// Why a file cannot be used.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct SqliteStoreError {
-    path: PathBuf,
-    fault: Fault,
-}
-
-#[derive(Debug)]
-pub(crate) enum Fault {
-    Sql(rusqlite::Error),
-    Newer(usize),
-    Other(String),
-}
-
-impl SqliteStoreError {
-    pub(crate) fn new(path: &Path, fault: Fault) -> Self {
-        Self {
-            path: path.to_owned(),
-            fault,
-        }
-    }
-
-    /// Whether the file was written by a newer version of this crate.
-    pub const fn is_newer(&self) -> bool {
-        matches!(self.fault, Fault::Newer(_))
-    }
-}
-
-impl From<rusqlite::Error> for Fault {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sql(error)
-    }
-}
+use rusqlite::{Error, ErrorCode};
 
 /// An error of SQLite, and how to fix it.
-pub(crate) fn words(error: &rusqlite::Error) -> String {
+pub(crate) fn words(error: &Error) -> String {
     let advice = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             "another connection has written for 5 s without an end: commit or roll back what is open"
@@ -64,26 +25,7 @@ pub(crate) fn words(error: &rusqlite::Error) -> String {
     format!("{error}: {advice}")
 }
 
-impl fmt::Display for SqliteStoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.path.display())?;
-        match &self.fault {
-            Fault::Sql(error) => f.write_str(&words(error)),
-            Fault::Newer(version) => write!(
-                f,
-                "its tables are of version {version}, newer than this program: update atomic-breaker-sqlite, or restore an \
-                 older file"
-            ),
-            Fault::Other(words) => f.write_str(words),
-        }
-    }
-}
-
-impl Error for SqliteStoreError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match &self.fault {
-            Fault::Sql(error) => Some(error),
-            _ => None,
-        }
-    }
+/// An error that is not SQLite's.
+pub(crate) fn error(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+    Error::ToSqlConversionFailure(error.into())
 }

@@ -25,24 +25,18 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `store` | [`SqliteStore`] |
-//! | `open`, `error` | opens a file, or says what is wrong with it |
-//! | `schema` | the tables, version by version |
+//! | `store` | [`SqliteStore`], and what each call does |
+//! | `open`, `error` | opens a file; what is wrong with it, in words |
 //! | `thread` | the thread that owns the connection; commits calls together |
-//! | `put`, `claim`, `operate`, `row` | what each call does |
+//! | `row` | the meaning of rows |
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
 
-mod claim;
 mod error;
 mod open;
-mod operate;
-mod put;
 mod row;
-mod schema;
 mod store;
 mod thread;
 
-pub use error::SqliteStoreError;
 pub use rusqlite;
 pub use store::SqliteStore;

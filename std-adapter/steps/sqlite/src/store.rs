@@ -1,18 +1,19 @@
-//! The store.
+//! The store: what each call does.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use atomic_breaker_steps::{
-    Claim, Counts, Failed, Filter, Job, JobId, NewJob, Put, Right, Row, Save, Saved, Store,
-    StoreError,
+    Claim, Counts, Failed, Filter, Job, JobId, Line, NewJob, Put, Right, Row, Save, Saved, Store,
+    StoreError, micros, since,
 };
+use rusqlite::{Connection, OptionalExtension, Result};
 
-use crate::error::{Fault, SqliteStoreError, words};
+use crate::error::{error, words};
 use crate::open::open;
+use crate::row::{change, count, job, now, status, text};
 use crate::thread::{Does, Thread};
-use crate::{claim, operate, put, row};
 
 /// Jobs in an SQLite file. Clones are the same store.
 ///
@@ -39,19 +40,16 @@ impl SqliteStore {
     /// Blocks while the file is opened, and for up to 5 s while another process writes to it.
     ///
     /// # Errors
-    /// [`SqliteStoreError`] names the file and what is wrong with it: it is not an SQLite file, is of a newer version
-    /// of this crate, cannot be written, or its folder does not exist.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, SqliteStoreError> {
+    /// [`StoreError`] names the file and what is wrong with it: it is not an SQLite file, is of another version of this
+    /// crate, cannot be written, or its folder does not exist.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
-        let wrong = |fault| SqliteStoreError::new(path, fault);
-        let connection = open(path).map_err(wrong)?;
+        let wrong = |words| StoreError::new(format!("{}: {words}", path.display()));
+        let connection = open(path).map_err(|error| wrong(words(&error)))?;
         let thread = Thread::start(connection);
+        let none = |error| wrong(format!("no thread for its connection: {error}"));
         Ok(Self {
-            thread: thread.map_err(|error| {
-                wrong(Fault::Other(format!(
-                    "no thread for its connection: {error}"
-                )))
-            })?,
+            thread: thread.map_err(none)?,
             path: path.to_owned(),
         })
     }
@@ -93,46 +91,106 @@ impl SqliteStore {
         transaction: &rusqlite::Transaction<'_>,
         job: &NewJob,
     ) -> Result<Put, StoreError> {
-        let put = put::put(transaction, job, None);
-        put.map_err(|error| StoreError::new(words(&error)))
+        put(transaction, job, None).map_err(|error| StoreError::new(words(&error)))
     }
+}
 
-    async fn change(
-        &self,
-        id: JobId,
-        change: fn(&mut Row, i64) -> bool,
-    ) -> Result<bool, StoreError> {
-        let change = move |connection: &_| {
-            let now = row::now()?;
-            let changed = row::change(connection, id, |row| change(row, now))?;
-            Ok(changed.unwrap_or(false))
-        };
-        self.thread.ask(Does::Write, change).await
+fn put(connection: &Connection, new: &NewJob, lease: Option<Duration>) -> Result<Put> {
+    let now = now()?;
+    let row = Row::new(new, lease, now).map_err(error)?;
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO atomic_breaker_job (kind, key, step, lane, state, status, due, first_due, fence, is_alone)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+         ON CONFLICT (kind, key) DO NOTHING
+         RETURNING id",
+    )?;
+    let values = (
+        &row.kind,
+        &row.key,
+        &row.step,
+        &row.lane,
+        &row.state,
+        row.status.name(),
+        row.due,
+        row.first_due,
+        row.fence,
+        row.is_alone,
+    );
+    let id = insert.query_one(values, |row| row.get(0)).optional()?;
+    if let Some(id) = id.map(JobId::new) {
+        return Ok(Put::New(id, row.right(id)));
     }
+    let mut select = connection
+        .prepare_cached("SELECT * FROM atomic_breaker_job WHERE kind = ?1 AND key = ?2")?;
+    let (id, found) = select.query_one((&new.kind, &new.key), job)?;
+    Ok(Put::Exists(found.job(id, now)))
 }
 
 impl Store for SqliteStore {
     async fn put(&self, job: &NewJob, lease: Option<Duration>) -> Result<Put, StoreError> {
         let job = job.clone();
-        let put = move |connection: &_| put::put(connection, &job, lease);
+        let put = move |connection: &Connection| put(connection, &job, lease);
         self.thread.ask(Does::Write, put).await
     }
 
     async fn claim(&self, lane: &str, most: u32, lease: Duration) -> Result<Claim, StoreError> {
         let lane = lane.to_owned();
-        let claim = move |connection: &_| claim::claim(connection, &lane, most, lease);
+        let claim = move |connection: &Connection| {
+            let now = now()?;
+            let mut select = connection.prepare_cached(
+                "SELECT * FROM atomic_breaker_job WHERE lane = ?1 AND ended IS NULL AND due <= ?2
+                 ORDER BY due, id LIMIT ?3",
+            )?;
+            let due = select.query_map((&lane, now, most), job)?;
+            let mut due = due.collect::<Result<Vec<_>>>()?;
+            let jobs = Row::claim(&mut due, lease, now);
+            let mut update = connection.prepare_cached(
+                "UPDATE atomic_breaker_job SET status = 'running', due = ?2, fence = ?3, is_suspect = ?4, is_alone = ?5
+                 WHERE id = ?1",
+            )?;
+            for (id, row) in due {
+                update.execute((id.get(), row.due, row.fence, row.is_suspect, row.is_alone))?;
+            }
+            let mut next_due = None;
+            if jobs.len() < most as usize {
+                let mut select = connection.prepare_cached(
+                    "SELECT min(due) FROM atomic_breaker_job WHERE lane = ?1 AND ended IS NULL",
+                )?;
+                let next: Option<i64> = select.query_one([&lane], |row| row.get(0))?;
+                next_due = next.map(|due| since(due, now));
+            }
+            Ok(Claim { jobs, next_due })
+        };
         self.thread.ask(Does::Claim, claim).await
     }
 
     async fn renew(&self, rights: &[Right], lease: Duration) -> Result<Vec<bool>, StoreError> {
-        let rights = rights.to_vec();
-        let renew = move |connection: &_| claim::renew(connection, &rights, lease);
+        let (rights, lease) = (rights.to_vec(), micros(lease)?);
+        let renew = move |connection: &Connection| {
+            let until = now()?.saturating_add(lease);
+            let mut update = connection.prepare_cached(
+                "UPDATE atomic_breaker_job SET due = ?3 WHERE id = ?1 AND fence = ?2 AND status = 'running'",
+            )?;
+            let renewed = rights
+                .iter()
+                .map(|right| update.execute((right.id.get(), right.fence, until)));
+            renewed.map(|renewed| Ok(renewed? == 1)).collect()
+        };
         self.thread.ask(Does::Claim, renew).await
     }
 
     async fn save(&self, saves: &[Save]) -> Result<Vec<Saved>, StoreError> {
         let saves = saves.to_vec();
-        let save = move |connection: &_| claim::save(connection, &saves);
+        let save = move |connection: &Connection| {
+            let now = now()?;
+            let saved = saves.iter().map(|save| {
+                let id = save.right.id;
+                change(connection, id, |row| {
+                    row.save(save.right, &save.change, now)
+                })
+            });
+            saved.collect()
+        };
         self.thread.ask(Does::Write, save).await
     }
 
@@ -145,47 +203,130 @@ impl Store for SqliteStore {
     ) -> Result<u64, StoreError> {
         let kind = kind.to_owned();
         let steps: Vec<_> = steps.iter().map(|&step| step.to_owned()).collect();
-        let unpark =
-            move |connection: &_| operate::unpark(connection, &kind, &steps, parked_before, most);
-        self.thread.ask(Does::Write, unpark).await
-    }
-
-    async fn job(&self, id: JobId) -> Result<Option<Job>, StoreError> {
-        let find = move |connection: &_| {
-            let row = row::find(connection, id)?;
-            let now = row::now()?;
-            Ok(row.map(|row| row.job(id, now)))
+        let unpark = move |connection: &Connection| {
+            let now = now()?;
+            let mut update = connection.prepare_cached(
+                "UPDATE atomic_breaker_job SET status = 'waiting', due = ?3, ended = NULL, held_up = 0, held_since = NULL
+                 WHERE id IN (
+                     SELECT id FROM atomic_breaker_job
+                     WHERE status = 'parked' AND kind = ?1 AND step = ?2 AND ended <= ?4
+                     ORDER BY id LIMIT ?5
+                 )",
+            )?;
+            let mut left = most;
+            for step in &steps {
+                left -=
+                    update.execute((&kind, step, now, before(now, parked_before), left))? as u32;
+            }
+            Ok(u64::from(most - left))
         };
-        self.thread.ask(Does::Read, find).await
+        self.thread.ask(Does::Write, unpark).await
     }
 
     async fn list(&self, filter: &Filter, most: u32) -> Result<Vec<Job>, StoreError> {
         let filter = filter.clone();
-        let list = move |connection: &_| operate::list(connection, &filter, most);
+        let list = move |connection: &Connection| {
+            let now = now()?;
+            // Written so that the index of stuck jobs can be used, or that of kinds and keys.
+            let status = filter
+                .status
+                .map(|status| format!("AND status = '{}'", status.name()));
+            let of = match (&filter.kind, &filter.key) {
+                (Some(_), Some(_)) => "kind = ?2 AND key = ?3",
+                _ => "(?2 IS NULL OR kind = ?2) AND (?3 IS NULL OR key = ?3)",
+            };
+            let mut select = connection.prepare_cached(&format!(
+                "SELECT * FROM atomic_breaker_job WHERE id > ?1 {} AND {of} ORDER BY id LIMIT ?4",
+                status.unwrap_or_default()
+            ))?;
+            let after = filter.after.map_or(0, JobId::get);
+            let jobs = select.query_map((after, &filter.kind, &filter.key, most), job)?;
+            let jobs = jobs.map(|job| job.map(|(id, row)| row.job(id, now)));
+            jobs.collect()
+        };
         self.thread.ask(Does::Read, list).await
     }
 
     async fn history(&self, id: JobId) -> Result<Vec<Failed>, StoreError> {
-        let history = move |connection: &_| operate::history(connection, id);
+        let history = move |connection: &Connection| {
+            let now = now()?;
+            let mut select = connection
+                .prepare_cached("SELECT * FROM atomic_breaker_failed WHERE job = ?1 ORDER BY id")?;
+            let history = select.query_map([id.get()], |row| {
+                let line = Line {
+                    step: text(row, "step", &mut Vec::new())?,
+                    failures: count(row, "failures", &mut Vec::new())?,
+                    error: text(row, "error", &mut Vec::new())?,
+                    at: row.get("at")?,
+                };
+                Ok(line.failed(now))
+            })?;
+            history.collect()
+        };
         self.thread.ask(Does::Read, history).await
     }
 
     async fn retry_now(&self, id: JobId) -> Result<bool, StoreError> {
-        self.change(id, Row::retry_now).await
+        let retry = move |connection: &Connection| {
+            let now = now()?;
+            change(connection, id, |row| row.retry_now(now))
+        };
+        self.thread.ask(Does::Write, retry).await
     }
 
     async fn cancel(&self, id: JobId) -> Result<bool, StoreError> {
-        self.change(id, Row::cancel).await
+        let cancel = move |connection: &Connection| {
+            let now = now()?;
+            change(connection, id, |row| row.cancel(now))
+        };
+        self.thread.ask(Does::Write, cancel).await
     }
 
     async fn counts(&self) -> Result<Counts, StoreError> {
-        self.thread.ask(Does::Read, operate::counts).await
+        let counts = |connection: &Connection| {
+            let now = now()?;
+            let mut select = connection.prepare_cached(
+                "SELECT lane, status, count(*) AS jobs, count(since) AS due, min(since) AS first FROM (
+                     SELECT lane, status, CASE
+                         WHEN status = 'waiting' AND (due <= ?1 OR held_since IS NOT NULL) THEN coalesce(held_since, due)
+                     END AS since FROM atomic_breaker_job
+                 )
+                 GROUP BY lane, status",
+            )?;
+            let groups = select.query_map([now], |row| {
+                let [count, due] = [row.get::<_, i64>("jobs")?, row.get("due")?];
+                let first: Option<i64> = row.get("first")?;
+                Ok((
+                    text(row, "lane", &mut Vec::new())?,
+                    status(row, &mut Vec::new())?,
+                    count.cast_unsigned(),
+                    due.cast_unsigned(),
+                    first.map(|first| since(now, first)),
+                ))
+            })?;
+            Ok(Counts::sum(groups.collect::<Result<Vec<_>>>()?))
+        };
+        self.thread.ask(Does::Read, counts).await
     }
 
     async fn forget(&self, ended_before: Duration, most: u32) -> Result<u64, StoreError> {
-        let forget = move |connection: &_| operate::forget(connection, ended_before, most);
+        let forget = move |connection: &Connection| {
+            let mut delete = connection.prepare_cached(
+                "DELETE FROM atomic_breaker_job WHERE id IN (
+                     SELECT id FROM atomic_breaker_job
+                     WHERE status IN ('done', 'cancelled') AND ended <= ?1
+                     ORDER BY ended LIMIT ?2
+                 )",
+            )?;
+            Ok(delete.execute((before(now()?, ended_before), most))? as u64)
+        };
         self.thread.ask(Does::Write, forget).await
     }
+}
+
+/// The time that long ago; before everything if no clock counts that far.
+fn before(now: i64, time: Duration) -> i64 {
+    micros(time).map_or(i64::MIN, |time| now.saturating_sub(time))
 }
 
 impl fmt::Debug for SqliteStore {

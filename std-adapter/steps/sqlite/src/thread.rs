@@ -1,5 +1,7 @@
 //! The thread that owns the connection. Calls that arrive while it commits are committed together.
 
+use std::any::Any;
+use std::iter::once;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
@@ -12,8 +14,8 @@ use crate::error::words;
 /// How many calls are committed together, at most.
 const TOGETHER: usize = 512;
 
-/// The effect of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The effect of a call, the least one first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Does {
     Read,
     /// A change that need not survive a power cut, as the process that relies on it does not either: a claim.
@@ -21,103 +23,78 @@ pub(crate) enum Does {
     Write,
 }
 
-trait Call: Send {
-    /// Whether the caller still waits for the answer.
-    fn is_wanted(&self) -> bool;
-    fn does(&self) -> Does;
-    fn run(&mut self, connection: &Connection) -> Result<()>;
-    /// With an error if nothing it did remains.
-    fn answer(self: Box<Self>, failed: Option<&str>);
-}
+/// The result of a call: each has a type of its own.
+type Done = Box<dyn Any + Send>;
 
-struct Asked<T, F> {
+struct Call {
     does: Does,
-    ask: F,
-    result: Option<T>,
-    answer: oneshot::Sender<Result<T, String>>,
+    run: Run,
+    answer: oneshot::Sender<Result<Done, String>>,
 }
 
-impl<T, F> Call for Asked<T, F>
-where
-    T: Send,
-    F: FnMut(&Connection) -> Result<T> + Send,
-{
-    fn is_wanted(&self) -> bool {
-        !self.answer.is_closed()
-    }
-
-    fn does(&self) -> Does {
-        self.does
-    }
-
-    fn run(&mut self, connection: &Connection) -> Result<()> {
-        self.result = Some((self.ask)(connection)?);
-        Ok(())
-    }
-
-    fn answer(self: Box<Self>, failed: Option<&str>) {
-        let result = match (failed, self.result) {
-            (None, Some(result)) => Ok(result),
-            (failed, _) => Err(failed.unwrap_or("it was not done").to_owned()),
-        };
-        // The caller may have gone.
-        let _ = self.answer.send(result);
-    }
-}
+type Run = Box<dyn FnOnce(&Connection) -> Result<Done> + Send>;
 
 /// Sends calls to the thread, which ends with the last clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Thread(Sender<Box<dyn Call>>);
+pub(crate) struct Thread(Sender<Call>);
 
 impl Thread {
     pub(crate) fn start(connection: Connection) -> std::io::Result<Self> {
         let (asks, asked) = mpsc::channel();
         let thread = thread::Builder::new().name("atomic-breaker-sqlite".to_owned());
-        thread.spawn(move || serve(&connection, &asked))?;
+        thread.spawn(move || serve(connection, &asked))?;
         Ok(Self(asks))
     }
 
     /// Done entirely and kept, or not at all. If dropped before its turn, it is not done.
-    pub(crate) async fn ask<T, F>(&self, does: Does, ask: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        F: FnMut(&Connection) -> Result<T> + Send + 'static,
-    {
+    pub(crate) async fn ask<T: Send + 'static>(
+        &self,
+        does: Does,
+        ask: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
         let (answer, answered) = oneshot::channel();
-        let result = None;
-        let asked = Box::new(Asked {
-            does,
-            ask,
-            result,
-            answer,
-        });
+        let run: Run = Box::new(move |connection| Ok(Box::new(ask(connection)?)));
         let ended = || StoreError::new("the thread of the database has panicked: open it again");
-        self.0.send(asked).map_err(|_| ended())?;
-        let answer = answered.await.map_err(|_| ended())?;
-        answer.map_err(StoreError::new)
+        let asked = self.0.send(Call { does, run, answer });
+        asked.map_err(|_| ended())?;
+        let done = answered.await.map_err(|_| ended())?;
+        let done = done.map_err(StoreError::new)?;
+        Ok(*done.downcast().expect("the result of this very call"))
     }
 }
 
-fn serve(connection: &Connection, asked: &Receiver<Box<dyn Call>>) {
+fn serve(mut connection: Connection, asked: &Receiver<Call>) {
     let mut is_durable = true;
     while let Ok(first) = asked.recv() {
-        let mut calls: Vec<_> = std::iter::once(first)
-            .chain(asked.try_iter().take(TOGETHER - 1))
-            .filter(|call| call.is_wanted())
-            .collect();
-        let mut failed = vec![None; calls.len()];
-        let all = durable(connection, &calls, &mut is_durable)
-            .and_then(|()| together(connection, &mut calls, &mut failed));
-        let all = all.err().map(|error| words(&error));
-        for (call, failed) in calls.into_iter().zip(failed) {
-            call.answer(all.as_deref().or(failed.as_deref()));
+        let calls = once(first).chain(asked.try_iter().take(TOGETHER - 1));
+        // Their callers still wait.
+        let calls: Vec<_> = calls.filter(|call| !call.answer.is_closed()).collect();
+        let does = calls.iter().map(|call| call.does).max();
+        let (runs, answers): (Vec<_>, Vec<_>) = calls
+            .into_iter()
+            .map(|call| (call.run, call.answer))
+            .unzip();
+        let Some(does) = does else {
+            continue;
+        };
+        let done = durable(&connection, does, &mut is_durable)
+            .and_then(|()| together(&mut connection, does, runs));
+        let done = done.map_err(|error| words(&error));
+        let mut done = done.map(Vec::into_iter);
+        for answer in answers {
+            let result = match &mut done {
+                Ok(done) => done.next().expect("one for each call"),
+                Err(words) => Err(words.clone()),
+            };
+            // The caller may have gone.
+            let _ = answer.send(result);
         }
     }
 }
 
 /// Sets whether the next commit waits for the disk. One that does also makes all earlier ones durable.
-fn durable(connection: &Connection, calls: &[Box<dyn Call>], is_durable: &mut bool) -> Result<()> {
-    let wanted = calls.iter().any(|call| call.does() == Does::Write);
+fn durable(connection: &Connection, does: Does, is_durable: &mut bool) -> Result<()> {
+    let wanted = does == Does::Write;
     if wanted != *is_durable {
         let mode = if wanted { "FULL" } else { "NORMAL" };
         connection.pragma_update(None, "synchronous", mode)?;
@@ -128,39 +105,31 @@ fn durable(connection: &Connection, calls: &[Box<dyn Call>], is_durable: &mut bo
 
 /// Runs them in one transaction; one that fails does not affect the others. A returned error applies to all.
 fn together(
-    connection: &Connection,
-    calls: &mut [Box<dyn Call>],
-    failed: &mut [Option<String>],
-) -> Result<()> {
-    let writes = calls.iter().any(|call| call.does() != Does::Read);
-    let behavior = if writes {
-        TransactionBehavior::Immediate
-    } else {
+    connection: &mut Connection,
+    does: Does,
+    runs: Vec<Run>,
+) -> Result<Vec<Result<Done, String>>> {
+    let mut transaction = connection.transaction_with_behavior(match does {
         // Does not wait for any lock.
-        TransactionBehavior::Deferred
-    };
-    let transaction = rusqlite::Transaction::new_unchecked(connection, behavior)?;
-    for (call, failed) in calls.iter_mut().zip(failed) {
-        let is_write = call.does() != Does::Read;
-        if is_write {
-            transaction.prepare_cached("SAVEPOINT call")?.execute([])?;
-        }
-        let ran = call.run(&transaction);
-        if let Err(error) = ran {
-            if transaction.is_autocommit() {
-                // SQLite has rolled back everything, for example because the disk is full.
-                return Err(error);
+        Does::Read => TransactionBehavior::Deferred,
+        Does::Claim | Does::Write => TransactionBehavior::Immediate,
+    })?;
+    let mut results = Vec::with_capacity(runs.len());
+    for run in runs {
+        let savepoint = transaction.savepoint()?;
+        results.push(match run(&savepoint) {
+            Ok(done) => {
+                savepoint.commit()?;
+                Ok(done)
             }
-            *failed = Some(words(&error));
-            if is_write {
-                transaction
-                    .prepare_cached("ROLLBACK TO call")?
-                    .execute([])?;
+            // SQLite has rolled back everything, for example because the disk is full.
+            Err(error) if savepoint.is_autocommit() => return Err(error),
+            Err(error) => {
+                savepoint.finish()?;
+                Err(words(&error))
             }
-        }
-        if is_write {
-            transaction.prepare_cached("RELEASE call")?.execute([])?;
-        }
+        });
     }
-    transaction.commit()
+    transaction.commit()?;
+    Ok(results)
 }

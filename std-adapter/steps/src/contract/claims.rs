@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use crate::{Change, Put, Status, Store};
+use crate::{Put, Status, Store};
 use tokio::task::JoinSet;
 
-use super::{LEASE, SHORT, claim, claim_one, job, job_with, keys, pause, put, save};
+use super::{LEASE, SHORT, claim, claim_one, done, found, job, job_with, keys, pause, put, save};
 
 pub(super) async fn a_job_is_kept_as_it_was_given(store: &impl Store) {
     let id = put(store, "k").await;
-    let kept = store.job(id).await.unwrap().unwrap();
+    let kept = found(store, id).await;
     assert_eq!((kept.id, &*kept.kind, &*kept.key), (id, "kind", "k"));
     assert_eq!(
         (&*kept.step, &*kept.lane, &*kept.state),
@@ -48,10 +48,7 @@ pub(super) async fn a_job_that_is_put_and_claimed_is_claimed_by_no_other(store: 
     };
     assert_eq!(right.id, id);
     assert!(claim(store, 9, LEASE).await.is_empty());
-    let done = Change::Done {
-        state: "1".to_owned(),
-    };
-    assert!(save(store, right, done).await.is_held);
+    assert!(save(store, right, done()).await.is_held);
 }
 
 pub(super) async fn keys_and_states_of_any_text_come_back(store: &impl Store) {
@@ -67,7 +64,7 @@ pub(super) async fn keys_and_states_of_any_text_come_back(store: &impl Store) {
         let Put::New(id, _) = store.put(&job_with(&key, text), None).await.unwrap() else {
             panic!("{text:?}");
         };
-        let kept = store.job(id).await.unwrap().unwrap();
+        let kept = found(store, id).await;
         assert_eq!(kept.key, key);
         let state: String = serde_json::from_str(&kept.state).unwrap();
         assert_eq!(state, text);
@@ -116,7 +113,7 @@ pub(super) async fn the_age_of_a_job_counts_from_when_it_is_first_due(store: &im
     // A millisecond, as clocks are not the same.
     let most = began.elapsed().saturating_sub(SHORT) + Duration::from_millis(1);
     assert!(SHORT / 2 < short.age && short.age <= most, "{short:?}");
-    let long = store.job(ids[0]).await.unwrap().unwrap();
+    let long = found(store, ids[0]).await;
     assert_eq!(long.age, Duration::ZERO);
     // Due at once, whatever it says.
     let now = store
@@ -127,7 +124,7 @@ pub(super) async fn the_age_of_a_job_counts_from_when_it_is_first_due(store: &im
         panic!("{now:?}");
     };
     pause(SHORT).await;
-    let now = store.job(id).await.unwrap().unwrap();
+    let now = found(store, id).await;
     assert!(now.age >= SHORT / 2, "{now:?}");
 }
 
@@ -263,7 +260,7 @@ pub(super) async fn a_job_that_runs_is_due_when_its_lease_is_over(store: &impl S
     let id = put(store, "k").await;
     let claimed = claim_one(store).await;
     let lease_ms = LEASE.as_millis() as i64;
-    for job in [claimed.job, store.job(id).await.unwrap().unwrap()] {
+    for job in [claimed.job, found(store, id).await] {
         let due = job.due_in_ms;
         assert!(lease_ms / 2 < due && due <= lease_ms, "{due}");
     }

@@ -2,23 +2,12 @@
 
 use std::time::Duration;
 
-use crate::{Change, HeldUp, Job, JobId, Status, Store};
+use crate::{Change, HeldUp, Status, Store};
 
-use super::{LEASE, SHORT, again, claim, claim_one, pause, put, save};
-
-const NOW: Duration = Duration::ZERO;
+use super::{LEASE, NOW, SHORT, again, claim, claim_one, found, pause, put, save};
 
 fn held_up(due_in: Duration, is_known: bool) -> Change {
-    Change::HeldUp {
-        due_in,
-        is_known,
-        error: "rejected".to_owned(),
-        tell: false,
-    }
-}
-
-async fn job(store: &impl Store, id: JobId) -> Job {
-    store.job(id).await.unwrap().unwrap()
+    Change::held_up(due_in, is_known, "rejected".to_owned())
 }
 
 pub(super) async fn a_job_that_is_held_up_counts_as_due_and_not_as_tried(store: &impl Store) {
@@ -32,7 +21,7 @@ pub(super) async fn a_job_that_is_held_up_counts_as_due_and_not_as_tried(store: 
     let right = claim_one(store).await.right;
     save(store, right, held_up(LEASE, true)).await;
     assert!(claim(store, 9, LEASE).await.is_empty(), "not yet");
-    let held = job(store, id).await;
+    let held = found(store, id).await;
     assert_eq!((held.status, held.failures), (Status::Waiting, 0));
     assert!(!held.is_told && held.due_in_ms > 0, "{held:?}");
     assert_eq!((held.held_up.times, held.held_up.unknown), (3, NOW));
@@ -43,15 +32,15 @@ pub(super) async fn a_job_that_is_held_up_counts_as_due_and_not_as_tried(store: 
     assert!(counts.oldest_due >= Some(SHORT), "{counts:?}");
     // A command, a try and a worker that gives it back each say what becomes of that.
     assert!(store.retry_now(id).await.unwrap());
-    assert_eq!(job(store, id).await.held_up, HeldUp::default());
+    assert_eq!(found(store, id).await.held_up, HeldUp::default());
     let right = claim_one(store).await.right;
     save(store, right, held_up(NOW, true)).await;
     let right = claim_one(store).await.right;
-    save(store, right, Change::Back { due_in: NOW }).await;
-    assert_eq!(job(store, id).await.held_up.times, 1);
+    save(store, right, Change::back(NOW)).await;
+    assert_eq!(found(store, id).await.held_up.times, 1);
     let right = claim_one(store).await.right;
     save(store, right, again(LEASE)).await;
-    let tried = job(store, id).await;
+    let tried = found(store, id).await;
     assert_eq!((tried.held_up, tried.failures), (HeldUp::default(), 1));
     let counts = store.counts().await.unwrap();
     assert_eq!((counts.due, counts.oldest_due), (Vec::new(), None));
@@ -64,24 +53,19 @@ pub(super) async fn who_gives_a_job_back_says_whether_it_knows_it(store: &impl S
         save(store, right, held_up(NOW, is_known)).await;
         pause(SHORT).await;
     }
-    let HeldUp { time, unknown, .. } = job(store, id).await.held_up;
+    let HeldUp { time, unknown, .. } = found(store, id).await.held_up;
     assert!(time >= unknown + SHORT / 2 && unknown >= SHORT * 3 / 2);
     // That it is parked, and waits again, is no news of who knows it.
     let right = claim_one(store).await.right;
-    let park = Change::End {
-        status: Status::Parked,
-        error: "no step".to_owned(),
-        is_try: false,
-        tell: false,
-    };
+    let park = Change::parked("no step".to_owned());
     save(store, right, park).await;
     assert_eq!(store.unpark("kind", &["first"], NOW, 9).await.unwrap(), 1);
-    let after = job(store, id).await.held_up;
+    let after = found(store, id).await.held_up;
     assert_eq!((after.times, after.time), (0, NOW));
     assert!(after.unknown >= unknown, "{after:?}");
     let right = claim_one(store).await.right;
     save(store, right, held_up(NOW, true)).await;
-    assert_eq!(job(store, id).await.held_up.unknown, NOW);
+    assert_eq!(found(store, id).await.held_up.unknown, NOW);
 }
 
 pub(super) async fn a_job_that_is_held_up_has_a_line_when_a_person_is_asked_to_be_told(
@@ -90,14 +74,9 @@ pub(super) async fn a_job_that_is_held_up_has_a_line_when_a_person_is_asked_to_b
     let id = put(store, "k").await;
     for wants in [false, true, true] {
         let right = claim_one(store).await.right;
-        let change = Change::HeldUp {
-            due_in: NOW,
-            is_known: true,
-            error: format!("rejected \0 {wants}"),
-            tell: wants,
-        };
+        let change = Change::held_up(NOW, true, format!("rejected \0 {wants}")).tell(wants);
         let saved = save(store, right, change).await;
-        let is_told = job(store, id).await.is_told;
+        let is_told = found(store, id).await.is_told;
         assert_eq!((saved.is_held, is_told), (true, wants));
     }
     let history = store.history(id).await.unwrap();

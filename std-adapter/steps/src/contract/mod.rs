@@ -20,7 +20,9 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use crate::{Change, Claimed, JobId, NewJob, Put, Right, Save, Saved, StepError, Store, Workflow};
+use crate::{
+    Change, Claimed, Job, JobId, NewJob, Put, Right, Save, Saved, StepError, Store, Workflow,
+};
 pub use claims::claimed_once;
 
 /// How many promises are checked at the same time.
@@ -113,6 +115,8 @@ const LEASE: Duration = Duration::from_secs(60);
 /// A lease that is waited for.
 const SHORT: Duration = Duration::from_millis(150);
 
+const NOW: Duration = Duration::ZERO;
+
 async fn pause(time: Duration) {
     tokio::time::sleep(time).await;
 }
@@ -149,12 +153,16 @@ async fn save(store: &impl Store, right: Right, change: Change) -> Saved {
     store.save(&[Save { right, change }]).await.unwrap()[0]
 }
 
+async fn found(store: &impl Store, id: JobId) -> Job {
+    store.job(id).await.unwrap().expect("it is kept")
+}
+
+fn done() -> Change {
+    Change::done("\"done\"".to_owned())
+}
+
 fn again(due_in: Duration) -> Change {
-    Change::Again {
-        due_in,
-        error: "refused".to_owned(),
-        tell: false,
-    }
+    Change::again(due_in, "refused".to_owned())
 }
 
 fn keys(claimed: &[Claimed]) -> Vec<&str> {

@@ -4,34 +4,26 @@ use std::time::Duration;
 
 use crate::{Change, Filter, JobId, Status, Store};
 
-use super::{LEASE, SHORT, again, claim, claim_one, job, keys, pause, put, save};
+use super::{LEASE, NOW, SHORT, again, claim, claim_one, done, found, job, keys, pause, put, save};
 
-async fn end(store: &impl Store, key: &str, status: Status) -> JobId {
+async fn end(store: &impl Store, key: &str, change: Change) -> JobId {
     let id = put(store, key).await;
     let right = claim_one(store).await.right;
-    let end = Change::End {
-        status,
-        error: "gone".to_owned(),
-        is_try: true,
-        tell: false,
-    };
-    save(store, right, end).await;
+    save(store, right, change).await;
     id
 }
 
-async fn finish(store: &impl Store, key: &str) -> JobId {
-    let id = put(store, key).await;
-    let right = claim_one(store).await.right;
-    let state = "1".to_owned();
-    save(store, right, Change::Done { state }).await;
-    id
+fn dead() -> Change {
+    Change::dead("gone".to_owned())
 }
 
-const NOW: Duration = Duration::ZERO;
+fn parked() -> Change {
+    Change::parked("gone".to_owned())
+}
 
 pub(super) async fn parked_jobs_wait_again_for_workers_that_know_them(store: &impl Store) {
-    end(store, "a", Status::Parked).await;
-    end(store, "dead", Status::Dead).await;
+    end(store, "a", parked()).await;
+    end(store, "dead", dead()).await;
     let unpark = async |kind: &str, steps: &[&str]| {
         let waiting = store.unpark(kind, steps, NOW, 9).await;
         waiting.unwrap()
@@ -48,7 +40,7 @@ pub(super) async fn parked_jobs_wait_again_as_many_as_are_asked_for_and_not_too_
     store: &impl Store,
 ) {
     for key in ["a", "b", "c"] {
-        end(store, key, Status::Parked).await;
+        end(store, key, parked()).await;
     }
     let steps = ["first", "second"];
     for before in [LEASE, Duration::MAX] {
@@ -74,14 +66,9 @@ pub(super) async fn a_job_that_is_parked_again_for_the_same_reason_has_one_line_
     ] {
         store.unpark("kind", &["first"], NOW, 9).await.unwrap();
         let right = claim_one(store).await.right;
-        let park = Change::End {
-            status: Status::Parked,
-            error: error.to_owned(),
-            is_try: false,
-            tell: false,
-        };
+        let park = Change::parked(error.to_owned());
         assert!(save(store, right, park).await.is_held);
-        let job = store.job(id).await.unwrap().unwrap();
+        let job = found(store, id).await;
         assert_eq!(job.status, Status::Parked);
     }
     let history = store.history(id).await.unwrap();
@@ -100,9 +87,9 @@ pub(super) async fn a_job_is_tried_again_on_command(store: &impl Store) {
     let waits = put(store, "waits").await;
     let right = claim_one(store).await.right;
     save(store, right, again(LEASE)).await;
-    let dead = end(store, "dead", Status::Dead).await;
-    let parked = end(store, "parked", Status::Parked).await;
-    let done = finish(store, "done").await;
+    let dead = end(store, "dead", dead()).await;
+    let parked = end(store, "parked", parked()).await;
+    let done = end(store, "done", done()).await;
     for (id, may) in [(waits, true), (dead, true), (parked, true), (done, false)] {
         assert_eq!(store.retry_now(id).await.unwrap(), may);
     }
@@ -126,15 +113,15 @@ pub(super) async fn a_cancelled_job_is_not_saved_any_more(store: &impl Store) {
     assert!(store.cancel(runs).await.unwrap());
     assert_eq!(store.renew(&[right], LEASE).await.unwrap(), [false]);
     assert!(!save(store, right, again(Duration::ZERO)).await.is_held);
-    let job = store.job(runs).await.unwrap().unwrap();
+    let job = found(store, runs).await;
     assert_eq!((job.status, job.failures), (Status::Cancelled, 0));
-    let done = finish(store, "done").await;
+    let done = end(store, "done", done()).await;
     assert!(!store.cancel(done).await.unwrap());
     assert!(!store.retry_now(runs).await.unwrap());
 }
 
 pub(super) async fn jobs_are_listed_page_by_page(store: &impl Store) {
-    let dead = end(store, "dead", Status::Dead).await;
+    let dead = end(store, "dead", dead()).await;
     for key in 0..5 {
         put(store, &key.to_string()).await;
     }
@@ -179,8 +166,8 @@ pub(super) async fn a_job_is_found_by_its_key(store: &impl Store) {
 pub(super) async fn jobs_are_counted_by_lane_and_status(store: &impl Store) {
     let counts = store.counts().await.unwrap();
     assert_eq!((counts.jobs.len(), counts.oldest_due), (0, None));
-    finish(store, "done").await;
-    end(store, "dead", Status::Dead).await;
+    end(store, "done", done()).await;
+    end(store, "dead", dead()).await;
     for key in ["a", "b", "c"] {
         put(store, key).await;
     }
@@ -197,8 +184,8 @@ pub(super) async fn jobs_are_counted_by_lane_and_status(store: &impl Store) {
 }
 
 pub(super) async fn what_is_done_is_forgotten_in_time_and_its_key_is_free(store: &impl Store) {
-    let done = finish(store, "done").await;
-    let dead = end(store, "dead", Status::Dead).await;
+    let done = end(store, "done", done()).await;
+    let dead = end(store, "dead", dead()).await;
     let waits = put(store, "waits").await;
     store.cancel(waits).await.unwrap();
     assert_eq!(store.forget(LEASE, 9).await.unwrap(), 0);

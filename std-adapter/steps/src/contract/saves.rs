@@ -4,23 +4,10 @@ use std::time::Duration;
 
 use crate::{Change, LONGEST_ERROR, Right, Save, Status, Store};
 
-use super::{LEASE, SHORT, again, claim, claim_one, keys, pause, put, save};
-
-const NOW: Duration = Duration::ZERO;
-
-fn done() -> Change {
-    Change::Done {
-        state: "\"done\"".to_owned(),
-    }
-}
+use super::{LEASE, NOW, SHORT, again, claim, claim_one, done, found, keys, pause, put, save};
 
 fn next(keep: Option<Duration>) -> Change {
-    Change::Next {
-        step: "second".to_owned(),
-        lane: "b".to_owned(),
-        state: "\"1\"".to_owned(),
-        keep,
-    }
+    Change::next("second", "b", "\"1\"".to_owned(), keep)
 }
 
 pub(super) async fn a_right_that_is_gone_is_not_renewed(store: &impl Store) {
@@ -42,11 +29,11 @@ pub(super) async fn a_right_that_is_gone_saves_nothing(store: &impl Store) {
     let first = claim(store, 1, SHORT).await[0].right;
     pause(SHORT * 2).await;
     let second = claim_one(store).await.right;
-    for change in [done(), next(None), again(NOW), Change::Back { due_in: NOW }] {
+    for change in [done(), next(None), again(NOW), Change::back(NOW)] {
         let saved = save(store, first, change).await;
         assert!(!saved.is_held && !saved.tell);
     }
-    let job = store.job(id).await.unwrap().unwrap();
+    let job = found(store, id).await;
     assert_eq!(
         (job.status, &*job.step, job.failures),
         (Status::Running, "first", 0)
@@ -64,7 +51,7 @@ pub(super) async fn a_step_that_is_done_is_followed_by_the_next(store: &impl Sto
         !save(store, right, done()).await.is_held,
         "its right is over"
     );
-    let job = store.job(id).await.unwrap().unwrap();
+    let job = found(store, id).await;
     assert_eq!(
         (&*job.step, &*job.lane, &*job.state),
         ("second", "b", "\"1\"")
@@ -73,7 +60,7 @@ pub(super) async fn a_step_that_is_done_is_followed_by_the_next(store: &impl Sto
     let claimed = store.claim("b", 1, LEASE).await.unwrap().jobs;
     assert_eq!(claimed[0].job.state, "\"1\"");
     assert!(save(store, claimed[0].right, done()).await.is_held);
-    let job = store.job(id).await.unwrap().unwrap();
+    let job = found(store, id).await;
     assert_eq!((job.status, &*job.state), (Status::Done, "\"done\""));
 }
 
@@ -84,7 +71,7 @@ pub(super) async fn a_right_that_is_kept_goes_on(store: &impl Store) {
     pause(SHORT * 2).await;
     assert!(store.claim("b", 1, LEASE).await.unwrap().jobs.is_empty());
     assert!(save(store, right, done()).await.is_held);
-    let job = store.job(id).await.unwrap().unwrap();
+    let job = found(store, id).await;
     assert_eq!((job.status, &*job.step), (Status::Done, "second"));
 }
 
@@ -96,7 +83,7 @@ pub(super) async fn a_failure_counts_and_is_due_again(store: &impl Store) {
         assert!(save(store, claimed.right, again(SHORT)).await.is_held);
         assert!(claim(store, 1, LEASE).await.is_empty());
         pause(SHORT * 2).await;
-        let job = store.job(id).await.unwrap().unwrap();
+        let job = found(store, id).await;
         assert_eq!((job.status, job.failures), (Status::Waiting, failures));
     }
     let history = store.history(id).await.unwrap();
@@ -112,11 +99,7 @@ pub(super) async fn a_failure_counts_and_is_due_again(store: &impl Store) {
 pub(super) async fn a_job_that_is_given_back_has_lost_nothing(store: &impl Store) {
     let id = put(store, "k").await;
     let right = claim(store, 1, SHORT).await[0].right;
-    assert!(
-        save(store, right, Change::Back { due_in: NOW })
-            .await
-            .is_held
-    );
+    assert!(save(store, right, Change::back(NOW)).await.is_held);
     pause(SHORT * 2).await;
     let claimed = claim_one(store).await;
     assert!(!claimed.is_lost);
@@ -125,20 +108,16 @@ pub(super) async fn a_job_that_is_given_back_has_lost_nothing(store: &impl Store
 }
 
 pub(super) async fn a_job_ends_with_its_history(store: &impl Store) {
-    for (status, is_try) in [(Status::Dead, true), (Status::Parked, false)] {
+    let gone = || "gone".to_owned();
+    for (end, failures) in [(Change::dead(gone()), 1), (Change::parked(gone()), 0)] {
+        let status = end.status;
         let id = put(store, status.name()).await;
         let right = claim_one(store).await.right;
-        let end = Change::End {
-            status,
-            error: "gone".to_owned(),
-            is_try,
-            tell: false,
-        };
         assert!(save(store, right, end).await.is_held);
-        let job = store.job(id).await.unwrap().unwrap();
-        assert_eq!((job.status, job.failures), (status, u32::from(is_try)));
+        let job = found(store, id).await;
+        assert_eq!((job.status, job.failures), (status, failures));
         let history = store.history(id).await.unwrap();
-        assert_eq!((history.len(), history[0].failures), (1, u32::from(is_try)));
+        assert_eq!((history.len(), history[0].failures), (1, failures));
         assert!(claim(store, 1, LEASE).await.is_empty());
     }
 }
@@ -152,11 +131,7 @@ pub(super) async fn an_error_that_cannot_be_stored_loses_nothing(store: &impl St
     for (at, error) in errors.into_iter().enumerate() {
         let id = put(store, &at.to_string()).await;
         let right = claim_one(store).await.right;
-        let change = Change::Again {
-            due_in: LEASE,
-            error,
-            tell: false,
-        };
+        let change = Change::again(LEASE, error);
         assert!(save(store, right, change).await.is_held);
         let history = store.history(id).await.unwrap();
         assert_eq!(history.len(), 1);
@@ -173,15 +148,10 @@ pub(super) async fn a_person_is_asked_to_be_told_once(store: &impl Store) {
     let mut told = Vec::new();
     for tell in [false, true, true] {
         let right = claim_one(store).await.right;
-        let change = Change::Again {
-            due_in: NOW,
-            error: "refused".to_owned(),
-            tell,
-        };
-        told.push(save(store, right, change).await.tell);
+        told.push(save(store, right, again(NOW).tell(tell)).await.tell);
     }
     assert_eq!(told, [false, true, false]);
-    assert!(store.job(id).await.unwrap().unwrap().is_told);
+    assert!(found(store, id).await.is_told);
 }
 
 pub(super) async fn a_step_that_is_done_clears_failures_and_suspicion(store: &impl Store) {
@@ -191,12 +161,7 @@ pub(super) async fn a_step_that_is_done_clears_failures_and_suspicion(store: &im
     claim(store, 1, SHORT).await;
     pause(SHORT * 2).await;
     let right = claim_one(store).await.right;
-    let back_in_a = Change::Next {
-        step: "second".to_owned(),
-        lane: "a".to_owned(),
-        state: "1".to_owned(),
-        keep: None,
-    };
+    let back_in_a = Change::next("second", "a", "1".to_owned(), None);
     assert!(save(store, right, back_in_a).await.is_held);
     put(store, "other").await;
     let together = claim(store, 9, LEASE).await;
@@ -223,7 +188,7 @@ pub(super) async fn several_are_saved_at_once_each_for_itself(store: &impl Store
     assert_eq!(held, [true, false, true, true]);
     let mut statuses = Vec::new();
     for id in ids {
-        statuses.push(store.job(id).await.unwrap().unwrap().status);
+        statuses.push(found(store, id).await.status);
     }
     let waiting = Status::Waiting;
     assert_eq!(statuses, [Status::Done, Status::Running, waiting, waiting]);

@@ -15,12 +15,7 @@ async fn park(store: &MemoryStore, workflow: &Workflow<Vec<String>>, key: &str) 
     let Put::New(_, Some(right)) = store.put(&job, Some(MINUTE)).await.unwrap() else {
         panic!("not claimed");
     };
-    let change = Change::End {
-        status: Status::Parked,
-        error: "no step".to_owned(),
-        is_try: false,
-        tell: false,
-    };
+    let change = Change::parked("no step".to_owned());
     assert!(store.save(&[Save { right, change }]).await.unwrap()[0].is_held);
 }
 

@@ -83,11 +83,7 @@ async fn no_secret_is_kept_by_any_save() {
         .unwrap()
         .jobs[0]
         .right;
-    let change = Change::Again {
-        due_in: Duration::ZERO,
-        error: FAILED.to_owned(),
-        tell: false,
-    };
+    let change = Change::again(Duration::ZERO, FAILED.to_owned());
     store.save(&[Save { right, change }]).await.unwrap();
     is_clean(&store.history(right.id).await.unwrap()[0].error);
 }

@@ -107,20 +107,9 @@ async fn a_job_that_kills_its_workers_ends_and_its_neighbours_do_not_pay() {
                 assert!(one.job.key == "killer" || !one.is_lost);
                 let failures = one.job.failures + 1;
                 let change = match (one.is_lost, failures < 3) {
-                    (false, _) => Change::Done {
-                        state: "[]".to_owned(),
-                    },
-                    (true, true) => Change::Again {
-                        due_in: Duration::from_secs(1),
-                        error: "lost".to_owned(),
-                        tell: false,
-                    },
-                    (true, false) => Change::End {
-                        status: Status::Dead,
-                        error: "lost".to_owned(),
-                        is_try: true,
-                        tell: true,
-                    },
+                    (false, _) => Change::done("[]".to_owned()),
+                    (true, true) => Change::again(Duration::from_secs(1), "lost".to_owned()),
+                    (true, false) => Change::dead("lost".to_owned()).tell(true),
                 };
                 let right = one.right;
                 store.save(&[Save { right, change }]).await.unwrap();

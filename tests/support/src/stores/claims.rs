@@ -99,9 +99,7 @@ async fn give_back<S: Store>(store: &S, claimed: Vec<Claimed>) -> f64 {
     for together in claimed.chunks(256) {
         let save = |claimed: &Claimed| Save {
             right: claimed.right,
-            change: Change::Back {
-                due_in: Duration::ZERO,
-            },
+            change: Change::back(Duration::ZERO),
         };
         let saves: Vec<_> = together.iter().map(save).collect();
         let came = store.save(&saves).await.unwrap();

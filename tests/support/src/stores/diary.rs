@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use atomic_breaker_steps::{
-    Change, Claim, Counts, Failed, Filter, Job, JobId, NewJob, Put, Right, Save, Saved, Store,
+    Claim, Counts, Failed, Filter, Job, JobId, NewJob, Put, Right, Save, Saved, Status, Store,
     StoreError,
 };
 
@@ -54,10 +54,10 @@ impl<S: Store> Store for Diary<S> {
         let held = saves.iter().zip(&came).filter(|(_, saved)| saved.is_held);
         let lines = held.filter_map(|(save, _)| {
             let Right { id, fence } = save.right;
-            let before = match &save.change {
-                Change::Next { step, .. } => step,
-                Change::Done { .. } => "done",
-                _ => return None,
+            let before = match &save.change.next {
+                Some((step, _)) => step,
+                None if save.change.status == Status::Done => "done",
+                None => return None,
             };
             Some(format!("saved {id} {fence} {before}\n"))
         });
@@ -73,10 +73,6 @@ impl<S: Store> Store for Diary<S> {
         most: u32,
     ) -> Result<u64, StoreError> {
         self.store.unpark(kind, steps, parked_before, most).await
-    }
-
-    async fn job(&self, id: JobId) -> Result<Option<Job>, StoreError> {
-        self.store.job(id).await
     }
 
     async fn list(&self, filter: &Filter, most: u32) -> Result<Vec<Job>, StoreError> {

@@ -43,7 +43,7 @@ async fn a_worker_in_this_process_runs_a_retried_job_at_once() {
     // An hour later, unless an operator says otherwise.
     let right = office.store.claim("billing", 1, LEASE).await.unwrap().jobs[0].right;
     let due_in = Duration::from_secs(3_600);
-    let change = atomic_breaker_steps::Change::Back { due_in };
+    let change = atomic_breaker_steps::Change::back(due_in);
     let save = atomic_breaker_steps::Save { right, change };
     office.store.save(&[save]).await.unwrap();
     let _worker = office.steps.work();

@@ -82,15 +82,9 @@ impl Office {
             panic!("{put:?}");
         };
         let change = match status {
-            Status::Done => Change::Done {
-                state: "\"secret\"".to_owned(),
-            },
-            status => Change::End {
-                status,
-                error: error.to_owned(),
-                is_try: true,
-                tell: false,
-            },
+            Status::Done => Change::done("\"secret\"".to_owned()),
+            Status::Parked => Change::parked(error.to_owned()),
+            _ => Change::dead(error.to_owned()),
         };
         let saved = self.store.save(&[Save { right, change }]).await.unwrap();
         assert!(saved[0].is_held);
@@ -101,12 +95,7 @@ impl Office {
     async fn held_up(&self, is_known: bool) {
         let claimed = self.store.claim("billing", 1, LEASE).await.unwrap();
         let right = claimed.jobs[0].right;
-        let change = Change::HeldUp {
-            due_in: Duration::ZERO,
-            is_known,
-            error: "not admitted".to_owned(),
-            tell: false,
-        };
+        let change = Change::held_up(Duration::ZERO, is_known, "not admitted".to_owned());
         let saved = self.store.save(&[Save { right, change }]).await.unwrap();
         assert!(saved[0].is_held);
     }

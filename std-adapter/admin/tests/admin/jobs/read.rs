@@ -196,11 +196,8 @@ async fn the_last_hundred_failures_of_a_long_history_are_shown() {
     for number in 0..150 {
         let claimed = office.store.claim("billing", 1, LEASE).await.unwrap();
         let right = claimed.jobs[0].right;
-        let change = atomic_breaker_steps::Change::Again {
-            due_in: Duration::ZERO,
-            error: format!("error {number}"),
-            tell: false,
-        };
+        let error = format!("error {number}");
+        let change = atomic_breaker_steps::Change::again(Duration::ZERO, error);
         let save = atomic_breaker_steps::Save { right, change };
         office.store.save(&[save]).await.unwrap();
     }

@@ -96,12 +96,11 @@ impl Shop {
             let Put::New(id, Some(right)) = put else {
                 panic!("{put:?}");
             };
-            let change = Change::End {
-                status,
-                error: error.to_owned(),
-                is_try: true,
-                tell: true,
+            let change = match status {
+                Status::Parked => Change::parked(error.to_owned()),
+                _ => Change::dead(error.to_owned()),
             };
+            let change = change.tell(true);
             self.store
                 .jobs
                 .save(&[Save { right, change }])
@@ -117,12 +116,8 @@ impl Shop {
             for _ in 0..times {
                 let claimed = self.store.jobs.claim("billing", 1, LEASE).await.unwrap();
                 let right = claimed.jobs[0].right;
-                let change = Change::HeldUp {
-                    due_in: Duration::ZERO,
-                    is_known,
-                    error: "not admitted".to_owned(),
-                    tell: false,
-                };
+                let change =
+                    Change::held_up(Duration::ZERO, is_known, "not admitted".to_owned());
                 let saves = [Save { right, change }];
                 assert!(self.store.jobs.save(&saves).await.unwrap()[0].is_held);
             }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use atomic_breaker_observe::Metrics;
-use atomic_breaker_steps::{Change, Save, Status, StepError, Store, Workflow};
+use atomic_breaker_steps::{Change, Save, StepError, Store, Workflow};
 
 use super::{builder, enqueue, pass, run};
 use crate::support::{Page, SECOND};
@@ -24,18 +24,12 @@ fn jobs_are_shown_by_lane_and_by_how_they_stand() {
             let job = job.delay(Duration::from_secs(delay));
             store.put(&job, None).await.unwrap();
         }
-        for (key, status) in [("4", Status::Dead), ("5", Status::Parked)] {
+        let ends = [Change::dead(String::new()), Change::parked(String::new())];
+        for (key, change) in ["4", "5"].into_iter().zip(ends) {
             let job = elsewhere.job(key, &"go".to_owned()).unwrap();
             let put = store.put(&job, Some(SECOND)).await.unwrap();
             let atomic_breaker_steps::Put::New(_, Some(right)) = put else {
                 panic!("{put:?}");
-            };
-            let (error, is_try, tell) = (String::new(), true, false);
-            let change = Change::End {
-                status,
-                error,
-                is_try,
-                tell,
             };
             store.save(&[Save { right, change }]).await.unwrap();
         }

@@ -85,13 +85,12 @@ impl Store for FileStore {
     async fn claim(&self, lane: &str, most: u32, lease: Duration) -> Result<Claim, StoreError> {
         let lane = lane.to_owned();
         self.ask(move |jobs, now| {
-            let rows = jobs.rows.iter().filter(|(_, row)| row.lane == lane);
-            let mut due: Vec<_> = rows.map(|(id, row)| (*id, row.clone())).collect();
+            let rows = jobs.rows.iter_mut().filter(|(_, row)| row.lane == lane);
+            let mut due: Vec<_> = rows.map(|(id, row)| (*id, row)).collect();
             due.retain(|(_, row)| row.due_in(now) == Some(Duration::ZERO));
             due.sort_by_key(|(id, row)| (row.due, *id));
             due.truncate(most as usize);
             let claimed = Row::claim(&mut due, lease, now);
-            jobs.rows.extend(due);
             let rows = jobs.rows.values().filter(|row| row.lane == lane);
             let next_due = rows.filter_map(|row| row.due_in(now)).min();
             Ok(Claim {
@@ -138,11 +137,6 @@ impl Store for FileStore {
             Ok(waiting.take(most as usize).count() as u64)
         })
         .await
-    }
-
-    async fn job(&self, id: JobId) -> Result<Option<Job>, StoreError> {
-        self.ask(move |jobs, now| Ok(jobs.rows.get(&id).map(|row| row.job(id, now))))
-            .await
     }
 
     async fn list(&self, filter: &Filter, most: u32) -> Result<Vec<Job>, StoreError> {

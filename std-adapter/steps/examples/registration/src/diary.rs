@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime};
 
 use atomic_breaker_http::{Observer, Rejected, Transition};
 use atomic_breaker_steps::{
-    Change, Claim, Counts, Failed, Filter, Job, JobId, NewJob, Put, Right, Save, Saved, Store,
-    StoreError,
+    Attempt, Change, Claim, Counts, Failed, Filter, Job, JobId, NewJob, Put, Right, Save, Saved,
+    Status, Store, StoreError,
 };
 
 /// The file of a process.
@@ -119,18 +119,27 @@ impl<S: Store> Store for WithDiary<S> {
         let all = self.0.save(saves).await?;
         for (save, _) in saves.iter().zip(&all).filter(|(_, saved)| saved.is_held) {
             let id = save.right.id;
-            let what = match &save.change {
-                Change::Next {
-                    step,
-                    keep: Some(_),
-                    ..
-                } => format!("goes-on {id} {}", word(step)),
-                Change::Next { step, .. } => format!("next {id} {}", word(step)),
-                Change::Done { .. } => format!("done {id}"),
-                Change::Again { due_in, .. } => format!("again {id} {}", due_in.as_millis()),
-                Change::Back { due_in } => format!("back {id} {}", due_in.as_millis()),
-                Change::HeldUp { due_in, .. } => format!("held-up {id} {}", due_in.as_millis()),
-                Change::End { status, .. } => format!("{} {id}", status.name()),
+            let Change {
+                status,
+                next,
+                due_in,
+                attempt,
+                ..
+            } = &save.change;
+            let what = match (next, due_in, attempt) {
+                (Some((step, _)), ..) if *status == Status::Running => {
+                    format!("goes-on {id} {}", word(step))
+                }
+                (Some((step, _)), ..) => format!("next {id} {}", word(step)),
+                (None, None, _) => format!("{} {id}", status.name()),
+                (None, Some(due_in), attempt) => {
+                    let what = match attempt {
+                        Attempt::Succeeded | Attempt::Failed => "again",
+                        Attempt::None => "back",
+                        Attempt::Rejected | Attempt::Unknown => "held-up",
+                    };
+                    format!("{what} {id} {}", due_in.as_millis())
+                }
             };
             let _ = self.1.note_at(at, &what);
         }
@@ -145,10 +154,6 @@ impl<S: Store> Store for WithDiary<S> {
         most: u32,
     ) -> Result<u64, StoreError> {
         self.0.unpark(kind, steps, parked_before, most).await
-    }
-
-    async fn job(&self, id: JobId) -> Result<Option<Job>, StoreError> {
-        self.0.job(id).await
     }
 
     async fn list(&self, filter: &Filter, most: u32) -> Result<Vec<Job>, StoreError> {

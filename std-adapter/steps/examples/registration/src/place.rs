@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use atomic_breaker_postgres::{
-    PostgresStore, PostgresStoreError,
+    PostgresStore,
     tokio_postgres::{self, NoTls},
 };
-use atomic_breaker_sqlite::{SqliteStore, SqliteStoreError};
-
+use atomic_breaker_sqlite::SqliteStore;
+use atomic_breaker_steps::StoreError;
 use tokio::time::sleep;
 
 use super::postgres::Server;
@@ -51,16 +51,13 @@ impl fmt::Display for Place {
     }
 }
 
-pub(crate) fn sqlite(path: &Path) -> Result<SqliteStore, SqliteStoreError> {
+pub(crate) fn sqlite(path: &Path) -> Result<SqliteStore, StoreError> {
     SqliteStore::open(path)
 }
 
 pub(crate) async fn postgres(address: &str) -> Result<PostgresStore, Box<dyn Error>> {
     let builder = PostgresStore::builder(address.parse()?).schema(SCHEMA);
-    Ok(builder
-        .connect()
-        .await
-        .map_err(|error: PostgresStoreError| error.to_string())?)
+    Ok(builder.connect().await?)
 }
 
 /// The command line.

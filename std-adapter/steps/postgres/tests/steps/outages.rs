@@ -24,8 +24,8 @@ async fn after_a_restart_one_call_fails_and_the_next_ones_do_not() {
     assert!(!error.to_string().is_empty());
     server.restart_stopped().await;
     assert!(store.job(id).await.unwrap().is_some());
-    let state = "1".to_owned();
-    assert!(save(&store, right, Change::Done { state }).await.is_held);
+    let done = Change::done("1".to_owned());
+    assert!(save(&store, right, done).await.is_held);
 }
 
 #[tokio::test]
@@ -41,18 +41,14 @@ async fn a_claim_that_a_crash_took_back_saves_nothing_and_its_fence_is_not_given
         // Queried through another connection, which was not cut off.
         let other = server.store().await;
         let second = claim(&other, 1, LEASE).await.pop();
-        let state = "1".to_owned();
-        let is_held = save(&other, first, Change::Done { state }).await.is_held;
+        let done = Change::done("1".to_owned());
+        let is_held = save(&other, first, done).await.is_held;
         assert_eq!(is_held, second.is_none(), "one of them has the right");
         if let Some(second) = second {
             assert_eq!(second.right.id, first.id);
             assert_ne!(second.right.fence, first.fence);
-            let state = "2".to_owned();
-            assert!(
-                save(&other, second.right, Change::Done { state })
-                    .await
-                    .is_held
-            );
+            let done = Change::done("2".to_owned());
+            assert!(save(&other, second.right, done).await.is_held);
         }
     }
 }

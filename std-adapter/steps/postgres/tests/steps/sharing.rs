@@ -80,15 +80,8 @@ async fn a_job_that_is_saved_twice_in_a_batch_is_saved_in_order() {
         claimed[0].right,
         claimed[0].right,
     ];
-    let next = Change::Next {
-        step: "second".to_owned(),
-        lane: "b".to_owned(),
-        state: "1".to_owned(),
-        keep: Some(LEASE),
-    };
-    let done = |state: &str| Change::Done {
-        state: state.to_owned(),
-    };
+    let next = Change::next("second", "b", "1".to_owned(), Some(LEASE));
+    let done = |state: &str| Change::done(state.to_owned());
     let changes = [next, done("2"), done("3"), done("4")];
     let saves = rights.into_iter().zip(changes);
     let saves: Vec<_> = saves
@@ -119,14 +112,14 @@ async fn a_time_that_cannot_be_kept_is_named_and_nothing_is_saved() {
     let right = claim_one(&store).await.right;
     let back = |due_in| Save {
         right,
-        change: Change::Back { due_in },
+        change: Change::back(due_in),
     };
     let saves = [back(Duration::ZERO), back(Duration::MAX)];
     store.save(&saves).await.unwrap_err();
     let job = store.job(right.id).await.unwrap().unwrap();
     assert_eq!(job.status, Status::Running, "entirely or not at all");
     let due_in = Duration::from_secs(1_000 * 366 * 24 * 60 * 60);
-    assert!(save(&store, right, Change::Back { due_in }).await.is_held);
+    assert!(save(&store, right, Change::back(due_in)).await.is_held);
     let forever = Duration::MAX;
     assert_eq!(store.forget(forever, 9).await.unwrap(), 0);
 }
@@ -139,8 +132,8 @@ async fn no_plan_reads_more_than_it_needs() {
     let store = server.store().await;
     // Never analysed: the planner has no statistics about them.
     let client = server.client().await;
-    let many = "INSERT INTO atomic_breaker.job (kind, key, step, lane, state, status, due)
-                SELECT 'kind', i::text, 'first', CASE WHEN i % 10 = 0 THEN 'a' ELSE 'open' END, '0', 'waiting', now()
+    let many = "INSERT INTO atomic_breaker.job (kind, key, step, lane, state, status, due, first_due)
+                SELECT 'kind', i::text, 'first', CASE WHEN i % 10 = 0 THEN 'a' ELSE 'open' END, '0', 'waiting', 0, 0
                 FROM generate_series(1, 20000) AS i";
     client
         .execute(

@@ -29,8 +29,8 @@ async fn damaged_rows_do_not_stop_their_lane() {
     let impossible: Vec<_> = IMPOSSIBLE.into_iter().chain(NOT_UTF8).collect();
     let times = [
         "due = -9223372036854775808",
-        "kept = -9223372036854775808",
-        "kept = 9223372036854775807",
+        "first_due = -9223372036854775808",
+        "first_due = 9223372036854775807",
         "held_since = -9223372036854775808, held_up = 1",
     ];
     what_no_job_can_have_is_parked_and_its_lane_goes_on(

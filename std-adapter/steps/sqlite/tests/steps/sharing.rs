@@ -110,9 +110,7 @@ async fn a_failing_call_does_not_affect_others_in_its_batch() {
     connection(&folder).execute_batch(refuse).unwrap();
     let save = |claimed: &Claimed| Save {
         right: claimed.right,
-        change: Change::Back {
-            due_in: Duration::ZERO,
-        },
+        change: Change::back(Duration::ZERO),
     };
     let saves: Vec<_> = claimed.iter().map(save).collect();
     let error = store.save(&saves).await.unwrap_err();

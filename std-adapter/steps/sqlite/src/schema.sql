@@ -1,5 +1,5 @@
 -- Times are microseconds since 1970. `ended` is NULL while a job waits or runs; of one that runs, `due` is when its
--- lease is over. `kept` is when it was to be due first. `held_up` is how often in a row it was given back without a try,
+-- lease is over. `held_up` is how often in a row it was given back without a try,
 -- `held_since` when that was first, `unknown_since` since when no worker that claimed it knew how to run it.
 CREATE TABLE atomic_breaker_job (
     id INTEGER PRIMARY KEY AUTOINCREMENT CHECK (id > 0),
@@ -17,7 +17,7 @@ CREATE TABLE atomic_breaker_job (
     held_up INTEGER NOT NULL DEFAULT 0 CHECK (held_up BETWEEN 0 AND 4294967295),
     held_since INTEGER,
     unknown_since INTEGER,
-    kept INTEGER NOT NULL,
+    first_due INTEGER NOT NULL,
     ended INTEGER,
     -- The last one, as it may be large.
     state TEXT NOT NULL,
@@ -41,3 +41,7 @@ CREATE TABLE atomic_breaker_failed (
 ) STRICT;
 
 CREATE INDEX atomic_breaker_failed_job ON atomic_breaker_failed (job, id);
+
+CREATE TABLE atomic_breaker_schema (version INTEGER NOT NULL) STRICT;
+
+INSERT INTO atomic_breaker_schema VALUES (1);
