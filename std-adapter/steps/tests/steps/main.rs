@@ -22,8 +22,10 @@
 //! | `workers` | workers that stop, die, or are given up |
 //! | `deaths` | processes that die, or are cut off and come back |
 //! | `words` | secrets in the words of errors |
+//! | `broken` | stores that break a promise, which the contract finds out |
 //! | `settings` | invalid settings and their errors |
 
+mod broken;
 mod deaths;
 mod dropped;
 mod faults;
