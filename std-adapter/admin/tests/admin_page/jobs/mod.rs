@@ -116,8 +116,7 @@ impl Shop {
             for _ in 0..times {
                 let claimed = self.store.jobs.claim("billing", 1, LEASE).await.unwrap();
                 let right = claimed.jobs[0].right;
-                let change =
-                    Change::held_up(Duration::ZERO, is_known, "not admitted".to_owned());
+                let change = Change::held_up(Duration::ZERO, is_known, "not admitted".to_owned());
                 let saves = [Save { right, change }];
                 assert!(self.store.jobs.save(&saves).await.unwrap()[0].is_held);
             }
