@@ -14,8 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::{Instant, sleep_until};
 
 use super::response::{Problem, response};
-use super::shown::Shown;
-use super::timeline::Timeline;
+use super::{Admin, Timeline};
 
 /// After this time a stream ends and the page requests the next: so it is authenticated anew, a server that shuts down
 /// waits no longer, and a reader that is stuck holds no place.
@@ -31,7 +30,7 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// The stream, if there is a place for it.
-pub(super) fn stream(shown: &Shown, request: &Parts) -> Result<Response, Problem> {
+pub(super) fn stream(admin: &Admin, request: &Parts) -> Result<Response, Problem> {
     let mut response = response(StatusCode::OK, "text/event-stream", Body::empty());
     // A proxy that buffers would hold back live events.
     let headers = response.headers_mut();
@@ -39,15 +38,13 @@ pub(super) fn stream(shown: &Shown, request: &Parts) -> Result<Response, Problem
     if request.method == Method::HEAD {
         return Ok(response);
     }
-    let Ok(place) = Arc::clone(&shown.streams).try_acquire_owned() else {
-        let most = shown.most_streams;
-        let error = format!(
-            "{most} pages are live already: close some, or raise Admin::streams; meanwhile read the status every few seconds"
-        );
+    let Ok(place) = Arc::clone(&admin.streams).try_acquire_owned() else {
+        let error = "as many pages are live as Admin::streams allows: close some, or raise it; meanwhile read the \
+                     status every few seconds";
         return Err(Problem::unavailable(error).retry_after(RETRY_SECONDS));
     };
     let (pieces, mut of_stream) = mpsc::channel(WAITING);
-    let timeline = shown.timeline.clone();
+    let timeline = admin.timeline.clone();
     let newest = *timeline.watch().borrow();
     let from = request.headers.get(LAST_EVENT_ID);
     let from = from.and_then(|id| id.to_str().ok());

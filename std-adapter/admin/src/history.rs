@@ -1,13 +1,12 @@
 //! The timeline, as it is requested.
 
-use std::sync::Arc;
-
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::response::Problem;
-use super::shown::Shown;
 use super::status::{check, contains, usual_limit};
 use super::timeline::Event;
+use super::{Admin, Operator};
 
 /// Which transitions are requested, newest first.
 #[derive(Debug, Deserialize)]
@@ -27,10 +26,6 @@ pub(super) struct Query {
 const AT_ONCE: usize = 256;
 
 impl Query {
-    pub(super) fn check(&self) -> Result<(), Problem> {
-        check(self.limit, "before", &self.search)
-    }
-
     fn wants(&self, event: &Event, search: &str) -> bool {
         let subject = &event.subject;
         let key = subject.key.as_deref();
@@ -40,22 +35,14 @@ impl Query {
     }
 }
 
-#[derive(Debug, Serialize)]
-pub(super) struct History {
-    /// Differs from process to process: the numbers of another process mean other events.
-    run: u32,
-    events: Vec<Arc<Event>>,
-    /// Whether older matching ones are kept.
-    has_more: bool,
-}
-
-pub(super) fn read(shown: &Shown, query: &Query) -> History {
+pub(super) fn read(admin: &Admin, _: &Operator, query: &Query) -> Result<Value, Problem> {
+    check(query.limit, "before", &query.search)?;
     let search = query.search.to_lowercase();
     let mut events = Vec::new();
     let mut before = query.before.unwrap_or(u64::MAX);
     // One extra shows that there are more.
     while events.len() <= query.limit {
-        let mut older = shown.timeline.before(before, AT_ONCE);
+        let mut older = admin.timeline.before(before, AT_ONCE);
         let Some(oldest) = older.last() else { break };
         before = oldest.number;
         older.retain(|event| query.wants(event, &search));
@@ -63,9 +50,6 @@ pub(super) fn read(shown: &Shown, query: &Query) -> History {
     }
     let has_more = events.len() > query.limit;
     events.truncate(query.limit);
-    History {
-        run: shown.timeline.run(),
-        events,
-        has_more,
-    }
+    // Numbers of another run, of this process or another one, mean other events.
+    Ok(json!({ "run": admin.timeline.run(), "events": events, "has_more": has_more }))
 }

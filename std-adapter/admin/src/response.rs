@@ -38,11 +38,10 @@ pub(super) fn response(status: StatusCode, kind: &'static str, body: impl Into<B
 }
 
 pub(super) fn json(value: &impl Serialize) -> Result<Response, Problem> {
-    match serde_json::to_vec(value) {
-        Ok(body) => Ok(response(StatusCode::OK, "application/json", body)),
-        // Only maps whose keys are not strings fail: there are none here.
-        Err(error) => Err(Problem::internal(error.to_string())),
-    }
+    let body = serde_json::to_vec(value);
+    // Only maps whose keys are not strings fail: there are none here.
+    let body = body.map_err(|error| Problem::internal(error.to_string()))?;
+    Ok(response(StatusCode::OK, "application/json", body))
 }
 
 /// Why a request is refused, and how to fix it.

@@ -1,22 +1,16 @@
 //! The present states.
 
-use std::cmp::Ordering;
-use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use atomic_breaker::{Config, Snapshot, State, Transition};
+use atomic_breaker_registry::{Snapshot, State};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use super::Operator;
-use super::named::Named;
 use super::response::Problem;
-use super::shown::Shown;
-#[cfg(feature = "fleet")]
-use super::source::OfFleet;
-use super::source::{Head, Seen};
-use super::text::{STATES, rank};
-use super::timeline::{Made, Subject, Timeline, unix_ms};
+use super::source::{Named, Seen, Source};
+use super::timeline::{Event, Subject, unix_ms};
+use super::{Admin, Operator};
 
 /// Which breakers are requested.
 #[derive(Debug, Deserialize)]
@@ -37,7 +31,7 @@ pub(super) struct Query {
     limit: usize,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Order {
     /// First those that need attention.
@@ -53,12 +47,6 @@ pub(super) const fn usual_limit() -> usize {
 const MOST: usize = 1_000;
 const MOST_SEARCHED: usize = 256;
 
-impl Query {
-    pub(super) fn check(&self) -> Result<(), Problem> {
-        check(self.limit, "offset", &self.search)
-    }
-}
-
 /// Whether a request asks for no more than one may have at once; the rest is read with this parameter.
 pub(super) fn check(limit: usize, rest: &str, search: &str) -> Result<(), Problem> {
     let error = if !(1..=MOST).contains(&limit) {
@@ -71,152 +59,104 @@ pub(super) fn check(limit: usize, rest: &str, search: &str) -> Result<(), Proble
     Err(Problem::bad_request(error))
 }
 
-#[derive(Debug, Serialize)]
-pub(super) struct Status<'a> {
-    title: &'a str,
-    operator: &'a str,
-    may_change: bool,
-    /// Milliseconds since 1970, by the clock of the server.
-    at: u64,
-    sources: Vec<OfSource<'a>>,
-    /// How many there are in each state, among those that match the search.
-    states: Vec<Count>,
-    /// How many match.
-    matching: usize,
-    offset: usize,
-    entries: Vec<Entry>,
-    #[cfg(feature = "fleet")]
-    fleets: Vec<OfFleet<'a>>,
-    #[cfg(feature = "steps")]
-    steps: Vec<super::source::JobsHead<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-struct OfSource<'a> {
-    name: &'a str,
-    #[serde(flatten)]
-    head: Head,
-    /// Whether a recorder was given to it.
-    is_recorded: bool,
-}
-
-#[derive(Debug, Serialize)]
-struct Count {
-    state: State,
-    count: usize,
-}
-
 /// A breaker, and what is known of how it got into its state.
 #[derive(Debug, Serialize)]
 pub(super) struct Entry {
     #[serde(flatten)]
     subject: Subject,
     #[serde(flatten)]
-    snapshot: Snapshot,
-    has_own_rules: bool,
-    last_failure: Option<Failure>,
+    seen: Seen,
     /// Its last transition, if that one led to its present state.
-    since: Option<Since>,
+    since: Option<Arc<Event>>,
 }
 
-#[derive(Debug, Serialize)]
-struct Failure {
-    text: Box<str>,
-    at: u64,
-}
-
-#[derive(Debug, Serialize)]
-pub(super) struct Since {
-    at: u64,
-    #[serde(flatten)]
-    made: Made,
-    by: Option<Arc<str>>,
-}
-
-impl fmt::Display for Since {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.made.transition)?;
-        match &self.by {
-            Some(by) => write!(f, ", by {by}"),
-            None => Ok(()),
+impl Entry {
+    fn new(admin: &Admin, subject: Subject, seen: Seen) -> Self {
+        Self {
+            since: since(admin, &subject, &seen.snapshot),
+            subject,
+            seen,
         }
     }
 }
 
-/// A breaker that was looked at.
-struct Row {
-    source: usize,
-    subject: Subject,
-    seen: Seen,
+/// All states, in the order in which an operator wants to see them.
+const STATES: [State; 6] = [
+    State::ForcedOpen,
+    State::Open,
+    State::HalfOpen,
+    State::Returning,
+    State::Disabled,
+    State::Closed,
+];
+
+fn rank(state: State) -> usize {
+    let known = STATES.iter().position(|known| *known == state);
+    known.unwrap_or(STATES.len())
 }
 
 /// Looks at everything, and returns what is requested.
-pub(super) fn read<'a>(shown: &'a Shown, query: &Query, operator: &'a Operator) -> Status<'a> {
-    let (mut rows, states) = rows(shown, query);
-    rows.sort_unstable_by(|a, b| {
-        let by_state = match query.order {
-            Order::State => rank(a.seen.snapshot.state()).cmp(&rank(b.seen.snapshot.state())),
-            Order::Key => Ordering::Equal,
-        };
-        let by_key = || a.subject.key.cmp(&b.subject.key);
-        by_state.then(a.source.cmp(&b.source)).then_with(by_key)
-    });
-    let matching = rows.len();
-    let page = rows.into_iter().skip(query.offset).take(query.limit);
-    let recorded = shown.timeline.names();
-    let sources = shown.sources.iter().map(|source| OfSource {
-        name: &source.name,
-        head: source.it.head(),
-        is_recorded: recorded.contains(&source.name),
-    });
-    Status {
-        title: &shown.title,
-        operator: operator.name(),
-        may_change: operator.may_change(),
-        at: unix_ms(SystemTime::now()),
-        sources: sources.collect(),
-        states,
-        matching,
-        offset: query.offset,
-        entries: page.map(|row| Entry::new(&shown.timeline, row)).collect(),
-        #[cfg(feature = "fleet")]
-        fleets: shown.fleets.iter().map(OfFleet::new).collect(),
-        #[cfg(feature = "steps")]
-        steps: shown
-            .steps
-            .iter()
-            .map(super::source::JobsHead::new)
-            .collect(),
-    }
-}
-
-fn rows(shown: &Shown, query: &Query) -> (Vec<Row>, Vec<Count>) {
+pub(super) fn read(admin: &Admin, operator: &Operator, query: &Query) -> Result<Value, Problem> {
+    check(query.limit, "offset", &query.search)?;
     let search = query.search.to_lowercase();
-    let mut rows = Vec::new();
     let mut counts = [0; STATES.len() + 1];
-    for (index, source) in shown.sources.iter().enumerate() {
-        if query.of.as_deref().is_some_and(|of| *of != *source.name) {
+    let mut rows = Vec::new();
+    for (index, Named { name, it }) in admin.sources.iter().enumerate() {
+        if query.of.as_deref().is_some_and(|of| *of != **name) {
             continue;
         }
-        let is_named_so = contains(&source.name, &search);
-        source.it.visit(&mut |key, seen| {
+        let is_named_so = contains(name, &search);
+        it.visit(&mut |key, seen| {
             if !is_named_so && !contains(key.unwrap_or_default(), &search) {
                 return;
             }
             let state = seen.snapshot.state();
             counts[rank(state)] += 1;
             if query.state.is_none_or(|wanted| wanted == state) {
-                rows.push(Row {
-                    source: index,
-                    subject: Subject::new(&source.name, key),
-                    seen,
-                });
+                let rank = match query.order {
+                    Order::State => rank(state),
+                    Order::Key => 0,
+                };
+                rows.push(((rank, index), Subject::new(name, key), seen));
             }
         });
     }
-    let states = STATES.into_iter().zip(counts);
-    let states = states.map(|(state, count)| Count { state, count });
-    (rows, states.collect())
+    rows.sort_unstable_by(|(a, a_subject, _), (b, b_subject, _)| {
+        a.cmp(b).then_with(|| a_subject.key.cmp(&b_subject.key))
+    });
+    let matching = rows.len();
+    let page = rows.into_iter().skip(query.offset).take(query.limit);
+    let entries = page.map(|(_, subject, seen)| Entry::new(admin, subject, seen));
+    let counts = STATES.iter().zip(counts);
+    let counts = counts.map(|(state, count)| json!({ "state": state, "count": count }));
+    let recorded = admin.timeline.names();
+    let sources = admin.sources.iter().map(|Named { name, it }| {
+        let mut head = it.head();
+        head["name"] = json!(name);
+        head["is_recorded"] = json!(recorded.contains(name));
+        head
+    });
+    #[cfg_attr(not(any(feature = "fleet", feature = "steps")), expect(unused_mut))]
+    let mut status = json!({
+        "title": admin.title,
+        "operator": operator.name(),
+        "may_change": operator.may_change(),
+        "at": unix_ms(SystemTime::now()),
+        "sources": sources.collect::<Vec<_>>(),
+        "states": counts.collect::<Vec<_>>(),
+        "matching": matching,
+        "offset": query.offset,
+        "entries": entries.collect::<Vec<_>>(),
+    });
+    #[cfg(feature = "fleet")]
+    {
+        status["fleets"] = admin.fleets.iter().map(super::source::fleet).collect();
+    }
+    #[cfg(feature = "steps")]
+    {
+        status["steps"] = admin.steps.iter().map(Named::head).collect();
+    }
+    Ok(status)
 }
 
 /// Whether a text contains another one, given in lower case.
@@ -224,48 +164,22 @@ pub(super) fn contains(text: &str, search: &str) -> bool {
     search.is_empty() || text.contains(search) || text.to_lowercase().contains(search)
 }
 
-impl Entry {
-    fn new(timeline: &Timeline, Row { subject, seen, .. }: Row) -> Self {
-        Self {
-            since: since(timeline, &subject, &seen.snapshot),
-            subject,
-            snapshot: seen.snapshot,
-            has_own_rules: seen.has_own_rules,
-            last_failure: seen.last_failure.map(|failure| Failure {
-                text: failure.text.clone(),
-                at: unix_ms(failure.at),
-            }),
-        }
-    }
-}
-
 /// The transition that began its present epoch. No other tells since when it has been in its state.
-pub(super) fn since(timeline: &Timeline, subject: &Subject, now: &Snapshot) -> Option<Since> {
-    let event = timeline.last_of(subject)?;
+pub(super) fn since(admin: &Admin, subject: &Subject, now: &Snapshot) -> Option<Arc<Event>> {
+    let event = admin.timeline.last_of(subject)?;
     let made = event.transition()?;
-    let Transition { epoch, to, .. } = made.transition;
-    (epoch == now.epoch() && to == now.state()).then(|| Since {
-        at: event.at,
-        made: *made,
-        by: event.by.clone(),
-    })
+    (made.epoch == now.epoch() && made.to == now.state()).then_some(event)
 }
 
 /// One breaker, after it was changed.
-pub(super) fn entry(shown: &Shown, source: usize, wanted: Option<&str>) -> Option<Entry> {
-    let Named { name, it } = &shown.sources[source];
+pub(super) fn entry(admin: &Admin, subject: &Subject, source: &dyn Source) -> Option<Entry> {
     let mut found = None;
-    it.visit(&mut |key, seen| {
-        if key == wanted {
-            let subject = Subject::new(name, key);
-            found = Some(Row {
-                source,
-                subject,
-                seen,
-            });
+    source.visit(&mut |key, seen| {
+        if key == subject.key.as_deref() {
+            found = Some(seen);
         }
     });
-    Some(Entry::new(&shown.timeline, found?))
+    Some(Entry::new(admin, subject.clone(), found?))
 }
 
 /// The breaker or registry whose rules are requested.
@@ -276,15 +190,8 @@ pub(super) struct RulesOf {
     key: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
-pub(super) struct Rules {
-    rules: Config,
-}
-
-impl RulesOf {
-    pub(super) fn read(&self, shown: &Shown) -> Result<Rules, Problem> {
-        let source = &shown.sources[shown.source(&self.of)?];
-        let rules = source.it.rules(self.key.as_deref())?;
-        Ok(Rules { rules })
-    }
+pub(super) fn rules(admin: &Admin, _: &Operator, query: &RulesOf) -> Result<Value, Problem> {
+    let source = admin.source_of(&query.of)?;
+    let rules = source.it.rules(query.key.as_deref())?;
+    Ok(json!({ "rules": rules }))
 }

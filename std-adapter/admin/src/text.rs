@@ -1,91 +1,51 @@
-//! Texts that may come from outside, and the order of states.
+//! Texts that may come from outside, and the names of commands.
 
 use std::fmt::{self, Write};
 use std::hash::{DefaultHasher, Hasher};
 
-use atomic_breaker::State;
+use serde::Serialize;
+use serde_json::json;
 
 /// The most bytes of a key that are kept unchanged.
-pub(super) const KEY_BYTES: usize = 256;
+const KEY_BYTES: usize = 256;
 
-/// A text in at most this many bytes; a longer one is cut and ends in `…`. No longer text is ever assembled.
+/// A text in at most this many bytes; a longer one is cut and ends in `…`.
 pub(super) fn bounded(text: &dyn fmt::Display, most: usize) -> String {
-    let mut kept = Bounded {
-        text: String::new(),
-        most,
-        rest: None,
-    };
-    // Only foreign `Display` code fails; its output so far is kept.
-    let _ = write!(kept, "{text}");
-    kept.finish()
+    cut(whole(text), most, "…")
 }
 
 /// A key as it is shown and requested. One of more than 256 bytes is cut, and ends in a number derived from all of it,
 /// so that it stays distinct from similar ones.
 pub(super) fn of_key(key: &dyn fmt::Display) -> String {
-    let mut kept = Bounded {
-        text: String::new(),
-        most: KEY_BYTES,
-        rest: Some(DefaultHasher::new()),
-    };
-    let _ = write!(kept, "{key}");
-    kept.finish()
-}
-
-struct Bounded {
-    text: String,
-    most: usize,
-    rest: Option<DefaultHasher>,
-}
-
-impl Bounded {
-    fn finish(mut self) -> String {
-        if self.text.len() <= self.most {
-            return self.text;
-        }
-        let end = match self.rest {
-            Some(rest) => format!("…#{:016x}", rest.finish()),
-            None => "…".to_owned(),
-        };
-        let mut cut = self.most - end.len();
-        while !self.text.is_char_boundary(cut) {
-            cut -= 1;
-        }
-        self.text.truncate(cut);
-        self.text.push_str(&end);
-        self.text
+    let key = whole(key);
+    if key.len() <= KEY_BYTES {
+        return key;
     }
+    let mut number = DefaultHasher::new();
+    number.write(key.as_bytes());
+    cut(key, KEY_BYTES, &format!("…#{:016x}", number.finish()))
 }
 
-impl Write for Bounded {
-    fn write_str(&mut self, piece: &str) -> fmt::Result {
-        if let Some(rest) = &mut self.rest {
-            rest.write(piece.as_bytes());
+fn whole(text: &dyn fmt::Display) -> String {
+    let mut whole = String::new();
+    // Only foreign `Display` code fails; its output so far is kept.
+    let _ = write!(whole, "{text}");
+    whole
+}
+
+fn cut(mut text: String, most: usize, end: &str) -> String {
+    if text.len() > most {
+        let mut kept = most - end.len();
+        while !text.is_char_boundary(kept) {
+            kept -= 1;
         }
-        // One character more than is kept shows that there was more.
-        for char in piece.chars() {
-            if self.text.len() > self.most {
-                break;
-            }
-            self.text.push(char);
-        }
-        Ok(())
+        text.truncate(kept);
+        text.push_str(end);
     }
+    text
 }
 
-/// All of them, in the order in which an operator wants to see them.
-pub(super) const STATES: [State; 6] = [
-    State::ForcedOpen,
-    State::Open,
-    State::HalfOpen,
-    State::Returning,
-    State::Disabled,
-    State::Closed,
-];
-
-pub(super) fn rank(state: State) -> usize {
-    STATES
-        .iter()
-        .position(|known| *known == state)
-        .unwrap_or(STATES.len())
+/// The name of a command, as requests have it.
+pub(super) fn of_command(command: impl Serialize) -> String {
+    json!(command).as_str().unwrap_or_default().to_owned()
 }

@@ -7,16 +7,16 @@ pub(super) use request::Request;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker::{Control, Snapshot, State, Transition};
-use atomic_breaker_registry::words::printable;
+use atomic_breaker_registry::{
+    Control, Enforcement, Snapshot, State, Transition, words::printable,
+};
 use serde::Serialize;
 
-use super::Operator;
 use super::response::Problem;
-use super::shown::Shown;
-use super::source::Source;
+use super::source::{Named, Source};
 use super::status::{self, Entry};
 use super::timeline::{Acting, Change, Made, Rules, Subject, What};
+use super::{Admin, Operator, text};
 use request::Verb;
 
 /// The result.
@@ -26,24 +26,20 @@ pub(super) struct Done {
     changed: bool,
     /// In a few words.
     text: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     transition: Option<Made>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     rules: Option<Rules>,
     /// The breaker afterwards.
-    #[serde(skip_serializing_if = "Option::is_none")]
     entry: Option<Entry>,
 }
 
 /// Does what was requested. Runs on a thread that may block.
-pub(super) fn obey(shown: &Shown, operator: &Operator, request: &Request) -> Result<Done, Problem> {
+pub(super) fn obey(admin: &Admin, operator: &Operator, request: &Request) -> Result<Done, Problem> {
     request.check()?;
-    let index = shown.source(&request.of)?;
-    let source = &shown.sources[index];
+    let Named { name, it } = admin.source_of(&request.of)?;
     let changes = Changes {
-        shown,
-        source: source.it.as_ref(),
-        subject: Subject::new(&source.name, request.key.as_deref()),
+        admin,
+        source: it.as_ref(),
+        subject: Subject::new(name, request.key.as_deref()),
         operator,
         request,
     };
@@ -54,14 +50,14 @@ pub(super) fn obey(shown: &Shown, operator: &Operator, request: &Request) -> Res
         verb => changes.command(verb),
     }?;
     log(operator, request, &done.text);
-    if request.key.is_some() || !source.it.head().has_keys() {
-        done.entry = status::entry(shown, index, request.key.as_deref());
+    if request.key.is_some() || !it.has_keys() {
+        done.entry = status::entry(admin, &changes.subject, it.as_ref());
     }
     Ok(done)
 }
 
 struct Changes<'a> {
-    shown: &'a Shown,
+    admin: &'a Admin,
     source: &'a dyn Source,
     subject: Subject,
     operator: &'a Operator,
@@ -77,15 +73,16 @@ impl Changes<'_> {
         });
         let is_recorded = acting.end();
         commanded?;
-        let (made, before) = done?;
+        let (transition, before) = done?;
+        let made = transition.map(Made::from);
         if let Some(made) = made.filter(|_| !is_recorded) {
-            let (made, failure) = (made.into(), None);
+            let failure = None;
             self.record(What::Transition { made, failure });
         }
-        let (name, is_dry) = (verb.name(), self.request.dry_run);
-        let text = match made {
-            Some(made) => made.to_string(),
-            None if is_dry => format!("{name} would be tried: it is {before} now"),
+        let name = text::of_command(verb);
+        let text = match transition {
+            Some(transition) => transition.to_string(),
+            None if self.request.dry_run => format!("{name} would be tried: it is {before} now"),
             None if verb == Verb::Trip && before == State::Open => {
                 "it is already open for longer".to_owned()
             }
@@ -94,7 +91,7 @@ impl Changes<'_> {
         Ok(Done {
             changed: made.is_some(),
             text,
-            transition: made.map(Made::from),
+            transition: made,
             ..Done::default()
         })
     }
@@ -130,28 +127,32 @@ impl Changes<'_> {
 
     /// The error that shows its state now, and who changed it.
     fn changed(&self, seen: u16, now: &Snapshot) -> Problem {
-        let since = status::since(&self.shown.timeline, &self.subject, now);
-        let since = since.map_or_else(String::new, |since| format!(", {since}"));
         let (state, epoch) = (now.state(), now.epoch());
-        Problem::conflict(format!(
-            "it has changed since you looked, and nothing was done: it is {state} now, at epoch {epoch} instead of \
-             {seen}{since}; look again"
-        ))
+        let mut error = format!(
+            "it has changed since you looked, and nothing was done: it is {state} now, at epoch {epoch} instead of {seen}"
+        );
+        if let Some(event) = status::since(self.admin, &self.subject, now) {
+            let transition = event.transition().map(Transition::to_string);
+            let by = event.by.as_ref().map(|by| format!("by {by}"));
+            for part in [transition, by].into_iter().flatten() {
+                error = format!("{error}, {part}");
+            }
+        }
+        Problem::conflict(error + "; look again")
     }
 
     fn set_rules(&self) -> Result<Done, Problem> {
         let missing = || Problem::unprocessable("set-rules needs rules");
         let new = self.request.rules.ok_or_else(missing)?;
-        let old = self
-            .source
-            .set_rules(self.key(), new, self.request.dry_run)?;
+        let dry = self.request.dry_run;
+        let old = self.source.set_rules(self.key(), new, dry)?;
         let rules = Rules { old, new };
-        if !self.request.dry_run {
+        if !dry {
             self.record(What::Change(Change::Rules(rules)));
         }
         let whose = match self.key() {
             Some(_) => "the key",
-            None if self.source.head().has_keys() => {
+            None if self.source.has_keys() => {
                 "all keys without rules of their own or of their class"
             }
             None => "the breaker",
@@ -191,10 +192,16 @@ impl Changes<'_> {
             return Err(Problem::conflict(error));
         };
         let old = enforcement.percent();
+        // A dry run checks the number all the same.
+        let none = Enforcement::new();
+        let set = if self.request.dry_run {
+            none.set_percent(new)
+        } else {
+            enforcement.set_percent(new)
+        };
+        set.map_err(|error| Problem::bad_request(error.to_string()))?;
         let changed = !self.request.dry_run && old != new;
         if changed {
-            let set = enforcement.set_percent(new);
-            set.map_err(|error| Problem::bad_request(error.to_string()))?;
             self.record(What::Change(Change::Enforcement {
                 old_percent: old,
                 new_percent: new,
@@ -221,26 +228,29 @@ impl Changes<'_> {
     }
 
     fn acting(&self) -> Acting {
-        Acting::begin(self.operator.shared_name(), Arc::clone(&self.subject.of))
+        Acting::begin(
+            Arc::clone(&self.operator.name),
+            Arc::clone(&self.subject.of),
+        )
     }
 
     /// Recorded here, where no recorder did it.
     fn record(&self, what: What) {
         let _acting = self.acting();
-        self.shown.timeline.record(self.subject.clone(), what, None);
+        self.admin.timeline.record(self.subject.clone(), what, None);
     }
 }
 
-fn log(operator: &Operator, request: &Request, text: &str) {
+fn log(operator: &Operator, request: &Request, done: &str) {
     let key = request.key.as_deref().map(printable);
     tracing::event!(
         target: "atomic_breaker::admin",
         tracing::Level::INFO,
         circuit_breaker.name = printable(&request.of),
         circuit_breaker.key = key,
-        circuit_breaker.command = request.r#do.name(),
+        circuit_breaker.command = text::of_command(request.r#do),
         circuit_breaker.operator = printable(operator.name()),
         circuit_breaker.dry_run = request.dry_run,
-        "{text}"
+        "{done}"
     );
 }

@@ -1,7 +1,7 @@
 //! A change as it is requested.
 
-use atomic_breaker::Config;
-use serde::Deserialize;
+use atomic_breaker_registry::Config;
+use serde::{Deserialize, Serialize};
 
 use super::super::response::Problem;
 
@@ -21,7 +21,7 @@ pub(crate) struct Request {
     pub(super) dry_run: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Verb {
     Trip,
@@ -57,22 +57,5 @@ impl Request {
             return Ok(());
         };
         Err(Problem::unprocessable(error))
-    }
-}
-
-impl Verb {
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Trip => "trip",
-            Self::ForceOpen => "force-open",
-            Self::Release => "release",
-            Self::Reset => "reset",
-            Self::Disable => "disable",
-            Self::Enable => "enable",
-            Self::ProbeNow => "probe-now",
-            Self::SetRules => "set-rules",
-            Self::ClearRules => "clear-rules",
-            Self::Enforce => "enforce",
-        }
     }
 }

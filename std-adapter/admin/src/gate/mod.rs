@@ -52,7 +52,7 @@ impl Gate {
         }
         Err(Problem::forbidden(format!(
             "the admin is not served under the host {:?}: if it is one of the service's own, add it with Admin::hosts",
-            host.to_string()
+            host.name
         )))
     }
 

@@ -4,24 +4,21 @@ use atomic_breaker_registry::words::printable;
 use atomic_breaker_steps::{Job, JobId, Status};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::super::Operator;
 use super::super::response::Problem;
-use super::super::shown::Shown;
-use super::read::Entry;
-use super::{absent, of};
+use super::super::{Admin, Operator, text};
+use super::read::{absent, of, shown};
 
 /// A change as it is requested.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Request {
+pub(crate) struct Request {
     of: String,
     #[serde(deserialize_with = "id")]
     id: JobId,
     r#do: Command,
     /// The status when the operator looked.
-    #[serde(default, deserialize_with = "super::status")]
     status: Option<Status>,
 }
 
@@ -36,7 +33,7 @@ fn id<'de, D: Deserializer<'de>>(id: D) -> Result<JobId, D::Error> {
     id.map(JobId::new).ok_or_else(|| D::Error::custom(error))
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Command {
     RetryNow,
@@ -44,13 +41,6 @@ enum Command {
 }
 
 impl Command {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::RetryNow => "retry-now",
-            Self::Cancel => "cancel",
-        }
-    }
-
     /// Why it cannot be done to a job with this status.
     const fn hindrance(self) -> &'static str {
         match self {
@@ -67,22 +57,13 @@ impl Command {
     }
 }
 
-/// The result.
-#[derive(Debug, Serialize)]
-pub(super) struct Done {
-    changed: bool,
-    text: &'static str,
-    /// The job afterwards, if the store returned it.
-    job: Option<Entry>,
-}
-
-pub(super) async fn obey(
-    shown: &Shown,
+pub(crate) async fn obey(
+    admin: &Admin,
     operator: &Operator,
     request: &Request,
-) -> Result<Done, Problem> {
+) -> Result<Value, Problem> {
     let (id, command) = (request.id, request.r#do);
-    let steps = of(shown, &request.of)?;
+    let steps = of(admin, &request.of)?;
     let read = || steps.ask_first(move |jobs| async move { jobs.job(id).await });
     let job = read().await?.ok_or_else(|| absent(id))?;
     if request.status.is_some_and(|seen| seen != job.status) {
@@ -109,17 +90,15 @@ pub(super) async fn obey(
         }
         log(operator, request, &job, command.done());
     }
+    // If the store returns it.
     let after = read().await.ok().flatten();
     if !is_done {
         let status = after.as_ref().map_or(job.status, |job| job.status).name();
         let error = format!("it is {status}: {}", command.hindrance());
         return Err(Problem::conflict(error));
     }
-    Ok(Done {
-        changed: true,
-        text: command.done(),
-        job: after.map(Entry::from),
-    })
+    let after = after.as_ref().map(shown);
+    Ok(json!({ "changed": true, "text": command.done(), "job": after }))
 }
 
 fn log(operator: &Operator, request: &Request, job: &Job, what: &str) {
@@ -130,7 +109,7 @@ fn log(operator: &Operator, request: &Request, job: &Job, what: &str) {
         circuit_breaker.job = job.id.get(),
         circuit_breaker.kind = printable(&job.kind),
         circuit_breaker.key = printable(&job.key),
-        circuit_breaker.command = request.r#do.name(),
+        circuit_breaker.command = text::of_command(request.r#do),
         circuit_breaker.operator = printable(operator.name()),
         "{what}"
     );

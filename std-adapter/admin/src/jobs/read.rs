@@ -1,13 +1,15 @@
 //! Jobs with their status: a page of them, or one with its failures.
 
+use std::time::Duration;
+
 use atomic_breaker_steps::{Filter, Job, JobId, LONGEST_KEY, LONGEST_NAME, Status, StoreError};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::super::response::Problem;
-use super::super::shown::Shown;
 use super::super::source::jobs::Jobs;
-use super::super::text;
-use super::{One, absent, of};
+use super::super::source::{Named, OfSteps};
+use super::super::{Admin, text};
 
 const MOST: u32 = 100;
 /// How many failures of a job are shown.
@@ -15,12 +17,25 @@ const HISTORY: usize = 100;
 /// The most bytes of a state that are shown.
 const STATE: usize = 16 * 1_024;
 
+/// The steps with this name.
+pub(super) fn of<'a>(admin: &'a Admin, name: &str) -> Result<&'a Named<OfSteps>, Problem> {
+    let found = admin.steps.iter().find(|steps| *steps.name == *name);
+    found.ok_or_else(|| {
+        Problem::not_found("no steps are shown under this name: the status lists them")
+    })
+}
+
+pub(super) fn absent(id: JobId) -> Problem {
+    let error =
+        format!("there is no job {id}: it was done or cancelled long ago, or never existed");
+    Problem::not_found(error)
+}
+
 /// Which jobs are requested.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Query {
+pub(crate) struct Query {
     of: String,
-    #[serde(default, deserialize_with = "super::status")]
     status: Option<Status>,
     kind: Option<String>,
     /// With this key or id.
@@ -36,7 +51,7 @@ const fn most() -> u32 {
 }
 
 impl Query {
-    pub(super) fn check(&self) -> Result<(), Problem> {
+    fn check(&self) -> Result<(), Problem> {
         let is_longer =
             |text: &Option<String>, most| text.as_ref().is_some_and(|text| text.len() > most);
         let error = if !(1..=MOST).contains(&self.limit) {
@@ -52,80 +67,56 @@ impl Query {
     }
 }
 
-#[derive(Debug, Serialize)]
-pub(super) struct Page {
-    jobs: Vec<Entry>,
-    /// Where to continue, if there may be more.
-    next_after: Option<String>,
+/// A job as it is shown.
+pub(super) fn shown(job: &Job) -> Value {
+    json!({
+        // As text: it may exceed the integers that JavaScript can represent exactly.
+        "id": job.id.to_string(),
+        "kind": job.kind,
+        "key": job.key,
+        "step": job.step,
+        "lane": job.lane,
+        "status": job.status,
+        "failures": job.failures,
+        "due_in_ms": job.due_in_ms,
+        "age_ms": ms(job.age),
+        "is_told": job.is_told,
+        "held_up_count": job.held_up.times,
+        "held_up_ms": ms(job.held_up.time),
+        "unknown_ms": ms(job.held_up.unknown),
+        "state_bytes": job.state.len(),
+    })
 }
 
-/// A job.
-#[derive(Debug, Serialize)]
-pub(super) struct Entry {
-    /// As text: it may exceed the integers that JavaScript can represent exactly.
-    id: String,
-    kind: String,
-    key: String,
-    step: String,
-    lane: String,
-    status: &'static str,
-    failures: u32,
-    due_in_ms: i64,
-    age_ms: u64,
-    is_told: bool,
-    /// How often in a row it was given back without a try.
-    held_up_count: u32,
-    /// How long ago the first time was.
-    held_up_ms: u64,
-    /// How long it has not been claimed by any worker that knows how to run it.
-    unknown_ms: u64,
-    state_bytes: usize,
+fn ms(time: Duration) -> u64 {
+    time.as_millis() as u64
 }
 
-impl From<Job> for Entry {
-    fn from(job: Job) -> Self {
-        Self {
-            id: job.id.to_string(),
-            status: job.status.name(),
-            failures: job.failures,
-            due_in_ms: job.due_in_ms,
-            age_ms: job.age.as_millis() as u64,
-            is_told: job.is_told,
-            held_up_count: job.held_up.times,
-            held_up_ms: job.held_up.time.as_millis() as u64,
-            unknown_ms: job.held_up.unknown.as_millis() as u64,
-            state_bytes: job.state.len(),
-            kind: job.kind,
-            key: job.key,
-            step: job.step,
-            lane: job.lane,
-        }
-    }
-}
-
-pub(super) async fn list(shown: &Shown, query: &Query) -> Result<Page, Problem> {
-    let steps = of(shown, &query.of)?;
+pub(crate) async fn list(admin: &Admin, query: Query) -> Result<Value, Problem> {
+    query.check()?;
+    let steps = of(admin, &query.of)?;
     let filter = Filter {
         status: query.status,
-        kind: query.kind.clone(),
+        kind: query.kind,
         key: None,
         after: query.after.map(JobId::new),
     };
-    let (limit, search) = (query.limit, query.search.clone());
+    let (limit, search) = (query.limit, query.search);
     let is_search = search.is_some();
-    let jobs = steps.ask(move |jobs| async move {
+    let jobs = steps.read(move |jobs| async move {
         match search {
             Some(search) => search_for(&*jobs, filter, &search).await,
             None => jobs.list(&filter, limit).await,
         }
     });
-    let jobs: Vec<_> = jobs.await?.into_iter().map(Entry::from).collect();
+    let jobs = jobs.await?;
     let is_full = !is_search && jobs.len() >= limit as usize;
+    // Where to continue, if there may be more.
     let last = jobs.last().filter(|_| is_full);
-    Ok(Page {
-        next_after: last.map(|job| job.id.clone()),
-        jobs,
-    })
+    Ok(json!({
+        "next_after": last.map(|job| job.id.to_string()),
+        "jobs": jobs.iter().map(shown).collect::<Vec<_>>(),
+    }))
 }
 
 /// By its id, then by its key in each kind that is known here: both are fast lookups.
@@ -152,59 +143,58 @@ async fn search_for(
     filter.key = Some(search.to_owned());
     for kind in kinds {
         filter.kind = kind;
-        let listed = jobs.list(&filter, MOST).await?;
-        let is_new = |job: &Job| found.iter().all(|known| known.id != job.id);
-        let new: Vec<_> = listed.into_iter().filter(is_new).collect();
-        found.extend(new);
+        for job in jobs.list(&filter, MOST).await? {
+            if found.iter().all(|known| known.id != job.id) {
+                found.push(job);
+            }
+        }
     }
     Ok(found)
 }
 
-/// A job with its failures.
-#[derive(Debug, Serialize)]
-pub(super) struct Whole {
-    /// Its state, where states are shown, up to the limit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    state: Option<String>,
-    #[serde(flatten)]
-    job: Entry,
-    /// The failures, the latest last; if there are many, only the last ones.
-    history: Vec<Failure>,
-    /// The total number of failures.
-    history_count: usize,
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct One {
+    of: String,
+    id: i64,
 }
 
-#[derive(Debug, Serialize)]
-struct Failure {
-    step: String,
-    failures: u32,
-    error: String,
-    ago_ms: u64,
-}
-
-pub(super) async fn one(shown: &Shown, query: &One) -> Result<Whole, Problem> {
-    let steps = of(shown, &query.of)?;
+/// A job with its failures, the latest last; if there are many, only the last ones.
+pub(crate) async fn one(admin: &Admin, query: One) -> Result<Value, Problem> {
+    let steps = of(admin, &query.of)?;
     let id = JobId::new(query.id);
-    let both = steps.ask(move |jobs| async move {
+    let both = steps.read(move |jobs| async move {
         let Some(job) = jobs.job(id).await? else {
             return Ok(None);
         };
         Ok(Some((job, jobs.history(id).await?)))
     });
     let (job, history) = both.await?.ok_or_else(|| absent(id))?;
-    let shows_states = steps.it.shows_states;
-    let history_count = history.len();
-    let left_out = history_count.saturating_sub(HISTORY);
-    let history = history.into_iter().skip(left_out).map(|failed| Failure {
-        step: failed.step,
-        failures: failed.failures,
-        error: failed.error,
-        ago_ms: failed.ago.as_millis() as u64,
+    let left_out = history.len().saturating_sub(HISTORY);
+    let failures = history.iter().skip(left_out).map(|failed| {
+        json!({
+            "step": failed.step,
+            "failures": failed.failures,
+            "error": failed.error,
+            "ago_ms": ms(failed.ago),
+        })
     });
-    Ok(Whole {
-        state: shows_states.then(|| text::bounded(&job.state, STATE)),
-        job: Entry::from(job),
-        history: history.collect(),
-        history_count,
-    })
+    let mut whole = shown(&job);
+    whole["history"] = failures.collect();
+    whole["history_count"] = json!(history.len());
+    if steps.it.shows_states {
+        whole["state"] = json!(text::bounded(&job.state, STATE));
+    }
+    Ok(whole)
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Of {
+    of: String,
+}
+
+/// How many jobs there are.
+pub(crate) async fn counts(admin: &Admin, query: Of) -> Result<Value, Problem> {
+    of(admin, &query.of)?.counts().await
 }

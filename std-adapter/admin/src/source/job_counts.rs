@@ -5,13 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_steps::{Counts, Status};
-use serde::Serialize;
+use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use super::super::named::Named;
 use super::super::response::Problem;
-use super::OfSteps;
 use super::jobs::PATIENCE;
+use super::{Named, OfSteps};
 
 /// For how long a result is used, at least.
 const SERVES: Duration = Duration::from_secs(2);
@@ -30,65 +29,31 @@ pub(crate) struct Counted {
     changes: u64,
 }
 
-#[derive(Debug, Serialize)]
-pub(crate) struct Shown {
-    statuses: Vec<OfStatus>,
-    lanes: Vec<OfLane>,
-    /// How many of the waiting jobs are due.
-    due: u64,
-    /// For how long the job that has waited longest has been due; null if none is.
-    oldest_due_ms: Option<u64>,
-    /// How old this result is.
-    counted_ms: u64,
-}
-
-#[derive(Debug, Serialize)]
-struct OfStatus {
-    status: &'static str,
-    count: u64,
-}
-
-#[derive(Debug, Serialize)]
-struct OfLane {
-    lane: String,
-    due: u64,
-    /// How many jobs have each status.
-    #[serde(flatten)]
-    statuses: BTreeMap<&'static str, u64>,
-}
-
-impl OfLane {
-    fn new(lane: &str) -> Self {
-        Self {
-            lane: lane.to_owned(),
-            due: 0,
-            statuses: BTreeMap::from(Status::ALL.map(|status| (status.name(), 0))),
+impl Named<OfSteps> {
+    /// How many jobs there are, by status and by lane.
+    pub(crate) async fn counts(&self) -> Result<Value, Problem> {
+        let until = Instant::now() + PATIENCE;
+        // One request asks, and the others wait for its result.
+        let kept = Arc::clone(&self.it.counted).lock_owned();
+        let mut kept = timeout_at(until, kept).await.map_err(|_| self.is_late())?;
+        let changes = self.it.changes();
+        if let Some(counted) = kept.as_ref().filter(|counted| counted.serves(changes)) {
+            return counted.shown().ok_or_else(|| self.is_late());
         }
+        let shown = self.read_until(until, move |jobs| async move {
+            let began = Instant::now();
+            let counts = timeout_at(until, jobs.counts()).await;
+            let (at, took) = (Instant::now(), began.elapsed());
+            let counted = Counted {
+                counts: counts.ok().transpose()?,
+                at,
+                took,
+                changes,
+            };
+            Ok(kept.insert(counted).shown())
+        });
+        shown.await?.ok_or_else(|| self.is_late())
     }
-}
-
-pub(crate) async fn read(steps: &Named<OfSteps>) -> Result<Shown, Problem> {
-    let until = Instant::now() + PATIENCE;
-    // One request asks, and the others wait for its result.
-    let kept = Arc::clone(&steps.it.counted).lock_owned();
-    let mut kept = timeout_at(until, kept).await.map_err(|_| steps.is_late())?;
-    let changes = steps.it.changes();
-    if let Some(counted) = kept.as_ref().filter(|counted| counted.serves(changes)) {
-        return counted.shown().ok_or_else(|| steps.is_late());
-    }
-    let shown = steps.ask_until(until, move |jobs| async move {
-        let began = Instant::now();
-        let counts = timeout_at(until, jobs.counts()).await;
-        let (at, took) = (Instant::now(), began.elapsed());
-        let counted = Counted {
-            counts: counts.ok().transpose()?,
-            at,
-            took,
-            changes,
-        };
-        Ok(kept.insert(counted).shown())
-    });
-    shown.await?.ok_or_else(|| steps.is_late())
 }
 
 impl Counted {
@@ -101,30 +66,35 @@ impl Counted {
         }
     }
 
-    fn shown(&self) -> Option<Shown> {
+    fn shown(&self) -> Option<Value> {
         let counts = self.counts.as_ref()?;
-        let mut lanes: BTreeMap<&str, OfLane> = BTreeMap::new();
-        for (lane, status, count) in &counts.jobs {
-            let of = lanes.entry(lane).or_insert_with(|| OfLane::new(lane));
-            *of.statuses.entry(status.name()).or_default() += count;
+        // How many jobs of each lane have each status, and how many of those that wait are due.
+        let mut lanes: BTreeMap<&str, BTreeMap<&str, u64>> = BTreeMap::new();
+        let jobs = counts.jobs.iter();
+        let jobs = jobs.map(|(lane, status, count)| (lane, status.name(), count));
+        let due = counts.due.iter().map(|(lane, count)| (lane, "due", count));
+        for (lane, what, count) in jobs.chain(due) {
+            let zero = || {
+                let statuses = Status::ALL.map(Status::name).into_iter();
+                statuses.chain(["due"]).map(|what| (what, 0)).collect()
+            };
+            let of = lanes.entry(lane).or_insert_with(zero);
+            *of.entry(what).or_default() += count;
         }
-        for (lane, count) in &counts.due {
-            let of = lanes.entry(lane).or_insert_with(|| OfLane::new(lane));
-            of.due += count;
-        }
-        let oldest = counts.oldest_due;
-        Some(Shown {
-            statuses: Status::ALL
-                .into_iter()
-                .map(|status| OfStatus {
-                    status: status.name(),
-                    count: counts.of(status),
-                })
-                .collect(),
-            lanes: lanes.into_values().collect(),
-            due: counts.due.iter().map(|(_, count)| count).sum(),
-            oldest_due_ms: oldest.map(|time| time.as_millis() as u64),
-            counted_ms: self.at.elapsed().as_millis() as u64,
-        })
+        let lanes = lanes.into_iter().map(|(lane, counts)| {
+            let mut shown = json!(counts);
+            shown["lane"] = json!(lane);
+            shown
+        });
+        let statuses = Status::ALL
+            .map(|status| json!({ "status": status.name(), "count": counts.of(status) }));
+        Some(json!({
+            "statuses": statuses,
+            "lanes": lanes.collect::<Vec<_>>(),
+            "due": counts.due.iter().map(|(_, count)| count).sum::<u64>(),
+            "oldest_due_ms": counts.oldest_due.map(|time| time.as_millis() as u64),
+            // How old this result is.
+            "counted_ms": self.at.elapsed().as_millis() as u64,
+        }))
     }
 }

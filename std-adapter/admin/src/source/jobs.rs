@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use atomic_breaker_steps::{Counts, Failed, Filter, Job, JobId, Steps, Store, StoreError, answer};
-use serde::Serialize;
+use serde_json::{Value, json};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
-use super::super::named::Named;
 use super::super::response::Problem;
 use super::super::text;
+use super::Named;
 use super::job_counts::Counted;
 
 /// How long a store may take.
@@ -23,24 +23,6 @@ const AT_ONCE: usize = 2;
 const READS: usize = 2;
 /// The most bytes of a store's error that are shown.
 const ERROR: usize = 512;
-
-/// What the status shows of them, without asking their store.
-#[derive(Debug, Serialize)]
-pub(crate) struct JobsHead<'a> {
-    name: &'a str,
-    kinds: Vec<&'static str>,
-    shows_states: bool,
-}
-
-impl<'a> JobsHead<'a> {
-    pub(crate) fn new(steps: &'a Named<OfSteps>) -> Self {
-        Self {
-            name: &steps.name,
-            kinds: steps.it.jobs.kinds(),
-            shows_states: steps.it.shows_states,
-        }
-    }
-}
 
 /// Steps that are shown.
 pub(crate) struct OfSteps {
@@ -77,6 +59,11 @@ impl OfSteps {
 }
 
 impl Named<OfSteps> {
+    /// What the status shows of them, without asking their store.
+    pub(crate) fn head(&self) -> Value {
+        json!({ "name": self.name, "kinds": self.it.jobs.kinds(), "shows_states": self.it.shows_states })
+    }
+
     /// What the store returns, within a time limit, ahead of any read that is not under way.
     pub(crate) async fn ask_first<T: Send + 'static, F: Asked<T>>(
         &self,
@@ -86,21 +73,20 @@ impl Named<OfSteps> {
     }
 
     /// What the store returns, within a time limit.
-    pub(crate) async fn ask<T: Send + 'static, F: Asked<T>>(
+    pub(crate) async fn read<T: Send + 'static, F: Asked<T>>(
         &self,
         asked: impl FnOnce(Arc<dyn Jobs>) -> F,
     ) -> Result<T, Problem> {
-        self.ask_until(Instant::now() + PATIENCE, asked).await
+        self.read_until(Instant::now() + PATIENCE, asked).await
     }
 
-    pub(crate) async fn ask_until<T: Send + 'static, F: Asked<T>>(
+    pub(super) async fn read_until<T: Send + 'static, F: Asked<T>>(
         &self,
         until: Instant,
         asked: impl FnOnce(Arc<dyn Jobs>) -> F,
     ) -> Result<T, Problem> {
-        let read = Arc::clone(&self.it.reads).acquire_owned();
-        let read = timeout_at(until, read).await.map_err(|_| self.is_late())?;
-        self.in_turn(until, read.ok(), asked).await
+        let read = self.turn(&self.it.reads, until).await?;
+        self.in_turn(until, Some(read), asked).await
     }
 
     /// Once the store is asked, the turn ends with what it returns, even if the client is gone: a database goes on with
@@ -111,21 +97,26 @@ impl Named<OfSteps> {
         read: Option<OwnedSemaphorePermit>,
         asked: impl FnOnce(Arc<dyn Jobs>) -> F,
     ) -> Result<T, Problem> {
-        let turn = Arc::clone(&self.it.asks).acquire_owned();
-        let turn = timeout_at(until, turn).await.map_err(|_| self.is_late())?;
+        let turn = self.turn(&self.it.asks, until).await?;
         let asked = asked(Arc::clone(&self.it.jobs));
         let returned = tokio::spawn(async move {
             let returned = timeout_at(until, asked).await;
             drop((turn, read));
             returned
         });
-        match returned.await {
-            Ok(Ok(Ok(it))) => Ok(it),
-            Ok(Ok(Err(error))) => Err(self.has_failed(&error)),
-            Ok(Err(_)) => Err(self.is_late()),
-            // The runtime is shutting down.
-            Err(error) => Err(self.has_failed(&error)),
-        }
+        // An error means that the runtime is shutting down.
+        let returned = returned.await.map_err(|error| self.has_failed(&error))?;
+        let returned = returned.map_err(|_| self.is_late())?;
+        returned.map_err(|error| self.has_failed(&error))
+    }
+
+    async fn turn(
+        &self,
+        of: &Arc<Semaphore>,
+        until: Instant,
+    ) -> Result<OwnedSemaphorePermit, Problem> {
+        let turn = timeout_at(until, Arc::clone(of).acquire_owned()).await;
+        turn.ok().and_then(Result::ok).ok_or_else(|| self.is_late())
     }
 
     fn has_failed(&self, error: &dyn std::fmt::Display) -> Problem {

@@ -3,33 +3,43 @@
 #[cfg(feature = "fleet")]
 mod fleet;
 #[cfg(feature = "steps")]
-pub(super) mod job_counts;
+mod job_counts;
 #[cfg(feature = "steps")]
 pub(super) mod jobs;
 mod registry;
 mod single;
 
 #[cfg(feature = "fleet")]
-pub(super) use fleet::OfFleet;
+pub(super) use fleet::fleet;
 #[cfg(feature = "steps")]
-pub(super) use jobs::{JobsHead, OfSteps};
+pub(super) use jobs::OfSteps;
 pub(super) use registry::OfRegistry;
 pub(super) use single::OfSingle;
 
 use std::sync::Arc;
 
-use atomic_breaker::{Config, Control, Snapshot};
-use atomic_breaker_registry::{Enforcement, LastFailure};
-use serde::Serialize;
+use atomic_breaker_registry::{Config, Control, Enforcement, LastFailure, Snapshot};
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
 
 use super::response::Problem;
+use super::timeline::unix_ms;
+
+/// Something that is shown under a name.
+pub(super) struct Named<T> {
+    pub(super) name: Arc<str>,
+    pub(super) it: T,
+}
 
 pub(super) type Command<'a> = &'a mut dyn FnMut(&dyn Control);
 
 /// A registry or a breaker shown under a name.
 pub(super) trait Source: Send + Sync {
+    /// Whether it is a registry.
+    fn has_keys(&self) -> bool;
+
     /// The information about the source as a whole.
-    fn head(&self) -> Head;
+    fn head(&self) -> Value;
 
     /// Visits one breaker after another, with the name of its key in a registry.
     fn visit(&self, visit: &mut dyn FnMut(Option<&str>, Seen));
@@ -51,42 +61,27 @@ pub(super) trait Source: Send + Sync {
     fn enforcement(&self) -> Option<&Enforcement>;
 }
 
-/// The information about a source as a whole.
-#[derive(Debug, Serialize)]
-pub(super) struct Head {
-    kind: &'static str,
-    /// For registries.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    keys: Option<Keys>,
-    /// The share of rejections that are enforced, in percent; `None` where there is no shadow mode.
-    enforced_percent: Option<u8>,
-    /// The rules of all keys that have none of their own.
-    rules: Config,
-    can_change_rules: bool,
-}
-
-impl Head {
-    pub(super) const fn has_keys(&self) -> bool {
-        self.keys.is_some()
-    }
-}
-
-#[derive(Debug, Serialize)]
-struct Keys {
-    known: usize,
-    capacity: usize,
-    evicted: u64,
-    unguarded: u64,
-}
-
 /// A breaker and its state.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(super) struct Seen {
+    #[serde(flatten)]
     pub(super) snapshot: Snapshot,
+    #[serde(serialize_with = "text_and_time")]
     pub(super) last_failure: Option<Arc<LastFailure>>,
     pub(super) has_own_rules: bool,
 }
 
-fn not_set(error: &impl ToString) -> Problem {
+#[expect(clippy::ref_option, reason = "serde's signature")]
+fn text_and_time<S: Serializer>(
+    failure: &Option<Arc<LastFailure>>,
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    let failure = failure.as_ref();
+    let shown = failure.map(|it| json!({ "text": it.text, "at": unix_ms(it.at) }));
+    shown.serialize(to)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "as `map_err` passes it")]
+fn not_set(error: impl ToString) -> Problem {
     Problem::unprocessable(error.to_string())
 }

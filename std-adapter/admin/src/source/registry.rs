@@ -3,12 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use atomic_breaker::Config;
-use atomic_breaker_registry::{AnyRegistry, Enforcement};
+use atomic_breaker_registry::{AnyRegistry, Config, Enforcement};
+use serde_json::{Value, json};
 
 use super::super::response::Problem;
 use super::super::text;
-use super::{Command, Head, Keys, Seen, Source, not_set};
+use super::{Command, Seen, Source, not_set};
 
 /// A name can only be turned back into a key by searching those that have a slot, so no request can take up a slot.
 pub(crate) struct OfRegistry<H>(pub(crate) H);
@@ -36,21 +36,25 @@ fn absent() -> Problem {
 }
 
 impl<H: AnyRegistry<Key: fmt::Display> + Send + Sync> Source for OfRegistry<H> {
-    fn head(&self) -> Head {
+    fn has_keys(&self) -> bool {
+        true
+    }
+
+    fn head(&self) -> Value {
         let registry = &self.0;
         let stats = registry.stats();
-        Head {
-            kind: "registry",
-            keys: Some(Keys {
-                known: stats.keys,
-                capacity: registry.capacity(),
-                evicted: stats.evicted,
-                unguarded: stats.unguarded,
-            }),
-            enforced_percent: Some(registry.enforcement().percent()),
-            rules: registry.config(),
-            can_change_rules: true,
-        }
+        json!({
+            "kind": "registry",
+            "keys": {
+                "known": stats.keys,
+                "capacity": registry.capacity(),
+                "evicted": stats.evicted,
+                "unguarded": stats.unguarded,
+            },
+            "enforced_percent": registry.enforcement().percent(),
+            "rules": registry.config(),
+            "can_change_rules": true,
+        })
     }
 
     fn visit(&self, visit: &mut dyn FnMut(Option<&str>, Seen)) {
@@ -65,8 +69,8 @@ impl<H: AnyRegistry<Key: fmt::Display> + Send + Sync> Source for OfRegistry<H> {
     }
 
     fn command(&self, key: Option<&str>, command: Command<'_>) -> Result<(), Problem> {
-        let key = self.find(key)?;
-        let done = self.0.command_if_present(&key, |breaker| command(breaker));
+        let (registry, key) = (&self.0, self.find(key)?);
+        let done = registry.command_if_present(&key, |breaker| command(breaker));
         done.ok_or_else(absent)
     }
 
@@ -80,20 +84,15 @@ impl<H: AnyRegistry<Key: fmt::Display> + Send + Sync> Source for OfRegistry<H> {
 
     fn set_rules(&self, key: Option<&str>, rules: Config, dry: bool) -> Result<Config, Problem> {
         let registry = &self.0;
-        registry
-            .check_config(rules)
-            .map_err(|error| not_set(&error))?;
+        registry.check_config(rules).map_err(not_set)?;
         let old = self.rules(key)?;
         let is_present = match key {
             _ if dry => Ok(true),
             Some(_) => registry.set_config_if_present(&*self.find(key)?, rules),
             None => registry.set_config(rules).map(|()| true),
         };
-        match is_present {
-            Ok(true) => Ok(old),
-            Ok(false) => Err(absent()),
-            Err(error) => Err(not_set(&error)),
-        }
+        let is_present = is_present.map_err(not_set)?;
+        is_present.then_some(old).ok_or_else(absent)
     }
 
     fn clear_rules(&self, key: Option<&str>, dry: bool) -> Result<(Config, bool), Problem> {

@@ -2,13 +2,14 @@
 
 use std::any::Any;
 
-use atomic_breaker::{
-    Adjust, AnyBreaker, AsRules, Breaker, Clock, Config, Control, Observer, Tally, word::Word,
+use atomic_breaker_registry::{
+    Adjust, AdjustableBreaker, AnyBreaker, AnyResource, AsRules, Breaker, Clock, Config, Control,
+    Enforcement, LastFailureCell, Observer, Tally, word::Word,
 };
-use atomic_breaker_registry::{AdjustableBreaker, AnyResource, Enforcement, LastFailureCell};
+use serde_json::{Value, json};
 
 use super::super::response::Problem;
-use super::{Command, Head, Seen, Source, not_set};
+use super::{Command, Seen, Source, not_set};
 
 /// A handle to a breaker or resource.
 pub(crate) struct OfSingle<H> {
@@ -85,15 +86,18 @@ impl<H> OfSingle<H> {
 }
 
 impl<H: Send + Sync> Source for OfSingle<H> {
-    fn head(&self) -> Head {
+    fn has_keys(&self) -> bool {
+        false
+    }
+
+    fn head(&self) -> Value {
         let parts = self.parts();
-        Head {
-            kind: "breaker",
-            keys: None,
-            enforced_percent: self.enforcement().map(Enforcement::percent),
-            rules: parts.config,
-            can_change_rules: parts.adjust.is_some(),
-        }
+        json!({
+            "kind": "breaker",
+            "enforced_percent": self.enforcement().map(Enforcement::percent),
+            "rules": parts.config,
+            "can_change_rules": parts.adjust.is_some(),
+        })
     }
 
     fn visit(&self, visit: &mut dyn FnMut(Option<&str>, Seen)) {
@@ -122,12 +126,9 @@ impl<H: Send + Sync> Source for OfSingle<H> {
                 "the rules of this breaker are fixed: build it with build_adjustable to replace them while it is in use",
             ));
         };
-        if dry {
-            breaker
-                .check_config(rules)
-                .map_err(|error| not_set(&error))?;
-        } else {
-            breaker.set_config(rules).map_err(|error| not_set(&error))?;
+        breaker.check_config(rules).map_err(not_set)?;
+        if !dry {
+            breaker.set_config(rules).map_err(not_set)?;
         }
         Ok(config)
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use atomic_breaker::{Config, Transition};
+use atomic_breaker_registry::{Config, Transition};
 use serde::Serialize;
 
 /// What an event is about.
@@ -38,9 +38,9 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    pub(crate) const fn transition(&self) -> Option<&Made> {
+    pub(crate) const fn transition(&self) -> Option<&Transition> {
         match &self.what {
-            What::Transition { made, .. } => Some(made),
+            What::Transition { made, .. } => Some(&made.transition),
             What::Change(_) => None,
         }
     }

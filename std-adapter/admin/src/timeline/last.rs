@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use atomic_breaker::{Present, State};
+use atomic_breaker_registry::{Present, State};
 
 use super::event::{Event, Subject};
 
@@ -33,13 +33,12 @@ impl LastOfEach {
     /// Keeps the event if it is a transition; of two that arrive in the wrong order, the one that is nearer to the
     /// present word. Without a word to compare with, the last to arrive.
     pub(super) fn note(&mut self, event: &Arc<Event>, present: Option<Present<'_>>) {
-        let Some(made) = event.transition() else {
+        let Some(transition) = event.transition() else {
             return;
         };
         if let Some(known) = self.events.get(&event.subject) {
-            let before = known.transition();
-            if let (Some(present), Some(before)) = (present, before) {
-                if !present.is_nearer(&made.transition, &before.transition) {
+            if let (Some(present), Some(before)) = (present, known.transition()) {
+                if !present.is_nearer(transition, before) {
                     return;
                 }
             }
@@ -56,8 +55,7 @@ impl LastOfEach {
 }
 
 fn place(event: &Event) -> (IsHeld, u64) {
-    let is_held = event
-        .transition()
-        .is_some_and(|made| made.transition.to != State::Closed);
+    let made = event.transition();
+    let is_held = made.is_some_and(|made| made.to != State::Closed);
     (is_held, event.number)
 }

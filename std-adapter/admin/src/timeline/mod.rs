@@ -15,7 +15,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use atomic_breaker::Present;
+use atomic_breaker_registry::Present;
 use tokio::sync::watch;
 
 use super::AdminError;
@@ -49,6 +49,13 @@ struct Kept {
     names: Vec<Arc<str>>,
 }
 
+impl Kept {
+    /// The number of the oldest event.
+    fn oldest(&self) -> u64 {
+        self.next - self.events.len() as u64
+    }
+}
+
 const TRANSITIONS: usize = 1_000;
 const KEYS: usize = 16_384;
 const MOST: usize = 1_000_000;
@@ -68,16 +75,10 @@ impl Timeline {
     /// in its state, and why, is then shown as unknown.
     ///
     /// # Errors
-    /// [`AdminError::OutOfRange`] for other numbers.
+    /// For other numbers.
     pub fn keeping(transitions: usize, keys: usize) -> Result<Self, AdminError> {
-        for (what, number) in [
-            ("the transitions kept", transitions),
-            ("the keys kept", keys),
-        ] {
-            if !(1..=MOST).contains(&number) {
-                return Err(AdminError::OutOfRange(what, 1, MOST));
-            }
-        }
+        AdminError::unless_in_range("the transitions kept", transitions, MOST)?;
+        AdminError::unless_in_range("the keys kept", keys, MOST)?;
         Ok(Self::sized(transitions, keys))
     }
 
@@ -133,11 +134,8 @@ impl Timeline {
         });
         kept.next += 1;
         kept.last.note(&event, present);
-        let oldest = if kept.events.len() == kept.most {
-            kept.events.pop_front()
-        } else {
-            None
-        };
+        let is_full = kept.events.len() == kept.most;
+        let oldest = is_full.then(|| kept.events.pop_front());
         kept.events.push_back(event);
         // Under the lock, so that readers see rising numbers.
         self.0.next.send_replace(kept.next);
@@ -148,8 +146,7 @@ impl Timeline {
     /// The newest events with smaller numbers than this, newest first, at most `most`.
     pub(super) fn before(&self, number: u64, most: usize) -> Vec<Arc<Event>> {
         let kept = self.kept();
-        let oldest = kept.events.front().map_or(kept.next, |event| event.number);
-        let older = (number.saturating_sub(oldest) as usize).min(kept.events.len());
+        let older = (number.saturating_sub(kept.oldest()) as usize).min(kept.events.len());
         let older = kept.events.range(..older);
         older.rev().take(most).cloned().collect()
     }
@@ -157,7 +154,7 @@ impl Timeline {
     /// What has happened from this number on, oldest first; `None` if that is more than is kept.
     pub(super) fn since(&self, number: u64) -> Option<Vec<Arc<Event>>> {
         let kept = self.kept();
-        let oldest = kept.events.front().map_or(kept.next, |event| event.number);
+        let oldest = kept.oldest();
         if number < oldest || number > kept.next || kept.next - number > MOST_AT_ONCE {
             return None;
         }

@@ -3,12 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use atomic_breaker::{Observer, Present, Transition};
+use atomic_breaker_registry::{KeyedObserver, Observer, Present, Transition};
 
 use super::super::text;
 use super::Timeline;
 use super::event::{Made, Subject, What};
-use atomic_breaker_registry::KeyedObserver;
 
 /// The most bytes of a failure's text.
 const FAILURE_BYTES: usize = 256;

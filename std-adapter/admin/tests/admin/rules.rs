@@ -275,6 +275,10 @@ async fn shadow_mode_applies_to_a_whole_registry() {
             json!({ "of": "hosts", "do": "enforce", "percent": 101 }),
             "101 percent",
         ),
+        (
+            json!({ "of": "hosts", "do": "enforce", "percent": 101, "dry_run": true }),
+            "101 percent",
+        ),
     ] {
         assert!(app.change(&wrong).await.refused(400).contains(words));
     }

@@ -1,7 +1,7 @@
 //! What contradicts itself.
 
 use crate::support::World;
-use atomic_breaker_admin::{Admin, AdminError, Operator, Timeline};
+use atomic_breaker_admin::{Admin, Operator, Timeline};
 
 #[track_caller]
 fn error(admin: Admin) -> String {
@@ -59,10 +59,8 @@ fn a_recorder_whose_name_is_not_shown_is_an_error() {
 fn the_size_of_a_timeline_is_limited() {
     for (transitions, keys) in [(0, 1), (1, 0), (1_000_001, 1)] {
         let error = Timeline::keeping(transitions, keys).unwrap_err();
-        assert!(
-            matches!(error, AdminError::OutOfRange(_, 1, 1_000_000)),
-            "{error}"
-        );
+        let error = error.to_string();
+        assert!(error.contains("from 1 to 1000000"), "{error}");
     }
     assert!(Timeline::keeping(1, 1).is_ok());
 }

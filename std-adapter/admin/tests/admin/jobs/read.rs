@@ -245,7 +245,7 @@ async fn an_invalid_query_is_refused_with_what_is_valid() {
         ("/jobs", 400, "of"),
         ("/jobs?of=office&limit=0", 400, "from 1 to 100"),
         ("/jobs?of=office&limit=101", 400, "from 1 to 100"),
-        ("/jobs?of=office&status=open", 400, "waiting, running, done"),
+        ("/jobs?of=office&status=open", 400, "`waiting`, `running`"),
         ("/jobs?of=office&after=x", 400, "after"),
         ("/jobs?of=office&offset=3", 400, "offset"),
         ("/jobs/counts?of=nothing", 404, "the status lists them"),

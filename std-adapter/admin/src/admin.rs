@@ -1,31 +1,42 @@
-//! Builds an admin.
+//! What is shown, and to which clients.
 
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-use atomic_breaker::AnyBreaker;
 #[cfg(feature = "fleet")]
-use atomic_breaker_fleet::Joined;
-use atomic_breaker_registry::{AnyRegistry, AnyResource};
+use atomic_breaker_fleet::{FleetStatus, Joined};
+use atomic_breaker_registry::{AnyBreaker, AnyRegistry, AnyResource};
 #[cfg(feature = "steps")]
 use atomic_breaker_steps::{Steps, Store};
-use axum::Router;
 use tokio::sync::Semaphore;
 
 use super::gate::{Gate, Host, OriginOf};
-use super::named::Named;
-use super::shown::Shown;
+use super::response::Problem;
 #[cfg(feature = "steps")]
 use super::source::OfSteps;
-use super::source::{OfRegistry, OfSingle, Source};
-use super::{AdminError, Timeline, router, text};
+use super::source::{Named, OfRegistry, OfSingle, Source};
+use super::{AdminError, Timeline, text};
 
 /// What is shown, and to which clients; [`router`](Self::router) turns it into an axum router, which a service nests
-/// behind its own authentication. The [module](super) shows a whole program.
+/// behind its own authentication. The [package](super) has an example.
 #[must_use = "`router` makes a router of it"]
 pub struct Admin {
-    shown: Shown,
+    pub(super) title: String,
+    pub(super) timeline: Timeline,
+    pub(super) sources: Vec<Named<Box<dyn Source>>>,
+    #[cfg(feature = "fleet")]
+    pub(super) fleets: Vec<Named<tokio::sync::watch::Receiver<FleetStatus>>>,
+    #[cfg(feature = "steps")]
+    pub(super) steps: Vec<Named<OfSteps>>,
+    pub(super) gate: Gate,
+    /// How many requests may look at all keys at the same time.
+    pub(super) readers: Arc<Semaphore>,
+    /// One command at a time, separate from reads: no read delays it, and of two operators who saw the same epoch the
+    /// second one is refused.
+    pub(super) commands: Arc<Semaphore>,
+    /// How many pages may be live at the same time.
+    pub(super) streams: Arc<Semaphore>,
     /// The first setting that is wrong.
     error: Option<AdminError>,
 }
@@ -39,20 +50,17 @@ impl Admin {
     /// Shows the content of the timeline; add registries and breakers.
     pub fn new(timeline: &Timeline) -> Self {
         Self {
-            shown: Shown {
-                title: "Circuit breakers".to_owned(),
-                timeline: timeline.clone(),
-                sources: Vec::new(),
-                #[cfg(feature = "fleet")]
-                fleets: Vec::new(),
-                #[cfg(feature = "steps")]
-                steps: Vec::new(),
-                gate: Gate::default(),
-                readers: Arc::new(Semaphore::new(READERS)),
-                commands: Arc::new(Semaphore::new(1)),
-                streams: Arc::new(Semaphore::new(STREAMS)),
-                most_streams: STREAMS,
-            },
+            title: "Circuit breakers".to_owned(),
+            timeline: timeline.clone(),
+            sources: Vec::new(),
+            #[cfg(feature = "fleet")]
+            fleets: Vec::new(),
+            #[cfg(feature = "steps")]
+            steps: Vec::new(),
+            gate: Gate::default(),
+            readers: Arc::new(Semaphore::new(READERS)),
+            commands: Arc::new(Semaphore::new(1)),
+            streams: Arc::new(Semaphore::new(STREAMS)),
             error: None,
         }
     }
@@ -84,7 +92,7 @@ impl Admin {
     }
 
     fn source(mut self, name: Arc<str>, it: Box<dyn Source>) -> Self {
-        self.shown.sources.push(Named { name, it });
+        self.sources.push(Named { name, it });
         self
     }
 
@@ -92,7 +100,7 @@ impl Admin {
     #[cfg(feature = "fleet")]
     pub fn fleet(mut self, name: impl Into<Arc<str>>, joined: &Joined) -> Self {
         let (name, it) = (name.into(), joined.watch());
-        self.shown.fleets.push(Named { name, it });
+        self.fleets.push(Named { name, it });
         self
     }
 
@@ -113,97 +121,107 @@ impl Admin {
 
     #[cfg(feature = "steps")]
     fn jobs(mut self, name: Arc<str>, it: OfSteps) -> Self {
-        self.shown.steps.push(Named { name, it });
+        self.steps.push(Named { name, it });
         self
     }
 
     /// The title of the page: service and environment, for operators who have several open.
     pub fn title(mut self, title: impl fmt::Display) -> Self {
-        self.shown.title = text::bounded(&title, MAX_NAME);
+        self.title = text::bounded(&title, MAX_NAME);
         self
     }
 
     /// The hosts under which it is served: what the browser's address bar shows, with or without a port. A request for
     /// another host is refused, so that a foreign name that leads to this address (DNS rebinding) reaches nothing.
     /// Unless set, `localhost` and loopback addresses.
-    pub fn hosts<I>(mut self, hosts: I) -> Self
-    where
-        I: IntoIterator<Item: Into<String>>,
-    {
-        let hosts = self.parse_all(hosts, Host::parse, AdminError::BadHost);
-        self.shown.gate.hosts = Some(hosts);
+    pub fn hosts(mut self, hosts: impl IntoIterator<Item: AsRef<str>>) -> Self {
+        let hosts = self.parse_all(
+            hosts,
+            Host::parse,
+            "is no host: set a name or an address, with or without a port, as in \"admin.example.com\", \
+             \"10.0.0.7:8080\" or \"[::1]\"",
+        );
+        self.gate.hosts = Some(hosts);
         self
     }
 
     /// Origins of the admin's own page that differ from the host of the request: where a proxy replaces the header
     /// `Host`. For example `"https://admin.example.com"`.
-    pub fn origins<I>(mut self, origins: I) -> Self
-    where
-        I: IntoIterator<Item: Into<String>>,
-    {
-        self.shown.gate.origins = self.parse_all(origins, OriginOf::parse, AdminError::BadOrigin);
+    pub fn origins(mut self, origins: impl IntoIterator<Item: AsRef<str>>) -> Self {
+        self.gate.origins = self.parse_all(
+            origins,
+            OriginOf::parse,
+            "is no origin: set scheme and host as the browser shows them, as in \"https://admin.example.com\"",
+        );
         self
     }
 
     fn parse_all<T>(
         &mut self,
-        texts: impl IntoIterator<Item: Into<String>>,
+        texts: impl IntoIterator<Item: AsRef<str>>,
         parse: fn(&str) -> Option<T>,
-        wrong: fn(String) -> AdminError,
+        wrong: &str,
     ) -> Vec<T> {
-        let texts = texts.into_iter().map(Into::into);
-        let parsed = texts.filter_map(|text: String| {
-            let parsed = parse(&text);
-            if parsed.is_none() {
-                self.error.get_or_insert(wrong(text));
+        let mut parsed = Vec::new();
+        for text in texts {
+            let text = text.as_ref();
+            match parse(text) {
+                Some(it) => parsed.push(it),
+                None => self.is_wrong(AdminError(format!("{text:?} {wrong}"))),
             }
-            parsed
-        });
-        parsed.collect()
+        }
+        parsed
+    }
+
+    fn is_wrong(&mut self, error: AdminError) {
+        self.error.get_or_insert(error);
     }
 
     /// Also serves requests that carry no [`Operator`](super::Operator): everyone who can reach it may change
     /// everything. For development, and for networks where that is intended.
     pub fn unauthenticated(mut self) -> Self {
-        self.shown.gate.is_open = true;
+        self.gate.is_open = true;
         self
     }
 
     /// How many pages may be live at the same time, from 1 to 10,000; 64 unless set. Further ones are refused, and read
     /// the states every 5 s.
     pub fn streams(mut self, most: usize) -> Self {
-        if (1..=MOST_STREAMS).contains(&most) {
-            self.shown.streams = Arc::new(Semaphore::new(most));
-            self.shown.most_streams = most;
-        } else {
-            let what = "the streams of events";
-            let error = AdminError::OutOfRange(what, 1, MOST_STREAMS);
-            self.error.get_or_insert(error);
+        let what = "the streams of events";
+        match AdminError::unless_in_range(what, most, MOST_STREAMS) {
+            Ok(()) => self.streams = Arc::new(Semaphore::new(most)),
+            Err(error) => self.is_wrong(error),
         }
         self
     }
 
-    /// The router, to be nested with `nest_service` (`nest` leaves the path with a trailing slash to others).
-    ///
-    /// # Errors
-    /// [`AdminError`] says what is wrong with the settings, and how to fix it.
-    pub fn router<S>(self) -> Result<Router<S>, AdminError>
-    where
-        S: Clone + Send + Sync + 'static,
-    {
-        let Self { shown, error } = self;
-        error.map_or(Ok(()), Err)?;
-        check_names(&shown.sources)?;
+    /// The first thing that is wrong with the settings.
+    pub(super) fn check(&mut self) -> Result<(), AdminError> {
+        self.error.take().map_or(Ok(()), Err)?;
+        check_names(&self.sources)?;
         #[cfg(feature = "fleet")]
-        check_names(&shown.fleets)?;
+        check_names(&self.fleets)?;
         #[cfg(feature = "steps")]
-        check_names(&shown.steps)?;
-        for recorded in shown.timeline.names() {
-            if shown.source(&recorded).is_err() {
-                return Err(AdminError::NotShown(recorded.to_string()));
+        check_names(&self.steps)?;
+        for name in self.timeline.names() {
+            if self.source_of(&name).is_err() {
+                return Err(AdminError(format!(
+                    "the timeline records {name:?}, which is not shown: give `Timeline::of` and `Admin::registry`, \
+                     `breaker` or `resource` the same name"
+                )));
             }
         }
-        Ok(router::router(Arc::new(shown)))
+        Ok(())
+    }
+
+    /// The registry or breaker with this name.
+    pub(super) fn source_of(&self, name: &str) -> Result<&Named<Box<dyn Source>>, Problem> {
+        let found = self.sources.iter().find(|it| *it.name == *name);
+        found.ok_or_else(|| {
+            Problem::not_found(format!(
+                "nothing is shown under the name {name:?}: the status lists what is"
+            ))
+        })
     }
 }
 
@@ -211,10 +229,15 @@ fn check_names<T>(all: &[Named<T>]) -> Result<(), AdminError> {
     let mut seen = HashSet::new();
     for Named { name, .. } in all {
         if name.is_empty() || name.len() > MAX_NAME {
-            return Err(AdminError::BadName(name.to_string()));
+            return Err(AdminError(format!(
+                "the name {name:?} does not fit: set one of 1 to {MAX_NAME} bytes"
+            )));
         }
         if !seen.insert(name) {
-            return Err(AdminError::NameTaken(name.to_string()));
+            return Err(AdminError(format!(
+                "the name {name:?} is given twice: give each registry and breaker its own, and so each fleet and all \
+                 steps"
+            )));
         }
     }
     Ok(())
@@ -222,10 +245,10 @@ fn check_names<T>(all: &[Named<T>]) -> Result<(), AdminError> {
 
 impl fmt::Debug for Admin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.shown.sources.iter().map(|it| &it.name).collect();
+        let names: Vec<_> = self.sources.iter().map(|it| &it.name).collect();
         f.debug_struct("Admin")
             .field("shows", &names)
-            .field("gate", &self.shown.gate)
+            .field("gate", &self.gate)
             .finish_non_exhaustive()
     }
 }
