@@ -95,9 +95,11 @@ fn rank(state: State) -> usize {
     known.unwrap_or(STATES.len())
 }
 
-/// Looks at everything, and returns what is requested.
-pub(super) fn read(admin: &Admin, operator: &Operator, query: &Query) -> Result<Value, Problem> {
-    check(query.limit, "offset", &query.search)?;
+/// A breaker, with what comes before its key in the order: how urgent its state is, and its source.
+type Row = ((usize, usize), Subject, Seen);
+
+/// Looks at everything, and returns what is requested, and how many match the search in each state.
+fn rows(admin: &Admin, query: &Query) -> (Vec<Row>, Vec<Value>) {
     let search = query.search.to_lowercase();
     let mut counts = [0; STATES.len() + 1];
     let mut rows = Vec::new();
@@ -124,11 +126,17 @@ pub(super) fn read(admin: &Admin, operator: &Operator, query: &Query) -> Result<
     rows.sort_unstable_by(|(a, a_subject, _), (b, b_subject, _)| {
         a.cmp(b).then_with(|| a_subject.key.cmp(&b_subject.key))
     });
+    let counts = STATES.iter().zip(counts);
+    let counts = counts.map(|(state, count)| json!({ "state": state, "count": count }));
+    (rows, counts.collect())
+}
+
+pub(super) fn read(admin: &Admin, operator: &Operator, query: &Query) -> Result<Value, Problem> {
+    check(query.limit, "offset", &query.search)?;
+    let (rows, counts) = rows(admin, query);
     let matching = rows.len();
     let page = rows.into_iter().skip(query.offset).take(query.limit);
     let entries = page.map(|(_, subject, seen)| Entry::new(admin, subject, seen));
-    let counts = STATES.iter().zip(counts);
-    let counts = counts.map(|(state, count)| json!({ "state": state, "count": count }));
     let recorded = admin.timeline.names();
     let sources = admin.sources.iter().map(|Named { name, it }| {
         let mut head = it.head();
@@ -143,7 +151,7 @@ pub(super) fn read(admin: &Admin, operator: &Operator, query: &Query) -> Result<
         "may_change": operator.may_change(),
         "at": unix_ms(SystemTime::now()),
         "sources": sources.collect::<Vec<_>>(),
-        "states": counts.collect::<Vec<_>>(),
+        "states": counts,
         "matching": matching,
         "offset": query.offset,
         "entries": entries.collect::<Vec<_>>(),

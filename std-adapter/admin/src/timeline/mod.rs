@@ -104,7 +104,8 @@ impl Timeline {
             kept.names.push(Arc::clone(&name));
         }
         drop(kept);
-        Recorder::new(self.clone(), name)
+        let timeline = self.clone();
+        Recorder { timeline, name }
     }
 
     pub(super) fn names(&self) -> Vec<Arc<str>> {

@@ -16,15 +16,11 @@ const FAILURE_BYTES: usize = 256;
 /// same name.
 #[derive(Clone)]
 pub struct Recorder {
-    timeline: Timeline,
-    name: Arc<str>,
+    pub(super) timeline: Timeline,
+    pub(super) name: Arc<str>,
 }
 
 impl Recorder {
-    pub(super) const fn new(timeline: Timeline, name: Arc<str>) -> Self {
-        Self { timeline, name }
-    }
-
     fn record(
         &self,
         key: Option<&dyn fmt::Display>,
