@@ -122,7 +122,7 @@ async fn an_invalid_change_is_refused_with_what_is_valid() {
         (
             json!({ "of": "office", "id": "1", "do": "cancel", "status": "due" }),
             422,
-            "waiting, running",
+            "`waiting`, `running`",
         ),
         (
             json!({ "of": "office", "id": "1", "do": "cancel", "force": true }),
