@@ -131,7 +131,14 @@ fn rows(admin: &Admin, query: &Query) -> (Vec<Row>, Vec<Value>) {
     (rows, counts.collect())
 }
 
-pub(super) fn read(admin: &Admin, operator: &Operator, query: &Query) -> Result<Value, Problem> {
+#[derive(Debug, Serialize)]
+pub(super) struct Status {
+    #[serde(flatten)]
+    head: Value,
+    entries: Vec<Entry>,
+}
+
+pub(super) fn read(admin: &Admin, operator: &Operator, query: &Query) -> Result<Status, Problem> {
     check(query.limit, "offset", &query.search)?;
     let (rows, counts) = rows(admin, query);
     let matching = rows.len();
@@ -145,7 +152,7 @@ pub(super) fn read(admin: &Admin, operator: &Operator, query: &Query) -> Result<
         head
     });
     #[cfg_attr(not(any(feature = "fleet", feature = "steps")), expect(unused_mut))]
-    let mut status = json!({
+    let mut head = json!({
         "title": admin.title,
         "operator": operator.name(),
         "may_change": operator.may_change(),
@@ -154,17 +161,17 @@ pub(super) fn read(admin: &Admin, operator: &Operator, query: &Query) -> Result<
         "states": counts,
         "matching": matching,
         "offset": query.offset,
-        "entries": entries.collect::<Vec<_>>(),
     });
     #[cfg(feature = "fleet")]
     {
-        status["fleets"] = admin.fleets.iter().map(super::source::fleet).collect();
+        head["fleets"] = admin.fleets.iter().map(super::source::fleet).collect();
     }
     #[cfg(feature = "steps")]
     {
-        status["steps"] = admin.steps.iter().map(Named::head).collect();
+        head["steps"] = admin.steps.iter().map(Named::head).collect();
     }
-    Ok(status)
+    let entries = entries.collect();
+    Ok(Status { head, entries })
 }
 
 /// Whether a text contains another one, given in lower case.
