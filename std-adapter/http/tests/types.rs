@@ -113,6 +113,8 @@ async fn layers_around_a_client_are_fields() {
     let _ = (stack.whole, stack.channel, stack.by_tenant);
 }
 
+type WholeResponse = Response<ClientBody<Incoming, Arc<Whole<TokioClock>>>>;
+
 /// Clients with everything around them.
 #[derive(Clone)]
 struct Clients {
@@ -122,8 +124,7 @@ struct Clients {
     shared: ClientService<String, Response<Incoming>, HyperError>,
     whole: ClientService<String, Response<ClientBody<Incoming>>, HyperError>,
     whole_of_reqwest: ClientService<String, Response<ClientBody<reqwest::Body>>, ClientError>,
-    whole_and_shared:
-        ClientService<String, Response<ClientBody<Incoming, Arc<Whole<TokioClock>>>>, io::Error>,
+    whole_and_shared: ClientService<String, WholeResponse, io::Error>,
     judged: ClientService<String, Response<Incoming>, io::Error>,
 }
 

@@ -133,7 +133,7 @@ impl From<i32> for GrpcCode {
     }
 }
 
-/// The name as the specification writes it: "DEADLINE_EXCEEDED".
+/// The name as the specification writes it: `DEADLINE_EXCEEDED`.
 impl fmt::Display for GrpcCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut name = String::new();

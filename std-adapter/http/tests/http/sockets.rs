@@ -274,7 +274,7 @@ async fn an_error_of_the_client_is_weighed_by_its_kind() {
     for (address, weight) in [(gone, 3), (says("garbage\r\n\r\n"), 1)] {
         let peer = Peer::new(address);
         let result = peer.send(Method::GET).await;
-        let reason = http.reason(&result).unwrap().to_string();
+        let reason = http.reason(&result).unwrap();
         assert!(reason.starts_with("transport: "), "{reason}");
         let _ = http.report(peer.breaker.acquire().unwrap(), result);
         assert_eq!(peer.failures(), weight);

@@ -136,9 +136,7 @@ async fn the_text_names_the_causes_and_not_the_url() {
     let down = Down::new();
     let error = error_of(&reqwest(), &down.url).await;
     assert!(error.to_string().contains("secret"));
-    let reason = HttpClassifier::new()
-        .reason(&Err::<reqwest::Response, _>(&error))
-        .map(|reason| reason.to_string());
+    let reason = HttpClassifier::new().reason(&Err::<reqwest::Response, _>(&error));
     assert!(reason.is_some());
     let text = WithCauses(error).to_string();
     assert_eq!(

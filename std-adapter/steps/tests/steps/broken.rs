@@ -67,7 +67,7 @@ impl Store for Broken {
     async fn put(&self, job: &NewJob, mut lease: Option<Duration>) -> Result<Put, StoreError> {
         let mut job = job.clone();
         match self.promise {
-            "a_job_is_kept_as_it_was_given" => job.step = "second".to_owned(),
+            "a_job_is_kept_as_it_was_given" => job.step.push('2'),
             "of_a_kind_and_key_there_is_one_job" => job.key = job.key.to_lowercase(),
             "a_job_that_is_put_and_claimed_is_claimed_by_no_other" => lease = lease.and(Some(NOW)),
             "keys_and_states_of_any_text_come_back" => job.key = job.key.trim().to_owned(),
@@ -157,10 +157,10 @@ impl Store for Broken {
                     change.attempt = Attempt::Failed;
                 }
                 "a_job_ends_with_its_history" if change.due_in.is_none() => change.error = None,
-                "an_error_that_cannot_be_stored_loses_nothing" => {
-                    if change.error.iter().any(|error| error.contains('\0')) {
-                        return Err(StoreError::new("a byte that is no text"));
-                    }
+                "an_error_that_cannot_be_stored_loses_nothing"
+                    if change.error.iter().any(|error| error.contains('\0')) =>
+                {
+                    return Err(StoreError::new("a byte that is no text"));
                 }
                 "a_step_that_is_done_clears_failures_and_suspicion" if change.next.is_some() => {
                     change.attempt = Attempt::Failed;

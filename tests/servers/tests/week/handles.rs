@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 use tower::{Layer, ServiceExt, service_fn};
 
 use super::SECOND;
-use super::stacks::{Client, client, get};
+use super::stacks::{client, get};
 use test_support::week::{Host, protects, week};
 
 pub(super) type Guard = ClientGuard<TokioClock>;
@@ -27,7 +27,7 @@ pub(super) fn guard() -> Arc<Guard> {
 
 #[derive(Clone)]
 struct Shop {
-    client: ClientService<Client, String, Arc<Guard>>,
+    client: ClientService<String, Response<String>, io::Error>,
 }
 
 impl Shop {
@@ -90,7 +90,7 @@ async fn rules_that_are_set_before_each_request() {
         let number = number.fetch_add(1, Relaxed);
         let rules = guard.config().get_breaker().close_after(1 + number % 2);
         guard.set_breaker(rules).unwrap();
-        if number % 3 == 0 {
+        if number.is_multiple_of(3) {
             let rules = rules.gradual_return(10, 10 * SECOND);
             guard.set_breaker_of(&origin, rules).unwrap();
         }
