@@ -102,5 +102,6 @@ async fn what_may_not_be_sent_twice_is_not_and_a_host_that_breaks_each_connectio
     }
     assert_eq!(guard.hosts().state(&origin(&server)), State::Open);
     let budget = guard.budget_of(&origin(&server)).millitokens();
-    assert_eq!(budget, 92_000, "each costs a token");
+    // And some of it comes back with the time.
+    assert_eq!(budget / 1_000, 92, "each costs a token");
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use atomic_breaker_observe::Metrics;
 use atomic_breaker_steps::{Change, Save, StepError, Store, Workflow};
 
-use super::{builder, enqueue, pass, run};
+use super::{builder, counted_by, enqueue, pass, run};
 use crate::support::{Page, SECOND};
 use test_support::faulty_store::{Fault, FaultyStore};
 
@@ -62,8 +62,7 @@ fn the_store_is_asked_as_often_as_set_however_many_jobs_there_are() {
     run(async || {
         let store = FaultyStore::default();
         let metrics = Metrics::new("jobs-asked").count_every(60 * SECOND);
-        let steps = builder(&store, "jobs-asked").observer(metrics);
-        let steps = steps.build().unwrap();
+        let steps = counted_by(&store, metrics).build().unwrap();
         let worker = steps.work();
         for number in 0..1_000 {
             let key = number.to_string();
@@ -84,8 +83,7 @@ fn without_gauges_the_store_is_not_queried() {
     run(async || {
         let store = FaultyStore::default();
         let metrics = Metrics::new("jobs-unasked").without_gauges();
-        let steps = builder(&store, "jobs-unasked").observer(metrics);
-        let steps = steps.build().unwrap();
+        let steps = counted_by(&store, metrics).build().unwrap();
         let _worker = steps.work();
         pass(60 * SECOND).await;
         assert_eq!(store.counted(), 0);

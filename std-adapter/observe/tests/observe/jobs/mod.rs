@@ -13,7 +13,7 @@ mod logged;
 use std::error::Error;
 use std::time::Duration;
 
-use atomic_breaker_observe::{Log, Metrics};
+use atomic_breaker_observe::{Jobs, Log, Metrics};
 use atomic_breaker_registry::{Breaker, Config, TokioClock, breaker};
 use atomic_breaker_steps::{
     JobId, Lane, Notifier, Schedule, StepError, Steps, StepsBuilder, Stuck, Workflow,
@@ -62,12 +62,16 @@ fn workflow() -> Workflow<String> {
 }
 
 fn builder(store: &FaultyStore, name: &str) -> StepsBuilder<FaultyStore> {
+    counted_by(store, Metrics::new(name))
+}
+
+fn counted_by(store: &FaultyStore, metrics: Metrics<Jobs>) -> StepsBuilder<FaultyStore> {
     Steps::builder(store.clone())
         .lane(Lane::new("a"))
         .lane(Lane::new("b"))
         .workflow(&workflow())
         .observer(Log::new("jobs").clock(TokioClock))
-        .observer(Metrics::new(name))
+        .observer(metrics)
 }
 
 async fn enqueue(steps: &Steps<FaultyStore>, key: impl Into<String>, state: &str) -> JobId {
