@@ -12,8 +12,8 @@ use tokio::time::{interval, timeout};
 
 use super::crew::{Process, Service};
 use super::diary::{Diary, unix_us};
-use test_support::progress::Progress;
 use super::scene::{REGISTRATIONS, SERVICES, begins_ms, mood_at};
+use test_support::progress::Progress;
 
 const WORKERS: usize = 3;
 

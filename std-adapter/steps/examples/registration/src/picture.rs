@@ -7,9 +7,11 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::events::Event;
 use super::lives::{Doing, Lives};
-use test_support::paint::{Area, Drawn, FAILED, GOOD, INK, Kind, LATE, REJECTED, heading, legend, text};
 use super::scene::SERVICES;
 use super::service::Mood;
+use test_support::paint::{
+    Area, Drawn, FAILED, GOOD, INK, Kind, LATE, REJECTED, heading, legend, text,
+};
 
 const WIDTH: u32 = 1100;
 const LEFT: i32 = 96;
