@@ -183,13 +183,13 @@ impl Store for SqliteStore {
         let saves = saves.to_vec();
         let save = move |connection: &Connection| {
             let now = now()?;
-            let saved = saves.iter().map(|save| {
+            let results = saves.iter().map(|save| {
                 let id = save.right.id;
                 change(connection, id, |row| {
                     row.save(save.right, &save.change, now)
                 })
             });
-            saved.collect()
+            results.collect()
         };
         self.thread.ask(Does::Write, save).await
     }
