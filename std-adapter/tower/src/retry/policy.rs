@@ -68,8 +68,8 @@ pub struct RetryPolicy<B, I, C = AnyError, H = NoHint> {
 impl<B, I> RetryPolicy<B, I> {
     /// A policy for requests of any kind.
     ///
-    /// `budget` is a reference to or an `Arc` of a [`RetryBudget`](super::RetryBudget), or with
-    /// [`RetryBudgets::by_key`](super::RetryBudgets::by_key) one for each host or other key. Under load from many
+    /// `budget` is a reference to or an `Arc` of a [`RetryBudget`](super::RetryBudget), or a
+    /// [`BudgetByKey`](super::BudgetByKey) with one for each host or other key. Under load from many
     /// threads use a `static` or leak it: cloning an `Arc` per request makes all of them write to the same memory.
     /// `idempotent` says which requests [may be sent twice](Idempotent); use `|_| true` for all of them.
     ///

@@ -27,7 +27,7 @@ use crate::{Steps, StepsError, Store, Workflow};
 /// | the rejection of a breaker, found in the chain of the error | [`Answer::Kept`]; that was no try, unless a retry below had made some |
 /// | a response or an error that is a temporary failure | [`Answer::Kept`]; that was the first try, due again by the schedule and not before its `Retry-After` |
 /// | the same, of a request that may not be kept | unchanged |
-/// | the same, of one that may be kept, but is too large, or one too many | unchanged, with a [`NotKept`](crate::NotKept) that names the limit: [`KeepError::not_kept`], or among the extensions of the response |
+/// | the same, of one that may be kept, but is too large, or one too many | unchanged, with a [`NotKept`](super::NotKept) that names the limit: [`KeepError::not_kept`], or among the extensions of the response |
 /// | another error | unchanged, within a [`KeepError`] |
 ///
 /// From the moment its body has been read, a request that may be kept goes on in a task of its own, even if the caller
