@@ -40,6 +40,7 @@ const PART: u32 = 2_000;
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let fleet = Joined::new(RedisFleet::new("redis://127.0.0.1/", "shop")?, FleetConfig::new(3))?;
+/// # drop(fleet);
 /// # Ok(()) }
 /// ```
 #[derive(Clone)]
