@@ -63,7 +63,7 @@ async fn a_trip_reaches_a_thousand_subscribers() {
     let Some(server) = Server::start() else {
         return;
     };
-    let limit = Duration::from_millis(if is_alone() { 50 } else { 1_000 });
+    let limit = Duration::from_millis(if is_alone() { 100 } else { 1_000 });
     let last = best(async || {
         server.command(&["FLUSHALL"]);
         let fleet = server.fleet();
