@@ -118,6 +118,7 @@ const LEAKS: &[(&str, &str)] = &[
     ("jdbc:oracle:thin:bob/S3@//h:1521/d", "@//h:1521/d"),
     ("host=h user=u password=S3,S3 dbname=d", "dbname=d"),
     ("host=h password='S3 \\'S3 ''S3' dbname=d", "dbname=d"),
+    ("token=\\'\npassword='S3 \\'S3 ''S3' dbname=d", "dbname=d"),
     (
         "Server=h;Password=S3 S3 S3;Database=d",
         "Server=h;Password=…;Database=d",

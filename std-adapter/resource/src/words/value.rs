@@ -77,7 +77,7 @@ fn quoted(text: &str, mark: char, slashes: usize) -> usize {
             continue;
         }
         // A doubled mark stands for a single one, and a mark before a word opens another quotation.
-        let goes_on = |next: char| next.is_alphanumeric() || slashes == 0 && next == mark;
+        let goes_on = |next: char| next.is_alphanumeric() || next == mark;
         if chars.next_if(|(_, next)| goes_on(*next)).is_none() {
             return at + 1;
         }
