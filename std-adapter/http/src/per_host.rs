@@ -61,12 +61,22 @@ impl<H: AnyRegistry<Key = Origin> + Clone> PerHost<H> {
         &self,
         found: Result<Origin, OriginError>,
     ) -> Result<KeyedPermit<H>, Rejection> {
-        let origin = match (found, &self.origin) {
-            (Ok(origin), _) => origin,
-            (Err(OriginError::Missing), Some(origin)) => origin.clone(),
-            (Err(error), _) => return Err(Rejection::without_key(error.message())),
-        };
-        KeyedPermit::acquire(self.registry.clone(), origin)
+        KeyedPermit::acquire(self.registry.clone(), self.origin_of(found)?)
+    }
+
+    fn origin_of(&self, found: Result<Origin, OriginError>) -> Result<Origin, Rejection> {
+        match (found, &self.origin) {
+            (Ok(origin), _) => Ok(origin),
+            (Err(OriginError::Missing), Some(origin)) => Ok(origin.clone()),
+            (Err(error), _) => Err(Rejection::without_key(error.message())),
+        }
+    }
+
+    /// A permit of a request that is part of a call of this host, whose permit guards it.
+    #[cold]
+    pub(crate) fn within<B>(&self, call: &Origin, request: &Request<B>) -> Option<KeyedPermit<H>> {
+        let origin = self.origin_of(Origin::of_request(request)).ok()?;
+        (origin == *call).then(|| KeyedPermit::unguarded(self.registry.clone(), origin))
     }
 }
 

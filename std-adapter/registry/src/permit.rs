@@ -101,6 +101,17 @@ impl<H: AnyRegistry> KeyedPermit<H> {
         })
     }
 
+    /// A permit of a call that is part of another one, whose permit guards it: it is not asked for, and reports nothing.
+    pub fn unguarded(handle: H, key: H::Key) -> Self {
+        Self {
+            handle,
+            key,
+            granted: Granted::UNGUARDED,
+            begun: Begun::now(),
+            fails_when_dropped: false,
+        }
+    }
+
     /// Makes the permit count as failed if it is dropped without a report, like
     /// [`ResourcePermit::failing_when_dropped`](crate::ResourcePermit::failing_when_dropped).
     pub fn failing_when_dropped(mut self) -> Self {

@@ -1,6 +1,7 @@
 //! Handles that lead to a guard, and through it to its parts.
 
 use std::ops::Deref;
+use std::ptr;
 
 use atomic_breaker::Clock;
 use http::Request;
@@ -14,6 +15,12 @@ pub trait AnyClientGuard: Deref<Target = ClientGuard<Self::Clock, Self::Ending>>
     type Clock: Clock;
     /// When its tries are reported.
     type Ending: Ending;
+
+    /// What tells guards apart.
+    #[doc(hidden)]
+    fn address(&self) -> usize {
+        ptr::from_ref::<Self::Target>(self).addr()
+    }
 }
 
 impl<H, C, R> AnyClientGuard for H

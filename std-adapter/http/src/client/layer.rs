@@ -26,6 +26,10 @@ use crate::{
 /// The layer of a [`ClientGuard`]: deadline, retry, breaker of the host, limit of a try. `B` is the body of requests,
 /// which must be `Clone` to be sent again; `H` leads to the guard; `X` judges the errors of the client.
 ///
+/// One layer of a guard is enough. With two in a stack each counts and retries, and a probe of the outer one passes the
+/// inner one. A layer between them that makes other requests of its own to the same host while it is half-open is
+/// rejected.
+///
 /// The client must be `Clone` and `Sync`, and its futures, responses, errors and requests `Send`, as a try may continue in
 /// a task of its own when its caller leaves. The error of the client must be an [`Error`], so that the last failure in a
 /// rejection names its causes; a boxed one becomes one with `.map_err(std::io::Error::other)` below this layer.

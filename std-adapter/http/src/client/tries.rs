@@ -51,11 +51,16 @@ where
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<B>) -> Self::Future {
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let (permit, in_flight) = match self.admit(&request) {
             Ok(admitted) => admitted,
             Err(rejection) => return Try::Rejected(Some(ServiceError::Rejected(rejection))),
         };
+        if permit.is_probe() {
+            let host = permit.key().shared();
+            let guard = self.guard.address();
+            request.extensions_mut().insert(Probe { guard, host });
+        }
         // What passes in shadow mode, or unguarded, is not reported: nobody needs it to continue.
         let config = self.guard.config();
         let leaving = (permit.is_admitted() && config.outliving > 0).then(|| Leaving {
@@ -86,13 +91,33 @@ where
 
 impl<S, H: AnyClientGuard, R> Tries<S, H, R> {
     fn admit<B>(&self, request: &Request<B>) -> Result<Admitted<H>, Rejection> {
-        let permit = self.by_host.admit(request)?;
+        let permit = match self.by_host.admit(request) {
+            Ok(permit) => permit,
+            Err(rejection) => self.within_probe(request).ok_or(rejection)?,
+        };
         let Some(counts) = &self.guard.in_flight else {
             return Ok((permit, None));
         };
         let (permit, counted) = InFlightCounts::limit(Arc::clone(counts), permit)?.into_parts();
         Ok((permit, Some(counted)))
     }
+
+    /// The permit of a request that is a probe already, of the same guard further out.
+    #[cold]
+    fn within_probe<B>(&self, request: &Request<B>) -> Option<KeyedPermit<HostsOf<H>>> {
+        let probe: &Probe = request.extensions().get()?;
+        let is_same = probe.guard == self.guard.address();
+        is_same.then(|| self.by_host.within(&probe.host, request))?
+    }
+}
+
+/// An extension of a request that is a probe. If the same guard is layered twice, the inner layer would reject it: it is
+/// the outer one that holds the slot, so the breaker would never close.
+#[derive(Clone)]
+struct Probe {
+    /// The address of the guard.
+    guard: usize,
+    host: Origin,
 }
 
 type Admitted<H> = (KeyedPermit<HostsOf<H>>, Option<InFlight>);

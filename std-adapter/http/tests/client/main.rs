@@ -15,6 +15,7 @@
 //! | `slow` | a host that answers too late |
 //! | `stale` | idle connections whose host lost its side unseen, over loopback |
 //! | `retries` | what is tried again, and when |
+//! | `twice` | the same guard twice in one stack |
 //! | `settings` | what contradicts itself; the plan as text |
 
 mod bodies;
@@ -31,3 +32,4 @@ mod settings;
 mod slow;
 mod stale;
 mod streams;
+mod twice;

@@ -1,0 +1,120 @@
+//! The same guard twice in one stack.
+
+use std::future::ready;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::time::Duration;
+
+use atomic_breaker_http::{
+    ClientConfig, ClientGuard, ClientService, Origin, RequestError, State, TokioClock,
+};
+use http::{Request, Response, Uri};
+use tokio::time::{Instant, sleep};
+use tower::timeout::TimeoutLayer;
+use tower::util::MapErrLayer;
+use tower::{ServiceBuilder, ServiceExt, service_fn};
+
+const SECOND: Duration = Duration::from_secs(1);
+const HOUR: Duration = Duration::from_secs(3_600);
+
+type Guard = &'static ClientGuard<TokioClock>;
+type Twice<E> = ClientService<(), Response<()>, E>;
+
+#[derive(Clone, Default)]
+struct Host {
+    is_down: Arc<AtomicBool>,
+    calls: Arc<AtomicU32>,
+}
+
+impl Host {
+    fn answer(&self) -> io::Result<Response<()>> {
+        self.calls.fetch_add(1, Relaxed);
+        if self.is_down.load(Relaxed) {
+            return Err(io::Error::other("refused"));
+        }
+        Ok(Response::new(()))
+    }
+}
+
+fn guard() -> Guard {
+    // No retries: two layers of three tries are nine.
+    let config = ClientConfig::new().tries(1);
+    ClientGuard::with(config, TokioClock, ()).unwrap().leak()
+}
+
+fn request(host: &str) -> Request<()> {
+    Request::get(format!("http://{host}/")).body(()).unwrap()
+}
+
+fn state(guard: Guard, host: &str) -> State {
+    let uri = Uri::try_from(format!("http://{host}/")).unwrap();
+    guard.hosts().state(&Origin::of(&uri).unwrap())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_behind_the_same_guard_twice_is_shut_out_and_served_again() {
+    let (guard, host) = (guard(), Host::default());
+    let of_host = host.clone();
+    let client: Twice<io::Error> = {
+        let inner: ClientService<(), Response<()>, io::Error> = ServiceBuilder::new()
+            .layer(guard.layer())
+            .service(service_fn(move |_: Request<()>| ready(of_host.answer())));
+        let outer: ClientService<(), Response<()>, io::Error> = ServiceBuilder::new()
+            .layer(guard.layer())
+            // What users put between the two, and what clones requests.
+            .layer(MapErrLayer::new(io::Error::other))
+            .layer(TimeoutLayer::new(2 * SECOND))
+            .service(inner);
+        outer
+    };
+    for day in 0..7 {
+        host.is_down.store(true, Relaxed);
+        for _ in 0..20 {
+            client
+                .clone()
+                .oneshot(request("a.example"))
+                .await
+                .unwrap_err();
+        }
+        assert_eq!(state(guard, "a.example"), State::Open, "day {day}");
+        assert!(host.calls.swap(0, Relaxed) <= 5);
+        sleep(HOUR).await;
+        host.is_down.store(false, Relaxed);
+        let well_since = Instant::now();
+        while client.clone().oneshot(request("a.example")).await.is_err() {
+            assert!(well_since.elapsed() < 40 * SECOND, "day {day}");
+            sleep(SECOND).await;
+        }
+        assert_eq!(state(guard, "a.example"), State::Closed, "day {day}");
+        sleep(23 * HOUR).await;
+        host.calls.store(0, Relaxed);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_that_goes_on_to_another_host_asks_its_breaker() {
+    let (guard, host) = (guard(), Host::default());
+    let of_host = host.clone();
+    let inner: ClientService<(), Response<()>, io::Error> = ServiceBuilder::new()
+        .layer(guard.layer())
+        .service(service_fn(move |_: Request<()>| ready(of_host.answer())));
+    let client: ClientService<(), Response<()>, RequestError<io::Error>> = ServiceBuilder::new()
+        .layer(guard.layer())
+        .map_request(|mut request: Request<()>| {
+            *request.uri_mut() = Uri::from_static("http://b.example/");
+            request
+        })
+        .service(inner);
+    let [a, b] = ["http://a.example/", "http://b.example/"]
+        .map(|name| Origin::of(&Uri::from_static(name)).unwrap());
+    guard.hosts().command(&a, |host| host.trip()).unwrap();
+    guard.hosts().command(&b, |host| host.force_open()).unwrap();
+    sleep(2 * SECOND).await;
+    let error = client.oneshot(request("a.example")).await.unwrap_err();
+    assert!(matches!(
+        error,
+        RequestError::Failed(RequestError::Rejected(_))
+    ));
+    assert_eq!(host.calls.load(Relaxed), 0);
+}
