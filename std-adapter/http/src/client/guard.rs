@@ -44,7 +44,8 @@ pub type SomeObserver = Option<Arc<dyn KeyedObserver<Origin> + Send + Sync>>;
 ///
 /// # Bounds
 ///
-/// These hold whichever callers leave, and whenever, as each try [continues](ClientConfig::outliving) to its limit:
+/// These hold whichever callers leave, and whenever, as each try [continues](ClientConfig::outliving) to its limit, in
+/// the runtime in which it began:
 ///
 /// - A host that fails or hangs permanently is tripped by as many of its calls as the rules require failures (five by
 ///   default), within one try limit of the last of them.
@@ -53,9 +54,17 @@ pub type SomeObserver = Option<Arc<dyn KeyedObserver<Origin> + Send + Sync>>;
 ///   the limit of a try and begins with the next request. If the rules require several successes or a gradual return,
 ///   these come on top.
 ///
-/// A body that is [reported at its end](ClientConfig::at_end_of_body) has no limit here, so a reader that leaves while
-/// waiting for it cancels the call: set [`Config::cancel_limit`](crate::Config::cancel_limit) to more than the time
-/// that readers wait.
+/// A runtime that is dropped, such as one per request, ends its tries: they are [cancelled](crate::Permit#dropped). If
+/// callers there leave after less than half of a try's limit, a host that hangs is never tripped: set
+/// [`Config::slow_call`](crate::Config::slow_call) to less than they wait, or keep one runtime for all requests.
+///
+/// A body that is [reported at its end](ClientConfig::at_end_of_body) has no limit here:
+///
+/// - A reader that leaves while waiting for it cancels the call: set
+///   [`Config::cancel_limit`](crate::Config::cancel_limit) to more than the time that readers wait.
+/// - A response that is kept without reading its body keeps its permit. If it is a probe, it keeps the slot, so calls are
+///   rejected until [`Config::probe_lease`](crate::Config::probe_lease) is over, 30 s by default; the lease doubles with
+///   each probe that is lost in this way, to 8 min at most. Read each body, or drop it unread, which counts as success.
 ///
 /// # Whose fault
 ///
