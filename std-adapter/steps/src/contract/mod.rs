@@ -19,6 +19,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use crate::{
     Change, Claimed, Job, JobId, NewJob, Put, Right, Save, Saved, StepError, Store, Workflow,
@@ -116,6 +117,8 @@ const LEASE: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(150);
 
 const NOW: Duration = Duration::ZERO;
+/// How far the clocks of the store and of the test may be apart, as those count in other units.
+const NEAR: Duration = Duration::from_millis(1);
 
 async fn pause(time: Duration) {
     tokio::time::sleep(time).await;
@@ -147,6 +150,24 @@ async fn claim(store: &impl Store, most: u32, lease: Duration) -> Vec<Claimed> {
 async fn claim_one(store: &impl Store) -> Claimed {
     let mut claimed = claim(store, 1, LEASE).await;
     claimed.pop().expect("a job that is due")
+}
+
+/// Claims jobs until there are some, which must not be before that time has passed since `began`. However busy the
+/// machine is, what it needs makes that later and never earlier.
+async fn claim_after(store: &impl Store, began: Instant, time: Duration) -> Vec<Claimed> {
+    loop {
+        let claimed = claim(store, 9, LEASE).await;
+        let passed = began.elapsed();
+        if !claimed.is_empty() {
+            assert!(
+                passed + NEAR >= time,
+                "claimed after {passed:?}: {claimed:?}"
+            );
+            return claimed;
+        }
+        assert!(passed < LEASE / 2, "not claimed for {passed:?}");
+        pause(SHORT / 30).await;
+    }
 }
 
 async fn save(store: &impl Store, right: Right, change: Change) -> Saved {
