@@ -1,9 +1,11 @@
 //! Votes, and the epochs of what they begin.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use crate::{Ask, Fleet, Name, Notice, PeriodId, Verdict};
 use futures_util::future::join_all;
+use tokio::time::Instant;
 
 use super::{OPEN_MS, ask, failed, instance, judge, name, open, opened, pause, vote, vote_of};
 
@@ -69,8 +71,11 @@ pub(super) async fn a_vote_counts_from_its_trip_on_whenever_it_comes(engine: &im
     let vote = |age_ms| vote_of(3, age_ms, OPEN_MS, 0);
     assert_eq!(ask(engine, 1, vote(60_000)).await.votes, 0);
     assert_eq!(ask(engine, 1, vote(u32::MAX)).await.votes, 0);
+    let began = Instant::now();
     assert_eq!(ask(engine, 1, vote(59_900)).await.votes, 1);
-    assert_eq!(ask(engine, 2, vote(30_000)).await.votes, 2);
+    let both = ask(engine, 2, vote(30_000)).await.votes;
+    // On a machine that is busy the first one may have lapsed.
+    assert!(both == 2 || both == 1 && began.elapsed() >= Duration::from_millis(99));
     // Said once more, it is the same trip.
     pause(150).await;
     assert_eq!(ask(engine, 2, vote(30_150)).await.votes, 1);
