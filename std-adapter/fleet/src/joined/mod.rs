@@ -3,11 +3,13 @@
 mod followers;
 mod identity;
 mod lane;
+mod places;
 mod seat;
 mod seats;
 mod steer;
 mod task;
 
+use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +20,7 @@ use tokio::task::JoinSet;
 use super::{Fleet, FleetConfig, FleetError, InstanceId, Name};
 use identity::{Held, of_this_machine};
 use lane::Lane;
+use places::Places;
 pub use seat::Seat;
 pub use seats::Seats;
 use steer::Queue;
@@ -50,6 +53,7 @@ const QUEUE: usize = 4_096;
 #[must_use = "dropping it leaves the fleet"]
 pub struct Joined {
     queue: Queue,
+    places: Places,
     status: watch::Receiver<FleetStatus>,
     /// Aborted when dropped.
     _task: JoinSet<()>,
@@ -78,6 +82,7 @@ impl Joined {
         tasks.spawn_on(task.run(), &runtime);
         Ok(Self {
             queue: Queue { events, overflows },
+            places: Places::default(),
             status: shown,
             _task: tasks,
             id,
@@ -85,26 +90,27 @@ impl Joined {
         })
     }
 
-    /// A place for the breaker with this name, which is the same in all instances.
+    /// The place of the breaker with this name, which is the same in all instances. Asked for again, it is the same
+    /// place, like a clone.
     ///
     /// # Errors
     /// [`FleetError`] if the name is empty or longer than 255 bytes.
     pub fn seat(&self, name: impl AsRef<[u8]>) -> Result<Seat, FleetError> {
-        Ok(Seat::new(Name::new(name)?, self.queue.clone()))
+        Ok(Seat::new(Name::new(name)?, &self.places, &self.queue))
     }
 
-    /// Places for the keys of the registry with this name, which is the same in all instances. The name of each key
-    /// begins with it and a slash. To other instances, a breaker with a [seat](Self::seat) of such a name is the same
+    /// The places of the keys of the registry with this name, which is the same in all instances. Asked for again, they
+    /// are the same places, like a clone. The name of each key begins with it and a slash. To other instances, a breaker with a [seat](Self::seat) of such a name is the same
     /// as that key; in this instance it takes precedence.
     ///
     /// # Errors
     /// [`FleetError`] if the name is empty, longer than 255 bytes, or has a slash.
     pub fn seats<K>(&self, registry: impl AsRef<[u8]>) -> Result<Seats<K>, FleetError>
     where
-        K: std::hash::Hash + Eq,
+        K: Hash + Eq + Send + Sync + 'static,
     {
         let name = Name::of_registry(registry.as_ref())?;
-        Ok(Seats::new(name, self.queue.clone()))
+        Ok(Seats::new(name, &self.places, &self.queue))
     }
 
     /// Which instance this is to the others.

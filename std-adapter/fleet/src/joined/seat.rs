@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use atomic_breaker::{AnyBreaker, Config, Observer, Rejected, Transition};
 use atomic_breaker_registry::RegistryError;
 
+use super::places::Places;
 use super::steer::{Event, Queue, Steer, is_ours, is_probing};
 use crate::Name;
 use crate::member::Action;
@@ -28,11 +29,11 @@ struct Shared {
 pub struct Seat(Arc<Shared>);
 
 impl Seat {
-    pub(super) fn new(name: Name, queue: Queue) -> Self {
-        Self(Arc::new(Shared {
+    pub(super) fn new(name: Name, places: &Places, queue: &Queue) -> Self {
+        Self(places.find(name, |name| Shared {
             name,
             is_armed: false.into(),
-            queue,
+            queue: queue.clone(),
         }))
     }
 

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use atomic_breaker::{Config, Rejected, Transition};
 use atomic_breaker_registry::{AnyRegistry, KeyName, KeyedObserver, RegistryError};
 
+use super::places::Places;
 use super::steer::{Event, Queue, Steer, is_ours, is_probing};
 use crate::Name;
 use crate::member::Action;
@@ -67,12 +68,15 @@ impl<K: Hash + Eq> Shared<K> {
 }
 
 impl<K: Hash + Eq> Seats<K> {
-    pub(super) fn new(registry: Name, queue: Queue) -> Self {
-        Self(Arc::new(Shared {
+    pub(super) fn new(registry: Name, places: &Places, queue: &Queue) -> Self
+    where
+        K: Send + Sync + 'static,
+    {
+        Self(places.find(registry, |registry| Shared {
             registry,
             armed: papaya::HashSet::new(),
             armed_count: AtomicUsize::new(0),
-            queue,
+            queue: queue.clone(),
         }))
     }
 

@@ -7,5 +7,6 @@ mod older;
 mod operators;
 mod outage;
 mod parts;
+mod places;
 mod sick;
 mod support;
