@@ -17,6 +17,9 @@ pub(super) struct Sampler {
 /// One event that was logged.
 const ONE: u64 = 1 << 32;
 
+/// Readings of two threads may cross, and clocks step back: a time that is no further behind is the same interval.
+const CROSSED_MS: u32 = 60_000;
+
 impl Sampler {
     pub(super) const fn new() -> Self {
         Self {
@@ -66,8 +69,7 @@ impl Sampler {
 
 fn is_over(logged: u64, now_ms: u32, every_ms: u32) -> bool {
     let passed_ms = now_ms.wrapping_sub(logged as u32);
-    // More than half the range: the clock stepped back.
-    logged == 0 || passed_ms >= every_ms && passed_ms <= u32::MAX / 2
+    logged == 0 || passed_ms >= every_ms && passed_ms < u32::MAX - CROSSED_MS
 }
 
 /// An interval in whole milliseconds, rounded up.

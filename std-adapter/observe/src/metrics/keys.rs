@@ -71,19 +71,16 @@ impl Metrics<Keys> {
     /// has lost its slot is no longer shown. Without this there are no such gauges. Ends when the registry is dropped.
     pub fn watch<R>(&self, registry: &Arc<R>)
     where
-        Arc<R>: AnyRegistry<Key: Hash>,
+        Arc<R>: AnyRegistry<Key: fmt::Display>,
         R: Send + Sync + 'static,
     {
-        let (weak, labelled) = (Arc::downgrade(registry), Arc::downgrade(&self.0.labelled));
+        let weak = Arc::downgrade(registry);
         let look = move |seen: &mut Seen| {
-            let (registry, labelled) = weak.upgrade().zip(labelled.upgrade())?;
-            let keys = labelled.pin();
-            for entry in registry.entries() {
+            for entry in weak.upgrade()?.entries() {
                 let state = entry.snapshot.state();
                 *seen.states.entry(state).or_default() += 1;
                 if !matches!(state, State::Closed | State::Disabled) {
-                    let of_key = keys.get(&labelled.hash(&*entry.key));
-                    seen.open.extend(of_key.map(|of_key| of_key.label.clone()));
+                    seen.open.insert(printable(&*entry.key));
                 }
             }
             Some(())

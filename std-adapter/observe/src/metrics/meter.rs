@@ -42,7 +42,6 @@ pub(super) struct OfBreakers {
 
 /// What is counted of a key that has a label.
 pub(super) struct OfKey {
-    pub(super) label: String,
     pub(super) opened: Arc<Counter>,
     /// Enforced, and in shadow mode: for each rejection by a registry it is known which.
     pub(super) rejections: [Arc<Counter>; 2],
@@ -54,7 +53,7 @@ pub(super) type Look = dyn Fn(&mut Seen) -> Option<()> + Send + Sync;
 /// The current state of breakers and registries.
 pub(super) struct Seen {
     pub(super) states: States,
-    /// The labels of keys that reject.
+    /// Keys that reject, as they are written in labels.
     pub(super) open: BTreeSet<String>,
 }
 
@@ -168,7 +167,6 @@ impl Meter {
         let of_key = keys.entry(text).or_insert_with_key(|text| {
             let key = (series::KEY, &**text);
             Arc::new(OfKey {
-                label: text.clone(),
                 opened: self.find(series::KEY_OPENED, &[key], rises),
                 rejections: [Mode::Enforced, Mode::Shadow].map(|mode| {
                     let labels = [key, (series::ENFORCEMENT, &*label(mode))];

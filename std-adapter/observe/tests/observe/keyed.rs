@@ -193,3 +193,19 @@ fn a_registry_that_is_made_again_goes_on_with_the_labels_of_its_keys() {
     let opened = Page::now().get("key_opened", "again", &[("key", "a")]);
     assert_eq!(opened, Some(2));
 }
+
+/// The name is what counts together: whoever makes metrics a second time, in place of a clone, sees the same.
+#[test]
+fn the_gauge_of_a_key_is_right_whichever_metrics_of_that_name_watch() {
+    let hosts = hosts(&Metrics::new("made-twice"));
+    let metrics: Metrics<Keys> = Metrics::new("made-twice");
+    metrics.watch(&hosts);
+    let open = || Page::now().get("key_open", "made-twice", &[("key", "a")]);
+    hosts.command(&"a", |host| host.trip()).unwrap();
+    assert_eq!(open(), Some(1));
+    hosts.command(&"a", |host| host.reset()).unwrap();
+    assert_eq!(open(), Some(0));
+    drop(metrics);
+    hosts.command(&"a", |host| host.trip()).unwrap();
+    assert_eq!(open(), Some(1));
+}

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use atomic_breaker_registry::{Breaker, Config, Permit, TokioClock};
-use atomic_breaker_steps::{JobId, Lane, Ran, StepError, Store, Workflow};
+use atomic_breaker_observe::Log;
+use atomic_breaker_registry::{Breaker, Config, ManualClock, Permit, TokioClock};
+use atomic_breaker_steps::{
+    Asked, JobId, JobObserver, Lane, Ran, Status, StepError, Store, Workflow,
+};
 use tracing::Level;
 
 use super::{Person, builder, enqueue, pass, run, workflow};
@@ -209,4 +212,36 @@ fn calls_neither_done_nor_kept_are_logged_if_the_caller_has_gone() {
     assert_eq!(event.level, Level::WARN);
     assert_eq!(event.get("key"), Some("unheard"));
     assert_eq!(event.get("error"), Some("connection refused"));
+}
+
+#[test]
+fn after_a_quiet_month_the_next_outage_of_the_store_and_the_next_dead_job_are_logged() {
+    static CLOCK: ManualClock = ManualClock::new();
+    let log = Log::new("jobs-log").clock(&CLOCK);
+    let job = Workflow::new("kind").step("first", "a", async |state: String| Ok(state));
+    let events = logged(|| {
+        run(async || {
+            let store = FaultyStore::default();
+            store
+                .put(&job.job("k", &String::new()).unwrap(), None)
+                .await
+                .unwrap();
+            let job = store.job(JobId::new(1)).await.unwrap().unwrap();
+            for _ in 0..3 {
+                log.store_failed(Asked::Claim, "disk full");
+                log.store_answered();
+                for _ in 0..10 {
+                    log.ended(&job, Status::Dead, "refused");
+                }
+                CLOCK.advance(30 * 24 * 3_600 * SECOND);
+            }
+        });
+    });
+    let of = |message: &str| {
+        let is = |event: &&Logged| event.get("message") == Some(message);
+        events.iter().filter(is).count()
+    };
+    assert_eq!(of("the store of jobs fails"), 3);
+    assert_eq!(of("the store of jobs responds again"), 3);
+    assert_eq!(of("a job is dead"), 30);
 }
