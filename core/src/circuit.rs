@@ -67,7 +67,7 @@ impl<B: Bits> Circuit<B> {
         self.0.to_u64() & const { B::LAYOUT.state.put(HALF_OPEN) } != 0 && !self.0.is_held()
     }
 
-    /// A few bits that tell the state, for [`state_of`](Self::state_of).
+    /// A few bits that identify the state, for [`state_of`](Self::state_of).
     pub(crate) fn trace(self) -> u32 {
         let payload = self.get(B::LAYOUT.payload) & 7;
         self.get(B::LAYOUT.state) | payload << 2 | u32::from(self.trips() != 0) << 5

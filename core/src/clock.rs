@@ -19,7 +19,7 @@ use crate::word::{self, AtomicU32};
 /// - **The same for all breakers that share a word.**
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a clock of a circuit breaker",
-    note = "take `StdClock` of atomic-breaker-std or `EmbassyClock` of atomic-breaker-embassy, or implement \
+    note = "use `StdClock` of atomic-breaker-std or `EmbassyClock` of atomic-breaker-embassy, or implement \
             `Clock` for your millisecond counter"
 )]
 pub trait Clock {
@@ -49,7 +49,7 @@ static RANDOM: AtomicU32 = AtomicU32::new(0);
 /// process's breaker would admit probes at once.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not known to be read alike by all programs that share the word",
-    note = "take a clock without an origin of its own, as `BootClock` of atomic-breaker-std; to take up a \
+    note = "use a clock without an origin of its own, such as `BootClock` of atomic-breaker-std; to take up a \
             word after a restart instead, `restore` it"
 )]
 pub trait SharedClock: Clock {}

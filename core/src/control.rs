@@ -105,7 +105,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         } else {
             Err(CorruptWord::new(
                 found.to_u64(),
-                "its memory has no mark that it kept its content",
+                "its memory is not marked as having kept its content",
             ))
         }
     }

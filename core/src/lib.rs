@@ -42,8 +42,8 @@
 //! | put the word into RAM that survives a reset | [`word::Retained`], [`Breaker::restore`] |
 //! | share it between programs | [`Breaker::shared`] |
 //!
-//! The life cycle is drawn in [`state`]. How to choose settings, where timeouts belong, retries, tests and all adapters are
-//! the subject of the [guide](pages::guide); what a call costs is measured in [performance](pages::performance).
+//! The life cycle is drawn in [`state`]. The [guide](pages::guide) explains how to choose settings, where timeouts belong,
+//! retries, tests and all adapters; [performance](pages::performance) shows what a call costs.
 //!
 #![doc = include_str!("../limits.md")]
 #![cfg_attr(

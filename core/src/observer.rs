@@ -74,7 +74,7 @@ impl Observer for () {
     }
 }
 
-/// Observers that consist of others: of those over which each `$part` iterates.
+/// Observers made of other observers, over which each `$part` iterates.
 macro_rules! forward_observer {
     ([$($generics:tt)*] $whole:ty: |$it:ident| $($part:expr),+) => {
         impl<$($generics)*> Observer for $whole {

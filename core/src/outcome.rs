@@ -134,7 +134,7 @@ impl Default for Failure {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not classify results of type `Result<{T}, {E}>`",
     label = "not a classifier of these results",
-    note = "take a function, or a closure that returns an `Outcome` and whose argument has its type written out: \
+    note = "pass a function, or a closure that returns an `Outcome` and whose argument has its type written out: \
             `|result: &Result<{T}, {E}>| ..`"
 )]
 pub trait Classify<T, E> {

@@ -7,7 +7,7 @@ use crate::state::State;
 use crate::transition::Transition;
 use crate::word::{self, Bits, Word};
 
-/// The word of a breaker, read anew by each of these methods: what the breaker says at that moment. One load each,
+/// The word of a breaker, read again by each of these methods: what the breaker says at that moment. One load each,
 /// no reading of the clock.
 ///
 /// An [`Observer`](crate::Observer) gets one with each transition. Notifications may arrive in a different order from

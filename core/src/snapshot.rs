@@ -48,7 +48,7 @@ impl Snapshot {
         }
     }
 
-    /// With this wait for a caller, rounded up to milliseconds, and so not due.
+    /// Sets the wait for a caller, rounded up to milliseconds; the snapshot is then not due.
     #[must_use]
     pub const fn with_wait(mut self, wait: Duration) -> Self {
         self.wait_ms = Some(ms(wait));

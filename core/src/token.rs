@@ -23,7 +23,7 @@ impl<B: Bits> Ticket<B> {
 }
 
 /// A permit without its breaker, to be sent through a queue, stored in a `static` or handed to an
-/// interrupt handler; [`Breaker::resume`](crate::Breaker::resume) makes a permit of it again.
+/// interrupt handler; [`Breaker::resume`](crate::Breaker::resume) turns it back into a permit.
 ///
 /// A probe whose token is dropped is lost: its slot is free again only after the lease. Move a token
 /// through something that synchronizes, as every channel, lock and critical section does.

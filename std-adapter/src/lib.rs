@@ -63,12 +63,16 @@
 //!
 //! # Where to begin
 //!
-//! | you want to | take |
+//! | you want to | use |
 //! |---|---|
 //! | guard a closure or a future | [`Breaker::call`](atomic_breaker::Breaker::call), [`call_async`](atomic_breaker::Breaker::call_async) |
 //! | limit, wait, retry, ping with tokio's timer | `BreakerExt`, feature `tokio` |
 //! | replace the rules of a breaker while it is in use | [`adjustable_breaker`] |
-//! | anything else: a breaker per host, tower, HTTP, logs, metrics, a page, processes and fleets | one of the packages around this one, which its README lists |
+//! | have a breaker per key, or layers of tower | `atomic-breaker-registry`, `atomic-breaker-tower` |
+//! | guard an HTTP or gRPC client | `atomic-breaker-http` |
+//! | write logs and metrics, or see breakers on a page | `atomic-breaker-observe`, `atomic-breaker-admin` |
+//! | share breakers between processes or machines | `atomic-breaker-mapped`, `atomic-breaker-fleet` |
+//! | finish rejected work later | `atomic-breaker-steps` |
 //!
 //! | module | contents |
 //! |---|---|
@@ -87,7 +91,7 @@
 //! | `BootClock` | `shared` | the start of the machine | 32 ns | yes |
 //!
 //! A reading is most of the cost of a rejection; a call through a closed breaker reads no clock. (Figures from one
-//! machine; see the page on performance in the repository.)
+//! machine, measured by `cargo run --release -p benches --bin peers`.)
 #![cfg_attr(
     feature = "document-features",
     doc = "\n# Features\n",

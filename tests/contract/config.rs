@@ -34,7 +34,7 @@ fn limits_of_failures() {
     let none = "a limit of 0 failures would trip before the first call: set at least 1";
     assert_eq!(both(Config::new().consecutive_failures(0)), none);
     assert_eq!(both(Config::new().failures_within(0, ms(1_000))), none);
-    let most = "a word counts at most 65535 failures (255 in a 32-bit word): lower the limit or take a 64-bit word";
+    let most = "a word counts at most 65535 failures (255 in a 32-bit word): lower the limit or use a 64-bit word";
     assert_eq!(wide(Config::new().consecutive_failures(65_536)), most);
     assert_eq!(narrow(Config::new().failures_within(256, ms(1_000))), most);
     assert!(
@@ -57,7 +57,7 @@ fn limits_of_the_window() {
         both(Config::new().failures_within(2, Duration::ZERO)),
         "a window of 0 cannot hold two failures: lengthen it or use consecutive_failures"
     );
-    let long = "the window is longer than 2^31 ms (2^14 ticks in a 32-bit word): shorten it, take \
+    let long = "the window is longer than 2^31 ms (2^14 ticks in a 32-bit word): shorten it, use \
                 longer ticks or a 64-bit word";
     assert_eq!(
         wide(Config::new().failures_within(2, ms((1 << 31) + 1))),
@@ -84,7 +84,7 @@ fn limits_of_the_window() {
 
 #[test]
 fn limits_of_the_open_time() {
-    let long = "open_for is longer than 2^31 ms (2^14 ticks in a 32-bit word): shorten it, take \
+    let long = "open_for is longer than 2^31 ms (2^14 ticks in a 32-bit word): shorten it, use \
                 longer ticks or a 64-bit word";
     assert_eq!(wide(Config::new().open_for(25 * DAY)), long);
     assert_eq!(narrow(Config::new().open_for(ms((64 << 14) + 1))), long);
@@ -120,9 +120,9 @@ fn limits_of_growth() {
     );
     assert_eq!(
         both(grow(2, 999)),
-        "the maximum of the growing open time lies below open_for: raise it or lower open_for"
+        "the maximum of the growing open time is below open_for: raise it or lower open_for"
     );
-    let out_of_reach = "the maximum of the growing open time is never reached, growth ends with \
+    let out_of_reach = "the maximum of the growing open time is never reached, because growth ends with \
                         the 31st trip in a row (the 7th in a 32-bit word): lower it, raise \
                         open_for or grow faster";
     assert_eq!(narrow(grow(2, 64_001)), out_of_reach);
@@ -134,7 +134,7 @@ fn limits_of_growth() {
         out_of_reach
     );
     let long = "the longest open time, maximum and jitter included, is longer than 2^31 ms (2^14 \
-                ticks in a 32-bit word): lower one of them, take longer ticks or a 64-bit \
+                ticks in a 32-bit word): lower one of them, use longer ticks or a 64-bit \
                 word";
     assert_eq!(wide(grow(2, (1 << 31) + 1)), long);
     let longest = Config::new().open_for(ms(64 << 14));
@@ -158,7 +158,7 @@ fn limits_of_jitter_and_hints() {
             .is_ok()
     );
     let long = "max_retry_after, jitter included, is longer than 2^31 ms (2^14 ticks in a 32-bit \
-                word): lower it, take longer ticks or a 64-bit word";
+                word): lower it, use longer ticks or a 64-bit word";
     assert_eq!(
         narrow(Config::new().max_retry_after(ms((64 << 14) + 1))),
         long
@@ -183,15 +183,15 @@ fn limits_of_probes() {
         "with 0 probes an open breaker never closes: set at least 1"
     );
     let most =
-        "a word holds at most 255 probes (15 in a 32-bit word): lower probes or take a 64-bit word";
+        "a word holds at most 255 probes (15 in a 32-bit word): lower probes or use a 64-bit word";
     assert_eq!(wide(Config::new().probes(256)), most);
     assert_eq!(narrow(Config::new().probes(16)), most);
     assert_eq!(
         both(Config::new().probes(3).close_after(2)),
-        "close_after lies below probes, but a half-open breaker admits no more probes than it \
+        "close_after is below probes, but a half-open breaker admits no more probes than it \
          still needs: lower probes or raise close_after"
     );
-    let most = "a word counts at most 255 successes of probes (15 in a 32-bit word): lower close_after or take a \
+    let most = "a word counts at most 255 successes of probes (15 in a 32-bit word): lower close_after or use a \
                 64-bit word";
     assert_eq!(wide(Config::new().close_after(256)), most);
     assert_eq!(narrow(Config::new().close_after(16)), most);
@@ -209,11 +209,11 @@ fn limits_of_probes() {
 fn limits_of_the_lease() {
     assert_eq!(
         both(Config::new().probe_lease(Duration::ZERO)),
-        "with a probe_lease of 0 every call would take the slot of the probe before: set it longer \
+        "with a probe_lease of 0 every call would take the previous probe's slot: set it longer \
          than the longest call"
     );
     let long = "probe_lease is longer than 2^31 ms (2^14 ticks in a 32-bit word): shorten it, \
-                take longer ticks or a 64-bit word";
+                use longer ticks or a 64-bit word";
     assert_eq!(wide(Config::new().probe_lease(25 * DAY)), long);
     assert_eq!(narrow(Config::new().probe_lease(ms((64 << 14) + 1))), long);
 }
@@ -267,7 +267,7 @@ fn limits_of_slow_calls() {
 #[test]
 fn limits_of_cancelling() {
     let long = "cancel_limit is longer than 2^31 ms (2^14 ticks in a 32-bit word): shorten it, \
-                take longer ticks or a 64-bit word";
+                use longer ticks or a 64-bit word";
     assert_eq!(wide(Config::new().cancel_limit(25 * DAY)), long);
     assert_eq!(narrow(Config::new().cancel_limit(ms((64 << 14) + 1))), long);
     assert!(
@@ -297,7 +297,7 @@ fn limits_of_a_gradual_return() {
         "a gradual_return over a time of 0 is not gradual: lengthen it or leave it out"
     );
     let long = "the time of gradual_return is longer than 2^31 ms (2^14 ticks in a 32-bit word): \
-                shorten it, take longer ticks or a 64-bit word";
+                shorten it, use longer ticks or a 64-bit word";
     assert_eq!(wide(back(10, (1 << 31) + 1)), long);
     assert_eq!(narrow(back(10, (64 << 14) + 1)), long);
     assert!(back(1, 64 << 14).check(Layout::NARROW).is_ok());

@@ -181,7 +181,7 @@ fn rules_that_exclude_each_other_are_named_as_they_stand_in_the_file() {
         assert_eq!(
             fault(file),
             "consecutive_failures, failures_within and tally_only exclude each other: keep one \
-             (failure_ratio goes with each)"
+             (failure_ratio goes with any of them)"
         );
     }
     for ratio in [

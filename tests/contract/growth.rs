@@ -218,7 +218,7 @@ fn limits_of_growth_by_fractions_and_steps() {
             .is_ok()
     );
     assert!(rejected_wide(from(1_000).linear(ms(1), ms(1_031))).contains("never reached"));
-    assert!(rejected(from(1_000).linear(ms(1), ms(999))).contains("lies below open_for"));
+    assert!(rejected(from(1_000).linear(ms(1), ms(999))).contains("is below open_for"));
     // Absurd numbers do not overflow; what does not fit is rejected.
     assert!(
         from(1)

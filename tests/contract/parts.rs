@@ -27,7 +27,7 @@ fn something_must_be_able_to_trip() {
     let error = Breaker::try_new(Config::new().tally_only(), &clock).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "tally_only without a failure_ratio never trips: set a failure_ratio or a limit of failures"
+        "tally_only without a failure_ratio never trips: set a failure_ratio or a limit on failures"
     );
     // A tally may have its own rule; the tally of the last calls has none.
     let config = Config::new().tally_only();
@@ -195,12 +195,12 @@ fn limits_of_the_history() {
     assert_eq!(
         wide(60).unwrap_err().to_string(),
         "the memory remembers fewer calls than of_last asks for (LastCalls: 59 in a 64-bit word, 27 in a \
-         32-bit word): lower of_last or take one that remembers more"
+         32-bit word): lower of_last or use one that remembers more"
     );
     assert_eq!(
         narrow(28).unwrap_err().to_string(),
         "the memory remembers fewer calls than of_last asks for (LastCalls: 59 in a 64-bit word, 27 in a \
-         32-bit word): lower of_last or take one that remembers more"
+         32-bit word): lower of_last or use one that remembers more"
     );
 }
 

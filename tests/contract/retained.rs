@@ -50,7 +50,7 @@ fn random_memory_is_never_believed() {
             .build();
         looked_right += u32::from(breaker.check().is_ok());
         let error = breaker.restore().unwrap_err();
-        assert!(error.to_string().contains("no mark"), "{error}");
+        assert!(error.to_string().contains("not marked"), "{error}");
         assert_eq!(diary.causes(), [Cause::CorruptWord], "once");
         assert_eq!((breaker.state(), breaker.check()), (State::Closed, Ok(())));
         assert_eq!(breaker.snapshot().failures(), 0);

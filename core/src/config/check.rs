@@ -17,7 +17,7 @@ pub struct ConfigError(&'static str);
 impl ConfigError {
     /// What keeps the rules of an adjustable breaker has no room for another set of them.
     pub const TOO_MANY_RULES: Self =
-        Self("there is no room for further rules: set rules that were set before, or restart");
+        Self("there is no room for more rules: set rules that were set before, or restart");
 
     /// What [`Display`](fmt::Display) shows.
     pub const fn message(self) -> &'static str {
@@ -72,7 +72,7 @@ pub(crate) const fn check_memory(config: &Config, memory: Memory) -> Result<(), 
     result(match config.failure_ratio {
         Some(ratio) => memory_fault(ratio, memory),
         None if matches!(config.trip, TripRule::TallyOnly) && !memory.has_rule => Some(
-            "tally_only without a failure_ratio never trips: set a failure_ratio or a limit of failures",
+            "tally_only without a failure_ratio never trips: set a failure_ratio or a limit on failures",
         ),
         None => None,
     })
@@ -98,7 +98,7 @@ const fn memory_fault(ratio: Ratio, memory: Memory) -> Fault {
         }
         (false, _) => {
             "the memory remembers fewer calls than of_last asks for (LastCalls: 59 in a 64-bit \
-             word, 27 in a 32-bit word): lower of_last or take one that remembers more"
+             word, 27 in a 32-bit word): lower of_last or use one that remembers more"
         }
         (true, 0) => {
             "a failure_ratio within a time needs a tally that remembers times: build the breaker \
@@ -136,7 +136,7 @@ macro_rules! too_long {
             $what,
             " is longer than 2^31 ms (2^14 ticks in a 32-bit word): ",
             $fix,
-            ", take longer ticks or a 64-bit word"
+            ", use longer ticks or a 64-bit word"
         ))
     };
 }
@@ -194,7 +194,7 @@ const fn trip_fault(config: &Config, layout: Layout) -> Fault {
     }
     if failures > layout.max_failures() {
         return Some(
-            "a word counts at most 65535 failures (255 in a 32-bit word): lower the limit or take a \
+            "a word counts at most 65535 failures (255 in a 32-bit word): lower the limit or use a \
              64-bit word",
         );
     }
@@ -225,13 +225,13 @@ const fn open_fault(config: &Config, layout: Layout) -> Fault {
         }
         if growth.max_ms < config.open_for_ms {
             return Some(
-                "the maximum of the growing open time lies below open_for: raise it or lower open_for",
+                "the maximum of the growing open time is below open_for: raise it or lower open_for",
             );
         }
         let steps = layout.trips.max() - 1;
         if growth.after(config.open_for_ms, steps) < growth.max_ms {
             return Some(
-                "the maximum of the growing open time is never reached, growth ends with the 31st \
+                "the maximum of the growing open time is never reached, because growth ends with the 31st \
                  trip in a row (the 7th in a 32-bit word): lower it, raise open_for or grow faster",
             );
         }
@@ -261,25 +261,25 @@ const fn probe_fault(config: &Config, layout: Layout) -> Fault {
     }
     if config.probes as u32 > layout.max_probes() {
         return Some(
-            "a word holds at most 255 probes (15 in a 32-bit word): lower probes or take a 64-bit word",
+            "a word holds at most 255 probes (15 in a 32-bit word): lower probes or use a 64-bit word",
         );
     }
     if config.needed_successes() < config.probes as u32 {
         return Some(
-            "close_after lies below probes, but a half-open breaker admits no more probes than it \
+            "close_after is below probes, but a half-open breaker admits no more probes than it \
              still needs: lower probes or raise close_after",
         );
     }
     if config.needed_successes() > layout.max_probes() {
         return Some(
             "a word counts at most 255 successes of probes (15 in a 32-bit word): lower close_after or \
-             take a 64-bit word",
+             use a 64-bit word",
         );
     }
     let longest_ms = layout.max_ms();
     if config.lease_ms(longest_ms) == 0 {
         return Some(
-            "with a probe_lease of 0 every call would take the slot of the probe before: set it \
+            "with a probe_lease of 0 every call would take the previous probe's slot: set it \
              longer than the longest call",
         );
     }

@@ -203,7 +203,7 @@ impl TryFrom<File> for Config {
             _ => {
                 return Err(
                     "consecutive_failures, failures_within and tally_only exclude each other: keep one \
-                     (failure_ratio goes with each)",
+                     (failure_ratio goes with any of them)",
                 );
             }
         };

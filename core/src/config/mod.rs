@@ -220,7 +220,7 @@ impl Config {
     /// tripped together does not return in lockstep.
     ///
     /// Jitter is added, never subtracted: an open time is at least what was configured, or what
-    /// [`Failure::retry_after`](crate::Failure::retry_after) asked for. It is drawn anew for each trip. Devices that run
+    /// [`Failure::retry_after`](crate::Failure::retry_after) asked for. It is drawn again for each trip. Devices that run
     /// the same firmware and start together draw the same unless their [seeds](Self::seed) or their clocks'
     /// [entropy](crate::Clock::entropy) differ.
     pub const fn jitter_percent(mut self, percent: u32) -> Self {

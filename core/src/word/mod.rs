@@ -84,7 +84,7 @@ use core::sync::atomic::Ordering;
 /// - `compare_exchange_weak` may fail spuriously; `Err` carries the value that it saw.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an atomic word that a circuit breaker can live in",
-    note = "take `AtomicU64` or `AtomicU32` of `atomic_breaker::word`, a reference to one, or `Retained`, \
+    note = "use `AtomicU64` or `AtomicU32` of `atomic_breaker::word`, a reference to one, or `Retained`, \
             `Ticks` or `CriticalSectionWord` of that module"
 )]
 pub trait Word {
@@ -109,7 +109,7 @@ pub trait Word {
     /// Whether the memory still holds what a breaker with this tick wrote: whether the
     /// [mark](Self::set_mark) is there. Memory without a mark cannot tell.
     ///
-    /// Asked by [`Breaker::restore`](crate::Breaker::restore). If you wrap [`Retained`] in your own word, forward this
+    /// Called by [`Breaker::restore`](crate::Breaker::restore). If you wrap [`Retained`] in your own word, forward this
     /// and `set_mark`.
     fn has_mark(&self, tick_log2: u32) -> bool {
         let _ = tick_log2;

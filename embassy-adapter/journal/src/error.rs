@@ -88,10 +88,10 @@ impl<E: fmt::Debug> fmt::Display for JournalError<E> {
             ),
             Self::TooLong { len, longest } => write!(
                 f,
-                "an entry has {len} bytes and this journal takes {longest}: raise its longest entry"
+                "an entry has {len} bytes, but this journal takes at most {longest}: raise its longest entry"
             ),
             Self::Exhausted => f.write_str(
-                "all numbers are used: erase the range, and let the receiver begin anew",
+                "all numbers are used up: erase the range, and let the receiver start over",
             ),
             Self::Flash(error) => write!(f, "the flash failed: {error:?}"),
         }
@@ -107,11 +107,11 @@ impl fmt::Display for Misfit {
             ),
             Self::TooFewPages { page } => write!(
                 f,
-                "a journal needs two pages of {page} bytes or more: lengthen its range"
+                "a journal needs at least two pages of {page} bytes: lengthen its range"
             ),
             Self::BeyondTheEnd { capacity } => write!(
                 f,
-                "the range of a journal must end within the flash, which has {capacity} bytes and begins with address 0"
+                "the range of a journal must end within the flash, which has {capacity} bytes and starts at address 0"
             ),
             Self::EntryTooLong { fits } => write!(
                 f,
@@ -129,7 +129,7 @@ impl fmt::Display for Corruption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Garbage => {
-                "the range holds something that is no journal: check the range, erase it, or open with \
+                "the range holds something that is not a journal: check the range, erase it, or open with \
                  `WhenCorrupt::Format`"
             }
             Self::OtherLayout => {

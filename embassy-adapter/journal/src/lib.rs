@@ -1,5 +1,7 @@
-//! Keeps readings that could not be sent in flash until they are, for the [`atomic-breaker`](atomic_breaker) circuit
-//! breaker: see [`Journal`].
+//! A queue in flash for readings that could not be sent yet, behind an [`atomic-breaker`](atomic_breaker) circuit
+//! breaker: see [`Journal`], and the page [docs/journal.md].
+#![doc = ""]
+#![doc = concat!("[docs/journal.md]: ", env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/journal.md")]
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]

@@ -86,7 +86,7 @@ fn a_trip_elsewhere_is_pinged_within_ten_seconds() {
 }
 
 #[test]
-fn the_looks_of_many_do_not_end_in_one_rush() {
+fn the_checks_of_many_sleepers_do_not_end_in_one_rush() {
     let (word, watch) = (NativeWord::new(0), Watch::new());
     let (here, there) = two(&word, &watch, RULES);
     let done = Times::default();
@@ -105,7 +105,7 @@ fn the_looks_of_many_do_not_end_in_one_rush() {
     assert!(done.most_within(100) <= 8, "{:?}", done.all());
 }
 
-/// Closes the breaker at the very moment in which a task begins to listen.
+/// Closes the breaker at the very moment when a task begins to listen.
 struct Meddler<'a> {
     watch: Watch<4>,
     other: There<'a>,

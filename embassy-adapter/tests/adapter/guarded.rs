@@ -15,7 +15,7 @@ use embedded_io_async as io;
 
 use super::sim::{RULES, Sim, breaker};
 
-/// A device that fails as it is told, on any bus; counts what reaches it.
+/// A device on any bus that fails as a test tells it to, and counts what reaches it.
 struct Fake<E> {
     fails: Option<E>,
     reached: u32,
@@ -99,7 +99,7 @@ fn now<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// A driver that knows nothing of breakers.
+/// A driver that knows nothing about breakers.
 fn temperature<I: I2c>(bus: &mut I) -> Result<u16, I::Error> {
     let mut raw = [0; 2];
     bus.write_read(0x48, &[0], &mut raw)?;
@@ -237,7 +237,7 @@ fn errors_that_are_not_the_devices_fault_do_not_count() {
 }
 
 #[test]
-fn kinds_weigh_what_they_are_said_to() {
+fn kinds_have_the_weights_that_are_set() {
     fn classify(kind: i2c::ErrorKind) -> Outcome {
         match kind {
             i2c::ErrorKind::Bus => Failure::tripping().into(),

@@ -46,7 +46,7 @@ impl spi::SpiDevice for Hung {
     }
 }
 
-/// A driver that knows nothing of breakers.
+/// A driver that knows nothing about breakers.
 async fn temperature<I: i2c::I2c>(bus: &mut I) -> Result<u16, I::Error> {
     let mut raw = [0; 2];
     bus.write_read(0x48, &[0], &mut raw).await?;
@@ -75,7 +75,7 @@ fn a_hung_bus_trips_by_the_time_limit_of_its_guard() {
 }
 
 #[test]
-fn a_time_out_of_a_guard_weighs_what_the_limit_says() {
+fn a_timeout_of_a_guard_has_the_weight_that_the_limit_says() {
     let breaker = breaker(RULES);
     let limit = TimeLimit::from(core::time::Duration::from_millis(20));
     let limit = limit.counting_as(Failure::tripping());
@@ -88,7 +88,7 @@ fn a_time_out_of_a_guard_weighs_what_the_limit_says() {
 }
 
 #[test]
-fn a_time_out_around_a_driver_does_not_do_instead() {
+fn a_timeout_around_a_driver_is_no_substitute() {
     let breaker = breaker(RULES);
     let mut bus = GuardedI2c::new(Hung(Cell::new(0)), &breaker);
     Sim::new().run(async {
@@ -142,7 +142,7 @@ impl Write for Deaf {
     }
 }
 
-/// A command and its answer, by a driver that knows nothing of breakers.
+/// A command and its answer, by a driver that knows nothing about breakers.
 async fn command<P: Read + Write>(port: &mut P) -> Result<u8, P::Error> {
     let mut answer = [0];
     port.write(b"AT\r").await?;
@@ -219,7 +219,7 @@ fn the_end_of_a_stream_says_nothing() {
 }
 
 #[test]
-fn one_breaker_in_a_guard_and_around_it_never_closes_again_and_beside_it_does() {
+fn one_breaker_in_a_guard_and_around_it_never_closes_again_and_in_the_guard_alone_does() {
     struct Works;
     impl i2c::ErrorType for Works {
         type Error = i2c::ErrorKind;

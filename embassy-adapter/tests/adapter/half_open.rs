@@ -8,8 +8,8 @@ use embassy_time::Timer;
 
 use super::sim::{RULES, Sim, Times, Watch, breaker, watched};
 
-/// Three tasks send through a healthy radio that wants three probes to believe it; when they got their
-/// permits, and when they were done.
+/// Three tasks send through a healthy radio whose breaker needs three probes. Returns when they got their permits,
+/// and when they were done.
 fn three_tasks(rules: Config, takes_ms: u64, is_watched: bool) -> (Vec<u64>, Vec<u64>) {
     let watch = Watch::<4>::new();
     let (with, without) = (watched(rules, &watch), breaker(rules));
@@ -39,7 +39,7 @@ fn three_tasks(rules: Config, takes_ms: u64, is_watched: bool) -> (Vec<u64>, Vec
 }
 
 #[test]
-fn three_tasks_close_a_breaker_that_wants_three_probes_shortly_after_the_open_time() {
+fn three_tasks_close_a_breaker_that_needs_three_probes_shortly_after_the_open_time() {
     for is_watched in [false, true] {
         let (begun, done) = three_tasks(RULES.close_after(3), 20, is_watched);
         assert_eq!(done.len(), 3);
@@ -65,14 +65,13 @@ fn a_slot_that_is_given_back_is_noticed_soon() {
     });
     sim.pass(100);
     drop(probe);
-    // It doubles its sleeps, so no longer than it has waited already.
+    // It doubles its sleeps, so it sleeps no longer than it has waited already.
     sim.pass(165);
     assert_eq!(done.len(), 1);
     assert_eq!(breaker.state(), State::Closed);
 }
 
-/// 32 tasks sleep beside a probe that hangs; how often they woke in its first second, and in the nine
-/// after.
+/// Returns how often 32 tasks that sleep beside a hanging probe woke in its first second, and in the next nine.
 fn polls_beside_a_hanging_probe<const S: usize>() -> (u32, u32) {
     let watch = Watch::<S>::new();
     let breaker = watched(RULES, &watch);
@@ -98,7 +97,7 @@ fn polls_beside_a_hanging_probe<const S: usize>() -> (u32, u32) {
 }
 
 #[test]
-fn thirty_two_sleepers_beside_a_hanging_probe_are_no_polling_storm() {
+fn thirty_two_sleepers_beside_a_hanging_probe_cause_no_polling_storm() {
     for (first, later) in [
         polls_beside_a_hanging_probe::<32>(),
         polls_beside_a_hanging_probe::<1>(),

@@ -1,4 +1,4 @@
-//! The adapter on embassy's mock time: every millisecond happens when a test says so.
+//! The adapter on embassy's mock clock, which tests advance millisecond by millisecond.
 
 mod clock;
 mod elsewhere;

@@ -1,4 +1,4 @@
-//! Who is notified, and of what.
+//! Which observers are notified, and of what.
 
 use std::cell::Cell;
 
@@ -30,7 +30,7 @@ fn hears(observer: impl Observer) -> bool {
 }
 
 #[test]
-fn a_watch_hears_in_either_place_of_a_pair_and_behind_every_pointer() {
+fn a_watch_is_notified_in_either_place_of_a_pair_and_behind_every_pointer() {
     let (watch, log) = (Watch::<2>::new(), EventLog::<4>::new());
     assert!(hears(&watch));
     assert!(hears((&watch, &log)));
@@ -47,7 +47,7 @@ fn reported(epoch: u16) -> Transition {
     transition
 }
 
-/// An observer into whose report an interrupt comes that resets the breaker.
+/// An observer whose report is interrupted by a reset of the breaker.
 struct Interrupted<'a, W: atomic_breaker_embassy::word::Word> {
     watch: Watch<1>,
     other: Breaker<EmbassyClock, &'a W>,
@@ -92,7 +92,7 @@ fn a_watch_shows_the_state_of_the_word_when_an_interrupt_comes_before_the_report
 }
 
 #[test]
-fn a_report_that_comes_late_does_not_make_a_sleeper_deaf() {
+fn a_late_report_does_not_keep_a_sleeper_from_waking() {
     let watch = Watch::<2>::new();
     let breaker = watched(RULES.open_for(Duration::from_secs(60)), &watch);
     let done = Cell::new(false);
@@ -103,7 +103,7 @@ fn a_report_that_comes_late_does_not_make_a_sleeper_deaf() {
         done.set(true);
     });
     sim.pass(100);
-    // Of what the sleeper has seen already.
+    // A report of something that the sleeper has already seen.
     watch.changed(&reported(1), breaker.present());
     sim.pass(100);
     breaker.reset();

@@ -11,7 +11,7 @@ use super::sim::{RULES, Sim, Times, Watch, breaker, watched};
 
 const EVERY: Prober = Prober::every(Duration::from_millis(100));
 
-/// Pings that answer when the device works.
+/// Pings that succeed while the device works.
 fn ping(pings: &Cell<u32>, works: &Cell<bool>) -> Ready<Result<(), ()>> {
     pings.set(pings.get() + 1);
     ready(if works.get() { Ok(()) } else { Err(()) })
@@ -84,7 +84,7 @@ fn with_a_watch_it_looks_every_ten_seconds_while_the_breaker_is_closed() {
 }
 
 #[test]
-fn it_leaves_a_breaker_alone_that_an_operator_holds() {
+fn it_leaves_alone_a_breaker_that_an_operator_holds() {
     let breaker = breaker(RULES);
     let (pings, works) = (Cell::new(0), Cell::new(true));
     let mut sim = Sim::new();
@@ -198,7 +198,7 @@ fn a_retry_after_is_not_ended_by_pings() {
 
 /// The example of its documentation: an open time of ten minutes, and a server that asks for one.
 #[test]
-fn a_retry_after_that_is_short_beside_the_open_time_is_not_ended_by_pings() {
+fn a_retry_after_shorter_than_the_open_time_is_not_ended_by_pings() {
     for seconds in [1, 60, 299, 300, 599] {
         let breaker = breaker(RULES.open_for(Duration::from_secs(600)));
         let (pings, works) = (Cell::new(0), Cell::new(true));
@@ -236,7 +236,7 @@ fn a_ping_that_hangs_is_not_waited_for() {
 }
 
 #[test]
-fn pauses_without_end_and_of_nothing_do_no_harm() {
+fn endless_and_zero_pauses_do_no_harm() {
     for (pause, pinged) in [(Duration::MAX, 0), (Duration::ZERO, 100)] {
         let breaker = breaker(RULES.open_for(Duration::from_secs(600)));
         let (pings, works) = (Cell::new(0), Cell::new(false));
@@ -308,7 +308,7 @@ fn a_lost_probe_of_two_does_not_keep_it_from_pinging() {
 }
 
 #[test]
-fn a_pause_that_is_demanded_during_a_ping_is_kept() {
+fn a_pause_requested_during_a_ping_is_kept() {
     let breaker = breaker(RULES);
     let mut sim = Sim::new();
     sim.spawn(async {

@@ -1,4 +1,4 @@
-//! What users rely on without a word: futures that can be sent, either width of the word.
+//! What users rely on although nothing states it: futures that are `Send`, words of either width.
 
 use std::future::{Future, ready};
 

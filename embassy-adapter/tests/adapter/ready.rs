@@ -31,7 +31,7 @@ fn a_sleeper_wakes_when_the_time_is_over_and_not_before() {
 }
 
 #[test]
-fn a_watched_breaker_is_looked_at_every_ten_seconds_another_every_second() {
+fn a_watched_breaker_is_checked_every_ten_seconds_and_another_every_second() {
     let watch = Watch::<1>::new();
     let rules = RULES.open_for(core::time::Duration::from_secs(100));
     let (heard, unheard) = (watched(rules, &watch), breaker(rules));
@@ -45,7 +45,7 @@ fn a_watched_breaker_is_looked_at_every_ten_seconds_another_every_second() {
 }
 
 #[test]
-fn sleepers_get_through_one_probe_at_a_time() {
+fn sleepers_pass_one_probe_at_a_time() {
     let watch = Watch::<4>::new();
     let breaker = watched(RULES, &watch);
     let (inside, most, done) = (Cell::new(0), Cell::new(0), Cell::new(0));
@@ -109,7 +109,7 @@ fn without_a_watch_a_breaker_that_closes_early_is_noticed_within_a_second() {
 }
 
 #[test]
-fn more_sleepers_than_the_watch_has_places_for_look_by_themselves() {
+fn sleepers_beyond_the_places_of_a_watch_poll_by_themselves() {
     let watch = Watch::<1>::new();
     let breaker = watched(RULES.open_for(core::time::Duration::from_secs(600)), &watch);
     let done = Times::default();
@@ -144,7 +144,7 @@ fn sleepers_leave_the_receivers_of_a_watch_to_the_application() {
 }
 
 #[test]
-fn forced_open_is_slept_through_with_a_look_every_ten_seconds() {
+fn a_sleeper_checks_a_forced_open_breaker_every_ten_seconds() {
     let watch = Watch::<1>::new();
     let breaker = watched(RULES, &watch);
     let done = Cell::new(false);
@@ -162,7 +162,7 @@ fn forced_open_is_slept_through_with_a_look_every_ten_seconds() {
 }
 
 #[test]
-fn forced_open_is_looked_at_once_a_second_without_a_watch() {
+fn without_a_watch_it_checks_a_forced_open_breaker_once_a_second() {
     let breaker = breaker(RULES);
     let done = Cell::new(false);
     let mut sim = Sim::new();
@@ -179,7 +179,7 @@ fn forced_open_is_looked_at_once_a_second_without_a_watch() {
 }
 
 #[test]
-fn a_wait_that_is_dropped_takes_nothing_with_it() {
+fn a_dropped_wait_leaves_nothing_behind() {
     let watch = Watch::<4>::new();
     let breaker = watched(RULES, &watch);
     let mut sim = Sim::new();

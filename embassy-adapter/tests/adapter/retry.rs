@@ -1,4 +1,4 @@
-//! Trying again.
+//! Retries.
 
 use std::cell::{Cell, RefCell};
 use std::future::ready;
@@ -22,7 +22,7 @@ fn tries(
     tries_after(breaker, |_| (), policy, works_from)
 }
 
-/// [`tries`] after the breaker was prepared.
+/// [`tries`] with a breaker that was prepared first.
 fn tries_after(
     breaker: &Breaker,
     prepare: impl FnOnce(&Breaker),
@@ -56,7 +56,7 @@ fn tripped(breaker: &Breaker) {
     breaker.trip();
 }
 
-/// Does not trip by itself.
+/// A breaker that does not trip by itself.
 fn patient() -> Breaker {
     breaker(RULES.consecutive_failures(100))
 }
@@ -124,7 +124,7 @@ fn it_gives_up_at_once_while_forced_open() {
 }
 
 #[test]
-fn a_rejected_call_is_no_try() {
+fn a_rejected_call_is_not_a_try() {
     let (tried, result, _) = tries_after(&patient(), tripped, POLICY.tries(1), 1);
     assert_eq!((tried.len(), result), (1, Ok(())));
     assert!(tried[0] >= 1_000, "{tried:?}");
@@ -141,7 +141,7 @@ fn without_time_a_rejected_call_is_not_waited_for() {
 }
 
 #[test]
-fn no_tries_and_endless_times_are_taken_for_the_nearest_thing_that_works() {
+fn zero_tries_and_endless_times_become_the_nearest_values_that_work() {
     assert_eq!(tries(&patient(), POLICY.tries(0), 1).0, [0]);
     let endless = Retry::new()
         .first_pause(Duration::MAX)
@@ -154,7 +154,7 @@ fn no_tries_and_endless_times_are_taken_for_the_nearest_thing_that_works() {
     );
 }
 
-/// Four tasks send through a radio that is back after so long; when they succeeded.
+/// Returns when each of four tasks succeeded in sending through a radio that is back after that time.
 fn four_tasks(rules: Config, back_at: u64, is_watched: bool) -> Times {
     let watch = Watch::<4>::new();
     let (with, without) = (watched(rules, &watch), breaker(rules));
@@ -195,7 +195,7 @@ fn it_does_not_give_up_beside_a_probe_when_the_radio_is_back_at_two_seconds() {
 }
 
 #[test]
-fn many_that_were_rejected_together_do_not_come_in_one_tick() {
+fn callers_rejected_together_do_not_return_in_one_tick() {
     let breaker = breaker(RULES.open_for(Duration::from_secs(8)));
     let tried = Times::default();
     let mut sim = Sim::new();
@@ -211,7 +211,7 @@ fn many_that_were_rejected_together_do_not_come_in_one_tick() {
     }
     sim.pass(10_000);
     assert_eq!(tried.len(), 32);
-    // Draws of other tests come in between.
+    // Other tests draw in between.
     assert!(tried.most_within(1) <= 3, "{:?}", tried.all());
     assert!(tried.most_within(100) <= 10, "{:?}", tried.all());
 }

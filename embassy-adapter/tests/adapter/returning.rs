@@ -63,7 +63,7 @@ fn ready_sleeps_before_it_lets_a_task_try() {
 }
 
 #[test]
-fn waiters_do_not_all_try_in_the_tick_in_which_traffic_begins_to_return() {
+fn waiters_do_not_all_try_in_the_tick_when_traffic_begins_to_return() {
     #[derive(Default)]
     struct Rejections {
         watch: Watch<32>,

@@ -1,4 +1,4 @@
-//! Tasks, and a time that stands still until a test advances it.
+//! Tasks, and a clock that stands still until a test advances it.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -14,10 +14,10 @@ use core::time::Duration;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_time::{Instant, MockDriver};
 
-/// There is one mock time for the whole process.
+/// There is one mock clock for the whole process.
 static TIME: Mutex<()> = Mutex::new(());
 
-/// Tasks on the mock time, which no other test uses meanwhile.
+/// Tasks on the mock clock, which no other test uses meanwhile.
 pub(crate) struct Sim<'a> {
     tasks: Vec<Task<'a>>,
     _time: MutexGuard<'static, ()>,
@@ -60,7 +60,7 @@ impl<'a> Sim<'a> {
         wakes
     }
 
-    /// Polls the tasks that were woken, until none is.
+    /// Polls the tasks that were woken, until none is left.
     fn poll_woken(&mut self) {
         while self.tasks.iter_mut().any(Task::turn) {}
     }
@@ -135,12 +135,12 @@ pub(crate) fn now() -> u64 {
     Instant::now().as_millis()
 }
 
-/// When things happened.
+/// The times at which something happened.
 #[derive(Default)]
 pub(crate) struct Times(RefCell<Vec<u64>>);
 
 impl Times {
-    /// One more, now.
+    /// Adds the present time.
     pub(crate) fn mark(&self) {
         self.0.borrow_mut().push(now());
     }
@@ -153,7 +153,7 @@ impl Times {
         self.0.borrow().clone()
     }
 
-    /// The most that happened within so many milliseconds.
+    /// The most events within that many milliseconds.
     pub(crate) fn most_within(&self, ms: u64) -> usize {
         let all = self.all();
         let from = |begin: &u64| {

@@ -1,4 +1,4 @@
-//! Those who became ready together do not come together.
+//! Sleepers that become ready together do not return together.
 
 use atomic_breaker_embassy::{BreakerExt, Config};
 use core::time::Duration;
@@ -26,8 +26,7 @@ fn sleepers_come_back_spread_over_an_eighth_of_the_time() {
     assert_eq!(times.len(), 6, "no two in the same millisecond: {times:?}");
 }
 
-/// 32 sleepers after an outage of ten seconds, of whom the first probes for 750 ms; when they got
-/// their permits.
+/// Returns when each of 32 sleepers got its permit after an outage of ten seconds; the first probes for 750 ms.
 fn thirty_two<const S: usize>(rules: Config) -> Times {
     let watch = Watch::<S>::new();
     let breaker = watched(rules, &watch);
@@ -48,7 +47,7 @@ fn thirty_two<const S: usize>(rules: Config) -> Times {
 }
 
 #[test]
-fn thirty_two_sleepers_come_spread_over_a_second_when_the_breaker_closes() {
+fn thirty_two_sleepers_come_back_spread_over_a_second_when_the_breaker_closes() {
     let rules = RULES.open_for(Duration::from_secs(10));
     let woken = thirty_two::<32>(rules);
     assert_eq!(woken.len(), 32);
@@ -56,7 +55,7 @@ fn thirty_two_sleepers_come_spread_over_a_second_when_the_breaker_closes() {
     let last = woken.all()[31];
     assert!(last <= 12_500, "{last}");
 
-    // Tasks that are not woken return at times of their own.
+    // Tasks that are not woken poll at times of their own.
     let looking = thirty_two::<0>(rules);
     assert_eq!(looking.len(), 32);
     assert!(looking.most_within(94) <= 14, "{:?}", looking.all());
@@ -92,7 +91,7 @@ fn a_task_that_never_waited_is_not_held_up() {
 }
 
 #[test]
-fn those_who_come_just_before_the_open_time_is_over_are_spread_as_the_others() {
+fn sleepers_that_come_just_before_the_open_time_is_over_are_spread_like_the_others() {
     let breaker = breaker(RULES.open_for(Duration::from_secs(10)));
     let times = Times::default();
     let mut sim = Sim::new();

@@ -16,7 +16,7 @@ const LIMIT: Duration = Duration::from_millis(50);
 
 type Answer = Result<u32, CallError<Timed<&'static str>>>;
 
-/// An operation that takes so long.
+/// An operation that takes that long.
 async fn takes(ms: u64, result: Result<u32, &'static str>) -> Result<u32, &'static str> {
     Timer::after_millis(ms).await;
     result
@@ -64,7 +64,7 @@ fn a_call_that_takes_too_long_fails_and_is_dropped() {
 }
 
 #[test]
-fn a_time_out_weighs_what_the_limit_says() {
+fn a_timeout_has_the_weight_that_the_limit_says() {
     let breaker = breaker(RULES);
     let limit = TimeLimit::new(LIMIT.into()).counting_as(Failure::with_weight(3));
     Sim::new().run(async {
@@ -74,7 +74,7 @@ fn a_time_out_weighs_what_the_limit_says() {
 }
 
 #[test]
-fn a_classifier_decides_of_time_outs_too() {
+fn a_classifier_decides_about_timeouts_too() {
     let breaker = breaker(RULES);
     let classify = |result: &Result<u32, Timed<&str>>| match result {
         Err(Timed::TimedOut) => Outcome::Ignored,
@@ -143,7 +143,7 @@ impl std::error::Error for Wrapped {
 }
 
 #[test]
-fn errors_tell_what_happened_and_keep_the_chain() {
+fn errors_say_what_happened_and_keep_the_chain() {
     use std::error::Error as _;
     let error: Timed<Wrapped> = Timed::TimedOut;
     assert_eq!(error.to_string(), "timed out");
@@ -220,7 +220,7 @@ fn durations_of_embassy_and_of_core_are_limits_of_the_same_length() {
 }
 
 #[test]
-fn a_hang_trips_by_call_timeout_and_not_by_a_time_out_around_the_call() {
+fn a_hang_trips_with_call_timeout_and_not_with_a_timeout_around_the_call() {
     let hangs = || pending::<Result<(), ()>>();
     let (inside, around) = (breaker(RULES), breaker(RULES));
     Sim::new().run(async {
@@ -292,7 +292,7 @@ fn a_time_limit_takes_little_memory_beside_the_future() {
     let bare = size_of_val(&big());
     let made_inside = size_of_val(&breaker.call_timeout(LIMIT, big));
     assert!(made_inside <= bare + 160, "{made_inside} for {bare}");
-    // What is moved in is kept once where it came in, and once where it runs.
+    // What is moved in is stored twice: where it came in, and where it runs.
     let moved = big();
     let moved_in = size_of_val(&breaker.call_timeout(LIMIT, move || moved));
     assert!(moved_in <= 2 * bare + 160, "{moved_in} for {bare}");

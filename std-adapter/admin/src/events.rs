@@ -16,14 +16,14 @@ use tokio::time::{Instant, sleep_until};
 use super::response::{Problem, response};
 use super::{Admin, Timeline};
 
-/// After this time a stream ends and the page requests the next: so it is authenticated anew, a server that shuts down
+/// After this time a stream ends and the page requests the next: so it is authenticated again, a server that shuts down
 /// waits no longer, and a reader that is stuck holds no place.
 const STREAM: Duration = Duration::from_secs(20);
 /// A beat is sent this often, so that both ends notice when the other is gone.
 const BEAT: Duration = Duration::from_secs(5);
 /// How many pieces may wait for a slow reader.
 const WAITING: usize = 1;
-/// When to retry with a server that has no place.
+/// When to retry if the server has no room for another stream.
 const RETRY_SECONDS: u16 = 5;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");

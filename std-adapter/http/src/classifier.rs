@@ -76,7 +76,7 @@ fn usual(status: StatusCode) -> Outcome {
 
 /// The settings.
 impl<X> HttpClassifier<X> {
-    /// What each status counts as, with or without a weight, in place of the usual; a `Retry-After` of a 503 still
+    /// What each status counts as, with or without a weight, in place of the default; a `Retry-After` of a 503 still
     /// counts, if 503 is a failure.
     ///
     /// ```
@@ -132,7 +132,7 @@ impl<X> HttpClassifier<X> {
         }
     }
 
-    /// A `Retry-After` is believed up to this time; 300 s unless set, and with zero none is. Beyond 5 minutes the
+    /// A `Retry-After` is honoured up to this time, 300 s unless set; with zero it is ignored. Beyond 5 minutes the
     /// breaker needs a [`Config::max_retry_after`](crate::Config::max_retry_after) as well.
     pub const fn max_retry_after(mut self, limit: Duration) -> Self {
         self.hints = RetryAfter::with_limit(limit);
@@ -155,7 +155,7 @@ impl<X> HttpClassifier<X> {
         self
     }
 
-    /// Reports at the end of the body, so that one that breaks off counts as a failure. See [`AtEnd`].
+    /// Reports at the end of the body, so that a truncated one counts as a failure. See [`AtEnd`].
     pub const fn at_end_of_body(self) -> AtEnd<Self> {
         AtEnd::new(self)
     }

@@ -7,7 +7,7 @@ use http::StatusCode;
 use crate::parts::judged;
 use crate::{AnyPermit, Failure, Outcome, ResponseHead};
 
-/// Says what an error counts as: that of a call without a response, or of a body that broke off. Closures
+/// Says what an error counts as: that of a call without a response, or of a truncated body. Closures
 /// `|error: &E| -> Outcome` implement it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a rule for errors of type `{E}`",

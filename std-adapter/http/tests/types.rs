@@ -80,7 +80,7 @@ fn classifiers_are_statics() {
     let _ = (OF_BODIES, STREAMS, OF_CHANNEL);
 }
 
-/// As many layers as a stack of one's own has.
+/// As many layers as a user's own stack has.
 struct Stack {
     by_host: BreakerService<Hyper, PerHost<&'static Registry<Origin>>, HttpClassifier>,
     shared: BreakerService<Hyper, PerHost<Arc<Registry<Origin>>>, HttpClassifier>,
@@ -134,7 +134,7 @@ struct Layers {
     whole: ClientLayer<String, &'static Whole>,
 }
 
-/// Where the bodies of such a client go.
+/// What takes the bodies of such a client.
 #[derive(Default)]
 struct Bodies {
     of_hyper: Option<ClientBody<Incoming>>,

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How many shared failures were counted, for all resources together. 64 bits never wrap. On 32-bit processors this matters
 /// to a resource that had no shared failure while 2³¹ were counted for others, which is a thousand a second for 24 days:
-/// then as many further ones do not count for it. Its other failures do.
+/// then the next 2³¹ do not count for it. Its other failures do.
 static COUNTED: AtomicUsize = AtomicUsize::new(0);
 
 /// When a call began, as the number of shared failures counted before it.
@@ -33,7 +33,8 @@ impl SharedFailure {
         Self(AtomicUsize::new(0))
     }
 
-    /// Whether a call that began then is the first to report; the others that were under way no longer are.
+    /// Whether a call that began at that count is the first to report a shared failure; others that were under way then
+    /// are not.
     #[cold]
     pub fn is_first(&self, begun: Begun) -> bool {
         let mut last = self.0.load(Ordering::Relaxed);

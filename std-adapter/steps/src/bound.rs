@@ -24,7 +24,7 @@ pub(crate) struct Bound {
     jobs: AtomicUsize,
     /// Requests that go on without their callers.
     in_flight: Arc<AtomicUsize>,
-    /// Those that may or may not be kept yet.
+    /// Requests of which it is not yet known whether they are kept.
     being_kept: Arc<AtomicUsize>,
 }
 

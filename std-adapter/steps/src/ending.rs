@@ -96,7 +96,7 @@ impl<D: Store> Inner<D> {
         self.end(right, job, change).await
     }
 
-    /// Saves that it makes no progress, and tells a person if wanted.
+    /// Saves that it makes no progress, and tells a person if that is wanted.
     pub(super) async fn end(&self, right: Right, job: &Job, change: Change) -> Ran<String> {
         let (status, error) = (change.status, change.error.clone().unwrap_or_default());
         let saved = self.save(right, job, change).await;

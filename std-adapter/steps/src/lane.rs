@@ -145,7 +145,7 @@ impl Admitted {
         self.report(Outcome::Ignored, "");
     }
 
-    /// Starts its time anew, if it still counts.
+    /// Restarts its time, if it still counts.
     pub(super) fn renew(&mut self) -> bool {
         let permit = self.permit.as_mut();
         permit.is_none_or(|permit| caught_now(|| permit.renew()).unwrap_or(false))

@@ -61,7 +61,7 @@ impl Worker {
         }
     }
 
-    /// Claims no more, and waits until the steps that run have ended, including those that were
+    /// Stops claiming, and waits until the steps that run have ended, including those that were
     /// [run](super::Steps::run), [called](super::Steps::call_or_keep) or sent through a `KeepLayer` here before, and
     /// until the messages to a person about them are sent. If this future is dropped, they run on.
     pub async fn stop(self) {
@@ -168,7 +168,7 @@ fn until_asked_again(rejection: &Rejection, poll: Duration) -> Duration {
     wait.max(Duration::from_millis(10)).min(longest)
 }
 
-/// As many as may start, and why no more.
+/// As many jobs as may start, and why not more.
 fn starts(room: &Room) -> (Vec<Start>, Option<Full>) {
     let mut starts = Vec::new();
     let mut why = None;

@@ -85,7 +85,7 @@ async fn measure(bus: I2c<'static, I2C0, Blocking>) {
     // The driver sees a bus like any other.
     let mut thermometer = Lm75::new(GuardedI2c::new(bus, &SENSOR), Address::default());
     loop {
-        // Sleeps while the sensor is down, instead of asking in vain.
+        // Sleeps while the sensor is down, instead of trying in vain.
         SENSOR.ready().await;
         match thermometer.read_temperature() {
             Ok(degrees) => info!("{} °C", degrees),

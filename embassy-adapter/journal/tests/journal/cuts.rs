@@ -5,7 +5,7 @@ use atomic_breaker_journal::WhenFull;
 use super::device::Device;
 use super::random::{Random, seed};
 
-/// One history, in which the power fails once after so many bytes; returns how many it has written and erased.
+/// One history, in which the power fails once after that many bytes; returns how many it has written and erased.
 fn history<const R: usize, const W: usize, const E: usize>(
     pages: usize,
     when_full: WhenFull,
@@ -48,7 +48,7 @@ fn nothing_is_lost_wherever_the_power_fails_once() {
     cut_everywhere::<1, 32, 512>(3);
 }
 
-/// Many cuts, of starts as well.
+/// Many cuts, including some during a start.
 fn storm<const R: usize, const W: usize, const E: usize>(pages: usize, seed: u64) {
     let mut random = Random::new(seed);
     let when_full = if random.one_in(2) {
@@ -76,7 +76,7 @@ fn storm<const R: usize, const W: usize, const E: usize>(pages: usize, seed: u64
     device.drain_and_check(journal);
 }
 
-/// `JOURNAL_ROUNDS` for more.
+/// `JOURNAL_ROUNDS` sets the number of rounds.
 fn rounds() -> u64 {
     std::env::var("JOURNAL_ROUNDS").map_or(300, |rounds| rounds.parse().expect("a number"))
 }
@@ -94,7 +94,7 @@ fn nothing_is_lost_when_the_power_fails_again_and_again() {
     }
 }
 
-/// Futures that are dropped after some polls, without a reset: the same journal goes on. Answers how many were.
+/// Futures that are dropped after some polls, without a reset: the same journal goes on. Returns how many were dropped.
 fn impatient(polls: u64, when_full: WhenFull) -> u32 {
     let mut device = Device::<1, 4, 128>::new(3, when_full, 11);
     device.chip.slow_down();

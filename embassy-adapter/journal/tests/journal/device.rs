@@ -1,4 +1,4 @@
-//! A device with a journal whose power fails, and a receiver that believes nothing.
+//! A device with a journal whose power fails, and a receiver that checks everything.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ impl Receiver {
     }
 }
 
-/// Of a radio.
+/// The error of a radio.
 #[derive(Debug)]
 struct NoAnswer;
 
@@ -47,7 +47,7 @@ struct NoAnswer;
 enum Radio {
     Delivers,
     Fails,
-    /// It arrives, and the answer is lost.
+    /// It arrives, but the response is lost.
     DeliversAndFails,
 }
 
@@ -59,11 +59,11 @@ pub(crate) struct Device<const R: usize, const W: usize, const E: usize> {
     pub(crate) receiver: Receiver,
     /// What the journal has acknowledged.
     acknowledged: BTreeMap<u32, Vec<u8>>,
-    /// What was given to it at most once: makes every entry another one.
+    /// How many entries were given to it at most once; makes each entry different.
     attempts: u32,
     /// Numbers that may have been used without an acknowledgement, at most.
     unknown: u32,
-    /// Answers that were lost.
+    /// Responses that were lost.
     ambiguous: u32,
     pub(crate) cuts: u32,
 }
@@ -84,7 +84,7 @@ impl<const R: usize, const W: usize, const E: usize> Device<R, W, E> {
         }
     }
 
-    /// Starts, as often as the power fails meanwhile.
+    /// Starts, again and again while the power fails.
     pub(crate) fn start(&mut self) -> Opened<R, W, E> {
         loop {
             match run(Journal::open(
@@ -105,8 +105,8 @@ impl<const R: usize, const W: usize, const E: usize> Device<R, W, E> {
         self.chip.power_up();
     }
 
-    /// One operation of the script; `Err` when the power failed. `polls`: after so many the future is dropped, and
-    /// the answer is the same as if the power had failed.
+    /// One operation of the script; `Err` when the power failed. After `polls` polls the future is dropped, and
+    /// the result is the same as if the power had failed.
     pub(crate) fn step(&mut self, journal: &mut Opened<R, W, E>, polls: u64) -> Result<(), Cut> {
         let entry = self.reading();
         let radio = match self.random.below(6) {
@@ -147,7 +147,7 @@ impl<const R: usize, const W: usize, const E: usize> Device<R, W, E> {
             return Vec::new();
         }
         let len = self.random.below(LONGEST as u64 - 3) as usize;
-        // Erased bytes as well, so that they are no end of anything.
+        // Includes erased bytes, so that they are not mistaken for an end.
         let fill = if self.random.one_in(3) {
             0xFF
         } else {

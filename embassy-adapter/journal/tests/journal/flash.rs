@@ -42,7 +42,7 @@ struct Inner {
 }
 
 impl Inner {
-    /// Whether the power is on for another byte.
+    /// Whether the power lasts for another byte.
     fn spend(&mut self) -> Result<(), Cut> {
         match &mut self.left {
             Some(0) => return Err(Cut),
@@ -78,7 +78,7 @@ impl<const R: usize, const W: usize, const E: usize> Chip<R, W, E> {
         }
     }
 
-    /// The power fails after so many bytes more.
+    /// Lets the power fail after that many more bytes.
     pub(crate) fn cut_after(&self, bytes: u64) {
         self.inner.borrow_mut().left = Some(bytes);
     }
@@ -125,7 +125,7 @@ impl<const R: usize, const W: usize, const E: usize> Chip<R, W, E> {
         change(&mut self.inner.borrow_mut().bytes);
     }
 
-    /// One turn of others, if it is slow.
+    /// Lets other tasks run once, if the chip is slow.
     async fn pause(&self) {
         let mut is_over = !self.inner.borrow().is_slow;
         poll_fn(|_| {

@@ -1,4 +1,4 @@
-//! Flash that holds something else: a clear error that leaves it alone, or a new journal.
+//! Flash that holds something else leads to a clear error that leaves it alone, or to a new journal.
 
 use atomic_breaker_journal::{Corruption, Journal, JournalConfig, JournalError, WhenCorrupt};
 use embedded_storage_async::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
@@ -19,10 +19,10 @@ fn try_open(
     run(Journal::open(chip.clone(), range, config))
 }
 
-/// An error that changes nothing; or formatted, wherever the power fails meanwhile.
+/// Opening is an error that changes nothing, or formats the flash, wherever the power fails meanwhile.
 fn check(chip: &Flash, pages: std::ops::Range<u32>, expected: Corruption) {
     let before = chip.bytes();
-    let error = try_open(chip, pages.clone(), JournalConfig::new()).expect_err("no journal");
+    let error = try_open(chip, pages.clone(), JournalConfig::new()).expect_err("not a journal");
     assert_eq!(error, JournalError::Corrupt(expected));
     assert!(
         error.to_string().contains("`WhenCorrupt::Format`"),
@@ -97,7 +97,7 @@ fn a_journal_of_another_flash_is_an_error() {
     );
 }
 
-/// The checksum of a head, once more.
+/// The checksum of a head, implemented a second time.
 fn checksum(bytes: &[u8]) -> u32 {
     let mut sum = u32::MAX;
     for byte in bytes {
@@ -133,13 +133,13 @@ fn a_page_whose_head_has_become_unreadable_is_an_error_or_formatted() {
 }
 
 #[test]
-fn an_entry_that_has_become_unreadable_is_left_out_and_shows_as_a_gap() {
+fn an_unreadable_entry_is_skipped_and_leaves_a_gap() {
     let chip = Flash::new(4, 0);
     let mut journal = try_open(&chip, 0..4, JournalConfig::new()).expect("erased");
     for _ in 0..3 {
         run(journal.keep(b"twenty bytes, filled")).expect("room");
     }
-    // The data of number 1: behind the head, a record, and a header.
+    // The data of number 1: after the head, a record, and a header.
     chip.change(|bytes| bytes[32 + 36 + 12 + 3] ^= 1);
     let mut journal = try_open(&chip, 0..4, JournalConfig::new()).expect("a journal");
     assert_eq!((journal.waiting(), journal.next_number()), (2, 3));
@@ -150,7 +150,7 @@ fn an_entry_that_has_become_unreadable_is_left_out_and_shows_as_a_gap() {
     }
 }
 
-/// Flash that erases nothing any more, and says nothing about it.
+/// Flash that no longer erases anything, without reporting an error.
 struct Worn {
     chip: Flash,
     erases: u32,

@@ -1,5 +1,5 @@
-//! The journal on a model of flash. Random histories have another seed in each run, printed; `JOURNAL_SEED` repeats
-//! one.
+//! The journal on a model of flash. Random histories have a new seed in each run, which is printed; `JOURNAL_SEED`
+//! repeats one.
 
 mod cuts;
 mod device;

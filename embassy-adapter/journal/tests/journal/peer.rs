@@ -1,5 +1,5 @@
 //! Why the journal has a layout of its own: what the queue of `sequential-storage` does on the same flash, where the
-//! power fails in the same moments.
+//! power fails at the same moments.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ type Flash = Chip<1, 4, 256>;
 enum End {
     /// Everything that was acknowledged came out, in order.
     Well,
-    /// Something that was acknowledged did not.
+    /// Something that was acknowledged did not come out.
     Lost,
     /// Every operation fails from then on.
     Stuck,

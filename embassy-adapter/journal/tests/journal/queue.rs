@@ -73,7 +73,7 @@ fn a_full_journal_refuses_until_all_entries_of_its_oldest_page_are_sent() {
     while keep(&mut journal, "twenty bytes, filled") == Ok(kept) {
         kept += 1;
     }
-    // 36 bytes each, six behind the head of a page, and two pages of three hold entries.
+    // 36 bytes each, six after the head of a page; two of three pages hold entries.
     assert_eq!((kept, journal.waiting()), (12, 12));
     assert_eq!(keep(&mut journal, "another"), Err(JournalError::Full));
     assert_eq!((journal.refused(), journal.dropped()), (2, 0));
@@ -94,7 +94,7 @@ fn a_full_journal_refuses_until_all_entries_of_its_oldest_page_are_sent() {
 }
 
 #[test]
-fn a_full_journal_drops_the_oldest_page_and_counts_what_that_held() {
+fn a_full_journal_drops_the_oldest_page_and_counts_what_it_held() {
     let chip = Flash::new(3, 0);
     let mut journal = open(&chip, DROPPING);
     for number in 0..13 {
@@ -124,7 +124,7 @@ fn a_full_journal_drops_the_oldest_page_and_counts_what_that_held() {
 }
 
 #[test]
-fn an_empty_entry_that_was_cut_off_behind_its_length_is_none() {
+fn an_empty_entry_cut_off_after_its_length_does_not_count() {
     let chip = Flash::new(3, 0);
     let start = open(&chip, JournalConfig::new());
     assert_eq!(start.waiting(), 0);
@@ -160,7 +160,7 @@ fn entries_that_are_too_long_are_an_error_that_names_both_lengths() {
     assert_eq!(run(journal.keep(&[0; 21])), Err(too_long));
     assert_eq!(
         too_long.to_string(),
-        "an entry has 21 bytes and this journal takes 20: raise its longest entry"
+        "an entry has 21 bytes, but this journal takes at most 20: raise its longest entry"
     );
     assert_eq!((journal.next_number(), journal.waiting()), (0, 0));
 
@@ -202,7 +202,7 @@ fn an_entry_may_fill_a_page() {
 }
 
 #[test]
-fn numbers_begin_where_they_are_told_and_end_with_an_error() {
+fn numbers_start_where_set_and_end_with_an_error() {
     let chip = Flash::new(2, 0);
     let config = JournalConfig::new().first_number(u32::MAX - 2);
     let mut journal = open(&chip, config);
@@ -232,13 +232,13 @@ fn a_range_that_does_not_fit_is_an_error_that_says_which_would() {
         (
             256..512,
             Misfit::TooFewPages { page: 256 },
-            "two pages of 256 bytes or more",
+            "at least two pages of 256 bytes",
         ),
         #[expect(clippy::reversed_empty_ranges, reason = "a mistake that is made")]
         (
             512..0,
             Misfit::TooFewPages { page: 256 },
-            "two pages of 256 bytes or more",
+            "at least two pages of 256 bytes",
         ),
         (
             0..1280,
@@ -271,7 +271,7 @@ fn two_journals_share_a_chip() {
 }
 
 #[test]
-fn a_journal_takes_the_memory_that_the_documentation_says() {
+fn a_journal_takes_as_much_memory_as_documented() {
     assert_eq!(size_of::<Journal<(), 0>>(), 60);
     assert_eq!(size_of::<Journal<(), 32>>(), 60 + 32);
 }

@@ -34,7 +34,7 @@ impl Random {
     }
 }
 
-/// Another seed in each run; print it.
+/// A new seed in each run; print it.
 pub(crate) fn seed() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let nanos = since.map_or(0, |since| since.as_nanos() as u64);
@@ -46,7 +46,7 @@ pub(crate) fn run<V>(future: impl Future<Output = V>) -> V {
     run_for(u64::MAX, future).expect("it ends")
 }
 
-/// Polls a future so many times, then drops it.
+/// Polls a future that many times, then drops it.
 pub(crate) fn run_for<V>(polls: u64, future: impl Future<Output = V>) -> Option<V> {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());

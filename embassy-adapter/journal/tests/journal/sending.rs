@@ -85,7 +85,7 @@ impl Device {
 }
 
 #[test]
-fn a_failure_stays_the_oldest_and_the_breaker_says_when_to_come_back() {
+fn a_failure_stays_the_oldest_and_the_breaker_says_when_to_retry() {
     let mut device = Device::new(3);
     device.keep(4);
     device.radio.is_down.replace(true);
@@ -112,7 +112,7 @@ fn a_failure_stays_the_oldest_and_the_breaker_says_when_to_come_back() {
 }
 
 #[test]
-fn a_radio_that_hangs_ends_with_the_limit_and_has_failed() {
+fn a_radio_that_hangs_is_cut_off_at_the_limit_and_has_failed() {
     let mut device = Device::new(3);
     device.keep(1);
     let hangs = async |_: Entry<'_>| pending::<Result<(), ()>>().await;
@@ -135,7 +135,7 @@ fn a_radio_that_hangs_ends_with_the_limit_and_has_failed() {
 }
 
 #[test]
-fn an_entry_whose_sending_is_dropped_comes_again_with_its_number() {
+fn an_entry_whose_sending_is_dropped_is_sent_again_with_its_number() {
     let mut device = Device::new(3);
     device.keep(2);
     device.breaker.trip();
@@ -154,7 +154,7 @@ fn an_entry_whose_sending_is_dropped_comes_again_with_its_number() {
 }
 
 #[test]
-fn sent_at_once_where_nothing_waits_and_behind_what_waits_otherwise() {
+fn an_entry_is_sent_at_once_if_nothing_waits_and_after_what_waits_otherwise() {
     let mut device = Device::new(4);
     assert_eq!(device.send_or_keep().expect("it works").count, 1);
     assert_eq!(

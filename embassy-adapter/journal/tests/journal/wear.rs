@@ -1,4 +1,4 @@
-//! How often pages are erased: figures that the pages state.
+//! How often pages are erased: the figures that the documentation states.
 
 use atomic_breaker_embassy::{Breaker, Config, EmbassyTimer, ManualClock};
 use atomic_breaker_journal::{Entry, Journal, JournalConfig, TimeLimit};
@@ -11,7 +11,7 @@ type Flash = Chip<1, 4, 4096>;
 
 const READINGS: u64 = 100_000;
 
-/// Erases for 100,000 readings of so many bytes.
+/// Erases for 100,000 readings of that many bytes.
 fn erases(len: usize, is_kept: bool) -> u64 {
     let chip = Flash::new(16, 0);
     let mut journal = run(Journal::<_, 100>::open(
@@ -36,7 +36,7 @@ fn erases(len: usize, is_kept: bool) -> u64 {
 }
 
 #[test]
-fn pages_are_erased_as_often_as_the_documentation_says() {
+fn pages_are_erased_as_often_as_documented() {
     let erases = [
         erases(20, true),
         erases(100, true),

@@ -50,11 +50,11 @@ pub(super) trait Source: Send + Sync {
     /// The rules of a key, or the common ones.
     fn rules(&self, key: Option<&str>) -> Result<Config, Problem>;
 
-    /// Sets rules, unless it is only to be checked whether they could be set. Returns the rules before.
+    /// Sets rules; if `dry`, only checks whether they could be set. Returns the previous rules.
     fn set_rules(&self, key: Option<&str>, rules: Config, dry: bool) -> Result<Config, Problem>;
 
-    /// Removes the own rules of a key, unless it is only to be seen what would apply to it then. Returns that, and
-    /// whether anything was removed.
+    /// Removes a key's own rules; if `dry`, changes nothing. Returns the rules that apply then, and whether any were
+    /// removed.
     fn clear_rules(&self, key: Option<&str>, dry: bool) -> Result<(Config, bool), Problem>;
 
     /// Shadow mode, if there is one.

@@ -1,4 +1,4 @@
-//! Whatever is asked in whatever order: answered as the ledger answers.
+//! Random requests in random order get the ledger's answers.
 
 use std::time::Instant;
 

@@ -51,7 +51,7 @@ impl Queue {
 }
 
 thread_local! {
-    /// Whether the fleet is what acts on a breaker on this thread now.
+    /// Whether the fleet is acting on a breaker on this thread.
     static IS_OURS: Cell<bool> = const { Cell::new(false) };
 }
 

@@ -77,7 +77,7 @@ impl ClientConfig {
         }
     }
 
-    /// Reports a try at the end of the response's body, so that a body that breaks off counts as a failure of the host;
+    /// Reports a try at the end of the response's body, so that a truncated body counts as a failure of the host;
     /// without this, a try is reported at its head. The response gets a [`ReportingBody`](crate::ReportingBody),
     /// and [`AtEnd`](crate::AtEnd) says what counts as what.
     ///
@@ -107,7 +107,7 @@ impl ClientConfig {
 
 impl ClientConfig<AtEndOfBody> {
     /// Makes a probe wait for the end of its body even if the length is not known (chunked, or HTTP/2 without a
-    /// `Content-Length`): for hosts whose bodies all come to an end, and may break off. An endless one, such as a stream
+    /// `Content-Length`): for hosts whose bodies all end, and may be truncated. An endless one, such as a stream
     /// of events, would keep the breaker half-open; so without this setting a probe succeeds with its first data.
     pub const fn probes_at_end(mut self) -> Self {
         self.ending.probes_wait = true;

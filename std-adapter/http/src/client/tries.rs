@@ -61,7 +61,7 @@ where
             let guard = self.guard.address();
             request.extensions_mut().insert(Probe { guard, host });
         }
-        // What passes in shadow mode, or unguarded, is not reported: nobody needs it to continue.
+        // What passes in shadow mode, or unguarded, is not reported, so nothing requires it to continue.
         let config = self.guard.config();
         let leaving = (permit.is_admitted() && config.outliving > 0).then(|| Leaving {
             places: Arc::clone(&self.guard.outliving),

@@ -139,7 +139,7 @@ impl<X, Y> GrpcClassifier<X, Y> {
         }
     }
 
-    /// A push-back is believed up to this time; 300 s unless set, and with zero none is. Beyond 5 minutes the breaker
+    /// A push-back is honoured up to this time, 300 s unless set; with zero it is ignored. Beyond 5 minutes the breaker
     /// needs a [`Config::max_retry_after`](crate::Config::max_retry_after) as well.
     pub const fn max_push_back(mut self, limit: Duration) -> Self {
         self.hints = RetryAfter::with_limit(limit);

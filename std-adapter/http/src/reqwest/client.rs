@@ -42,7 +42,7 @@ use crate::at_end::OwnLimit;
 /// Layers of your own without retries, such as [`HttpClassifier`](crate::HttpClassifier) with `PerHost`, also go directly
 /// around `reqwest::Client`, which is a `Service`.
 ///
-/// Bodies that break off count with `ClientConfig::at_end_of_body`, or with
+/// Truncated bodies count with `ClientConfig::at_end_of_body`, or with
 /// [`HttpClassifier::at_end_of_body`](crate::HttpClassifier::at_end_of_body) in your own layers; [`into_reqwest`](crate::into_reqwest)
 /// above them turns the responses back into `reqwest::Response`s. [`ReqwestErrors`](crate::ReqwestErrors) knows which errors are the host's
 /// fault and which the caller's: `ClientGuard` around an [`HttpClient`] and `BreakerMiddleware` use it by default; in

@@ -11,7 +11,7 @@ use http::Uri;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// Shared, and moved by hand. A clone is the same clock; a default one is another.
+/// Shared, and moved by hand. A clone is the same clock; `default` makes a new one.
 #[derive(Clone)]
 struct Shared(&'static ManualClock);
 

@@ -20,7 +20,7 @@ fn guard(config: ClientConfig) -> Guard {
     ClientGuard::with(config, TokioClock, ()).unwrap().leak()
 }
 
-/// All hosts take so many milliseconds.
+/// All hosts take that many milliseconds.
 fn client(guard: Guard, takes_ms: &Arc<AtomicU64>) -> ClientService<(), Response<()>, io::Error> {
     let takes_ms = Arc::clone(takes_ms);
     ServiceBuilder::new()
@@ -81,7 +81,7 @@ async fn calls_that_end_or_are_left_are_counted_no_more() {
     fastrand::seed(seed);
     let mut callers = JoinSet::new();
     for _ in 0..3_000 {
-        // Thousands are in flight in all, of a host about three.
+        // Thousands are in flight in all, about three for each host.
         let request = client.clone().oneshot(get(fastrand::u32(0..1_000)));
         callers.spawn(timeout(fastrand::u32(0..600) * MS, request));
         if fastrand::u8(..) < 8 {

@@ -3,20 +3,20 @@
 //! | file | what |
 //! |---|---|
 //! | `errors` | whose fault an error of hyper-util's client is, over loopback |
-//! | `bodies` | bodies that break off, over loopback |
+//! | `bodies` | truncated bodies, over loopback |
 //! | `server` | a host that answers as the path says |
 //! | `clocks` | a clock of the caller's own |
 //! | `in_flight` | a host that hangs is noticed by its calls in flight |
 //! | `leaving` | callers that leave before their host has answered |
-//! | `liveness` | days with a host that is ill and well again, and callers of any patience |
-//! | `refused` | requests that a host refuses unprocessed, through layers of one's own, over loopback |
+//! | `liveness` | days with a host that fails and recovers, and callers of any patience |
+//! | `refused` | requests that a host refuses unprocessed, through a stack of layers, over loopback |
 //! | `requests` | what becomes of requests |
 //! | `streams` | HTTP/2: what the end of a connection says, over loopback |
 //! | `slow` | a host that answers too late |
-//! | `stale` | idle connections whose host lost its side unseen, over loopback |
+//! | `stale` | idle connections whose host lost its side unnoticed, over loopback |
 //! | `retries` | what is tried again, and when |
 //! | `twice` | the same guard twice in one stack |
-//! | `settings` | what contradicts itself; the plan as text |
+//! | `settings` | settings that contradict each other; the plan as text |
 
 mod bodies;
 mod clocks;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 pub(crate) use test_support::host::{Down, Server};
 
-/// Keeps its connections; each request comes in one piece.
+/// Keeps its connections open; each request arrives in one piece.
 pub(crate) fn start() -> Server {
     Server::serving(|connection, _| serve(connection))
 }

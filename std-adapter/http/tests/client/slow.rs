@@ -1,4 +1,4 @@
-//! A host that answers, and too late.
+//! A host that answers too late.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -22,7 +22,7 @@ async fn answer<Q>(_: Q) -> Result<Response<()>, Infallible> {
     Ok(Response::new(()))
 }
 
-/// What logs and pages are told.
+/// What logs and pages are notified of.
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<Vec<String>>>);
 

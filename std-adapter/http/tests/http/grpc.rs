@@ -1,4 +1,4 @@
-//! Codes of gRPC, at the head.
+//! gRPC codes in the head.
 
 use std::convert::Infallible;
 use std::io;
@@ -23,7 +23,7 @@ const fn usual(code: i32) -> Outcome {
     match code {
         1 => Outcome::Ignored,
         0 | 3 | 5 | 6 | 7 | 9 | 10 | 11 | 12 | 16 => Outcome::Success,
-        // 2, 4, 8, 13, 14, 15, and all that is no code.
+        // 2, 4, 8, 13, 14, 15, and everything that is not a code.
         _ => ONE,
     }
 }
@@ -153,7 +153,7 @@ fn push_back_opens_where_the_server_is_busy_and_nowhere_else() {
         assert_eq!(GRPC.code(code, &HeaderMap::new()), plain, "{code}");
         let deaf = GRPC.trip_on_push_back(false);
         assert_eq!(deaf.code(code, &metadata), plain, "{code}");
-        // Also what is no number of 32 bits, which is a wish not to be asked again and no time.
+        // Also what is not a 32-bit number, which is a request not to retry rather than a time.
         for value in ["0", "-1", "never", "", "99999999999", "2147483648", "0700"] {
             let metadata = headers(&[("grpc-retry-pushback-ms", value)]);
             assert_eq!(GRPC.code(code, &metadata), plain, "{code} {value:?}");
@@ -284,7 +284,7 @@ impl std::error::Error for TransportError {
     }
 }
 
-/// As in the example `tonic`: below a time limit.
+/// Below a time limit, as in the example `tonic`.
 #[test]
 fn the_last_failure_names_the_causes_of_a_channels_error() {
     let server = Resource::new(breaker(Config::new().consecutive_failures(1)));

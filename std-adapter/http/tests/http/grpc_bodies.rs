@@ -1,4 +1,4 @@
-//! Bodies of gRPC, whose trailers say how the call went.
+//! gRPC bodies, whose trailers say how the call went.
 
 use std::convert::Infallible;
 
@@ -79,7 +79,7 @@ fn a_body_that_ends_without_a_status_is_a_failure() {
         ));
         assert_eq!(log.end(), FAILURE);
     }
-    // Known to be empty already at the headers.
+    // The headers already say that it is empty.
     let log = Log::default();
     let body = call(&log, false, response(200, &[KIND], sized([End])));
     assert_eq!(log.end(), FAILURE);

@@ -1,4 +1,4 @@
-//! Rules that panic: the call has failed, wherever they are asked.
+//! Rules that panic: the call has failed, wherever they run.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};

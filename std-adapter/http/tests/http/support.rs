@@ -81,7 +81,7 @@ impl Drop for CountedPermit {
     }
 }
 
-/// What a body does at a poll.
+/// What a body does when it is polled.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Data(&'static str),
@@ -92,11 +92,11 @@ pub(crate) enum Step {
     Panic,
 }
 
-/// A body that goes by a script, and panics if it is polled after that.
+/// A body that follows a script, and panics if it is polled after its end.
 #[derive(Debug)]
 pub(crate) struct Script {
     pub(crate) steps: VecDeque<Step>,
-    /// Known length, and with it a known end.
+    /// The length is known, and so the end is, too.
     pub(crate) sized: bool,
 }
 
@@ -172,7 +172,7 @@ pub(crate) fn response<B>(status: u16, list: &[(&'static str, &str)], body: B) -
     response
 }
 
-/// xorshift64*, by a seed that is printed and differs from run to run.
+/// xorshift64*, with a seed that is printed and differs from run to run.
 pub(crate) struct Random(u64);
 
 impl Random {

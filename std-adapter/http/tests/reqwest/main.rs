@@ -5,7 +5,7 @@
 //! | `server` | a host that answers as the path says, and one that is down |
 //! | `guarded` | through `ClientGuard`, and with a breaker straight onto the client |
 //! | `errors` | which errors are the host's |
-//! | `bodies` | bodies that break off |
+//! | `bodies` | truncated bodies |
 //! | `impatient` | callers with a time limit of their own, slow readers |
 //! | `middleware`, `probes`, `retries` | through reqwest-middleware; its probes; beneath reqwest-retry |
 #![cfg(feature = "reqwest")]

@@ -25,7 +25,7 @@ async fn a_probe_tries_until_a_connection_is_fresh() {
     assert_eq!(breaker.state(), State::Closed);
     assert_eq!(server.connections(), 4);
 
-    // What may not be sent twice is not.
+    // What may not be sent twice is sent once.
     let server = Server::serving(|mut connection, _| {
         let _ = connection.read(&mut [0; 4_096]);
     });
@@ -56,7 +56,7 @@ async fn a_probe_with_an_idempotency_key_is_sent_again_whatever_its_method() {
         let request = client.post(server.url("/")).header("idempotency-key", key);
         request.body("an item").send()
     };
-    // A key that may be several says nothing.
+    // A key that may be several keys says nothing.
     assert!(post("1, 2").await.is_err());
     assert_eq!((breaker.state(), server.connections()), (State::Open, 1));
 

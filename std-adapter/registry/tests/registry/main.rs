@@ -10,7 +10,7 @@
 //! | `crowded` | keys that are done with give way; one that fails is guarded, whatever the others do |
 //! | `full` | a registry without room |
 //! | `in_flight` | calls of a key that pile up |
-//! | `observed` | observers that panic, or call the registry themselves; what they are told of slow calls |
+//! | `observed` | observers that panic, or call the registry themselves; what they are notified of for slow calls |
 //! | `panicking` | keys whose code panics |
 //! | `model` | random histories against a map without bound |
 //! | `present` | what an operator sees and does without taking a slot |

@@ -1,4 +1,4 @@
-//! Keys whose code panics: what they do comes to the caller, and changes nothing for other keys.
+//! Keys whose code panics: the panic reaches the caller, and changes nothing for other keys.
 
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};

@@ -75,7 +75,7 @@ fn is_one_life(transitions: &mut Vec<Transition>) -> State {
     state
 }
 
-/// Whether nobody needs to wait for what it opened.
+/// Whether no one needs to wait for what it opened.
 fn is_over(last: &Transition, clock: &ManualClock) -> bool {
     // A half-open one after its lease of 30 s.
     let for_ms = last.open_for_ms.max(if last.to == State::HalfOpen {

@@ -81,11 +81,11 @@ async fn a_waiter_for_a_resource_is_woken_and_not_counted_as_rejected() {
             begin.elapsed()
         });
     }
-    // Nobody looks between 60 and 70 seconds.
+    // No task looks between 60 and 70 seconds.
     sleep(Duration::from_millis(60_300)).await;
     server.breaker().reset();
     let woken = waiters.join_all().await;
-    // At once, spread over a second: whoever is not woken looks at 61 seconds.
+    // At once, spread over a second: those that are not woken look at 61 seconds.
     let (first, last) = (woken.iter().min().unwrap(), woken.iter().max().unwrap());
     assert!(*first < Duration::from_millis(60_500), "{first:?}");
     assert!(*last < Duration::from_millis(61_400), "{last:?}");

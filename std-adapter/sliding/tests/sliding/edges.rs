@@ -104,7 +104,7 @@ fn no_idle_time_revives_what_was_counted() {
     }
 }
 
-/// A job that calls once in so many slices leaves the words of the other slices alone for ever.
+/// A job that calls once in so many slices leaves the words of the other slices alone forever.
 #[test]
 fn rare_calls_never_meet_those_of_long_ago() {
     for every in 1..20 {
@@ -139,7 +139,7 @@ fn only_a_tally_idle_for_exactly_one_wrap_of_the_clock_remembers_too_much() {
     assert_eq!(tally.seen_and_failed(), (0, 0));
 }
 
-/// A shard whose thread is gone is not asked for its age for ever: others see to it.
+/// A shard whose thread is gone is not asked for its age forever: others see to it.
 #[test]
 fn a_shard_that_is_not_used_is_retired_by_the_others() {
     let clock = ManualClock::new();

@@ -1,4 +1,4 @@
-//! Real threads: what they count is all there, whoever races with whom.
+//! Real threads: nothing that they count is lost, however they race.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -27,7 +27,7 @@ const TIMES: u32 = 5;
 /// Acknowledged changes survive a crash of the server, if its settings ensure that, except for claims and renewed
 /// leases: without them a job goes to another worker sooner, and the right of the first one is gone.
 ///
-/// Each call has a connection to itself and a time limit; a restart of the server makes those calls fail that were
+/// Each call has a connection to itself and a time limit; when the server restarts, calls fail that are
 /// under way, or that find their connection closed. A connection pooler in between must give each connection its own
 /// server session.
 ///

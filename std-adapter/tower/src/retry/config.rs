@@ -87,7 +87,7 @@ impl RetryConfig {
         self.rejection_waits
     }
 
-    /// The maximum of all pauses between tries in total, if no server asks for more and no breaker is waited for.
+    /// The longest that all pauses between tries can take together, if no server asks for more and no breaker is waited for.
     /// Together with the time of all tries it should be shorter than the deadline.
     pub fn most_paused(&self) -> Duration {
         self.backoff.most_in_all(self.tries.saturating_sub(1))

@@ -20,7 +20,7 @@ use super::{AnyBudget, RetryConfig};
 /// Otherwise the result of the last try is returned. So a rejection is returned only for a request that was never made.
 /// A response that is not returned is kept during the pause, and dropped once the next try is under way. A request that
 /// is dropped in a pause gives its token back. Once a response has been returned, its request is not retried: a body
-/// that breaks off later is up to the caller.
+/// that is truncated later is up to the caller.
 ///
 /// After a pause that the [server asked for](RetryHint), such as by a `Retry-After`, a rejection is waited for
 /// once in any case: the same response has opened the breaker, which adds its jitter, so the retry would come too

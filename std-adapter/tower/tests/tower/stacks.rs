@@ -82,7 +82,7 @@ async fn errors_leave_by_the_question_mark_and_keep_their_chain() {
     assert!(error.failed().unwrap().get_ref().unwrap().is::<Deep>());
 }
 
-/// As tower's guide has it: tries again what the service failed, not what was rejected.
+/// As in tower's guide: tries again what the service failed, not what was rejected.
 #[derive(Clone)]
 struct Attempts(u32);
 

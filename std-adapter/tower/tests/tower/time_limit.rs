@@ -89,7 +89,7 @@ async fn what_timed_out_is_dropped_before_the_error_is_returned() {
     assert_eq!(Arc::strong_count(&held), before);
 }
 
-/// A call that uses up tokio's budget in each poll must not put off the end for ever.
+/// A call that uses up tokio's budget in each poll must not put off the end forever.
 #[tokio::test]
 async fn a_busy_call_times_out_as_well() {
     let busy = tower::service_fn(|_: u32| async {

@@ -43,7 +43,7 @@ fn origin() -> Origin {
 
 type Part = io::Result<Frame<&'static [u8]>>;
 
-/// A body of five bytes: it arrives, breaks off after two bytes, or hangs.
+/// A body of five bytes: it arrives, is cut off after two bytes, or hangs.
 struct Hello {
     last: Pin<Box<dyn Future<Output = Part> + Send>>,
     frames: u32,
@@ -75,7 +75,7 @@ impl Body for Hello {
     }
 }
 
-/// Returns a head at once; a body that breaks off takes a tenth of a second.
+/// Returns a head at once; a truncated body takes a tenth of a second.
 fn client_at_end(
     guard: AtEnd,
     host: Host,

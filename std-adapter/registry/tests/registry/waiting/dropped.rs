@@ -24,7 +24,7 @@ async fn drop_after<F: Future>(polls: u32, future: F) {
     .await;
 }
 
-/// What a caller does that may be dropped: in half of the cases somebody holds the only probe for a while.
+/// A caller that may be dropped; in half of the cases another one holds the only probe for a while.
 async fn call(keys: &Waited, kind: u32) {
     let work = async || {
         sleep(100 * MS).await;
@@ -71,7 +71,7 @@ async fn at_any_time() {
         for step in 0..160 {
             let keys = keys();
             trip(&keys, 1);
-            // Somebody else holds the probe for a while.
+            // Another caller holds the probe for a while.
             let holder = async {
                 sleep(10 * SECOND).await;
                 if let Ok(probe) = keys.acquire(1) {

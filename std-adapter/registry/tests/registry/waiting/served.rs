@@ -14,7 +14,7 @@ use super::{MS, SECOND, Waited, keys, probes_in_flight, rejections};
 /// The limit of each call.
 const LIMIT: Duration = Duration::from_secs(2);
 /// Calls of before may fail, and trip, until their limit. Then it is open for ten seconds, stored with at most 0.1 % more.
-/// Whoever waits comes within a second to probe, and within another to call.
+/// Every waiter gets to probe within a second, and to call within another.
 const BOUND: Duration = Duration::from_millis(2_000 + 10_010 + 2_000 + 100);
 
 /// A host that is ill fails, hangs or is well, as the dice say.

@@ -1,5 +1,5 @@
 //! A breaker per key below the layers of tower: retries, breaker, time limit. A response is reported at the end of its
-//! body, which hangs, breaks off, or is dropped in the middle, as heads are.
+//! body, which hangs, is cut off, or is dropped in the middle, as heads are.
 
 use std::pin::Pin;
 use std::rc::Rc;
