@@ -16,7 +16,7 @@ pub struct BreakerCrate(CircuitBreaker);
 impl Contestant for BreakerCrate {
     const NAME: &'static str = "breaker 2.0.2";
     const DESIGN: &'static str =
-        "probes are bounded, and one whose future is dropped gives its place back: documented";
+        "probes are bounded, and one whose future is dropped frees its slot: documented";
     type Caller<'a> = &'a CircuitBreaker;
 
     fn new(rules: Rules) -> Self {

@@ -16,7 +16,7 @@ pub struct Failsafe(Machine);
 impl Contestant for Failsafe {
     const NAME: &'static str = "failsafe 1.3.0";
     const DESIGN: &'static str =
-        "half-open admits everybody and the first report decides: documented";
+        "half-open admits every caller and the first report decides: documented";
     type Caller<'a> = &'a Machine;
 
     fn new(rules: Rules) -> Self {

@@ -28,7 +28,7 @@ fn ring(rules: Rules) -> Ring {
 impl Contestant for Recloser {
     const NAME: &'static str = "recloser 1.4.0";
     const DESIGN: &'static str =
-        "half-open admits everybody and judges a ring full of calls: documented";
+        "half-open admits every caller and judges a ring full of calls: documented";
     type Caller<'a> = &'a Ring;
 
     fn new(rules: Rules) -> Self {

@@ -57,7 +57,7 @@ impl<F: Future<Output = Work>> Service<F> for Run {
 impl Contestant for TowerResilience {
     const NAME: &'static str = "tower-resilience-circuitbreaker 0.14.0";
     const DESIGN: &'static str =
-        "probes are bounded, and a cancelled one gives its place back: documented";
+        "probes are bounded, and a cancelled one frees its slot: documented";
     type Caller<'a> = Clone;
 
     fn new(rules: Rules) -> Self {

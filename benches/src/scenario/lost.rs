@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::{HERD, OPEN_FOR, RULES, passes, start, time_to_pass, until_the_deadline};
 use crate::contestant::{AsyncCaller, Caller, Contestant};
 
-const STUCK: &str = "**stuck**: rejects for ever";
+const STUCK: &str = "**stuck**: rejects forever";
 
 /// How many probes must get lost until none is left, if their number is bounded at all.
 pub(super) fn slots(herd: usize) -> usize {

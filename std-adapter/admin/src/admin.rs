@@ -138,7 +138,7 @@ impl Admin {
         let hosts = self.parse_all(
             hosts,
             Host::parse,
-            "is no host: set a name or an address, with or without a port, as in \"admin.example.com\", \
+            "is not a host: set a name or an address, with or without a port, such as \"admin.example.com\", \
              \"10.0.0.7:8080\" or \"[::1]\"",
         );
         self.gate.hosts = Some(hosts);
@@ -151,7 +151,7 @@ impl Admin {
         self.gate.origins = self.parse_all(
             origins,
             OriginOf::parse,
-            "is no origin: set scheme and host as the browser shows them, as in \"https://admin.example.com\"",
+            "is not an origin: set scheme and host as the browser shows them, such as \"https://admin.example.com\"",
         );
         self
     }
@@ -219,7 +219,7 @@ impl Admin {
         let found = self.sources.iter().find(|it| *it.name == *name);
         found.ok_or_else(|| {
             Problem::not_found(format!(
-                "nothing is shown under the name {name:?}: the status lists what is"
+                "nothing is shown under the name {name:?}: the status lists what there is"
             ))
         })
     }

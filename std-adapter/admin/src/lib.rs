@@ -25,7 +25,7 @@
 //! ```
 //!
 //! It includes everything in [`atomic_breaker_registry`].
-//! `docs/admin.md` in the repository describes the fields, the requests with `curl`, what is checked, and the limits.
+//! The page [docs/admin.md] describes the fields, the requests with `curl`, what is checked, and the limits.
 //!
 //! | module | contents |
 //! |---|---|
@@ -40,7 +40,8 @@
 //! | `jobs` | jobs of durable steps: read, tried again, cancelled |
 //! | `page` | the page itself: markup, style, script |
 //! | `router` | from a request to its response |
-
+#![doc = ""]
+#![doc = concat!("[docs/admin.md]: ", env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/admin.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]

@@ -78,7 +78,7 @@ async fn serve(admin: Arc<Admin>, request: Request) -> Result<Response, Problem>
             // Run to its end even if the client is gone: the action is logged.
             let done = tokio::spawn(async move { jobs::obey(&admin, &operator, &asked).await });
             // It panicked, or the runtime is shutting down.
-            let error = |error| format!("it may be done or not: look again: {error}");
+            let error = |error| format!("it may or may not be done, look again: {error}");
             json(&done.await.map_err(|it| Problem::internal(error(it)))??)
         }
         _ => Err(Problem::not_found(
@@ -121,7 +121,7 @@ async fn change<T: DeserializeOwned>(
         )
     };
     let long = |_| {
-        let error = "the body broke off, or is longer than 16384 bytes";
+        let error = "the body was cut off, or is longer than 16384 bytes";
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, error)
     };
     let body = body.map_err(late)?.map_err(long)?;
@@ -157,7 +157,7 @@ async fn beside<Q: Send + 'static, A: Serialize + 'static>(
         response
     });
     done.await.unwrap_or_else(|error| {
-        let error = format!("it failed within the service: look again: {error}");
+        let error = format!("it failed within the service, look again: {error}");
         Err(Problem::internal(error))
     })
 }

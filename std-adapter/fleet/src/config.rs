@@ -110,17 +110,17 @@ impl FleetConfig {
         Err(FleetError(Cow::Borrowed(if self.quorum == 0 {
             "a quorum of 0 instances: set at least 1"
         } else if !within(self.window_ms, 1, 24 * 60 * 60 * 1_000) {
-            "a window for votes outside of 1 ms to a day: set one within"
+            "the window for votes must be from 1 ms to a day: change it"
         } else if !within(self.grace_percent, 1, 100) {
-            "a grace outside of 1 to 100 percent: set one within"
+            "the grace must be from 1 to 100 percent: change it"
         } else if !within(self.limit_ms, 1, 60_000) {
-            "a limit for the engine outside of 1 ms to a minute: set one within"
+            "the engine's time limit must be from 1 ms to a minute: change it"
         } else if !within(self.poll_ms, 1, 60 * 60 * 1_000) {
-            "a poll outside of 1 ms to an hour: set one within"
+            "the poll interval must be from 1 ms to an hour: change it"
         } else if matches!(self.instance, Some(id) if id.get() == InstanceId::named("").get()) {
-            "an instance with an empty name: give it one of its own, or none for that of its machine"
+            "the name of an instance must not be empty: set one, or leave it out for one made from the machine's"
         } else if self.poll_ms < self.limit_ms {
-            "a poll more often than the limit for an answer: set a longer poll, or a shorter limit"
+            "the poll interval is shorter than the engine's time limit: lengthen the interval or shorten the limit"
         } else {
             return Ok(());
         })))

@@ -7,7 +7,7 @@
 //!     └──────────── trip, probe, close ─────────────┘◄─ Answer, Reading, Message ─┘
 //! ```
 //!
-//! Start with [`Joined`]. `docs/fleet.md` in the repository says what a fleet does, and what it never does.
+//! Start with [`Joined`]. The page [docs/fleet.md] says what a fleet does, and what it never does.
 //!
 //! | file | what |
 //! |---|---|
@@ -19,7 +19,8 @@
 //! | `ledger` | what an engine does with each request |
 //! | `in_process` | [`InProcess`]: an engine for tests |
 //! | `contract` | the test that every engine must pass |
-
+#![doc = ""]
+#![doc = concat!("[docs/fleet.md]: ", env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/fleet.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]

@@ -11,13 +11,13 @@ use crate::{
     AnyPermit, BodyRule, Classify, ErrorRule, EveryError, Outcome, Report, ReportingBody, Scope,
 };
 
-/// If the head of the response says success, waits for the end of the body, so that a body that breaks off counts as a
+/// If the head of the response says success, waits for the end of the body, so that a truncated body counts as a
 /// failure. If the classifier calls the head a failure or ignores it, that is reported at once.
 ///
 /// | the body | counts as |
 /// |---|---|
 /// | comes to its end, or is empty | success |
-/// | breaks off: an error, or fewer bytes than its `Content-Length` | failure, unless [set otherwise](Self::body_errors) |
+/// | is truncated: an error, or fewer bytes than its `Content-Length` | failure, unless [set otherwise](Self::body_errors) |
 /// | is dropped unread, or between two frames | success, as the head said |
 /// | is dropped while it waits for the server | cancelled, see [`ReportingBody`] |
 /// | meets a time limit of the client ([`Scope::Limit`]) while its reader is slow, or one that its request carried | cancelled |
@@ -146,7 +146,7 @@ where
             }
             Err(error) => match self.head.report(permit, Err(error)) {
                 Err(error) => Err(error),
-                Ok(_) => unreachable!("a report that made a response of an error"),
+                Ok(_) => unreachable!("a report turned an error into a response"),
             },
         }
     }

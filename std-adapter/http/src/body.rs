@@ -45,7 +45,7 @@ pub trait BodyRule<E> {
     /// The body came to its end, with or without trailers.
     fn ended(self, trailers: Option<&HeaderMap>) -> Outcome;
 
-    /// The body broke off.
+    /// The body was cut off.
     fn broken(self, error: &E) -> Outcome;
 
     /// Whom that error concerns, and so how often it counts: this call alone unless the rule knows better.
@@ -79,7 +79,7 @@ pin_project! {
     ///   disconnection drops the call): the permit is cancelled, like that of a future that is
     ///   [dropped](crate::Permit#dropped). It neither helps a server that hangs nor hurts one whose caller went away,
     ///   and a permit that is held for too long counts.
-    /// - **Otherwise**, unread or between two frames: the reader wanted no more. The [rule](BodyRule) of the body
+    /// - **Otherwise**, unread or between two frames: the reader did not want more. The [rule](BodyRule) of the body
     ///   decides.
     pub struct ReportingBody<B, P, R>
     where
@@ -181,7 +181,7 @@ impl<B: Body, P: AnyPermit, R: BodyRule<B::Error>> Body for ReportingBody<B, P, 
                         let scope = rule.scope(error).of_own_limit(!waited);
                         (rule.broken(error), scope)
                     };
-                    report_by(permit, judge, || "the body broke off".to_owned());
+                    report_by(permit, judge, || "the body was cut off".to_owned());
                 }
             }
             Some(Ok(frame)) => {

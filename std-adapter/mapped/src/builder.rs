@@ -102,8 +102,9 @@ impl<C: MachineClock, K> MappedBuilder<C, K> {
     /// Shared with the processes that are forked from now on.
     fn inherited(&self, shape: Shape) -> Result<Parts, MappedError> {
         let rules = self.rules()?;
-        let memory = Memory::map(None, shape.words())
-            .map_err(|error| MappedError::io("there is no memory, take fewer keys", error))?;
+        let memory = Memory::map(None, shape.words()).map_err(|error| {
+            MappedError::io("there is not enough memory, use fewer keys", error)
+        })?;
         for (word, random) in memory.words()[SECRET..].iter().zip(draw_secret()) {
             word.store(random, Ordering::Relaxed);
         }

@@ -26,7 +26,7 @@ use atomic_breaker_std::{BootClock, ManualClock, SharedClock};
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not known to be read alike by all processes of the machine",
-    note = "take `BootClock`, or `CoarseClock` on Linux and Android; implement `MachineClock` only for a clock without \
+    note = "use `BootClock`, or `CoarseClock` on Linux and Android; implement `MachineClock` only for a clock without \
             an origin of its own in each process"
 )]
 pub trait MachineClock: SharedClock {

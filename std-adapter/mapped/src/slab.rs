@@ -192,7 +192,7 @@ impl fmt::Display for NoSlot {
             ),
             Self::KeyTooLong { bytes, max } => write!(
                 f,
-                "the key has {bytes} bytes, and {max} fit: set a greater `max_key_bytes`, in all processes and with \
+                "the key has {bytes} bytes, but at most {max} fit: set a greater `max_key_bytes`, in all processes and with \
                  a new file"
             ),
         }

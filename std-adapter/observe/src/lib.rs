@@ -8,8 +8,8 @@
 //!
 //! It includes everything in [`atomic_breaker_registry`].
 //!
-//! A pair is also an observer: `.observer((Log::new("payments"), Metrics::new("payments")))`. The fields of events and the
-//! names of metrics are listed in `docs/observability.md` of the repository.
+//! A pair is also an observer: `.observer((Log::new("payments"), Metrics::new("payments")))`. The page
+//! [docs/observability.md] lists the fields of events and the names of metrics.
 //!
 //! | file | what |
 //! |---|---|
@@ -17,6 +17,8 @@
 //! | `by_hash` | what is kept for some of the keys |
 //! | `log` | the observer that logs |
 //! | `metrics` | the observer that counts |
+#![doc = ""]
+#![doc = concat!("[docs/observability.md]: ", env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/observability.md")]
 #![cfg(target_has_atomic = "64")]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -85,7 +85,7 @@ impl fmt::Display for RegistryError {
                 f.write_str("a registry with a capacity of 0 remembers no key: set at least 1")
             }
             Self::CapacityTooLarge => f.write_str(
-                "a registry holds at most 16777216 keys: lower the capacity, or take several registries",
+                "a registry holds at most 16777216 keys: lower the capacity, or use several registries",
             ),
             Self::Full => f.write_str(
                 "all slots of the registry are taken by keys that are open, held or pinned: raise its capacity",

@@ -84,7 +84,7 @@ impl<A: KeyedAdmit> InFlightByKey<A> {
     pub fn for_keys(mut self, keys: usize) -> Self {
         assert!(
             check_capacity(keys).is_ok(),
-            "calls in flight are counted for 1 to 16,777,216 keys at a time"
+            "calls in flight are counted for 1 to 16777216 keys at a time: change the number of keys"
         );
         self.counts = Arc::new(InFlightCounts::new(keys, self.counts.most));
         self

@@ -12,7 +12,7 @@ use atomic_breaker::{Outcome, Present, Rejected, Transition};
 /// `()` observes nothing; a pair notifies both; a reference or `Arc` forwards; an `Option` forwards if it is `Some`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not observe a registry with keys of type `{K}`",
-    note = "an observer of one breaker does not know of keys: take `Metrics<Keys>` for `Metrics`, or implement \
+    note = "an observer of one breaker does not know of keys: use `Metrics<Keys>` instead of `Metrics`, or implement \
             `KeyedObserver`; the keys of `Log` and `Metrics` need `Display`"
 )]
 pub trait KeyedObserver<K> {
@@ -74,7 +74,7 @@ impl<K> KeyedObserver<K> for () {
     }
 }
 
-/// Observers that consist of others: of those over which each `$part` iterates.
+/// Observers made of other observers, over which each `$part` iterates.
 macro_rules! forward_observer {
     ($([$($generics:tt)*] $whole:ty: |$it:ident| $($part:expr),+;)*) => {$(
         impl<K, $($generics)*> KeyedObserver<K> for $whole {

@@ -27,7 +27,7 @@ use super::{AnyPermit, judged};
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not report calls that end with `Result<{T}, {E}>`",
-    note = "`AnyError` needs an error that can be displayed; a classifier of yours does within `AtOnce(..)`, or write `|result: &Result<{T}, {E}>| -> Outcome {{ .. }}`"
+    note = "`AnyError` needs an error that can be displayed; wrap your own classifier in `AtOnce(..)`, or write `|result: &Result<{T}, {E}>| -> Outcome {{ .. }}`"
 )]
 pub trait Report<T, E> {
     /// The result's value, with the permit in it if it is not reported yet.

@@ -140,7 +140,7 @@ impl<D: Store> StepsBuilder<D> {
             check_name(lane.name)?;
             if !(1..=10_000).contains(&lane.at_once) {
                 return wrong(format!(
-                    "lane {:?} runs no step, or more than 10,000 at once: set `at_once` within",
+                    "lane {:?} must run from 1 to 10,000 steps at once: change `at_once`",
                     lane.name
                 ));
             }
@@ -224,7 +224,7 @@ fn check_name(name: &'static str) -> Result<(), StepsError> {
 }
 
 fn twice(name: &str) -> String {
-    format!("{name:?} is there twice: rename one of them")
+    format!("{name:?} is used twice: rename one of them")
 }
 
 impl<D> fmt::Debug for StepsBuilder<D> {

@@ -44,5 +44,5 @@ pub(super) fn caught_now<T>(asked: impl FnOnce() -> T) -> Result<T, String> {
 pub(super) fn words_of(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("without words")
+        .unwrap_or("without a message")
 }

@@ -95,13 +95,13 @@ impl fmt::Display for JobError {
         match self {
             Self::Key(long) => write!(
                 f,
-                "a key of {long} bytes, or with NUL: give it 1 to {LONGEST_KEY} bytes without, such as an order number"
+                "the key has {long} bytes, or contains NUL: set one of 1 to {LONGEST_KEY} bytes without NUL, such as an order number"
             ),
             Self::Large(large) => write!(
                 f,
-                "a state of {large} bytes: keep {LARGEST_STATE} at most, and the rest elsewhere"
+                "the state has {large} bytes: keep {LARGEST_STATE} at most, and the rest elsewhere"
             ),
-            Self::State(error) => write!(f, "a state that is no JSON: {error}"),
+            Self::State(error) => write!(f, "the state is not JSON: {error}"),
         }
     }
 }
@@ -256,8 +256,8 @@ pub(super) fn unreadable(error: &serde_json::Error) -> String {
     use serde_json::error::Category;
     let what = match error.classify() {
         Category::Data => "the state is JSON of another type",
-        Category::Eof => "the state is JSON that breaks off",
-        Category::Syntax | Category::Io => "the state is no JSON",
+        Category::Eof => "the state is truncated JSON",
+        Category::Syntax | Category::Io => "the state is not JSON",
     };
     let (line, column) = (error.line(), error.column());
     kept(&format!("{what}, at line {line} column {column}"))

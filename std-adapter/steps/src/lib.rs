@@ -26,7 +26,11 @@
 //! | `contract` | what every store does alike, as tests; with the feature `contract` |
 //! | `memory` | [`MemoryStore`]: the reference, for tests |
 //!
+//! The page [docs/steps.md] says what is guaranteed, and shows jobs, lanes and kept requests.
+//!
 //! Everything in `atomic-breaker-resource` is re-exported here, so this package is the only one to depend on.
+#![doc = ""]
+#![doc = concat!("[docs/steps.md]: ", env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/steps.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]

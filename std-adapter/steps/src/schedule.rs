@@ -98,7 +98,7 @@ impl Schedule {
         Some(pause.unwrap_or(most).min(most))
     }
 
-    /// The same with jitter, drawn anew each time.
+    /// The same with jitter, drawn again each time.
     pub(super) fn draw(&self, failures: u32) -> Option<Duration> {
         Some(self.jittered(self.pause(failures)?))
     }
@@ -122,17 +122,17 @@ impl Schedule {
     /// Whether these numbers make sense; otherwise which one does not, and how to fix it.
     pub(super) fn check(&self) -> Result<(), &'static str> {
         Err(if self.first.is_zero() || self.first > LONGEST {
-            "a first pause of 0, or of more than ten years: set one within"
+            "the first pause must be longer than 0 and at most ten years: change it"
         } else if !(1.0..=100.0).contains(&self.growth) {
-            "a growth outside of 1 to 100: set one within"
+            "the growth must be from 1 to 100: change it"
         } else if self.longest.is_some_and(|longest| longest < self.first) {
-            "a longest pause below the first one: set a longer one"
+            "the longest pause is below the first one: lengthen it or shorten the first"
         } else if self.longest.is_some_and(|longest| longest > LONGEST) {
-            "a longest pause of more than ten years: set a shorter one"
+            "the longest pause is more than ten years: shorten it"
         } else if self.jitter_percent > 100 {
-            "a jitter of more than 100 percent: set 100 or less"
+            "the jitter is more than 100 percent: lower it"
         } else if self.tries == 0 {
-            "no tries: set at least 1"
+            "with 0 tries nothing is done: set at least 1"
         } else {
             return Ok(());
         })

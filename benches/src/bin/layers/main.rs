@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     println!("{}", run.table(&budget::cases(), None));
     println!("## What is claimed\n");
     println!(
-        "Closed, all succeed at once; {} keys of {} bytes in random order; one thread if nothing else is said.\n",
+        "Closed, all succeed at once; {} keys of {} bytes in random order; one thread unless stated otherwise.\n",
         HOSTS.len(),
         HOSTS[0].len()
     );

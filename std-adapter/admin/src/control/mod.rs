@@ -82,7 +82,9 @@ impl Changes<'_> {
         let name = text::of_command(verb);
         let text = match transition {
             Some(transition) => transition.to_string(),
-            None if self.request.dry_run => format!("{name} would be tried: it is {before} now"),
+            None if self.request.dry_run => {
+                format!("{name} would be attempted: it is {before} now")
+            }
             None if verb == Verb::Trip && before == State::Open => {
                 "it is already open for longer".to_owned()
             }
@@ -184,7 +186,7 @@ impl Changes<'_> {
             || Problem::unprocessable("enforce needs percent, from 0 (shadow mode) to 100");
         let new = self.request.percent.ok_or_else(missing)?;
         if self.key().is_some() {
-            let error = "enforcement is that of a whole registry: leave the key out";
+            let error = "enforcement is for a whole registry: leave the key out";
             return Err(Problem::bad_request(error));
         }
         let Some(enforcement) = self.source.enforcement() else {

@@ -44,15 +44,15 @@ impl Request {
     pub(super) fn check(&self) -> Result<(), Problem> {
         let is_setting = matches!(self.r#do, Verb::SetRules | Verb::ClearRules | Verb::Enforce);
         let error = if self.for_ms.is_some() && self.r#do != Verb::Trip {
-            "for_ms goes with trip: leave it out"
+            "for_ms is only for trip: leave it out"
         } else if self.for_ms.is_some_and(|ms| ms > LONGEST_MS) {
             "for_ms is at most 2144448000, which is 24.8 days"
         } else if self.rules.is_some() && self.r#do != Verb::SetRules {
-            "rules go with set-rules: leave them out"
+            "rules are only for set-rules: leave them out"
         } else if self.percent.is_some() && self.r#do != Verb::Enforce {
-            "percent goes with enforce: leave it out"
+            "percent is only for enforce: leave it out"
         } else if self.epoch.is_some() && is_setting {
-            "epoch goes with what changes a state: leave it out"
+            "epoch is only for commands that change a state: leave it out"
         } else {
             return Ok(());
         };

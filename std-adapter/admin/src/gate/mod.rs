@@ -68,7 +68,7 @@ impl Gate {
                 .is_some_and(|origin| origin.is_of(&host) || self.origins.contains(&origin));
             if !is_own {
                 return Err(Problem::forbidden(format!(
-                    "a page of the origin {origin:?} may change nothing here: have the proxy pass the header Host on, or \
+                    "a page of the origin {origin:?} may not change anything here: have the proxy pass the header Host on, or \
                      add the origin with Admin::origins if it is that of the admin's own page"
                 )));
             }
@@ -81,7 +81,7 @@ impl Gate {
         }
         Err(Problem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "a change is JSON: send it with the header Content-Type: application/json",
+            "a change must be JSON: send it with the header Content-Type: application/json",
         ))
     }
 }
@@ -136,7 +136,7 @@ fn one<'a>(request: &'a Parts, name: &HeaderName) -> Result<Option<&'a str>, Pro
         (None, _) => Ok(None),
         (Some(Ok(value)), None) => Ok(Some(value)),
         _ => {
-            let error = format!("the header {name} comes twice, or is not text");
+            let error = format!("the header {name} is repeated, or is not text");
             Err(Problem::bad_request(error))
         }
     }

@@ -24,7 +24,7 @@ pub(crate) struct Request {
 
 /// As the list shows it, or as a number.
 fn id<'de, D: Deserializer<'de>>(id: D) -> Result<JobId, D::Error> {
-    let error = "id must be a whole number: take that of the list";
+    let error = "id must be a whole number: use the one in the list";
     let id = match Value::deserialize(id)? {
         Value::Number(id) => id.as_i64(),
         Value::String(text) => text.parse().ok(),
@@ -44,8 +44,8 @@ impl Command {
     /// Why it cannot be done to a job with this status.
     const fn hindrance(self) -> &'static str {
         match self {
-            Self::RetryNow => "one that waits, is parked or dead can be tried again",
-            Self::Cancel => "one that is neither done nor cancelled can be cancelled",
+            Self::RetryNow => "only a job that waits, is parked or is dead can be tried again",
+            Self::Cancel => "only a job that is neither done nor cancelled can be cancelled",
         }
     }
 
@@ -81,8 +81,8 @@ pub(crate) async fn obey(
     let done = done.await;
     steps.it.changed();
     let is_done = done.map_err(|problem| {
-        log(operator, request, &job, "it may be done or not");
-        problem.add("; it may be done or not: look again")
+        log(operator, request, &job, "it may or may not be done");
+        problem.add("; it may or may not be done: look again")
     })?;
     if is_done {
         if command == Command::RetryNow {

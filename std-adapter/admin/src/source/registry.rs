@@ -31,7 +31,7 @@ impl<H: AnyRegistry<Key: fmt::Display>> OfRegistry<H> {
 
 fn absent() -> Problem {
     Problem::not_found(
-        "no such key has a slot: one that has never failed has none, and there is nothing to change",
+        "this key has no slot: one that has never failed has none, and there is nothing to change",
     )
 }
 

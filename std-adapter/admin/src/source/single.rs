@@ -78,7 +78,7 @@ impl<H> OfSingle<H> {
     /// The parts, unless a key is named.
     fn only(&self, key: Option<&str>) -> Result<Parts<'_>, Problem> {
         if key.is_some() {
-            let error = "this is one breaker: leave the key out";
+            let error = "this is a single breaker: leave the key out";
             return Err(Problem::bad_request(error));
         }
         Ok(self.parts())
@@ -134,7 +134,7 @@ impl<H: Send + Sync> Source for OfSingle<H> {
     }
 
     fn clear_rules(&self, _: Option<&str>, _: bool) -> Result<(Config, bool), Problem> {
-        let error = "this is one breaker, whose rules are always its own";
+        let error = "this is a single breaker, whose rules are always its own";
         Err(Problem::bad_request(error))
     }
 

@@ -78,7 +78,7 @@ async fn a_change_creates_no_key() {
             let mut change = change.clone();
             change["of"] = json!("hosts");
             change["key"] = json!(key);
-            app.refuses(&change, 404, "no such key has a slot").await;
+            app.refuses(&change, 404, "this key has no slot").await;
         }
     }
     app.refuses(
@@ -95,7 +95,7 @@ async fn a_change_creates_no_key() {
     .await;
     app.get("/rules?of=hosts&key=never")
         .await
-        .refused_with(404, "no such key");
+        .refused_with(404, "this key has no slot");
     assert_eq!(world.hosts.stats().keys, 0);
 }
 
@@ -105,7 +105,7 @@ async fn requests_that_contradict_themselves_are_refused() {
     for (change, words) in [
         (
             json!({ "of": "payments", "do": "reset", "for_ms": 1 }),
-            "for_ms goes with trip",
+            "for_ms is only for trip",
         ),
         (
             json!({ "of": "payments", "do": "trip", "for_ms": 2_144_448_001_u32 }),
@@ -117,11 +117,11 @@ async fn requests_that_contradict_themselves_are_refused() {
         ),
         (
             json!({ "of": "payments", "do": "reset", "rules": {} }),
-            "rules go with set-rules",
+            "rules are only for set-rules",
         ),
         (
             json!({ "of": "payments", "do": "reset", "percent": 1 }),
-            "percent goes with enforce",
+            "percent is only for enforce",
         ),
         (
             json!({ "of": "payments", "do": "enforce" }),
@@ -133,7 +133,7 @@ async fn requests_that_contradict_themselves_are_refused() {
         ),
         (
             json!({ "of": "hosts", "do": "enforce", "percent": 1, "epoch": 1 }),
-            "epoch goes with",
+            "epoch is only for",
         ),
         (json!({ "of": "payments", "do": "explode" }), "probe-now"),
         (
@@ -193,7 +193,7 @@ async fn a_dry_run_changes_nothing() {
         .await;
     assert_has(
         &trip,
-        &json!({ "changed": false, "text": "trip would be tried: it is closed now" }),
+        &json!({ "changed": false, "text": "trip would be attempted: it is closed now" }),
     );
     let shadow = json!({ "of": "payments", "do": "enforce", "percent": 5, "dry_run": true });
     assert_eq!(app.change(&shadow).await.json()["changed"], false);

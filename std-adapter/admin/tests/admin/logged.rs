@@ -63,7 +63,7 @@ async fn each_change_is_logged_with_its_operator() {
         for (key, message) in [
             ("cancelled\\\\nhere", "it is cancelled"),
             ("left", "it is cancelled"),
-            ("in doubt", "it may be done or not"),
+            ("in doubt", "it may or may not be done"),
         ] {
             let key = format!("circuit_breaker.key=\"{key}\"");
             let line = lines

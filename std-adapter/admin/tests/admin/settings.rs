@@ -28,7 +28,7 @@ fn invalid_settings_are_errors_that_say_what_to_do() {
         error(world.admin().hosts(["https://admin.example.com"]))
             .contains("with or without a port")
     );
-    assert!(error(world.admin().hosts(["*.example.com"])).contains("is no host"));
+    assert!(error(world.admin().hosts(["*.example.com"])).contains("is not a host"));
     assert!(
         error(world.admin().origins(["admin.example.com"])).contains("https://admin.example.com")
     );
@@ -38,7 +38,7 @@ fn invalid_settings_are_errors_that_say_what_to_do() {
                 .admin()
                 .origins(["https://admin.example.com/breakers"])
         )
-        .contains("is no origin")
+        .contains("is not an origin")
     );
     assert!(error(world.admin().streams(0)).contains("from 1 to 10000"));
     assert!(world.admin().router::<()>().is_ok());

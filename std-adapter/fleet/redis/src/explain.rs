@@ -3,7 +3,7 @@
 use atomic_breaker_fleet::FleetError;
 use redis::{ErrorKind, RedisError, RedisResult};
 
-const PASSWORD: &str = "put the password into the address, as redis://:password@host/";
+const PASSWORD: &str = "put the password into the address: redis://:password@host/";
 
 const RIGHTS: &str = "the user needs keys and channels of {prefix}:*, and +@scripting +@hash +@sortedset +@pubsub \
                       +del +pexpire +pttl +time +ping";

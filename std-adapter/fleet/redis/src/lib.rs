@@ -79,7 +79,7 @@ impl RedisFleet {
             Client::open(info.set_redis_settings(settings))
         });
         let client = client
-            .map_err(|error| FleetError::new(format_args!("not an address of Redis: {error}")))?;
+            .map_err(|error| FleetError::new(format_args!("not a Redis address: {error}")))?;
         let prefix = format!("{{{prefix}}}");
         Ok(Self {
             connection: Connection::new(client),

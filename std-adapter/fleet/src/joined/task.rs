@@ -288,7 +288,7 @@ impl<F: Fleet> Task<F> {
         let (now_ms, is_connected) = (self.now_ms(), self.is_connected());
         for ask in self.followers.step(name, now_ms, is_connected, input) {
             if self.lane.is_full() {
-                let why = FleetError::new("too many requests wait already");
+                let why = FleetError::new("too many requests are already waiting");
                 self.answer(name, ask, now_ms, Err(why));
             } else {
                 self.lane.ask(name.clone(), ask, now_ms);

@@ -33,20 +33,18 @@ pub(crate) fn of_outage(runs: &[Run; 2]) -> String {
         .row("answered", |f| f.answered.to_string())
         .row("  in good time", |f| f.in_time.to_string())
         .row("wasted on a dead server", |f| f.wasted.to_string())
-        .row("  time that callers waited for nothing", |f| {
+        .row("  time that callers waited in vain", |f| {
             format!("{:.1} s", f.waited.as_secs_f64())
         })
         .row("rejected at once by the breaker", |f| {
             f.rejected.to_string()
         })
-        .row("latency of all calls, half of them below", |f| {
-            latency(f.all.0)
-        })
-        .row("  99 of 100 below", |f| latency(f.all.1))
-        .row("latency while dead, half of them below", |f| {
+        .row("median latency of all calls", |f| latency(f.all.0))
+        .row("  99th percentile", |f| latency(f.all.1))
+        .row("median latency while the server was dead", |f| {
             latency(f.outage.0)
         })
-        .row("  99 of 100 below", |f| latency(f.outage.1))
+        .row("  99th percentile", |f| latency(f.outage.1))
         .row("from recovery to normal service", |f| or_never(f.recovered))
         .row("probes used", |f| {
             f.probes.map_or("–".into(), |n| n.to_string())
@@ -67,7 +65,7 @@ fn outage_in_words([a, b]: &[Figures; 2]) -> String {
          at a time, less and less often.\n\
          Slow answers count as failures here (the limit is 100 ms): with the breaker callers waited for\n\
          {} of them, without it for {}.\n\
-         The price: a breaker learns of the recovery by its next probe. Normal service was back\n\
+         The price: a breaker learns of the recovery through its next probe. Normal service was back\n\
          after {} with it, {} without; `open_for` and the maximum of its growth bound that time.\n",
         a.wasted,
         a.waited.as_secs_f64(),
@@ -101,7 +99,7 @@ pub(crate) fn of_cold_start(runs: &[Run; 2]) -> String {
         });
     let [at_once, gradually] = &table.figures;
     let text = format!(
-        "\nThis server is up, but can bear little at first. A breaker that closes lets the whole load\n\
+        "\nThis server is up, but can bear little load at first. A breaker that closes lets the whole load\n\
          through, and down it goes again. With `gradual_return` a tenth of the calls passed at first,\n\
          and all of them two seconds later, while the server warmed up. Breakdowns: {} against {};\n\
          calls answered: {} against {}.\n",

@@ -58,7 +58,7 @@ impl FromStr for Mode {
         Self::ALL
             .into_iter()
             .find(|mode| mode.name() == name)
-            .ok_or_else(|| format!("{name} is no mode"))
+            .ok_or_else(|| format!("{name} is not a mode"))
     }
 }
 

@@ -41,7 +41,7 @@ impl<R: Ending> ClientConfig<R> {
         }
         if try_limit >= deadline {
             return refuse(format!(
-                "a try may take as long as all of them: the limit of a try, {try_limit:?}, must be shorter than the \
+                "one try may take as long as the whole request: the limit of a try, {try_limit:?}, must be shorter than the \
                  deadline, {deadline:?}"
             ));
         }

@@ -94,7 +94,7 @@ impl<R: Ending> ClientConfig<R> {
             write!(f, "; opens with more than {most} in flight")?;
         }
         if self.ending.at_end().is_some() {
-            f.write_str("; bodies that break off are failures")?;
+            f.write_str("; truncated bodies are failures")?;
         }
         write!(f, "\n      {:?} for a try", self.try_limit)
     }

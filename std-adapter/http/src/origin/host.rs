@@ -79,7 +79,7 @@ impl OriginError {
                  `ClientLayer::with_origin`"
             }
             Self::BadHost => {
-                "the host of the request is no DNS name of at most 253 bytes and no IP address, so there is no breaker \
+                "the host of the request is neither a DNS name of at most 253 bytes nor an IP address, so there is no breaker \
                  for it: correct the URI"
             }
             Self::BadPort => {

@@ -26,7 +26,7 @@ pub(super) fn not_sent(rejection: Rejection) -> Error {
         rejection.to_string()
     } else {
         format!(
-            "request not sent, as its circuit breaker is {}",
+            "request not sent, because its circuit breaker is {}",
             rejection.state()
         )
     };

@@ -122,7 +122,7 @@ impl<A, X> BreakerMiddleware<A, X> {
     pub const fn time_limit(mut self, limit: Duration) -> Self {
         assert!(
             !limit.is_zero(),
-            "no response comes within 0: lengthen the time limit, or take Duration::MAX for none"
+            "no response comes within 0: lengthen the time limit, or set Duration::MAX for none"
         );
         self.limit = limit;
         self
@@ -156,7 +156,7 @@ impl<A, X> BreakerMiddleware<A, X> {
         }
     }
 
-    /// Reports at the end of the response's body, so that one that breaks off counts as a failure:
+    /// Reports at the end of the response's body, so that a truncated one counts as a failure:
     /// [`AtEnd`](crate::AtEnd) says what counts as what. The time limit still ends with the head. With
     /// [`Config::slow_call`](crate::Config::slow_call) the measured time ends with the body. reqwest boxes such a body.
     pub const fn at_end_of_body(mut self) -> Self {
@@ -167,7 +167,7 @@ impl<A, X> BreakerMiddleware<A, X> {
     }
 
     /// [`at_end_of_body`](Self::at_end_of_body), and probes wait for the end of bodies of unknown length, too: for
-    /// hosts whose bodies all come to an end, and may break off.
+    /// hosts whose bodies all end, and may be truncated.
     pub const fn probes_at_end(mut self) -> Self {
         self.at_end = Some(AtEndOfBody { probes_wait: true });
         self

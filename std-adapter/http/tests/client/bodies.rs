@@ -1,4 +1,4 @@
-//! Bodies that break off, for hyper-util's client.
+//! Truncated bodies, for hyper-util's client.
 
 use std::fmt::Debug;
 use std::io::{self, Read, Write};
@@ -57,7 +57,7 @@ fn failures(guard: Guard, server: &Server) -> u16 {
 }
 
 #[tokio::test]
-async fn two_in_a_row_open_although_their_heads_are_fine() {
+async fn two_truncated_bodies_in_a_row_open_although_their_heads_are_fine() {
     for path in ["/breaks-off", "/chunks-break-off"] {
         let (server, guard, hyper) = (start(), guard(), hyper());
         for count in 1..=2 {
@@ -72,7 +72,7 @@ async fn two_in_a_row_open_although_their_heads_are_fine() {
 }
 
 #[tokio::test]
-async fn whole_ones_are_successes_over_one_connection() {
+async fn whole_bodies_are_successes_over_one_connection() {
     let (server, guard, hyper) = (start(), guard(), hyper());
     for _ in 0..3 {
         let response = get(guard, &hyper, server.url("/breaks-off")).await;
@@ -89,7 +89,7 @@ async fn whole_ones_are_successes_over_one_connection() {
 }
 
 #[tokio::test]
-async fn one_that_is_dropped_unread_says_what_its_head_said() {
+async fn a_body_dropped_unread_counts_like_its_head() {
     let (server, guard, hyper) = (start(), guard(), hyper());
     let broken = get(guard, &hyper, server.url("/breaks-off")).await;
     assert!(broken.into_body().collect().await.is_err());
@@ -99,7 +99,7 @@ async fn one_that_is_dropped_unread_says_what_its_head_said() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_takes_longer_than_a_try_is_in_time_and_not_slow() {
+async fn a_body_that_takes_longer_than_a_try_is_in_time_and_not_slow() {
     let guard: &'static ClientGuard<TokioClock, AtEndOfBody> =
         ClientGuard::with(PLAN, TokioClock, ()).unwrap().leak();
     let client = ServiceBuilder::new()
@@ -136,10 +136,7 @@ async fn a_request_that_is_dropped_leaves_the_pool_usable() {
 #[test]
 fn the_plan_says_that_bodies_count() {
     let plan = PLAN.to_string();
-    assert!(
-        plan.contains("; bodies that break off are failures\n"),
-        "{plan}"
-    );
+    assert!(plan.contains("; truncated bodies are failures\n"), "{plan}");
     assert!(plan.contains("; never slow"), "{plan}");
 }
 

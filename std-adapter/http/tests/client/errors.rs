@@ -94,7 +94,7 @@ async fn the_last_failure_names_the_cause() {
 }
 
 #[tokio::test]
-async fn a_mistake_of_the_callers_is_its_error_each_time_and_opens_nothing() {
+async fn a_callers_mistake_is_returned_each_time_and_opens_nothing() {
     let (server, guard) = (start(), guard());
     let scheme = server.url("/").replace("http", "ftp");
     for (uri, body) in [(&*scheme, Upload::Empty), (&*server.url("/"), Upload::Torn)] {
@@ -177,7 +177,7 @@ async fn over_http_2_as_well() {
 }
 
 #[tokio::test]
-async fn a_rule_of_the_callers_own_decides() {
+async fn a_custom_rule_decides() {
     let (guard, down) = (guard(), Down::new());
     let layer = guard.layer().errors(|error: &Error| {
         if error.is_connect() {
@@ -217,7 +217,7 @@ async fn boxed_errors_are_looked_into_once_they_are_errors() {
 }
 
 #[test]
-fn an_error_within_many_others_is_judged_in_no_time() {
+fn an_error_within_many_others_is_judged_quickly() {
     let mut error = io::Error::other("reset");
     for _ in 0..64 {
         error = io::Error::other(error);
@@ -245,7 +245,7 @@ fn a_rejection_by_a_breaker_within_is_no_failure_whatever_shows_it() {
     assert!(is_ignored(Timed::Failed(within())));
     assert!(!is_ignored(RequestError::<Error>::DeadlineExceeded));
     assert!(!is_ignored(ServiceError::Failed(io::Error::other("reset"))));
-    // What an upstream says that runs this crate itself.
+    // The response of an upstream that itself uses this crate.
     let words = io::Error::other(rejection().to_string());
     assert!(!is_ignored(words));
 }

@@ -25,7 +25,7 @@ fn guard(config: ClientConfig) -> Guard {
     ClientGuard::with(config, TokioClock, ()).unwrap().leak()
 }
 
-/// A host that takes so many milliseconds, or hangs at [`HANGS`]; counts what reaches it.
+/// A host that takes that many milliseconds, or hangs with [`HANGS`]; counts what reaches it.
 #[derive(Clone, Default)]
 struct Host {
     takes_ms: Arc<AtomicU64>,
@@ -95,7 +95,7 @@ fn state(guard: Guard) -> State {
     guard.hosts().state(&origin())
 }
 
-/// How long it was not closed, while for so long a caller comes every tenth of a second and leaves after `patience`.
+/// How long it was not closed, while a caller comes every tenth of a second and leaves after `patience`.
 async fn shut(guard: Guard, host: &Host, patience: Duration, time: Duration) -> Duration {
     let client = host.behind(guard);
     let (begin, mut shut) = (Instant::now(), Duration::ZERO);
@@ -110,7 +110,7 @@ async fn shut(guard: Guard, host: &Host, patience: Duration, time: Duration) -> 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_that_is_well_opens_no_more_however_early_its_callers_leave() {
+async fn a_healthy_host_does_not_open_again_however_early_its_callers_leave() {
     for patience in [PATIENCE, 399 * MS, 10 * MS] {
         let (guard, host) = (guard(ClientConfig::new()), Host::taking(400 * MS));
         guard
@@ -124,7 +124,7 @@ async fn a_host_that_is_well_opens_no_more_however_early_its_callers_leave() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_that_hangs_and_is_well_again_serves_again_although_all_callers_leave() {
+async fn a_host_that_hung_and_recovered_serves_again_although_all_callers_leave() {
     let (guard, host) = (guard(ClientConfig::new()), Host::hanging());
     for round in 0..3 {
         host.take(HANGS);
@@ -163,7 +163,7 @@ async fn a_host_that_hangs_is_tripped_by_the_calls_of_five_callers_whenever_they
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_very_many_callers_that_leave_few_calls_go_on_and_they_trip() {
+async fn few_calls_of_very_many_callers_that_leave_go_on_and_those_trip() {
     let (guard, host) = (guard(ClientConfig::new()), Host::hanging());
     let client = host.behind(guard);
     let mut callers = tokio::task::JoinSet::new();
@@ -177,7 +177,7 @@ async fn of_very_many_callers_that_leave_few_calls_go_on_and_they_trip() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_no_try_may_go_on_one_that_is_left_is_cancelled() {
+async fn where_no_try_may_outlive_its_caller_an_abandoned_one_is_cancelled() {
     let config = ClientConfig::new().outliving(0);
     let (guard, host) = (guard(config), Host::hanging());
     let client = host.behind(guard);
@@ -192,7 +192,7 @@ async fn where_no_try_may_go_on_one_that_is_left_is_cancelled() {
     assert_eq!(state(guard), State::Closed);
 }
 
-/// A panic in a try that nobody waits for is a failure as any other.
+/// A panic in an abandoned try is a failure like any other.
 #[tokio::test(start_paused = true)]
 async fn a_try_that_panics_after_its_caller_has_left_has_failed() {
     let guard = guard(ClientConfig::new());
@@ -213,7 +213,7 @@ async fn a_try_that_panics_after_its_caller_has_left_has_failed() {
     assert_eq!(state(guard), State::Open);
 }
 
-/// It was never begun: nothing is sent behind the caller's back, and a probe's turn is another's.
+/// It never began: nothing is sent behind the caller's back, and another call can be the probe.
 #[tokio::test(start_paused = true)]
 async fn a_request_that_is_dropped_before_its_first_poll_is_not_sent() {
     let (guard, host) = (guard(ClientConfig::new()), Host::taking(MS));

@@ -1,4 +1,4 @@
-//! Days with a host that is ill and well again, in many ways, and callers of any patience: it trips while it is ill, and
+//! Days with a host that fails and recovers in many ways, and callers of any patience: it trips while it fails, and
 //! serves soon after. Seeds are random and printed.
 
 use std::future::pending;
@@ -25,9 +25,9 @@ enum Ill {
     Hangs,
     Refuses,
     Answers(u16),
-    /// 503, with a `Retry-After` of so many seconds.
+    /// 503, with a `Retry-After` of that many seconds.
     Asks(u32),
-    /// Longer than half of a try.
+    /// Takes longer than half of a try's limit.
     Slow,
 }
 
@@ -65,7 +65,7 @@ fn origin() -> Origin {
     Origin::of(&Uri::from_static("http://a.example/")).unwrap()
 }
 
-/// The times of a caller: any, from leaving at once to waiting for the deadline.
+/// How long a caller waits: anything from leaving at once to waiting for the deadline.
 fn patience() -> Duration {
     Duration::from_millis(match fastrand::u32(0..4) {
         0 => fastrand::u64(0..50),
@@ -81,8 +81,8 @@ fn request() -> Request<()> {
     request.uri("http://a.example/").body(()).unwrap()
 }
 
-/// Callers for so long; answers how long after its beginning the host was last not closed, and how many of those who
-/// came after `bound` and were patient were not served.
+/// Makes calls for that long. Returns how long after the start the host was last not closed, and how many patient
+/// callers that came after `bound` were not served.
 async fn call(
     client: &ClientService<(), Response<()>, io::Error>,
     guard: Guard,
@@ -153,7 +153,7 @@ async fn days(rules: Config, bound: Duration) {
 const BACK: Duration = Duration::from_secs(36 + 3 + 2);
 
 #[tokio::test(start_paused = true)]
-async fn by_the_defaults() {
+async fn with_the_defaults() {
     days(ClientConfig::new().get_breaker(), BACK).await;
 }
 

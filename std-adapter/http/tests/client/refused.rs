@@ -1,4 +1,4 @@
-//! HTTP/2 through layers of one's own and through reqwest-middleware: requests that a host refuses unprocessed.
+//! HTTP/2 through a stack of layers and through reqwest-middleware: requests that a host refuses unprocessed.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::streams::{goes_away, refuses, serve_after};
 use test_support::host::Server;
 use test_support::http2::{NO_ERROR, REFUSED_STREAM};
 
-/// The default rules, and no time in which anything is over.
+/// The default rules, with times so long that nothing expires.
 const RULES: Config = Config::new().open_for(Duration::from_secs(3_600));
 const HTTP: HttpClassifier<UsualErrors> = HttpClassifier::new().errors(UsualErrors);
 
@@ -37,7 +37,7 @@ type Answered = Pin<Box<dyn Future<Output = bool>>>;
 
 /// Sends a request to a URL.
 type Sending = dyn Fn(&str, &Hyper) -> Answered;
-/// Tells state and failures of the breaker of a URL's host.
+/// Returns the state and the failures of the breaker of a URL's host.
 type Look = dyn Fn(&str) -> (State, u16);
 
 /// A guard around a client.
@@ -157,7 +157,7 @@ async fn eleven_requests_refused_by_one_connection_are_one_failure() {
 }
 
 #[tokio::test]
-async fn a_host_that_refuses_each_request_opens_also_if_several_come_at_a_time() {
+async fn a_host_that_refuses_each_request_opens_even_if_several_come_at_a_time() {
     for requests in [1, 11] {
         for serve in [refuses, goes_away] {
             for stack in stacks() {
@@ -185,7 +185,7 @@ mod middleware {
 
     use super::*;
 
-    /// In the place of reqwest's own client, which needs a feature for HTTP/2 and sends again by itself.
+    /// In place of reqwest's own client, which needs a feature for HTTP/2 and sends again by itself.
     struct Through(Hyper);
 
     impl Middleware for Through {

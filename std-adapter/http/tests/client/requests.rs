@@ -25,8 +25,8 @@ fn guard(config: ClientConfig) -> Guard {
 
 type Client = ClientService<String, Response<String>, io::Error>;
 
-/// The server that the hosts of the tests stand for: `hangs.example` hangs, `503.example` answers so, after
-/// counting.
+/// The server that the hosts of the tests stand for: `hangs.example` hangs, `503.example` counts, and
+/// answers 503.
 #[derive(Clone, Default)]
 struct Servers {
     calls: Arc<AtomicU32>,
@@ -183,7 +183,7 @@ async fn a_post_is_made_once_and_its_failure_is_the_clients_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_quota_of_one_does_not_close_the_host_for_all() {
+async fn the_quota_of_one_caller_does_not_shut_the_host_for_all() {
     let (guard, _, client) = usual();
     let begin = Instant::now();
     let response = client
@@ -196,7 +196,7 @@ async fn the_quota_of_one_does_not_close_the_host_for_all() {
         guard.hosts().state(&host("http://429.example")),
         State::Closed
     );
-    // A whole host that says for how long is left alone for so long.
+    // A host that says for how long is left alone for that long.
     let response = client
         .clone()
         .oneshot(get("http://503.example/?retry-after=60"))
@@ -273,7 +273,7 @@ async fn all_layers_of_a_guard_share_its_breakers() {
     assert!(matches!(another, Err(RequestError::Rejected(_))));
 }
 
-/// A client as services hold it: in a field, by its name, used by reference in tasks that must be `Send`.
+/// A client as services have it: in a field of a named type, used by reference in tasks that must be `Send`.
 #[tokio::test(start_paused = true)]
 async fn a_client_in_a_field_is_used_by_tasks() {
     struct Nobody;
@@ -312,7 +312,7 @@ async fn a_client_in_a_field_is_used_by_tasks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_guard_in_an_arc_goes_when_its_clients_and_their_tries_have_ended() {
+async fn a_guard_in_an_arc_is_dropped_when_its_clients_and_their_tries_have_ended() {
     type Shared = Arc<ClientGuard<TokioClock>>;
     let guard: Shared = Arc::new(ClientGuard::with(ClientConfig::new(), TokioClock, ()).unwrap());
     let client = ServiceBuilder::new()

@@ -21,7 +21,7 @@ fn guard(config: ClientConfig) -> Guard {
     ClientGuard::with(config, TokioClock, ()).unwrap().leak()
 }
 
-/// A client of hosts that answer 503 so many times, with a `Retry-After` in seconds, and then 200, each after so many
+/// A client of hosts that answer 503 a number of times, with a `Retry-After` in seconds, and then 200, each after some
 /// milliseconds. The name of the host is what they do: `503-2-4.example` asks twice for four seconds.
 fn client(guard: Guard) -> ClientService<(), Response<()>, io::Error> {
     let calls = Arc::new(AtomicU32::new(0));
@@ -55,7 +55,7 @@ fn get(host: &str) -> Request<()> {
 
 /// The breaker below waits up to a fifth longer than the host asks for; the retry waits for the breaker.
 #[tokio::test(start_paused = true)]
-async fn a_host_that_says_when_it_is_back_is_asked_then_and_responds() {
+async fn a_host_that_says_when_it_is_back_is_called_then_and_responds() {
     for seconds in 1..=6 {
         let host = format!("503-1-{seconds}.example");
         for _ in 0..50 {
@@ -72,7 +72,7 @@ async fn a_host_that_says_when_it_is_back_is_asked_then_and_responds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_cannot_wait_that_long_has_the_response_and_no_rejection() {
+async fn a_caller_that_cannot_wait_that_long_gets_the_response_and_not_a_rejection() {
     let begin = Instant::now();
     let client = client(guard(ClientConfig::new()));
     let response = client.clone().oneshot(get("503-9-10.example")).await;
@@ -82,9 +82,9 @@ async fn who_cannot_wait_that_long_has_the_response_and_no_rejection() {
     assert!(matches!(rejected, Err(RequestError::Rejected(_))));
 }
 
-/// Of those who come back together one is the probe; others may be too early, and have what the host said.
+/// Of the callers that return together one is the probe; others may be too early, and get what the host said.
 #[tokio::test(start_paused = true)]
-async fn of_many_whom_the_host_asks_to_wait_none_gets_a_rejection() {
+async fn none_of_many_callers_that_the_host_asks_to_wait_gets_a_rejection() {
     let client = client(guard(ClientConfig::new()));
     let mut requests = JoinSet::new();
     for _ in 0..200 {
@@ -101,7 +101,7 @@ async fn of_many_whom_the_host_asks_to_wait_none_gets_a_rejection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_retry_that_is_rejected_ends_with_the_response_of_the_try_before() {
+async fn a_rejected_retry_ends_with_the_response_of_the_previous_try() {
     let rules = ClientConfig::new().get_breaker().consecutive_failures(2);
     let client = client(guard(ClientConfig::new().breaker(rules)));
     let response = client.clone().oneshot(get("503-9.example")).await;
@@ -130,7 +130,7 @@ async fn the_failures_of_one_host_leave_the_others_their_retries() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_may_have_a_shorter_time_of_its_own() {
+async fn a_request_may_have_a_shorter_deadline_of_its_own() {
     let hangs = || {
         let guard = guard(ClientConfig::new());
         let service =
@@ -155,7 +155,7 @@ async fn a_request_may_have_a_shorter_time_of_its_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_pause_begins_that_would_not_end_in_the_time_of_the_request() {
+async fn no_pause_begins_that_would_outlast_the_deadline() {
     let begin = Instant::now();
     let mut request = get("503-1-4.example");
     request.extensions_mut().insert(Deadline(3 * SECOND));
@@ -165,7 +165,7 @@ async fn no_pause_begins_that_would_not_end_in_the_time_of_the_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_without_any_time_is_not_sent() {
+async fn a_request_with_no_time_left_is_not_sent() {
     let guard = guard(ClientConfig::new());
     let client = ServiceBuilder::new()
         .layer(guard.layer())

@@ -1,4 +1,4 @@
-//! What contradicts itself; the plan as text.
+//! Settings that contradict each other; the plan as text.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -23,7 +23,7 @@ fn settings_that_contradict_each_other_are_errors_that_name_both() {
     let config = ClientConfig::new();
     assert_eq!(
         fault(config.try_limit(10 * SECOND)),
-        "a try may take as long as all of them: the limit of a try, 10s, must be shorter than the deadline, 10s"
+        "one try may take as long as the whole request: the limit of a try, 10s, must be shorter than the deadline, 10s"
     );
     assert_eq!(
         fault(config.tries(4)),
@@ -56,7 +56,7 @@ fn settings_that_contradict_each_other_are_errors_that_name_both() {
 }
 
 #[test]
-fn settings_of_breakers_are_checked_as_those_of_any_breaker() {
+fn settings_of_breakers_are_checked_like_those_of_any_breaker() {
     let config = ClientConfig::new();
     for bad in [config.breaker(Config::new().probes(0)), config.capacity(0)] {
         fault(bad);
@@ -69,7 +69,7 @@ fn settings_of_breakers_are_checked_as_those_of_any_breaker() {
     );
     assert!(guard.set_breaker(Config::new().probes(0)).is_err());
     assert!(guard.set_breaker(Config::new()).is_ok());
-    // What was not said otherwise: calls are slow after half of a try.
+    // The default: calls are slow after half of a try's limit.
     assert_eq!(guard.hosts().config().slow_call_ms, Some(1_500));
 }
 
@@ -115,7 +115,7 @@ fn the_defaults_fit_and_their_plan_can_be_read() {
 }
 
 #[test]
-fn what_never_ends_or_is_not_there_is_named_so() {
+fn the_plan_names_what_never_ends_and_what_is_left_out() {
     let rules = Config::new().open_for(SECOND);
     let budget = BudgetConfig::new().deposit_percent(0);
     let config = ClientConfig::new()
@@ -142,7 +142,7 @@ fn what_never_ends_or_is_not_there_is_named_so() {
     assert!(once.contains("\n  1 try\n"), "{once}");
 }
 
-/// What is checked is what building refuses, word for word.
+/// `check` finds exactly what building refuses, word for word.
 #[test]
 fn whatever_building_refuses_the_check_refuses_with_the_same_words() {
     let rules = ClientConfig::new().get_breaker();

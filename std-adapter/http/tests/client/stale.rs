@@ -1,4 +1,4 @@
-//! Idle connections whose host lost its side unseen.
+//! Idle connections whose host lost its side unnoticed.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -16,7 +16,7 @@ use hyper_util::rt::TokioExecutor;
 use super::streams::{Hyper, PLAN, origin, send};
 use test_support::host::Server;
 
-/// Answers the first request of each connection once so many have come, and ends the first connections at their second
+/// Answers the first request of each connection once that many have come, and ends the first connections at their second
 /// request, after reading it; later ones work.
 fn serve(mut connection: TcpStream, number: u32, stale: u32, all: &Barrier) {
     let mut request = [0; 4_096];
@@ -33,7 +33,7 @@ fn serve(mut connection: TcpStream, number: u32, stale: u32, all: &Barrier) {
     }
 }
 
-/// A pool of so many idle connections.
+/// A pool of that many idle connections.
 async fn fill(guard: &'static ClientGuard, server: &Server, connections: u32) -> Hyper {
     let hyper: Hyper = Client::builder(TokioExecutor::new()).build_http();
     let answers = (0..connections).map(|_| send(guard, &hyper, server, Method::POST));
@@ -50,7 +50,7 @@ fn guard() -> &'static ClientGuard {
 }
 
 #[tokio::test]
-async fn thirty_of_them_cost_a_request_and_open_nothing() {
+async fn thirty_stale_connections_cost_a_request_and_open_nothing() {
     static ALL: Barrier = Barrier::new(30);
     let server = Server::serving(|connection, number| serve(connection, number, 30, &ALL));
     let guard = guard();

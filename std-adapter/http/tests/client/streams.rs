@@ -25,7 +25,7 @@ fn hyper() -> Hyper {
         .build_http()
 }
 
-/// The default rules, and no time in which anything is over.
+/// The default rules, with times so long that nothing expires.
 pub(super) const PLAN: ClientConfig = ClientConfig::new().breaker(
     Config::new()
         .consecutive_failures(5)
@@ -51,7 +51,7 @@ pub(super) async fn send(
     client.oneshot(request.body(Empty::new()).unwrap()).await
 }
 
-/// How many of eleven at once are answered, on a connection that has answered one before.
+/// How many of eleven simultaneous requests are answered, on a connection that has answered one before.
 async fn eleven(guard: &'static ClientGuard, server: &Server, method: Method) -> usize {
     let hyper = hyper();
     let first = send(guard, &hyper, server, Method::POST).await;
@@ -70,8 +70,8 @@ fn guard(tries: u32) -> &'static ClientGuard {
     ClientGuard::new(PLAN.tries(tries)).unwrap().leak()
 }
 
-/// Answers all requests of all connections but the first: of that one the first request, and once eleven more have come
-/// it does what `end` says.
+/// Answers all requests of all connections but the first: there it answers the first request, and once eleven more
+/// have come does what `end` says.
 pub(super) fn serve_after(
     connection: std::net::TcpStream,
     number: u32,
@@ -101,8 +101,8 @@ async fn a_connection_lost_under_eleven_requests_is_one_failure() {
 }
 
 #[tokio::test]
-async fn as_is_one_whose_host_is_annoyed_by_its_caller() {
-    // As servers do after too many resets, those of callers who cancel.
+async fn so_is_one_that_its_host_ends_with_enhance_your_calm() {
+    // As servers do after too many resets, which callers cause that cancel.
     let server = Server::serving(|connection, number| {
         serve_after(connection, number, |connection, streams| {
             connection.go_away(*streams.last().unwrap(), ENHANCE_YOUR_CALM);
@@ -115,7 +115,7 @@ async fn as_is_one_whose_host_is_annoyed_by_its_caller() {
 }
 
 #[tokio::test]
-async fn of_eleven_that_may_be_sent_again_eleven_get_a_response() {
+async fn all_eleven_that_may_be_sent_again_get_a_response() {
     for end in [
         (|_, _| {}) as fn(&mut Http2, &[u32]),
         |connection, _| connection.go_away(1, NO_ERROR),
@@ -144,7 +144,7 @@ type End = fn(&mut Http2, &[u32]);
 
 static END: std::sync::Mutex<Option<End>> = std::sync::Mutex::new(None);
 
-/// Each request, unprocessed.
+/// Refuses each request unprocessed.
 pub(super) fn refuses(connection: std::net::TcpStream, _: u32) {
     let mut connection = Http2::accept(connection);
     while let Some(stream) = connection.request() {
@@ -152,7 +152,7 @@ pub(super) fn refuses(connection: std::net::TcpStream, _: u32) {
     }
 }
 
-/// Each connection, before it looks at a request.
+/// Ends each connection before it looks at a request.
 pub(super) fn goes_away(connection: std::net::TcpStream, _: u32) {
     let mut connection = Http2::accept(connection);
     connection.request();
@@ -182,7 +182,7 @@ async fn a_host_that_refuses_everything_unprocessed_opens_and_stays_so_when_it_r
 }
 
 #[tokio::test]
-async fn requests_that_are_refused_at_once_are_one_failure_also_when_no_token_is_left() {
+async fn requests_refused_together_are_one_failure_even_when_no_token_is_left() {
     let server = Server::serving(refuses);
     let guard = guard(1);
     while guard.budget_of(&origin(&server)).withdraw() {}
@@ -209,7 +209,7 @@ async fn a_host_that_breaks_each_connection_opens_after_five_of_them() {
 }
 
 #[tokio::test]
-async fn bodies_that_break_off_with_their_connection_are_one_failure() {
+async fn bodies_cut_off_with_their_connection_are_one_failure() {
     let server = Server::serving(|connection, number| {
         serve_after(connection, number, |connection, streams| {
             for &stream in streams {

@@ -1,4 +1,4 @@
-//! Bodies of HTTP that report at their end, at their error, or when dropped.
+//! HTTP bodies that report when they end, fail or are dropped.
 
 use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -32,7 +32,7 @@ fn body_of<B: Body>(log: &Log, is_probe: bool, status: u16, body: B) -> Reportin
     answer.into_body()
 }
 
-/// Reads to the first `None` or error.
+/// Reads up to the first `None` or error.
 fn read<B: Body + Unpin>(body: &mut B) -> usize {
     let mut frames = 0;
     loop {
@@ -100,7 +100,7 @@ fn an_empty_body_reports_with_the_head() {
 }
 
 #[test]
-fn a_body_that_breaks_off_is_a_failure() {
+fn a_truncated_body_is_a_failure() {
     for steps in [
         vec![Error("reset"), End],
         vec![Data("a"), Error("reset"), End],
@@ -260,7 +260,7 @@ fn random_bodies_end_their_permit_exactly_once() {
 }
 
 #[test]
-fn a_probes_body_holds_its_slot_until_it_is_over_and_never_longer() {
+fn a_probes_body_holds_its_slot_until_it_ends_and_no_longer() {
     type Owned = Arc<Breaker<Arc<ManualClock>>>;
     fn half_open() -> (Owned, Response<impl Body<Error = &'static str> + Unpin>) {
         let rules = Config::new().open_for(Duration::from_secs(1));

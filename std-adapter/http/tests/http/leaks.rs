@@ -1,5 +1,4 @@
-//! Somebody who wants secrets in logs: wherever errors of clients, servers and databases have them, they are left out, and
-//! what helps stays.
+//! Secrets are left out wherever errors of clients, servers and databases contain them, and what helps stays.
 
 use std::fmt::Write;
 
@@ -184,7 +183,7 @@ const LEAKS: &[(&str, &str)] = &[
     ("password=S3?x=S3", "password="),
 ];
 
-/// What only looks like it.
+/// What only looks like a secret.
 const HARMLESS: &[&str] = &[
     "503 Service Unavailable",
     "error trying to connect: tcp connect error: Connection refused (os error 111)",
@@ -211,7 +210,7 @@ fn what_only_looks_like_a_secret_stays() {
 }
 
 #[test]
-fn wherever_a_secret_is_it_is_left_out_and_what_helps_stays() {
+fn a_secret_is_left_out_wherever_it_is_and_what_helps_stays() {
     let mut wrong = String::new();
     for (text, stays) in LEAKS {
         let left = without_secrets(text);
@@ -222,7 +221,7 @@ fn wherever_a_secret_is_it_is_left_out_and_what_helps_stays() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// Marks that begin or end something, and half of what stands for a secret.
+/// Marks that begin or end something, and half of the text that stands for a secret.
 const PARTS: [&str; 38] = [
     "://",
     ":",
@@ -265,7 +264,7 @@ const PARTS: [&str; 38] = [
 ];
 
 #[test]
-fn whatever_is_before_and_after_it_a_secret_is_left_out_and_nothing_panics() {
+fn a_secret_is_left_out_whatever_surrounds_it_and_nothing_panics() {
     let mut random = Random::new();
     for _ in 0..50_000 {
         let mut junk = |most| -> String {
@@ -277,7 +276,7 @@ fn whatever_is_before_and_after_it_a_secret_is_left_out_and_nothing_panics() {
         let (before, after) = (junk(9), junk(9));
         let _ = without_secrets(&format!("{before}{after}"));
         let (leak, _) = LEAKS[random.below(LEAKS.len())];
-        // After a quotation mark without its other one nobody knows that this is part of a header.
+        // After an unmatched quotation mark it cannot be known that this is part of a header.
         if leak.contains("response=") {
             continue;
         }
@@ -289,7 +288,7 @@ fn whatever_is_before_and_after_it_a_secret_is_left_out_and_nothing_panics() {
 
 /// Hostile marks by the million, and secrets at the end of what is read.
 #[test]
-fn of_a_text_of_megabytes_a_part_is_read_and_no_secret_cut_in_two() {
+fn only_part_of_a_text_of_megabytes_is_read_and_no_secret_is_cut_in_two() {
     for part in PARTS {
         for more in ["", " ", "x", "=", "://u:x/", "token:"] {
             let part = format!("{part}{more}");
@@ -298,7 +297,7 @@ fn of_a_text_of_megabytes_a_part_is_read_and_no_secret_cut_in_two() {
         }
     }
     for (leak, _) in LEAKS {
-        // One that breaks off goes on up to the next quotation mark.
+        // A truncated one goes on up to the next quotation mark.
         if leak.matches('"').count() % 2 == 0 {
             let long = format!("{leak}\n").repeat(50_000);
             assert!(!without_secrets(&long).contains("S3"), "{leak}");

@@ -1,4 +1,4 @@
-//! What users write first with axum, hyper and the rest: each does what its author meant.
+//! What users write first with axum, hyper and others does what they meant.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -31,7 +31,7 @@ static AT_END: AtEnd<HttpClassifier> = HTTP.at_end_of_body();
 type Server = Arc<Breaker>;
 
 fn server() -> Server {
-    // However long the machine halts, nothing is over meanwhile.
+    // Nothing expires, however long the machine halts.
     let long = Duration::from_secs(3_600);
     let rules = Config::new().consecutive_failures(2);
     Arc::new(breaker(rules.open_for(long).cancel_limit(long)))
@@ -53,7 +53,7 @@ async fn fetch(url: &str) -> (StatusCode, String) {
     (status, String::from_utf8(bytes.to_vec()).unwrap())
 }
 
-/// A breaker around handlers: for a database, say, that all of them need.
+/// A breaker around handlers, such as for a database that all of them need.
 async fn guard(Shared(server): Shared<Server>, request: Request, next: Next) -> Response {
     let Ok(permit) = Permit::acquire(server) else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
@@ -141,7 +141,7 @@ async fn a_call_that_panics_has_failed_and_one_that_is_dropped_is_cancelled() {
     assert!(server.acquire().is_ok(), "its slot is free");
 }
 
-/// As `reqwest::Error` after `error_for_status`.
+/// Like `reqwest::Error` after `error_for_status`.
 #[derive(Debug)]
 struct ClientError(Option<StatusCode>);
 
@@ -184,7 +184,7 @@ fn boxed_errors_are_errors() {
 }
 
 #[test]
-fn a_call_without_a_body_needs_no_type_but_the_error() {
+fn a_call_without_a_body_needs_no_type_but_that_of_the_error() {
     let server = server();
     let result = server.call_with(HTTP, || Ok::<_, Infallible>(response(404, &[], ())));
     assert_eq!(result.unwrap().status(), 404);

@@ -11,7 +11,7 @@ fn of(uri: &str) -> Origin {
 }
 
 #[test]
-fn the_same_server_however_it_is_written() {
+fn a_server_has_one_key_however_it_is_written() {
     let hasher = RandomState::new();
     let same = [
         "https://api.example/",
@@ -90,7 +90,7 @@ fn a_request_without_a_host_in_its_uri_goes_by_its_header() {
     assert_eq!(with("api.example:8080"), with("API.example:8080"));
     assert!(with("api.example:8080").is_ok());
     assert_ne!(with("api.example"), with("other.example"));
-    // What the client's URI says counts before what a header says.
+    // The client's URI takes precedence over a header.
     let both = Request::get("https://api.example/").header("host", "other.example");
     let both = Origin::of_request(&both.body(()).unwrap());
     assert_eq!(both, Ok(of("https://api.example")));
@@ -111,7 +111,7 @@ fn what_names_no_host_is_an_error_and_not_a_key_that_all_share() {
 }
 
 #[test]
-fn what_no_name_of_a_host_can_be_is_no_key() {
+fn what_cannot_be_a_host_is_not_a_key() {
     let of = |uri: String| Origin::of(&uri.parse::<Uri>().unwrap()).map(drop);
     let label = "l".repeat(63);
     // 253 bytes: the longest name there is.

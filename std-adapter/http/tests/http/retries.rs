@@ -78,7 +78,7 @@ fn a_key_allows_a_post_if_it_is_one_and_not_garbled() {
 }
 
 #[test]
-fn the_word_of_the_caller_goes_first() {
+fn what_the_caller_says_takes_precedence() {
     let mut request = post_with(&[]);
     request.extensions_mut().insert(MayRepeat(true));
     assert!(ByMethod.is_idempotent(&request));
@@ -93,7 +93,7 @@ fn the_word_of_the_caller_goes_first() {
 async fn a_post_is_sent_once_unless_it_has_a_key() {
     static SERVER: Breaker<TokioClock> = Breaker::new(LENIENT, TokioClock);
     static CALLS: AtomicUsize = AtomicUsize::new(0);
-    // What everybody writes first.
+    // What most users write first.
     let client = ServiceBuilder::new()
         .layer(RetryLayer::new(
             HttpClassifier::new().retry_policy(RetryConfig::new(), budget()),
@@ -111,7 +111,7 @@ async fn a_post_is_sent_once_unless_it_has_a_key() {
     }
 }
 
-/// The policy judges as the classifier of the breaker does, without further words.
+/// The policy judges as the classifier of the breaker does, without further settings.
 #[tokio::test(start_paused = true)]
 async fn responses_that_are_failures_are_tried_again_after_the_time_that_they_ask_for() {
     static SERVER: Breaker<TokioClock> = Breaker::new(LENIENT, TokioClock);

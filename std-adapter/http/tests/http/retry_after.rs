@@ -109,13 +109,13 @@ fn dates_of_all_three_forms_count_from_now_on() {
 
 #[test]
 fn a_date_counts_from_the_servers_own_date() {
-    // The server's clock is a year ahead of ours.
+    // The server's clock is a year ahead.
     let retry = "Mon, 06 Nov 1995 08:49:47 GMT";
     for (date, expected) in [
         ("Mon, 06 Nov 1995 08:49:37 GMT", secs(10)),
         ("Mon, 06 Nov 1995 08:50:37 GMT", None),
         ("Thu, 01 Jan 1970 00:00:00 GMT", Some(LIMIT)),
-        // No date: ours counts.
+        // No date: the local clock counts.
         ("yesterday", Some(LIMIT)),
         ("", Some(LIMIT)),
     ] {
@@ -123,7 +123,7 @@ fn a_date_counts_from_the_servers_own_date() {
         let hint = RetryAfter::new().read_at(&headers, now());
         assert_eq!(hint, expected, "{date}");
     }
-    // Seconds do not care.
+    // Seconds do not depend on clocks.
     let headers = headers(&[("date", "garbage"), ("retry-after", "5")]);
     assert_eq!(RetryAfter::new().read_at(&headers, now()), secs(5));
 }
@@ -168,7 +168,7 @@ fn times_before_1970_and_after_9999_do_not_panic() {
 }
 
 #[test]
-fn push_back_is_milliseconds_or_a_wish_not_to_be_asked_again() {
+fn push_back_is_milliseconds_or_a_request_not_to_retry() {
     let after = |ms| Some(Duration::from_millis(ms));
     let never = None;
     for (value, expected) in [

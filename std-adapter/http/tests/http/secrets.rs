@@ -1,4 +1,4 @@
-//! What a breaker keeps of a failure, and shows to other callers, holds no secrets of the one who failed.
+//! What a breaker keeps of a failure, and shows to other callers, contains no secrets of the caller that failed.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -117,7 +117,7 @@ const OTHER_TEXTS: [(&str, &str); 24] = [
         "error sending request: reset",
     ),
     ("error for url (https://a.example/(S3CR3T", "error"),
-    // Nothing of these is secret.
+    // None of this is secret.
     ("http://db:5432: refused", "http://db:5432: refused"),
     (
         "mongodb://a:1,b:2/x: refused",
@@ -140,7 +140,7 @@ fn values_in_json_and_after_spaces_and_users_without_a_scheme_are_left_out() {
 }
 
 #[test]
-fn whatever_the_text_is_there_is_no_panic_and_no_secret_of_a_url() {
+fn no_text_causes_a_panic_or_shows_a_secret_of_a_url() {
     let mut random = Random::new();
     let parts = [
         "://",
@@ -198,7 +198,7 @@ fn a_rejection_shows_nothing_of_anothers_url() {
     assert!(!WithCauses(fails()).to_string().contains("S3CR3T"));
 }
 
-/// What logs and pages are told.
+/// What logs and pages are notified of.
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<Vec<String>>>);
 
@@ -224,8 +224,8 @@ fn nor_do_logs_and_pages() {
 }
 
 #[test]
-fn a_long_text_is_cut_when_it_is_clean() {
-    // Whichever part of the password the cut would fall into.
+fn a_long_text_is_cut_once_it_is_clean() {
+    // Wherever in the password the cut would fall.
     for before in 440..512 {
         let padding = "x".repeat(before);
         let text = format!("{padding} https://bob:my S3CR3T pass@a.example/ is down");

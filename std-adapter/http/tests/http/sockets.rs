@@ -1,4 +1,4 @@
-//! Over real sockets: servers that break off, never end, or write garbage.
+//! Over real sockets: servers that cut bodies off, never end them, or write garbage.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -23,7 +23,7 @@ const RULES: Config = Config::new()
     .consecutive_failures(5)
     .open_for(Duration::from_secs(3_600));
 
-/// Answers each connection's first request by this, and closes the connection.
+/// Answers each connection's first request with this, and closes the connection.
 fn server(answer: impl Fn(&mut TcpStream) + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
@@ -98,7 +98,7 @@ impl<B> Answer for B where
 const CHUNKED: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
 
 #[tokio::test]
-async fn a_body_that_is_cut_is_a_failure_and_the_head_alone_does_not_see_it() {
+async fn a_truncated_body_is_a_failure_that_the_head_alone_does_not_show() {
     for text in [
         "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf".to_owned(),
         "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n".to_owned(),
@@ -156,7 +156,7 @@ async fn whole_bodies_and_empty_ones_are_successes() {
 }
 
 #[tokio::test]
-async fn five_cut_bodies_trip_and_a_probe_with_a_cut_one_opens_again() {
+async fn five_truncated_bodies_trip_and_a_probe_with_a_truncated_one_opens_again() {
     let peer = Peer::new(says("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf"));
     for _ in 0..5 {
         let answer = peer.call(Method::GET).await.unwrap();
@@ -208,7 +208,7 @@ async fn an_endless_body_closes_with_its_first_data_and_is_dropped_without_harm(
 }
 
 #[tokio::test]
-async fn a_server_that_hangs_within_the_body_is_not_helped_by_those_who_give_up() {
+async fn callers_that_give_up_do_not_hide_a_server_that_hangs_within_the_body() {
     let address = server(|connection| {
         let _ = connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf");
         let _ = connection.read(&mut [0]);
@@ -223,7 +223,7 @@ async fn a_server_that_hangs_within_the_body_is_not_helped_by_those_who_give_up(
 }
 
 #[tokio::test]
-async fn garbage_in_retry_after_counts_as_a_503_without() {
+async fn garbage_in_retry_after_counts_as_a_503_without_it() {
     for value in [
         &b"soon"[..],
         b"-1",
@@ -251,8 +251,8 @@ async fn garbage_in_retry_after_counts_as_a_503_without() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_gone_or_writes_garbage_is_a_failure() {
-    // No one listens on port 1.
+async fn a_server_that_is_gone_or_writes_garbage_has_failed() {
+    // Nothing listens on port 1.
     let gone = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
     for address in [gone, says("garbage\r\n\r\n"), says("")] {
         let peer = Peer::new(address);

@@ -149,7 +149,7 @@ fn reports_end_the_permit_with_the_result_untouched() {
 }
 
 #[test]
-fn reasons_are_few_words() {
+fn reasons_are_short() {
     let result = Err::<Response<()>, _>("reset");
     assert_eq!(HTTP.reason(&result).as_deref(), Some("transport: reset"));
 

@@ -1,4 +1,4 @@
-//! Bodies that break off.
+//! Truncated bodies.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ fn state(guard: &'static Guard, server: &Server) -> State {
 }
 
 #[tokio::test]
-async fn one_that_breaks_off_is_a_failure_of_the_host() {
+async fn a_truncated_body_is_a_failure_of_the_host() {
     let (server, guard) = (start(), guard());
     let whole = get(guard, &server.url("/")).await;
     assert_eq!(whole.url().as_str(), server.url("/"));
@@ -52,14 +52,14 @@ async fn one_that_breaks_off_is_a_failure_of_the_host() {
 }
 
 #[tokio::test]
-async fn one_that_is_not_read_says_what_its_head_said() {
+async fn an_unread_body_counts_like_its_head() {
     let (server, guard) = (start(), guard());
     drop(get(guard, &server.url("/breaks-off")).await);
     assert_eq!(state(guard, &server), State::Closed);
 }
 
 #[tokio::test]
-async fn one_that_hangs_is_cancelled_by_its_reader() {
+async fn a_hanging_body_is_cancelled_by_its_reader() {
     let (server, guard) = (start(), guard());
     let response = get(guard, &server.url("/body-hangs")).await;
     let text = tokio::time::timeout(Duration::from_millis(50), response.text()).await;
@@ -68,7 +68,7 @@ async fn one_that_hangs_is_cancelled_by_its_reader() {
 }
 
 #[tokio::test]
-async fn a_time_limit_on_reading_makes_a_failure_of_one_that_hangs() {
+async fn with_a_time_limit_on_reading_a_hanging_body_is_a_failure() {
     let (server, guard) = (start(), guard());
     let patient = reqwest::Client::builder()
         .no_proxy()

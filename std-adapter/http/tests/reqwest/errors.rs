@@ -30,7 +30,7 @@ impl Body for Torn {
     }
 }
 
-/// What an error says, as reqwest gives it, and within what layers make of it.
+/// What an error counts as: as reqwest returns it, and within what layers make of it.
 fn outcome(error: reqwest::Error) -> Outcome {
     let plain = ReqwestErrors.outcome(&error);
     macro_rules! within {
@@ -48,7 +48,7 @@ fn outcome(error: reqwest::Error) -> Outcome {
     within!(error, RequestError::Failed);
     let error = ClientError::from(error);
     assert_eq!(ReqwestErrors.outcome(&error), plain, "{error:?}");
-    // That of this crate's client is known to the rule for all clients, too.
+    // The error of this crate's client is known to the rule for all clients, too.
     assert_eq!(UsualErrors.outcome(&error), plain, "{error:?}");
     let error = io::Error::other(error);
     assert_eq!(UsualErrors.outcome(&error), plain, "{error:?}");
@@ -90,7 +90,7 @@ async fn a_host_that_does_not_respond_has_failed() {
 }
 
 #[tokio::test]
-async fn a_mistake_of_the_callers_is_ignored() {
+async fn a_callers_mistake_is_ignored() {
     let (server, client) = (start(), reqwest());
     let torn = client
         .post(server.url("/"))
@@ -109,7 +109,7 @@ async fn a_mistake_of_the_callers_is_ignored() {
 }
 
 #[tokio::test]
-async fn a_host_that_redirects_in_vain_has_responded() {
+async fn a_host_that_redirects_too_often_has_responded() {
     let server = start();
     let client = Client::builder()
         .no_proxy()
@@ -122,7 +122,7 @@ async fn a_host_that_redirects_in_vain_has_responded() {
 }
 
 #[tokio::test]
-async fn an_error_with_a_status_is_what_the_status_is() {
+async fn an_error_with_a_status_counts_as_that_status() {
     let (server, client) = (start(), reqwest());
     for (path, expected) in [("/404", Outcome::Success), ("/503", Failure::new().into())] {
         let response = client.get(server.url(path)).send().await.unwrap();
@@ -151,7 +151,7 @@ async fn the_text_names_the_causes_and_not_the_url() {
 #[tokio::test]
 async fn nor_is_the_url_of_a_cause_named() {
     let server = start();
-    // As that of a client for https alone, which is led to http.
+    // Such as that of an https-only client that is redirected to http.
     let policy = Policy::custom(|attempt| {
         let url = attempt.url().clone();
         let cause = reqwest().get("no url").build().unwrap_err();

@@ -113,7 +113,7 @@ async fn a_host_that_hangs_times_out() {
 }
 
 #[tokio::test]
-async fn a_uri_without_a_host_is_an_error_and_no_panic() {
+async fn a_uri_without_a_host_is_an_error_and_not_a_panic() {
     let result = HttpClient::new(reqwest()).oneshot(get("/path")).await;
     assert!(result.unwrap_err().is_builder());
 }

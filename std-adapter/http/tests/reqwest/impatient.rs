@@ -102,7 +102,7 @@ async fn at_end(server: &Server, path: &str, client: Client) -> (&'static AtEnd,
 }
 
 #[tokio::test]
-async fn a_limit_that_the_request_brought_along_is_the_callers_in_a_body_too() {
+async fn a_limit_set_on_the_request_is_the_callers_in_a_body_too() {
     let server = start();
     let (guard, response) = at_end(&server, "/body-hangs", reqwest()).await;
     assert!(response.text().await.unwrap_err().is_timeout());

@@ -76,7 +76,7 @@ async fn one_breaker_for_all_requests_is_a_reference_an_arc_or_a_resource() {
 }
 
 #[tokio::test]
-async fn a_rejection_is_found_as_anyhow_and_as_an_error_finds_it() {
+async fn a_rejection_is_found_through_anyhow_and_through_error() {
     let breaker = one();
     breaker.trip();
     let client = through(BreakerMiddleware::new(breaker));
@@ -84,7 +84,7 @@ async fn a_rejection_is_found_as_anyhow_and_as_an_error_finds_it() {
     assert!(error.is_middleware() && !error.is_timeout());
     assert_eq!(
         error.to_string(),
-        "request not sent, as its circuit breaker is open"
+        "request not sent, because its circuit breaker is open"
     );
     assert!(rejection_of(&error).unwrap().retry_in().is_some());
     let Error::Middleware(error) = error else {
@@ -128,7 +128,7 @@ async fn a_host_that_is_down_opens_and_the_reason_names_the_cause_and_no_secret(
 }
 
 #[tokio::test]
-async fn a_call_beyond_its_limit_is_a_time_out_and_a_failure() {
+async fn a_call_beyond_its_limit_is_a_timeout_and_a_failure() {
     let (server, breaker) = (start(), one());
     let limit = Duration::from_millis(50);
     let client = through(BreakerMiddleware::new(breaker).time_limit(limit));
@@ -149,7 +149,7 @@ fn a_limit_of_zero_is_an_error() {
 #[tokio::test]
 async fn a_call_that_is_dropped_is_cancelled() {
     let server = start();
-    // However busy the machine, what is dropped is young.
+    // However busy the machine, what is dropped is still young.
     let rules = ONCE.cancel_limit(Duration::from_secs(60));
     let hosts = Arc::new(Registry::new(rules).unwrap());
     let client = through(BreakerMiddleware::per_host(Arc::clone(&hosts)));
@@ -157,7 +157,7 @@ async fn a_call_that_is_dropped_is_cancelled() {
     let cut = tokio::time::timeout(Duration::from_millis(20), request).await;
     assert!(cut.is_err());
     assert_eq!(hosts.state(&origin(&server.url("/"))), State::Closed);
-    // Nor is the probe of an open one lost.
+    // Nor is the probe of an open breaker lost.
     hosts
         .command(&origin(&server.url("/")), |host| {
             host.trip();
@@ -172,7 +172,7 @@ async fn a_call_that_is_dropped_is_cancelled() {
 }
 
 #[tokio::test]
-async fn mistakes_of_the_callers_open_nothing() {
+async fn callers_mistakes_open_nothing() {
     let breaker = one();
     let client = through(BreakerMiddleware::new(breaker));
     let error = client.get("ftp://127.0.0.1/").send().await.unwrap_err();
@@ -198,7 +198,7 @@ async fn another_classifier_decides() {
 }
 
 #[tokio::test]
-async fn a_body_that_breaks_off_counts_if_that_is_asked_for() {
+async fn a_truncated_body_counts_if_that_is_asked_for() {
     let server = start();
     for at_end in [false, true] {
         let breaker = one();
@@ -217,7 +217,7 @@ async fn a_body_that_breaks_off_counts_if_that_is_asked_for() {
 }
 
 #[tokio::test]
-async fn a_probe_whose_body_of_unknown_length_breaks_off_fails_if_it_waits_for_the_end() {
+async fn a_probe_whose_body_of_unknown_length_is_truncated_fails_if_it_waits_for_the_end() {
     let server = start();
     for (middleware, state) in [
         (

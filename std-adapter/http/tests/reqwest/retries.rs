@@ -10,7 +10,7 @@ use reqwest_retry::{RetryDecision, RetryPolicy, RetryTransientMiddleware};
 
 use super::server::{Down, reqwest, start};
 
-/// So many retries, at once.
+/// That many retries, without pauses.
 struct Retries(u32);
 
 impl RetryPolicy for Retries {
@@ -30,7 +30,7 @@ fn opens_after(failures: u16) -> &'static Breaker {
     )))
 }
 
-/// In the right order.
+/// The layers in the right order.
 fn retrying(breaker: &'static Breaker, retries: u32) -> ClientWithMiddleware {
     let guarded = BreakerMiddleware::new(breaker).time_limit(Duration::from_secs(1));
     ClientBuilder::new(reqwest())
@@ -48,7 +48,7 @@ async fn each_try_asks_the_breaker_and_a_rejection_ends_the_retries() {
     let rejection = rejection_of(&error).unwrap();
     assert_eq!(rejection.state(), State::Open);
 
-    // At first, as well: `RetryError` is another one if there was no retry.
+    // On the first try as well: without a retry `RetryError` is a different one.
     let error = client.get(server.url("/")).send().await.unwrap_err();
     assert!(rejection_of(&error).is_some(), "{error:?}");
     let Error::Middleware(error) = error else {
@@ -62,7 +62,7 @@ async fn each_try_asks_the_breaker_and_a_rejection_ends_the_retries() {
 }
 
 #[tokio::test]
-async fn a_time_out_of_the_limit_is_tried_again() {
+async fn a_timeout_of_the_limit_is_tried_again() {
     let (server, breaker) = (start(), opens_after(3));
     let client = retrying(breaker, 1);
     let answer = client.get(server.url("/hangs-at-first")).send().await;
@@ -71,7 +71,7 @@ async fn a_time_out_of_the_limit_is_tried_again() {
 }
 
 #[tokio::test]
-async fn the_other_way_round_a_row_of_tries_is_one_call() {
+async fn in_the_other_order_a_row_of_tries_is_one_call() {
     let (server, breaker) = (start(), opens_after(2));
     let client = ClientBuilder::new(reqwest())
         .with(BreakerMiddleware::new(breaker))

@@ -99,7 +99,7 @@ pub(super) fn trusted(path: &Path, file: &File) -> Result<Option<u64>, MappedErr
     }
     if is_remote(file)? {
         return Err(MappedError::new(
-            "is in a file system that machines share, or that a program serves, where processes do not see the \
+            "is in a file system that is shared between machines or served by a program, where processes do not see the \
              same memory: use a path in /run or /dev/shm",
         ));
     }

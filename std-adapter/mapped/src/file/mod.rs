@@ -169,7 +169,7 @@ fn reserve(file: &File, length: u64) -> io::Result<bool> {
 
 fn no_room(error: io::Error) -> MappedError {
     MappedError::io(
-        "there is no room for it, free some or take fewer keys",
+        "there is no room for it, free some or use fewer keys",
         error,
     )
 }

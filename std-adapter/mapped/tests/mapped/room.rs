@@ -38,7 +38,7 @@ fn a_file_beyond_the_limit_of_the_process_is_an_error_and_leaves_nothing() {
         let child = command(test, &[path.to_str().unwrap()]).spawn().unwrap();
         let said = heard(child);
         assert!(
-            said.contains("there is no room for it, free some or take fewer keys"),
+            said.contains("there is no room for it, free some or use fewer keys"),
             "{said}"
         );
         assert!(said.ends_with("false"), "{said}");

@@ -16,7 +16,7 @@ macro_rules! metrics {
 
 metrics! { COUNTERS:
     CALLS = "calls", "Calls that were admitted, by how they ended.";
-    REJECTIONS = "rejections", "Calls that were rejected or, in shadow mode, should have been.";
+    REJECTIONS = "rejections", "Calls that were rejected or, in shadow mode, would have been.";
     TRANSITIONS = "transitions", "Changes of state, by the state after and the cause.";
     KEY_OPENED = "key.opened", "How often a key of a registry opened.";
     KEY_REJECTIONS = "key.rejections", "Rejections of a key, those in shadow mode included.";

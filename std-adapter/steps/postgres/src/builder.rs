@@ -118,12 +118,12 @@ where
         let limits = Duration::from_millis(100)..=Duration::from_secs(3_600);
         let words = if !is_name {
             format!(
-                "{schema:?} is no name for the schema: take 1 to 63 of the characters a-z, 0-9 and _, a digit not first"
+                "{schema:?} is not a name for the schema: use 1 to 63 of the characters a-z, 0-9 and _, not a digit first"
             )
         } else if !(1..=1_000).contains(connections) {
-            format!("{connections} connections: take 1 to 1,000")
+            format!("{connections} connections: set 1 to 1,000")
         } else if !limits.contains(limit) {
-            format!("a time limit of {limit:?}: take 100 ms to an hour")
+            format!("a time limit of {limit:?}: set 100 ms to an hour")
         } else {
             return Ok(());
         };

@@ -12,7 +12,7 @@ pub(crate) async fn create(client: &mut Client, schema: &str) -> Result<(), Faul
     let encoding: String = client.query_one("SHOW server_encoding", &[]).await?.get(0);
     if encoding != "UTF8" {
         return Err(Fault::new(format!(
-            "the database has encoding {encoding}, which cannot hold any text: make one with UTF8"
+            "the database has encoding {encoding}, which cannot hold every text: create one with UTF8"
         )));
     }
     if is_there(client, schema).await? {
@@ -44,10 +44,10 @@ async fn is_there(client: &impl GenericClient, schema: &str) -> Result<bool, Fau
     let says = match version.and_then(|row| row.get(0)) {
         Some(VERSION) => return Ok(true),
         Some(found) => format!(
-            "are of version {found}, and this program needs {VERSION}: update atomic-breaker-postgres, or take another \
+            "are of version {found}, and this program needs {VERSION}: update atomic-breaker-postgres, or use another \
              schema"
         ),
-        None => "were not made by this crate: take another schema".to_owned(),
+        None => "were not made by this crate: use another schema".to_owned(),
     };
     Err(Fault::new(format!(
         "the tables in schema {schema:?} {says}"

@@ -6,7 +6,7 @@ use rusqlite::{Error, ErrorCode};
 pub(crate) fn words(error: &Error) -> String {
     let advice = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            "another connection has written for 5 s without an end: commit or roll back what is open"
+            "another connection has been writing for 5 s: commit or roll back what is open"
         }
         Some(ErrorCode::DiskFull) => "make room on the disk",
         Some(ErrorCode::ReadOnly) => {
@@ -15,7 +15,7 @@ pub(crate) fn words(error: &Error) -> String {
         Some(ErrorCode::CannotOpen) => {
             "its folder must exist, and this process must be able to write there"
         }
-        Some(ErrorCode::NotADatabase) => "take another path",
+        Some(ErrorCode::NotADatabase) => "use another path",
         Some(ErrorCode::DatabaseCorrupt) => "restore the file from a backup",
         _ if error.to_string().contains("no such table: atomic_breaker") => {
             "open a store on this very file first"

@@ -101,7 +101,7 @@ fn is_there(connection: &Connection) -> Result<bool> {
             "its tables are of version {found}, and this program needs {VERSION}: update atomic-breaker-sqlite, or take \
              another file"
         ),
-        None => "its tables named atomic_breaker_* were not made by this crate: rename them, or take another file"
+        None => "its tables named atomic_breaker_* were not made by this crate: rename them, or use another file"
             .to_owned(),
     }))
 }

@@ -75,7 +75,7 @@ impl<D: Store> Steps<D> {
                 Err(EnqueueError::NotKept { why, store })
             }
             Err(_) => Err(EnqueueError::NotKept {
-                why: "it was broken off".into(),
+                why: "it was cut off".into(),
                 store: StoreError::new("the runtime is being shut down, or the store panicked"),
             }),
         }

@@ -173,8 +173,8 @@ async fn invalid_settings_are_errors() {
         .build()
         .unwrap();
     for (keep, says) in [
-        (KeepConfig::new().header("a b"), "no name of a header"),
-        (KeepConfig::new().header(""), "no name of a header"),
+        (KeepConfig::new().header("a b"), "not a header name"),
+        (KeepConfig::new().header(""), "not a header name"),
         (KeepConfig::new().header("Authorization"), "secret_header"),
         (KeepConfig::new().header("cookie"), "secret_header"),
         (KeepConfig::new().header("set-cookie"), "secret_header"),

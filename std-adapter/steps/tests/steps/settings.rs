@@ -30,7 +30,7 @@ async fn a_job_that_cannot_be_run_is_an_error() {
         (error(|it| it.lease(Duration::from_millis(999))), "lease"),
         (error(|it| it.time_limit(Duration::ZERO)), "limit"),
         (error(|it| it.poll(Duration::ZERO)), "poll"),
-        (error(|it| it.lane(Lane::new("a"))), "\"a\" is there twice"),
+        (error(|it| it.lane(Lane::new("a"))), "\"a\" is used twice"),
         (error(|it| it.lane(Lane::new("b").at_once(0))), "at_once"),
         (error(|it| it.lane(Lane::new(long))), "1 to 64 bytes"),
         (error(|it| it.lane(Lane::new(""))), "1 to 64 bytes"),
@@ -49,7 +49,7 @@ async fn a_job_that_cannot_be_run_is_an_error() {
                 it.workflow(&workflow("k", &fine))
                     .workflow(&workflow("k", &fine))
             }),
-            "\"k\" is there twice",
+            "\"k\" is used twice",
         ),
         (with(Schedule::new().tries(0)), "tries"),
         (with(Schedule::new().growth(0.9)), "growth"),

@@ -151,7 +151,7 @@ impl<S, A: Admit<()> + OneBreaker, C> GateService<S, A, C> {
     /// Counts a failure of the service before it was called.
     fn count_failure(&mut self) {
         if let Ok(permit) = self.permit() {
-            let why = || "failed while it became ready".to_owned();
+            let why = || "failed while becoming ready".to_owned();
             permit.report_because(Failure::new().into(), why);
         }
     }

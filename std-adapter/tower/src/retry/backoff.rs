@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::RetryConfigError;
 
-/// Exponential pauses with full jitter, drawn anew for every request and every try.
+/// Exponential pauses with full jitter, drawn again for every request and every try.
 ///
 /// ```text
 /// pause before retry n  =  random between 0 and min(longest, first × factorⁿ⁻¹)
@@ -72,7 +72,7 @@ impl Backoff {
     /// [`RetryConfigError`] says which number is wrong, and what to do.
     pub const fn check(&self) -> Result<(), RetryConfigError> {
         let message = if self.first.is_zero() {
-            "with a first pause of 0 all callers come back at once, together: lengthen it"
+            "with a first pause of 0 all callers retry at once: lengthen it"
         } else if self.longest.as_nanos() < self.first.as_nanos() {
             "the longest pause is shorter than the first one: lengthen it or shorten the first"
         } else if self.factor == 0 {

@@ -136,7 +136,7 @@ async fn a_service_that_stays_unready_holds_the_probe_no_longer_than_its_lease_h
     assert_eq!(server.snapshot().probes_in_flight(), 1);
     let begin = Instant::now();
     while look(&mut endpoint).is_pending() {
-        assert!(begin.elapsed() < 3 * SECOND + SOON, "it waits for ever");
+        assert!(begin.elapsed() < 3 * SECOND + SOON, "it waits forever");
         sleep(SOON / 2).await;
         assert!(look(&mut stuck).is_pending());
     }

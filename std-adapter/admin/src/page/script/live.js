@@ -161,7 +161,7 @@ function connect() {
     // It tries again by itself, unless the server refused.
     if (stream && stream.readyState === EventSource.CLOSED) {
       stream = null;
-      setLive(false, 'not live, read every 5 s');
+      setLive(false, 'not live, refreshed every 5 s');
     }
   });
 }

@@ -70,7 +70,7 @@ async fn a_job_is_cancelled_only_once() {
     assert!(error.contains("it is cancelled"), "{error}");
     let retry = json!({ "of": "office", "id": id.to_string(), "do": "retry-now" });
     let error = app.change_job(&retry).await.refused(409);
-    assert!(error.contains("waits, is parked or dead"), "{error}");
+    assert!(error.contains("waits, is parked or is dead"), "{error}");
     assert_eq!(office.status(id).await, Status::Cancelled);
 }
 
@@ -112,12 +112,12 @@ async fn an_invalid_change_is_refused_with_what_is_valid() {
         (
             json!({ "of": "office", "id": "one", "do": "cancel" }),
             422,
-            "that of the list",
+            "the one in the list",
         ),
         (
             json!({ "of": "office", "id": 1.5, "do": "cancel" }),
             422,
-            "that of the list",
+            "the one in the list",
         ),
         (
             json!({ "of": "office", "id": "1", "do": "cancel", "status": "due" }),

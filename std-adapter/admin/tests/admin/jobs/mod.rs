@@ -170,7 +170,7 @@ pub(crate) async fn cancel_in_doubt(key: &str) {
     assert!(
         answer
             .refused(503)
-            .ends_with("it may be done or not: look again")
+            .ends_with("it may or may not be done: look again")
     );
 }
 

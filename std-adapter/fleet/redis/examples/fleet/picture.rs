@@ -38,7 +38,7 @@ pub(crate) fn draw(path: &Path, runs: &[Run; 2]) -> Drawn {
     legend(&area, "", &KINDS)?;
     let (area, rest) = rest.split_vertically(PANEL);
     panel(&area, &runs[0], "Each on its own")?;
-    panel(&rest, &runs[1], "As a fleet by Redis, k = 3")?;
+    panel(&rest, &runs[1], "As a fleet through Redis, k = 3")?;
     root.present()?;
     Ok(())
 }

@@ -97,7 +97,7 @@ impl RedisServer {
             .lines()
             .find_map(|line| line.strip_prefix("process_id:"));
         let id = id.and_then(|id| id.trim().parse().ok());
-        id.ok_or_else(|| io::Error::other("redis-server does not say who it is"))
+        id.ok_or_else(|| io::Error::other("redis-server does not report its process id"))
     }
 
     /// The output of Redis's own client for a command.

@@ -76,7 +76,7 @@ pub(crate) fn draw(path: &Path, runs: &[Run; 2]) -> Drawn {
             .into_iter()
             .zip([LEFT, LEFT + WIDTH.cast_signed() / 2])
         {
-            let words = format!("{}, {run}: {} requests in vain", host.name, counts.unable);
+            let words = format!("{}, {run}: {} wasted requests", host.name, counts.unable);
             area.draw_text(&words, &text(14), (left, 6))?;
         }
         let axis = if index + 1 == HOSTS.len() { AXIS } else { 0 };

@@ -19,8 +19,8 @@ pub(crate) fn intro() -> String {
     let [work, closed, down] = [WORK, CLOSED, STRENGTH.down].map(chosen);
     let [from, until] = [TROUBLE, RECOVERY].map(chosen);
     format!(
-        "Now a gateway calls five hosts over HTTP, {a_second} times a second, every other time the one that\n\
-         works. At most {CALLERS} calls are under way; others wait for {patience} at most, and are turned away then.\n\
+        "Now a gateway calls five hosts over HTTP, {a_second} times a second, every other time the healthy\n\
+         one. At most {CALLERS} calls are under way; others wait for at most {patience}, and are then turned away.\n\
          A try may take {try_limit}, and there are up to {TRIES}. From {from} to {until} all hosts but one are in trouble:\n\
          \n  \
            works   answers after {work}, all the time\n  \
@@ -32,7 +32,7 @@ pub(crate) fn intro() -> String {
          \n\
          First they are called by a careful client: time limits, retries with exponential pauses and jitter.\n\
          Then by the same client behind the preset, `ClientGuard`, which answers at once where a breaker is open:\n\
-         callers that wait for a breaker would be missed elsewhere.\n"
+         a caller that waits for a breaker is missing elsewhere.\n"
     )
 }
 
@@ -49,17 +49,13 @@ pub(crate) fn report(runs: &[Run; 2]) -> String {
         .row("  rejected at once by a breaker", |f| {
             f.rejected.to_string()
         })
-        .row("  turned away, as all callers were busy", |f| {
+        .row("  turned away: all callers busy", |f| {
             f.turned_away.to_string()
         })
-        .row("latency of all calls, half of them below", |f| {
-            latency(f.all.0)
-        })
-        .row("  99 of 100 below", |f| latency(f.all.1))
-        .row("latency of calls to the host that works, half", |f| {
-            latency(f.works.0)
-        })
-        .row("  99 of 100 below", |f| latency(f.works.1));
+        .row("median latency of all calls", |f| latency(f.all.0))
+        .row("  99th percentile", |f| latency(f.all.1))
+        .row("median latency of the healthy host", |f| latency(f.works.0))
+        .row("  99th percentile", |f| latency(f.works.1));
     by_host(&mut table, "calls turned away, by host:", WORKS, |host| {
         host.turned_away.to_string()
     });
@@ -73,7 +69,7 @@ pub(crate) fn report(runs: &[Run; 2]) -> String {
         host.counts.unable.to_string()
     });
     table
-        .row("requests before a `Retry-After` was over", |f| {
+        .row("requests before a `Retry-After` had elapsed", |f| {
             f.sum(|counts| counts.early).to_string()
         })
         .row("the cold host broke down under its load", |f| {
@@ -114,16 +110,16 @@ fn in_words([a, b]: &[Figures; 2]) -> String {
     let longest = |figures: &Figures| latency(figures.works.1);
     format!(
         "\n{} requests reached hosts that could not answer them without a breaker, {} with the preset; {} and\n\
-         {} came before a `Retry-After` was over that the host had sent.\n\
-         {} calls were turned away without a breaker, as all {CALLERS} callers were busy, {} of them calls to\n\
-         the host that works; with the preset {} and {}. One of a hundred calls to that host took {} or\n\
+         {} came before a `Retry-After` of the host had elapsed.\n\
+         {} calls were turned away without a breaker, because all {CALLERS} callers were busy, {} of them calls to\n\
+         the healthy host; with the preset {} and {}. One of a hundred calls to that host took {} or\n\
          more without, {} with it.\n\
          The host that is cold after its restart broke down under its load: {} without a breaker; with the\n\
          preset {}. Its breaker has a rule that the others do not need, `gradual_return`: {RETURN_FIRST} % of the\n\
          calls pass at first, and all of them {back} later.\n\
          Answered in all: {} calls without a breaker, {} of them within {good}; with the preset {} and {}.\n\
          The price: an open breaker also rejects calls that its host could answer. {} calls were rejected\n\
-         after their host had recovered, as a breaker learns of that by its next probe, and the traffic of the\n\
+         after their host had recovered, because a breaker learns of that through its next probe, and the traffic of the\n\
          cold host returned gradually. Normal service was back with the preset after {} (fails), {}\n\
          (hangs), {} (cold); without it after {}, {}, {}. The longest open time, a\n\
          `Retry-After` and the limit of a try that hangs bound the first two of these times. The host that limits\n\

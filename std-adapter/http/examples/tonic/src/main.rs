@@ -89,7 +89,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     for mood in [Mood::Works, Mood::Fails, Mood::Hangs, Mood::Works] {
         hosts[1].1.set(mood);
-        println!("the sick one: {mood:?}");
+        println!("the sick host: {mood:?}");
         for ((name, server), client) in hosts.iter().zip(&mut clients) {
             for _ in 0..6 {
                 let (begin, calls) = (Instant::now(), server.calls());

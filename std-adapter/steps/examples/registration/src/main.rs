@@ -115,7 +115,7 @@ async fn play(
         };
         chaos.run(store, &answered(&before)).await?;
     } else {
-        say("All are done: --fresh begins anew.")?;
+        say("All are done: --fresh starts over.")?;
     }
     let events = events::read(folder)?;
     let lives = Lives::of(&events);

@@ -81,7 +81,7 @@ impl Settings {
                 }
                 word if word.starts_with('-') || picture.is_some() => {
                     return Err(format!(
-                        "{word:?}: give --fresh, --postgres, --postgres=ADDRESS or PICTURE.svg"
+                        "unknown argument {word:?}: use --fresh, --postgres, --postgres=ADDRESS or PICTURE.svg"
                     ));
                 }
                 path => picture = Some(PathBuf::from(path)),
@@ -145,9 +145,5 @@ async fn lock(path: &Path) -> Result<File, Box<dyn Error>> {
             result => return Ok(result.map(|()| file)?),
         }
     }
-    Err(format!(
-        "another one runs, and has {}: wait for its end",
-        path.display()
-    )
-    .into())
+    Err(format!("another run uses {}: wait until it ends", path.display()).into())
 }

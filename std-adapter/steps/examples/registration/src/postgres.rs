@@ -53,7 +53,7 @@ impl Server {
                 sleep(Duration::from_millis(50)).await;
             }
             if began.elapsed() > Duration::from_secs(20) {
-                return Err(format!("no server starts over {}", folder.display()).into());
+                return Err(format!("no server can be started in {}", folder.display()).into());
             }
             sleep(Duration::from_millis(200)).await;
         }

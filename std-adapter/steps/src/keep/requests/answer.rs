@@ -67,7 +67,7 @@ impl fmt::Display for NotKept {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Query => f.write_str(
-                "its query has names that are not allowed: allow them by `query`, if they are no secrets",
+                "its query has names that are not allowed: allow them with `query`, if they are not secret",
             ),
             Self::Sensitive(name) => write!(
                 f,
@@ -75,18 +75,18 @@ impl fmt::Display for NotKept {
             ),
             Self::Large(most) => write!(
                 f,
-                "it is too large: {most} bytes of its body are kept at most"
+                "it is too large: at most {most} bytes of a body are kept"
             ),
             Self::Trailers => f.write_str("its body has trailers"),
-            Self::Broken => f.write_str("its body broke off"),
+            Self::Broken => f.write_str("its body was cut off"),
             Self::Key(long) => write!(
                 f,
-                "its key has {long} bytes, or NUL: send one of 1 to {} without",
+                "its key has {long} bytes, or contains NUL: send one of 1 to {} bytes without NUL",
                 LONGEST_KEY - 17
             ),
             Self::Full(most) => write!(
                 f,
-                "{most} requests are kept already, those that ended without success included: raise `most`, or see to those"
+                "{most} requests are kept already, including those that ended without success: raise `most`, or deal with those"
             ),
             Self::Ended(job, status) => write!(
                 f,
@@ -95,7 +95,7 @@ impl fmt::Display for NotKept {
             ),
             Self::OtherRequest(job) => write!(
                 f,
-                "job {job} has the same key and is another request: send another key"
+                "job {job} has the same key but is another request: send another key"
             ),
             Self::NoTries => f.write_str("its schedule has one try: set more"),
             Self::Store(error) => write!(f, "the store failed: {error}"),

@@ -189,7 +189,7 @@ impl KeepConfig {
         for (name, is_secret) in &self.headers {
             let name = &**name;
             if HeaderName::from_bytes(name.as_bytes()).is_err() {
-                return bad(name, "is no name of a header: correct it");
+                return bad(name, "is not a header name: correct it");
             }
             if OF_A_CONNECTION.contains(&name) {
                 let words = "belongs to one connection, and the client writes it: leave it out";
@@ -202,7 +202,9 @@ impl KeepConfig {
         }
         let largest = self.largest_body;
         if !(1..=LARGEST_BODY).contains(&largest) {
-            let words = format!("a largest body of {largest} bytes: set 1 to {LARGEST_BODY}");
+            let words = format!(
+                "the largest body must have from 1 to {LARGEST_BODY} bytes, not {largest}: change it"
+            );
             return wrong(words);
         }
         if self.most == 0 {
