@@ -20,7 +20,7 @@ const LAST_FENCE: i64 = i64::MAX - 1;
 /// It is longer than 100,000 years.
 pub fn micros(time: Duration) -> Result<i64, StoreError> {
     if time > LONGEST {
-        let words = format!("{time:?} is longer than 100,000 years: shorten it");
+        let words = format!("{time:?} is longer than 100,000 years: use a shorter time");
         return Err(StoreError::new(words));
     }
     Ok(time.as_nanos().div_ceil(1_000) as i64)

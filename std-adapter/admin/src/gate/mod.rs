@@ -136,7 +136,7 @@ fn one<'a>(request: &'a Parts, name: &HeaderName) -> Result<Option<&'a str>, Pro
         (None, _) => Ok(None),
         (Some(Ok(value)), None) => Ok(Some(value)),
         _ => {
-            let error = format!("the header {name} is repeated, or is not text");
+            let error = format!("the header {name} occurs twice, or is not text");
             Err(Problem::bad_request(error))
         }
     }
