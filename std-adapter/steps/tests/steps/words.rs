@@ -95,7 +95,7 @@ async fn an_unreadable_state_is_located_but_not_shown_in_history_message_and_res
         ("\"hunter2\"", "JSON of another type, at line 1 column "),
         ("{\"hunter2\":1}", "JSON of another type, at line 1"),
         ("\"hunter2", "truncated JSON, at line 1 column "),
-        ("hunter2", "no JSON, at line 1 column"),
+        ("hunter2", "not JSON, at line 1 column"),
     ] {
         let (store, mail) = (MemoryStore::new(), Mailbox::default());
         let workflow =

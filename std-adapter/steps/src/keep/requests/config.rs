@@ -202,9 +202,7 @@ impl KeepConfig {
         }
         let largest = self.largest_body;
         if !(1..=LARGEST_BODY).contains(&largest) {
-            let words = format!(
-                "the largest body must have from 1 to {LARGEST_BODY} bytes, not {largest}: change it"
-            );
+            let words = format!("a largest body of {largest} bytes: set 1 to {LARGEST_BODY}");
             return wrong(words);
         }
         if self.most == 0 {
