@@ -122,21 +122,22 @@ impl fmt::Display for Rejected {
 
 impl core::error::Error for Rejected {}
 
-/// Why a guarded call returned no value.
+/// Why a guarded call returned no value. `R` is what is known of a rejection: where more than the breaker itself is asked,
+/// as on servers, more than [`Rejected`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum CallError<E> {
+pub enum CallError<E, R = Rejected> {
     /// The breaker rejected the call; the operation was not run.
-    Rejected(Rejected),
+    Rejected(R),
     /// The operation ran and failed.
     Failed(E),
 }
 
-impl<E> CallError<E> {
+impl<E, R> CallError<E, R> {
     /// The rejection, if it was one.
-    pub const fn rejected(&self) -> Option<Rejected> {
+    pub const fn rejected(&self) -> Option<&R> {
         match self {
-            Self::Rejected(rejected) => Some(*rejected),
+            Self::Rejected(rejected) => Some(rejected),
             Self::Failed(_) => None,
         }
     }
@@ -148,12 +149,13 @@ impl<E> CallError<E> {
             Self::Failed(error) => Some(error),
         }
     }
-}
 
-impl<E: From<Rejected>> CallError<E> {
     /// One error for both cases, if the operation's error can be made from a rejection: `anyhow::Error`,
     /// `Box<dyn Error>`, or your own error with a variant for it: `breaker.call(f).map_err(CallError::merge)?`.
-    pub fn merge(self) -> E {
+    pub fn merge(self) -> E
+    where
+        E: From<R>,
+    {
         match self {
             Self::Rejected(rejected) => rejected.into(),
             Self::Failed(error) => error,
@@ -161,13 +163,13 @@ impl<E: From<Rejected>> CallError<E> {
     }
 }
 
-impl<E> From<Rejected> for CallError<E> {
-    fn from(rejected: Rejected) -> Self {
+impl<E, R> From<R> for CallError<E, R> {
+    fn from(rejected: R) -> Self {
         Self::Rejected(rejected)
     }
 }
 
-impl<E: fmt::Display> fmt::Display for CallError<E> {
+impl<E: fmt::Display, R: fmt::Display> fmt::Display for CallError<E, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rejected(rejected) => rejected.fmt(f),
@@ -176,7 +178,11 @@ impl<E: fmt::Display> fmt::Display for CallError<E> {
     }
 }
 
-impl<E: core::error::Error> core::error::Error for CallError<E> {
+impl<E, R> core::error::Error for CallError<E, R>
+where
+    E: core::error::Error,
+    R: core::error::Error + 'static,
+{
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
             // `Display` shows it, too, but code that walks the chain of errors finds it here, whatever

@@ -3,24 +3,15 @@
 // Of two definitions of a link the first one holds, so that these replace the relative ones at the end of each page.
 macro_rules! file {
     ($path:literal) => {
-        concat!(
-            "[",
-            $path,
-            "]: ",
-            env!("CARGO_PKG_REPOSITORY"),
-            "/blob/main/",
-            $path
-        )
+        file!($path, "/blob/main/")
     };
-}
-macro_rules! picture {
-    ($path:literal) => {
+    ($path:literal, $view:literal) => {
         concat!(
             "[",
             $path,
             "]: ",
             env!("CARGO_PKG_REPOSITORY"),
-            "/raw/main/",
+            $view,
             $path
         )
     };
@@ -44,8 +35,8 @@ pub mod guide {}
 
 #[doc = file!("benches/locked")]
 #[doc = file!("benches/src/lib.rs")]
-#[doc = picture!("docs/contention.svg")]
-#[doc = picture!("docs/peers.svg")]
+#[doc = file!("docs/contention.svg", "/raw/main/")]
+#[doc = file!("docs/peers.svg", "/raw/main/")]
 #[doc = ""]
 #[doc = include_str!("../performance.md")]
 pub mod performance {}

@@ -31,33 +31,9 @@
 //! }
 //! ```
 //!
-//! To report later, or elsewhere, acquire a permit; from an `Arc` the permit is owned, so it can move to a spawned
-//! thread or task. For code that returns early with `?` there is an [`attempt`](atomic_breaker::Breaker::attempt).
-//!
-//! ```
-//! use atomic_breaker_std::{Config, Permit, breaker};
-//! use std::{sync::Arc, thread};
-//!
-//! let server = Arc::new(breaker(Config::new()));
-//! let permit = Permit::acquire(Arc::clone(&server))?;
-//! let call = thread::spawn(move || {
-//!     // The call. A permit that is dropped instead of reported is cancelled.
-//!     permit.failure();
-//! });
-//! call.join().unwrap();
-//! assert_eq!(server.snapshot().failures(), 1);
-//! # Ok::<(), atomic_breaker_std::Rejected>(())
-//! ```
-//!
-//! To learn when it opens, add an observer: it is notified of each transition once, and can be a closure.
-//!
-//! ```
-//! use atomic_breaker_std::{Breaker, Config, StdClock, Transition};
-//!
-//! let log = |transition: &Transition| eprintln!("payments: {transition}");
-//! let payments = Breaker::builder(Config::new(), StdClock).on_transition(log).build();
-//! payments.trip(); // payments: closed -> open: by command, for 5s
-//! ```
+//! To report later, or elsewhere, acquire a [`Permit`]; from an `Arc` the permit is owned, so it can move to a spawned
+//! thread or task. For code that returns early with `?` there is an [`attempt`](atomic_breaker::Breaker::attempt). To learn
+//! when it opens, add an [`Observer`], which can be a closure.
 //!
 //! Everything in the core crate is re-exported here, with `Arc` and `Box` where they make sense.
 //!

@@ -86,6 +86,7 @@ const CHUNKS: usize = 15;
 
 /// Sets of rules that are never dropped or moved, so that they can be borrowed without reference counting. The table
 /// takes 360 bytes while it is empty, and then at most twice as much as the sets themselves.
+#[derive(Debug)]
 pub struct Table<T>([OnceLock<Chunk<T>>; CHUNKS]);
 
 type Chunk<T> = Box<[OnceLock<T>]>;
@@ -147,12 +148,6 @@ impl<T: Copy + PartialEq> Table<T> {
             }
         }
         Err(TableFull)
-    }
-}
-
-impl<T> fmt::Debug for Table<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Table").finish_non_exhaustive()
     }
 }
 

@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use atomic_breaker_std::{Breaker, CallError, Config, Rejected, State, StdClock, Wait, breaker};
+use atomic_breaker_std::{Breaker, CallError, Config, State, StdClock, Wait, breaker};
 
 /// A port without a listener.
 fn closed_port() -> u16 {
@@ -42,7 +42,7 @@ fn dead_port_and_back(server: &Breaker) -> Option<()> {
     };
     server.probe_now();
     while let Err(error) = connect() {
-        let wait = error.rejected().and_then(Rejected::retry_in);
+        let wait = error.rejected().and_then(|rejected| rejected.retry_in());
         thread::sleep(wait.expect("a listening port responds"));
     }
     assert_eq!(server.state(), State::Closed);

@@ -44,7 +44,7 @@ async fn every_future_can_be_spawned() {
         SERVER.acquire_when_ready().await.success();
     });
     tasks.spawn(async {
-        (&SERVER).acquire_owned_when_ready().await.success();
+        wait::acquire(&SERVER, TokioTimer).await.success();
     });
     tasks.spawn(async {
         let answer = SERVER.call_timeout(SECOND, fails).await;
@@ -144,7 +144,7 @@ async fn a_receiver_sees_the_last_transition() {
 async fn an_aborted_task_gives_the_slot_of_its_probe_back() {
     let server = breaker();
     server.trip();
-    let permit = Arc::clone(&server).acquire_owned_when_ready().await;
+    let permit = wait::acquire(Arc::clone(&server), TokioTimer).await;
     assert!(permit.is_probe());
     let call = tokio::spawn(async move {
         pending::<()>().await;
@@ -236,9 +236,8 @@ async fn an_operation_that_changes_what_it_captures_is_tried_again() {
     }
     let breaker = Breaker::new(RULES.consecutive_failures(9), TokioClock);
     let mut connection = Connection(Vec::new());
-    let sent = breaker
-        .retry_mut(Retry::new(), async || connection.send(7).await)
-        .await;
+    let operation = async || connection.send(7).await;
+    let sent = wait::retry(&breaker, TokioTimer, Retry::new(), operation).await;
     assert_eq!((sent.unwrap(), connection.0), (3, vec![7; 3]));
 
     let mut connection = Connection(Vec::new());

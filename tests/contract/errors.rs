@@ -77,10 +77,13 @@ fn a_call_error_shows_what_is_behind_it() {
         .and_then(|source| source.downcast_ref().copied());
     assert_eq!(
         source,
-        rejected.rejected(),
+        rejected.rejected().copied(),
         "visible in the chain of sources"
     );
-    assert_eq!(rejected.rejected().map(Rejected::state), Some(State::Open));
+    assert_eq!(
+        rejected.rejected().map(|rejected| rejected.state()),
+        Some(State::Open)
+    );
     assert_eq!(rejected.failed(), None);
 }
 

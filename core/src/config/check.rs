@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-use super::ratio::{self, Ratio};
-use super::{Config, TripRule};
+use super::terms;
+use super::{Config, Ratio, TripRule};
 use crate::word::Layout;
 
 /// A configuration that does not fit the word or the tally.
@@ -171,7 +171,7 @@ const fn ratio_fault(config: &Config) -> Fault {
              change one of them",
         );
     }
-    if ratio.points == 0 || ratio.points as u32 > ratio::ALL {
+    if ratio.points == 0 || ratio.points as u32 > terms::ALL {
         return Some(
             "the share of a failure_ratio must be between 1 and 10000 basis points (0.01 to 100 \
              percent): change it",

@@ -3,15 +3,13 @@
 mod check;
 #[cfg(feature = "serde")]
 mod file;
-mod ratio;
 mod rules;
 mod terms;
 
 pub(crate) use check::check_memory;
 pub use check::{ConfigError, Memory};
-pub use ratio::Ratio;
 pub use rules::{AsRules, Rules};
-pub use terms::{GradualReturn, Growth, TripRule};
+pub use terms::{GradualReturn, Growth, Ratio, TripRule};
 
 use core::time::Duration;
 

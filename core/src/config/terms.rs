@@ -1,4 +1,9 @@
-//! The settings of several numbers: what trips, how the open time grows, how traffic returns.
+//! The settings of several numbers: what trips, how the open time grows, how traffic returns; the share of failures among
+//! the last calls, or within a time.
+
+use core::time::Duration;
+
+use crate::number::{half, ms};
 
 /// What the word counts while closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,5 +109,139 @@ impl Growth {
             step += 1;
         }
         ms
+    }
+}
+
+/// By default: how many last calls are looked at, of which half must have been seen; or how many must be seen
+/// within a time.
+const DEFAULT_CALLS: u32 = 20;
+
+/// 1 percent in basis points.
+pub(crate) const PERCENT: u32 = 100;
+/// All, in basis points.
+pub(crate) const ALL: u32 = 10_000;
+
+/// The share of failures that trips: of the last calls, or of those within a time.
+///
+/// ```
+/// use atomic_breaker::Ratio;
+/// use core::time::Duration;
+///
+/// // Half of the last 20 calls, once 10 were seen.
+/// const HALF: Ratio = Ratio::percent(50).of_last(20).min_calls(10);
+/// // Half of the calls within the last 10 s, if there were 20.
+/// const LATELY: Ratio = Ratio::percent(50).within(Duration::from_secs(10)).min_calls(20);
+/// // One call in a thousand within the last minute, if there were 5,000.
+/// const RARELY: Ratio = Ratio::basis_points(10).within(Duration::from_secs(60)).min_calls(5_000);
+/// ```
+///
+/// [`LastCalls`](crate::LastCalls) remembers a number of calls, `SlidingRatio` of atomic-breaker-sliding a time. A breaker
+/// whose tally does not fit is rejected when it is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[must_use]
+pub struct Ratio {
+    /// Calls or milliseconds.
+    pub(crate) amount: u32,
+    pub(crate) min_calls: u16,
+    /// The share, in basis points.
+    pub(crate) points: u16,
+    /// Whether the minimum of calls was set.
+    pub(crate) has_min_calls: bool,
+    /// Whether the share is taken of the calls within a time, not of the last calls.
+    pub(crate) is_time: bool,
+}
+
+impl Ratio {
+    /// Trips when at least `percent` (1 to 100) of the last 20 calls failed, once at least 10 have been seen.
+    pub const fn percent(percent: u32) -> Self {
+        Self::basis_points(percent.saturating_mul(PERCENT))
+    }
+
+    /// [`percent`](Self::percent) in hundredths of a percent: 1 to 10,000, so 10 means one call in a thousand.
+    pub const fn basis_points(points: u32) -> Self {
+        Self {
+            amount: DEFAULT_CALLS,
+            min_calls: half(DEFAULT_CALLS.div_ceil(2)),
+            points: half(points),
+            is_time: false,
+            has_min_calls: false,
+        }
+    }
+
+    /// How many calls are looked at: at least 1, and at most what the memory holds, which for
+    /// [`LastCalls`](crate::LastCalls) is 59, or 27 in a 32-bit word. Replaces [`within`](Self::within).
+    pub const fn of_last(self, calls: u32) -> Self {
+        self.of(false, calls, calls.div_ceil(2))
+    }
+
+    /// Among the calls within the last `time`, rounded up to milliseconds: at least 1 ms, at most 2³¹ ms
+    /// (24.8 days), or what the memory holds if that is less. Replaces [`of_last`](Self::of_last).
+    #[doc(alias = "sliding window")]
+    #[doc(alias = "rolling window")]
+    pub const fn within(self, time: Duration) -> Self {
+        self.of(true, ms(time), DEFAULT_CALLS)
+    }
+
+    const fn of(mut self, is_time: bool, amount: u32, default_min_calls: u32) -> Self {
+        self.is_time = is_time;
+        self.amount = amount;
+        if !self.has_min_calls {
+            self.min_calls = half(default_min_calls);
+        }
+        self
+    }
+
+    /// How many calls must have been seen, at least 1. Of the last calls at most [`of_last`](Self::of_last), by default
+    /// half as many, rounded up; within a time at most 65,534, by default 20.
+    ///
+    /// A resource that sees fewer calls than that within the time never trips by its share: combine it with
+    /// [`consecutive_failures`](crate::Config::consecutive_failures).
+    #[doc(alias = "minimum number of calls")]
+    pub const fn min_calls(mut self, calls: u32) -> Self {
+        self.min_calls = half(calls);
+        self.has_min_calls = true;
+        self
+    }
+
+    /// The share of failures that trips, in hundredths of a percent.
+    pub const fn trips_at_basis_points(self) -> u32 {
+        self.points as u32
+    }
+
+    /// The share in percent, if it is a whole number.
+    #[cfg(feature = "serde")]
+    pub(crate) fn whole_percent(self) -> Option<u32> {
+        let points = self.trips_at_basis_points();
+        points.is_multiple_of(PERCENT).then_some(points / PERCENT)
+    }
+
+    /// How many calls are looked at, if it is a share of the last calls.
+    pub const fn calls(self) -> Option<u32> {
+        if self.is_time {
+            None
+        } else {
+            Some(self.amount)
+        }
+    }
+
+    /// How many milliseconds are looked at, if it is a share within a time.
+    pub const fn within_ms(self) -> Option<u32> {
+        if self.is_time {
+            Some(self.amount)
+        } else {
+            None
+        }
+    }
+
+    /// How many calls must have been seen.
+    pub const fn needed_calls(self) -> u32 {
+        self.min_calls as u32
+    }
+
+    /// Whether this many failures among this many calls trip.
+    pub const fn is_reached(self, seen: u32, failed: u32) -> bool {
+        seen >= self.needed_calls()
+            && failed as u64 * ALL as u64 >= seen as u64 * self.points as u64
     }
 }

@@ -23,7 +23,6 @@
 //!   caller that never had to wait is not held up.
 
 mod awaited;
-mod pause;
 mod prober;
 mod retry;
 mod time_limit;

@@ -4,8 +4,7 @@ use core::future::poll_fn;
 use core::pin::pin;
 use core::time::Duration;
 
-use super::pause::LOOK_WHEN_HEARD_MS;
-use super::waiter::{doze, hears};
+use super::waiter::{LOOK_WHEN_HEARD_MS, doze, hears};
 use super::{Awaited, Timer, ms, poll_within};
 use crate::breaker::AnyBreaker;
 use crate::snapshot::Snapshot;

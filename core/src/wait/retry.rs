@@ -4,8 +4,7 @@ use core::future::poll_fn;
 use core::pin::pin;
 use core::time::Duration;
 
-use super::pause::Spread;
-use super::waiter::Waiter;
+use super::waiter::{Spread, Waiter};
 use super::{Awaited, Timer, ms};
 use crate::breaker::AnyBreaker;
 use crate::call::count_panic;

@@ -1,13 +1,6 @@
 //! What a journal does when it is full, or finds something else in its range.
 
 /// How a [`Journal`](crate::Journal) behaves.
-///
-/// ```
-/// use atomic_breaker_journal::{JournalConfig, WhenFull};
-///
-/// let config = JournalConfig::new().when_full(WhenFull::DropOldest);
-/// # let _ = config;
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[must_use]

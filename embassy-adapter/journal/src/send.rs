@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use atomic_breaker::wait::{self, TimeLimit, Timed, Timer};
-use atomic_breaker::{AnyBreaker, CallError, Rejected};
+use atomic_breaker::{AnyBreaker, CallError};
 use embedded_storage_async::nor_flash::NorFlash;
 
 use crate::Journal;
@@ -42,8 +42,7 @@ impl Record {
 impl<E> Sent<E> {
     /// When to try again, if the breaker rejected and says so.
     pub fn retry_in(&self) -> Option<Duration> {
-        let rejected = self.stopped.as_ref().and_then(CallError::rejected);
-        rejected.and_then(Rejected::retry_in)
+        self.stopped.as_ref()?.rejected()?.retry_in()
     }
 }
 

@@ -135,7 +135,7 @@ fn without_time_a_rejected_call_is_not_waited_for() {
     let at_once = POLICY.within(Duration::ZERO);
     let (tried, result, took) = tries_after(&patient(), tripped, at_once, 1);
     assert_eq!((tried.len(), took), (0, 0));
-    let rejected = result.unwrap_err().rejected();
+    let rejected = result.unwrap_err().rejected().copied();
     let open = Some(Wait::For(Duration::from_secs(1)));
     assert_eq!(rejected.map(Rejected::wait), open);
 }

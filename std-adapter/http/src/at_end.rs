@@ -80,14 +80,6 @@ impl<C, Y> AtEnd<C, Y> {
     /// What an error of the body counts as; a failure of weight 1 unless set. A closure, which must name the type of the
     /// error, or a [rule](ErrorRule): [`UsualErrors`](crate::UsualErrors) for the bodies of hyper, `ReqwestErrors` for
     /// those of reqwest. `ClientGuard` and `BreakerMiddleware` use these.
-    ///
-    /// ```
-    /// use atomic_breaker_http::{AtEnd, HttpClassifier, UsualErrors};
-    ///
-    /// static HTTP: AtEnd<HttpClassifier, UsualErrors> =
-    ///     HttpClassifier::new().at_end_of_body().body_errors(UsualErrors);
-    /// # let _ = &HTTP;
-    /// ```
     pub const fn body_errors<R>(self, rule: R) -> AtEnd<C, R>
     where
         C: Copy,
@@ -177,12 +169,9 @@ impl<E, Y: ErrorRule<E>> BodyRule<E> for HttpBodyRule<Y> {
         Outcome::Success
     }
 
-    fn broken(self, error: &E) -> Outcome {
-        self.errors.outcome(error)
-    }
-
-    fn scope(&self, error: &E) -> Scope {
-        self.errors.scope(error).of_own_limit(self.has_own_limit)
+    fn broken(self, error: &E) -> (Outcome, Scope) {
+        let (outcome, scope) = self.errors.judge(error);
+        (outcome, scope.of_own_limit(self.has_own_limit))
     }
 
     fn dropped(&self) -> Option<Outcome> {

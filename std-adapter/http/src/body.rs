@@ -16,7 +16,7 @@ use crate::{AnyPermit, Outcome, Scope};
 /// [`AtEnd`](super::AtEnd) and [`GrpcClassifier`](super::GrpcClassifier) have their own.
 ///
 /// ```
-/// # use atomic_breaker_http::{BodyRule, Config, Failure, Outcome, Permit, ReportingBody, breaker};
+/// # use atomic_breaker_http::{BodyRule, Config, Failure, Outcome, Permit, ReportingBody, Scope, breaker};
 /// # use http::HeaderMap;
 /// # use std::sync::Arc;
 /// /// A protocol whose last trailer says whether it went well.
@@ -29,8 +29,8 @@ use crate::{AnyPermit, Outcome, Scope};
 ///             _ => Failure::new().into(),
 ///         }
 ///     }
-///     fn broken(self, _: &E) -> Outcome {
-///         Failure::new().into()
+///     fn broken(self, _: &E) -> (Outcome, Scope) {
+///         (Failure::new().into(), Scope::Call)
 ///     }
 /// }
 ///
@@ -45,14 +45,8 @@ pub trait BodyRule<E> {
     /// The body came to its end, with or without trailers.
     fn ended(self, trailers: Option<&HeaderMap>) -> Outcome;
 
-    /// The body was cut off.
-    fn broken(self, error: &E) -> Outcome;
-
-    /// Whom that error concerns, and so how often it counts: this call alone unless the rule knows better.
-    fn scope(&self, error: &E) -> Scope {
-        let _ = error;
-        Scope::Call
-    }
+    /// The body was cut off: what that says, and whom it concerns, as in [`ErrorRule::judge`](super::ErrorRule::judge).
+    fn broken(self, error: &E) -> (Outcome, Scope);
 
     /// What it counts as if the body is dropped before its end by a reader who is not waiting for the server. `None`
     /// cancels the permit. Asked in advance, when the body is created.
@@ -178,8 +172,8 @@ impl<B: Body, P: AnyPermit, R: BodyRule<B::Error>> Body for ReportingBody<B, P, 
             Some(Err(error)) => {
                 if let Some((permit, rule)) = this.open.take() {
                     let judge = || {
-                        let scope = rule.scope(error).of_own_limit(!waited);
-                        (rule.broken(error), scope)
+                        let (outcome, scope) = rule.broken(error);
+                        (outcome, scope.of_own_limit(!waited))
                     };
                     report_by(permit, judge, || "the body was cut off".to_owned());
                 }

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use crate::error_rule::{report_result, why};
+use crate::error_rule::{report_by, why};
 use crate::{
     AnyPermit, AtEnd, ByMethod, Classify, ErrorRule, EveryError, Failure, Outcome, Report,
-    ResponseHead, RetryAfter, RetryBudget, RetryConfig, RetryHint, RetryPolicy,
+    ResponseHead, RetryAfter, RetryBudget, RetryConfig, RetryHint, RetryPolicy, Scope,
 };
 
 /// The [classifier](Classify) of HTTP: 5xx, 408, 429 and every `Err` count as failed. It looks at the head of the
@@ -46,7 +46,7 @@ use crate::{
 #[must_use]
 pub struct HttpClassifier<X = EveryError> {
     statuses: fn(StatusCode) -> Outcome,
-    pub(crate) errors: X,
+    errors: X,
     hints: RetryAfter,
     trip_on_503: bool,
     trip_on_429: bool,
@@ -215,18 +215,18 @@ impl<X> HttpClassifier<X> {
         self.errors.outcome(error)
     }
 
+    fn judge<T: ResponseHead, E>(&self, result: &Result<T, E>) -> (Outcome, Scope)
+    where
+        X: ErrorRule<E>,
+    {
+        match result {
+            Ok(response) => (self.response(response), Scope::Call),
+            Err(error) => self.errors.judge(error),
+        }
+    }
+
     /// When the caller may try again, as the server says: the `Retry-After` of a 429 or 503, whatever the breaker makes
     /// of it. For retries, and for passing on to one's own callers.
-    ///
-    /// ```
-    /// use atomic_breaker_http::HttpClassifier;
-    /// use http::Response;
-    /// use std::time::Duration;
-    ///
-    /// let response = Response::builder().status(429).header("retry-after", "2").body(())?;
-    /// assert_eq!(HttpClassifier::new().retry_hint(&response), Some(Duration::from_secs(2)));
-    /// # Ok::<(), http::Error>(())
-    /// ```
     pub fn retry_hint(&self, response: &(impl ResponseHead + ?Sized)) -> Option<Duration> {
         match response.status() {
             StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS => {
@@ -248,10 +248,7 @@ impl<X> HttpClassifier<X> {
 
 impl<T: ResponseHead, E, X: ErrorRule<E>> Classify<T, E> for HttpClassifier<X> {
     fn classify(&self, result: &Result<T, E>) -> Outcome {
-        match result {
-            Ok(response) => self.response(response),
-            Err(error) => self.error(error),
-        }
+        self.judge(result).0
     }
 }
 
@@ -264,8 +261,7 @@ where
     type Output<P: AnyPermit> = T;
 
     fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<T, E> {
-        let outcome = || self.classify(&result);
-        report_result(permit, &result, &self.errors, outcome, || why(&result));
+        report_by(permit, || self.judge(&result), || why(&result));
         result
     }
 }

@@ -14,19 +14,19 @@ use crate::{AnyPermit, Failure, Outcome, ResponseHead};
     note = "a closure with the type of the error is one: `|error: &{E}| -> Outcome {{ .. }}`"
 )]
 pub trait ErrorRule<E: ?Sized> {
-    /// What the error says about the server.
-    fn outcome(&self, error: &E) -> Outcome;
+    /// What the error says about the server, and whom it concerns, and so how often it counts: the call alone unless a rule
+    /// knows better, such as [`UsualErrors`](crate::UsualErrors).
+    fn judge(&self, error: &E) -> (Outcome, Scope);
 
-    /// Whom it concerns, and so how often it counts: the call alone unless a rule knows better, such as [`UsualErrors`](crate::UsualErrors).
-    fn scope(&self, error: &E) -> Scope {
-        let _ = error;
-        Scope::Call
+    /// What the error says about the server.
+    fn outcome(&self, error: &E) -> Outcome {
+        self.judge(error).0
     }
 }
 
 impl<E: ?Sized, F: Fn(&E) -> Outcome> ErrorRule<E> for F {
-    fn outcome(&self, error: &E) -> Outcome {
-        self(error)
+    fn judge(&self, error: &E) -> (Outcome, Scope) {
+        (self(error), Scope::Call)
     }
 }
 
@@ -35,8 +35,8 @@ impl<E: ?Sized, F: Fn(&E) -> Outcome> ErrorRule<E> for F {
 pub struct EveryError;
 
 impl<E: ?Sized> ErrorRule<E> for EveryError {
-    fn outcome(&self, _: &E) -> Outcome {
-        Failure::new().into()
+    fn judge(&self, _: &E) -> (Outcome, Scope) {
+        (Failure::new().into(), Scope::Call)
     }
 }
 
@@ -97,21 +97,6 @@ pub(crate) fn report_by<P: AnyPermit>(
         (Scope::Caller, Outcome::Failure(_)) => None,
         _ => permit.report_because(outcome, why),
     };
-}
-
-/// [`report_by`] for a result whose errors a rule judges.
-pub(crate) fn report_result<P: AnyPermit, T, E>(
-    permit: P,
-    result: &Result<T, E>,
-    errors: &impl ErrorRule<E>,
-    outcome: impl FnOnce() -> Outcome,
-    why: impl FnOnce() -> String,
-) {
-    let scope = || match result {
-        Ok(_) => Scope::Call,
-        Err(error) => errors.scope(error),
-    };
-    report_by(permit, || (outcome(), scope()), why);
 }
 
 /// A few words about a result that counted as a failure: "503 Service Unavailable", "transport: connection reset".

@@ -58,7 +58,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `origin` | [`Origin`]: a host as a key |
-//! | `causes`, `request_error`, `client_error` | an error with its causes, and inside errors that wrap others; why there is no response |
+//! | `causes`, `client_error` | an error with its causes, and inside errors that wrap others; why there is no response |
 //! | `head`, `retry_after` | heads of responses; `Retry-After` and push-back |
 //! | `error_rule`, `usual_errors` | what errors say, and whom they concern |
 //! | `body`, `at_end` | bodies that report at their end |
@@ -85,7 +85,6 @@ mod grpc;
 mod head;
 mod origin;
 mod per_host;
-mod request_error;
 #[cfg(feature = "reqwest")]
 mod reqwest;
 mod retry_after;
@@ -108,7 +107,7 @@ pub use body::{BodyRule, ReportingBody};
 pub use by_method::{ByMethod, Deadline, MayRepeat, idempotency_key};
 #[cfg(feature = "reqwest")]
 pub use bytes::Bytes;
-pub use causes::{WithCauses, text_of};
+pub use causes::{RequestError, WithCauses, text_of};
 pub use classifier::{HttpClassifier, HttpRetryPolicy};
 pub use client::{
     AnyClientGuard, AtEndOfBody, AtHead, ClientBody, ClientConfig, ClientConfigError, ClientGuard,
@@ -121,7 +120,6 @@ pub use grpc::{GrpcAtHead, GrpcBodyRule, GrpcClassifier, GrpcCode, GrpcLimits, L
 pub use head::ResponseHead;
 pub use origin::{Origin, OriginError};
 pub use per_host::PerHost;
-pub use request_error::RequestError;
 pub use retry_after::RetryAfter;
 pub use usual_errors::UsualErrors;
 

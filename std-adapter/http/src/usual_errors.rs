@@ -45,35 +45,21 @@ use crate::{ErrorRule, Failure, Outcome, Rejection, Scope};
 pub struct UsualErrors;
 
 impl<E: Error + 'static> ErrorRule<E> for UsualErrors {
-    fn outcome(&self, error: &E) -> Outcome {
-        verdict(error).outcome()
-    }
-
-    fn scope(&self, error: &E) -> Scope {
-        scope_of(error)
+    fn judge(&self, error: &E) -> (Outcome, Scope) {
+        verdict(error).judgement()
     }
 }
 
 /// An error of any type.
 impl ErrorRule<dyn Error + Send + Sync> for UsualErrors {
-    fn outcome(&self, error: &(dyn Error + Send + Sync + 'static)) -> Outcome {
-        verdict(error).outcome()
-    }
-
-    fn scope(&self, error: &(dyn Error + Send + Sync + 'static)) -> Scope {
-        scope_of(error)
+    fn judge(&self, error: &(dyn Error + Send + Sync + 'static)) -> (Outcome, Scope) {
+        verdict(error).judgement()
     }
 }
 
 /// Whom an error concerns, whatever a rule makes of it.
 pub(crate) fn scope_of(error: &(dyn Error + 'static)) -> Scope {
-    match verdict(error) {
-        Verdict::Lost { is_shared: true } => Scope::Connection,
-        Verdict::Unprocessed => Scope::Unprocessed,
-        Verdict::OwnLimit => Scope::Caller,
-        Verdict::Limit => Scope::Limit,
-        _ => Scope::Call,
-    }
+    verdict(error).judgement().1
 }
 
 /// How many connections of a pool may turn out to be broken within one try.
@@ -112,14 +98,16 @@ enum Verdict {
 }
 
 impl Verdict {
-    fn outcome(self) -> Outcome {
+    fn judgement(self) -> (Outcome, Scope) {
+        let failure = Failure::new().into();
         match self {
-            Self::Known(outcome) => outcome,
+            Self::Known(outcome) => (outcome, Scope::Call),
             // Nothing by itself, but a reason to retry; the scope says how often it counts.
-            Self::Unprocessed => Failure::with_weight(0).into(),
-            Self::Lost { .. } | Self::OwnLimit | Self::Limit | Self::Failed => {
-                Failure::new().into()
-            }
+            Self::Unprocessed => (Failure::with_weight(0).into(), Scope::Unprocessed),
+            Self::Lost { is_shared: true } => (failure, Scope::Connection),
+            Self::OwnLimit => (failure, Scope::Caller),
+            Self::Limit => (failure, Scope::Limit),
+            Self::Lost { is_shared: false } | Self::Failed => (failure, Scope::Call),
         }
     }
 }

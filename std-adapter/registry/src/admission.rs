@@ -10,12 +10,11 @@ use atomic_breaker::{
     Transition, word::AtomicU64,
 };
 
-use super::keyed::Keyed;
 use super::named::Wanted;
 use super::permit::{Granted, Kind};
 use super::rules::Ruleset;
 use super::slot::Slot;
-use super::{KeyedObserver, Registry, WhenFull};
+use super::{Keyed, KeyedObserver, Registry, WhenFull};
 use crate::insertion::COME_BACK_IN;
 use crate::parts::OnDrop;
 use crate::registry::Place;

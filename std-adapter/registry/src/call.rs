@@ -23,16 +23,6 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     /// Runs an operation unless the breaker of the key rejects it. `Err` is a failure of weight 1, whose text is kept
     /// if it opens the breaker; a panic counts as one.
     ///
-    /// ```
-    /// use atomic_breaker_registry::{Config, Registry};
-    ///
-    /// let hosts = Registry::new(Config::new().consecutive_failures(1))?;
-    /// let _ = hosts.call("a.example", || Err::<(), _>("no answer"));
-    /// let rejection = hosts.acquire("a.example").unwrap_err();
-    /// assert_eq!(&*rejection.last_failure.unwrap().text, "no answer");
-    /// # Ok::<(), atomic_breaker_registry::RegistryError>(())
-    /// ```
-    ///
     /// # Errors
     /// [`ServiceError::Rejected`] when the operation was not run, or its own error.
     pub fn call<V, E: fmt::Display>(
@@ -54,7 +44,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         report: &R,
         operation: impl FnOnce() -> Result<V, E>,
     ) -> Result<R::Output<KeyedPermit<&'a Self>>, ServiceError<E>> {
-        let permit = self.acquire(key).map_err(ServiceError::Rejected)?;
+        let permit = self.acquire(key)?;
         run(permit, report, operation)
     }
 
@@ -89,7 +79,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         R: Report<V, E>,
         F: Future<Output = Result<V, E>>,
     {
-        let permit = self.acquire(key).map_err(ServiceError::Rejected)?;
+        let permit = self.acquire(key)?;
         run_async(permit, report, operation).await
     }
 

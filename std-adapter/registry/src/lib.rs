@@ -6,15 +6,15 @@
 //! | module | contents |
 //! |---|---|
 //! | `builder`, `error` | building a registry, and errors in its configuration |
-//! | `rules`, `classes` | the rules of keys, replaceable at run time; rules chosen by a function of the key |
+//! | `rules`, `classes` | the rules of keys, replaced at run time; rules chosen by a function of the key |
 //! | `slot`, `turn` | a place for one key, and how its word changes hands |
-//! | `handle`, `call` | handles that lead to a registry; calls of a key |
+//! | `registry`, `call` | the registry, and handles that lead to one; calls of a key |
 //! | `admission`, `permit`, `report` | admitting a call of a key; its permit; what changes when it ends, including where the key had no slot when it began |
 //! | `cap` | when too many keys are shut out |
 //! | `insertion`, `walk` | which keys get a slot, and which lose it, or that none is available; the order in which slots are looked at, and which keys stay longer |
 //! | `named`, `key_name` | keys with their hashes; keys that can be read back from their text |
-//! | `operation`, `set_config` | what an operator sees and does; replacing rules |
-//! | `keyed_observer`, `keyed` | observers of a registry; those of a slot's breaker, which notify them with the key and the words |
+//! | `operation` | what an operator sees and does |
+//! | `keyed_observer` | observers of a registry; those of a slot's breaker, which notify them with the key and the words |
 //! | `waiting` (`tokio`) | waiting for a key, and retrying |
 //! | `by_key` | one breaker per key of a request, for layers |
 //! | `in_flight` | a limit on the calls in flight of each key, which trips the breaker |
@@ -32,11 +32,9 @@ mod call;
 mod cap;
 mod classes;
 mod error;
-mod handle;
 mod in_flight;
 mod insertion;
 mod key_name;
-mod keyed;
 mod keyed_observer;
 mod named;
 mod operation;
@@ -44,7 +42,6 @@ mod permit;
 mod registry;
 mod report;
 mod rules;
-mod set_config;
 mod slot;
 mod turn;
 #[cfg(feature = "tokio")]
@@ -57,14 +54,12 @@ pub use atomic_breaker_resource::*;
 pub use builder::{RegistryBuilder, WhenFull};
 pub use by_key::{ByKey, KeyedAdmit};
 pub use error::RegistryError;
-pub use handle::{AnyRegistry, RegistryOf};
 pub use in_flight::{InFlightByKey, InFlightCounts};
 pub use key_name::KeyName;
-pub use keyed::Keyed;
-pub use keyed_observer::{KeyedObserver, OnKeyTransition};
+pub use keyed_observer::{Keyed, KeyedObserver, OnKeyTransition};
 pub use operation::{Entry, RegistryStats};
 pub use permit::KeyedPermit;
-pub use registry::{ObservedRegistry, Registry};
+pub use registry::{AnyRegistry, ObservedRegistry, Registry, RegistryOf};
 
 /// For packages that bring permits of their own, and need what this one does around a call.
 pub mod parts {

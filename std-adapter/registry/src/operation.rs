@@ -7,9 +7,8 @@ use std::sync::atomic::Ordering;
 use atomic_breaker::{Clock, Snapshot, Tally};
 
 use super::admission::KeyBreaker;
-use super::keyed::Keyed;
 use super::slot::Slot;
-use super::{KeyedObserver, Registry, RegistryError};
+use super::{Keyed, KeyedObserver, Registry, RegistryError};
 use crate::parts::OnDrop;
 use crate::registry::Place;
 use atomic_breaker_resource::LastFailure;
@@ -123,15 +122,6 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     }
 
     /// [`command`](Self::command) for a key that already has a slot; if it has none, returns `None` and does nothing.
-    ///
-    /// ```
-    /// use atomic_breaker_registry::{Config, Registry};
-    ///
-    /// let shards = Registry::new(Config::new())?;
-    /// assert!(shards.command_if_present(&7, |shard| shard.force_open()).is_none());
-    /// assert_eq!(shards.stats().keys, 0);
-    /// # Ok::<(), atomic_breaker_registry::RegistryError>(())
-    /// ```
     pub fn command_if_present<R>(
         &self,
         key: &K,

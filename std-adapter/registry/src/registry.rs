@@ -1,11 +1,12 @@
-//! The registry itself.
+//! The registry itself, and handles that lead to one.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash, RandomState};
+use std::ops::Deref;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 
-use atomic_breaker_resource::{Config, Enforcement, StdClock};
+use atomic_breaker_resource::{Clock, Config, Enforcement, StdClock, Tally};
 
 use crate::cap::Cap;
 use crate::classes::Classes;
@@ -13,7 +14,7 @@ use crate::insertion::Places;
 use crate::named::{AsHashed, Named};
 use crate::rules::RuleTable;
 use crate::slot::Slot;
-use crate::{RegistryBuilder, RegistryError, WhenFull};
+use crate::{KeyedObserver, RegistryBuilder, RegistryError, WhenFull};
 
 /// A breaker for each key (a host, a shard, a tenant), in a fixed number of slots.
 ///
@@ -198,4 +199,44 @@ where
             .field("capacity", &self.capacity())
             .finish_non_exhaustive()
     }
+}
+
+/// A handle that always leads to the same [`Registry`]: a reference, an `Arc`, or a type of your own that dereferences to
+/// one.
+pub trait AnyRegistry: Deref<Target = RegistryOf<Self>> {
+    /// Its keys.
+    type Key: Hash + Eq + Clone;
+    /// Its clock.
+    type Clock: Clock;
+    /// The memory of each slot.
+    type Tally: Tally;
+    /// Its observer.
+    type Observer: KeyedObserver<Self::Key>;
+    /// Its hasher.
+    type Hasher: BuildHasher;
+}
+
+/// The registry to which a handle leads.
+pub type RegistryOf<H> = Registry<
+    <H as AnyRegistry>::Key,
+    <H as AnyRegistry>::Clock,
+    <H as AnyRegistry>::Tally,
+    <H as AnyRegistry>::Observer,
+    <H as AnyRegistry>::Hasher,
+>;
+
+impl<H, K, C, T, O, S> AnyRegistry for H
+where
+    H: Deref<Target = Registry<K, C, T, O, S>>,
+    K: Hash + Eq + Clone,
+    C: Clock,
+    T: Tally,
+    O: KeyedObserver<K>,
+    S: BuildHasher,
+{
+    type Key = K;
+    type Clock = C;
+    type Tally = T;
+    type Observer = O;
+    type Hasher = S;
 }

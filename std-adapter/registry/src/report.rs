@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use atomic_breaker::{Clock, Failure, Outcome, Present, State, Tally, Token, Transition};
 
-use super::keyed::{Explained, Keyed};
+use super::keyed_observer::{Explained, Keyed};
 use super::permit::{Granted, Kind};
 use super::slot::Slot;
 use super::{KeyedObserver, Registry, WhenFull};

@@ -25,20 +25,6 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     ///   of a second, or up to 1.1 seconds if it has waited for long.
     /// - Waiting does not count as using the key: a key that callers wait for is evicted like any other, and its
     ///   waiters are then ready.
-    ///
-    /// ```
-    /// use atomic_breaker_registry::{AnyPermit, Config, Outcome, Registry};
-    /// use std::time::Duration;
-    /// use tokio::time::timeout;
-    ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let hosts = Registry::new(Config::new())?;
-    /// let permit = timeout(Duration::from_secs(30), hosts.acquire_when_ready("a.example")).await?;
-    /// // The call.
-    /// permit.report(Outcome::Success);
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn acquire_when_ready(&self, key: K) -> impl Future<Output = KeyedPermit<&Self>> {
         KeyedPermit::acquire_when_ready(self, key)
     }
@@ -102,7 +88,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         E: fmt::Display,
         F: Future<Output = Result<V, E>>,
     {
-        let permit = self.acquire(key).map_err(ServiceError::Rejected)?;
+        let permit = self.acquire(key)?;
         parts::run_within(permit, limit.into(), operation).await
     }
 

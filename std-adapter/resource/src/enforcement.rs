@@ -11,19 +11,6 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// A call that should have been rejected but passes is not reported to the breaker, because the breaker did
 /// not admit it. So the breaker learns the same in shadow mode as it would when enforced: in particular,
 /// probes decide when it closes.
-///
-/// ```
-/// use atomic_breaker_resource::{Config, Resource, breaker};
-///
-/// static SEARCH: Resource = Resource::new(breaker(Config::new()));
-///
-/// SEARCH.enforcement().set_percent(0)?; // first see what it would do
-/// SEARCH.breaker().trip();
-/// assert!(SEARCH.acquire().is_ok());
-/// SEARCH.enforcement().set_percent(100)?;
-/// assert!(SEARCH.acquire().is_err());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
 pub struct Enforcement {
     /// The percentage that is not enforced, so that zeroed memory means full enforcement.

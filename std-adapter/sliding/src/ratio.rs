@@ -102,14 +102,6 @@ impl SlidingRatio {
 impl<C: Clock, const SHARDS: usize> SlidingRatio<C, SHARDS> {
     /// An empty tally with another clock, ideally the breaker's own: the coarse one makes a success several times
     /// cheaper.
-    ///
-    /// ```
-    /// use atomic_breaker_sliding::{ManualClock, SlidingRatio};
-    ///
-    /// let clock = ManualClock::new();
-    /// let tally = SlidingRatio::<_, 4>::by(&clock);
-    /// assert_eq!(tally.seen_and_failed(), (0, 0));
-    /// ```
     pub const fn by(clock: C) -> Self {
         const { assert!(SHARDS > 0, "a tally without shards counts nothing") };
         Self {
@@ -148,17 +140,6 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
     /// Returns the calls within the span up to now, and how many of them failed: for a page that shows the state. The
     /// span is that of the rules under which the last call was counted. While other threads count, each shard is seen
     /// at a slightly different time.
-    ///
-    /// ```
-    /// use atomic_breaker_sliding::{Ratio, SlidingRatio, Tally, tally::Call};
-    /// use std::time::Duration;
-    ///
-    /// let tally = SlidingRatio::new();
-    /// let lately = Some(Ratio::percent(50).within(Duration::from_secs(3_600)));
-    /// let _ = tally.record(Call::failure(0, 1), lately);
-    /// let _ = tally.record(Call::success(0), lately);
-    /// assert_eq!(tally.seen_and_failed(), (2, 1));
-    /// ```
     pub fn seen_and_failed(&self) -> (u64, u64) {
         let now_ms = self.clock.now_ms();
         let heads = self.shards.iter().map(Shard::head);

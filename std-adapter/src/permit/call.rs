@@ -38,7 +38,7 @@ where
     R: Report<T, E>,
     F: Future<Output = Result<T, E>>,
 {
-    let permit = handle.admit(&()).map_err(ServiceError::Rejected)?;
+    let permit = handle.admit(&())?;
     run_async(permit, report, operation).await
 }
 

@@ -4,10 +4,8 @@ mod admit;
 mod any;
 mod call;
 mod rejection;
-mod report;
 
 pub use admit::{Admit, AdmitShared, OneBreaker};
-pub use any::AnyPermit;
+pub use any::{AnyPermit, AtOnce, Report};
 pub use call::{call_reported, count_panic, judged, run, run_async};
 pub use rejection::{LastFailure, Rejection, ServiceError};
-pub use report::{AtOnce, Report};

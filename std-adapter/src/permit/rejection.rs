@@ -121,13 +121,6 @@ impl Rejection {
 
     /// The rejection of a request that does not say which breaker to ask, such as one without a host: rejected as if by
     /// a breaker that is forced open, because waiting does not help. The message says what to do.
-    ///
-    /// ```
-    /// use atomic_breaker_std::Rejection;
-    ///
-    /// let rejection = Rejection::without_key("the request names no tenant: set the header `tenant`");
-    /// assert!(rejection.is_without_key() && rejection.retry_in().is_none());
-    /// ```
     pub fn without_key(message: &'static str) -> Self {
         Self {
             rejected: Rejected::new(State::ForcedOpen, Duration::ZERO),
@@ -171,86 +164,23 @@ impl fmt::Display for Rejection {
 
 impl Error for Rejection {}
 
-/// Why a guarded service gave no response.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ServiceError<E> {
-    /// The request was not made: the breaker rejected it. Outside a retry: the last try was not made.
-    Rejected(Rejection),
-    /// The service failed.
-    Failed(E),
-}
-
-impl<E> ServiceError<E> {
-    /// Returns the rejection, if it is one.
-    pub const fn rejected(&self) -> Option<&Rejection> {
-        match self {
-            Self::Rejected(rejection) => Some(rejection),
-            Self::Failed(_) => None,
-        }
-    }
-
-    /// Returns the service's error, if it is one.
-    pub fn failed(self) -> Option<E> {
-        match self {
-            Self::Rejected(_) => None,
-            Self::Failed(error) => Some(error),
-        }
-    }
-}
-
-impl<E: From<Rejection>> ServiceError<E> {
-    /// Merges both cases into one error, if the service's error can be created from a [`Rejection`]: your own error
-    /// with a variant for it, `anyhow::Error`, or tower's `BoxError`, which is not an `Error` itself.
-    ///
-    /// This lets a stack continue around a breaker over services that return a `BoxError`, as tower's own timeout and
-    /// buffer do; to check for a rejection, use `error.is::<Rejection>()`:
-    ///
-    /// ```
-    /// use atomic_breaker_std::{Config, Rejection, ServiceError, breaker};
-    /// use std::error::Error;
-    ///
-    /// type BoxError = Box<dyn Error + Send + Sync>;
-    ///
-    /// let payments = breaker(Config::new());
-    /// payments.trip();
-    /// // What a layer returns; above it stands `.map_err(ServiceError::merge)`.
-    /// let error = ServiceError::<BoxError>::Rejected(payments.acquire().unwrap_err().into());
-    /// let error: BoxError = error.merge();
-    /// assert!(error.is::<Rejection>());
-    /// ```
-    pub fn merge(self) -> E {
-        match self {
-            Self::Rejected(rejection) => rejection.into(),
-            Self::Failed(error) => error,
-        }
-    }
-}
-
-impl<E> From<CallError<E>> for ServiceError<E> {
-    fn from(error: CallError<E>) -> Self {
-        match error {
-            CallError::Rejected(rejected) => Self::Rejected(rejected.into()),
-            CallError::Failed(error) => Self::Failed(error),
-        }
-    }
-}
-
-impl<E: fmt::Display> fmt::Display for ServiceError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Rejected(rejection) => rejection.fmt(f),
-            Self::Failed(error) => error.fmt(f),
-        }
-    }
-}
-
-impl<E: Error + 'static> Error for ServiceError<E> {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            // `Display` shows it, too, but here code that walks the chain finds it whatever `E` is.
-            Self::Rejected(rejection) => Some(rejection),
-            // `Display` shows the service's error itself, so the chain continues below it.
-            Self::Failed(error) => error.source(),
-        }
-    }
-}
+/// Why a guarded service gave no response: rejected with the [failure](LastFailure) that opened the breaker (outside a
+/// retry: the last try was not made), or failed.
+///
+/// [`merge`](CallError::merge) lets a stack continue around a breaker over services that return a `BoxError`, as tower's
+/// own timeout and buffer do; to check for a rejection, use `error.is::<Rejection>()`:
+///
+/// ```
+/// use atomic_breaker_std::{Config, Rejection, ServiceError, breaker};
+/// use std::error::Error;
+///
+/// type BoxError = Box<dyn Error + Send + Sync>;
+///
+/// let payments = breaker(Config::new());
+/// payments.trip();
+/// // What a layer returns; above it stands `.map_err(ServiceError::merge)`.
+/// let error = ServiceError::<BoxError>::Rejected(payments.acquire().unwrap_err().into());
+/// let error: BoxError = error.merge();
+/// assert!(error.is::<Rejection>());
+/// ```
+pub type ServiceError<E> = CallError<E, Rejection>;

@@ -1,7 +1,7 @@
 //! Time limits, waiting, retries and pings, with tokio's timer.
 
 use atomic_breaker::{
-    AnyBreaker, CallError, Classify, Permit,
+    AnyBreaker, CallError, Permit,
     wait::{self, Prober, Retry, TimeLimit, Timed},
 };
 
@@ -28,16 +28,17 @@ use super::TokioTimer;
 /// }
 /// ```
 ///
-/// The futures are `Send` if their arguments are, so they can be spawned; a permit that moves to a spawned task must
-/// own its handle to the breaker:
+/// The futures are `Send` if their arguments are, so they can be spawned. What is missing here are functions of
+/// [`wait`](atomic_breaker::wait): calls with a classifier, retries of an operation that mutates its captures, and a
+/// permit that owns its handle to the breaker, so that it can move to a spawned task:
 ///
 /// ```
-/// use atomic_breaker_std::{BreakerExt, Config, breaker};
+/// use atomic_breaker_std::{Config, TokioTimer, breaker, wait};
 /// use std::sync::Arc;
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let server = Arc::new(breaker(Config::new()));
-/// let permit = Arc::clone(&server).acquire_owned_when_ready().await;
+/// let permit = wait::acquire(Arc::clone(&server), TokioTimer).await;
 /// let call = tokio::spawn(async move {
 ///     // The call. An aborted task drops its permit, which cancels it.
 ///     permit.failure()
@@ -51,7 +52,7 @@ use super::TokioTimer;
 /// twice and counts twice, and while half-open the outer call holds the probe slot, so the inner one is rejected.
 pub trait BreakerExt: AnyBreaker + Sized {
     /// Makes a call that takes no longer than `limit`, a duration or a [`TimeLimit`] that says what a timeout counts
-    /// as: [`wait::call_timeout`].
+    /// as: [`wait::call_timeout`]. With a classifier: [`wait::call_timeout_with`].
     ///
     /// # Errors
     /// [`CallError::Rejected`] when the operation was not run; [`CallError::Failed`] with
@@ -65,23 +66,6 @@ pub trait BreakerExt: AnyBreaker + Sized {
         F: Future<Output = Result<V, E>>,
     {
         wait::call_timeout(self, TokioTimer, limit, operation)
-    }
-
-    /// [`call_timeout`](Self::call_timeout) with a classifier that says what results and timeouts mean; it alone
-    /// decides.
-    ///
-    /// # Errors
-    /// See [`call_timeout`](Self::call_timeout).
-    fn call_timeout_with<V, E, F>(
-        &self,
-        limit: impl Into<TimeLimit>,
-        classify: impl Classify<V, Timed<E>>,
-        operation: impl FnOnce() -> F,
-    ) -> impl Future<Output = Result<V, CallError<Timed<E>>>>
-    where
-        F: Future<Output = Result<V, E>>,
-    {
-        wait::call_timeout_with(self, TokioTimer, limit, classify, operation)
     }
 
     /// Sleeps until the breaker can admit the caller: [`wait::ready`]. Another caller may be faster;
@@ -98,15 +82,9 @@ pub trait BreakerExt: AnyBreaker + Sized {
         wait::acquire(self, TokioTimer)
     }
 
-    /// [`acquire_when_ready`](Self::acquire_when_ready) for a permit that owns its handle to the breaker, such as an
-    /// `Arc`.
-    fn acquire_owned_when_ready(self) -> impl Future<Output = Permit<Self>> {
-        wait::acquire(self, TokioTimer)
-    }
-
     /// Makes a call that is retried as the [`Retry`] says: [`wait::retry_fn`]. Waits while the breaker would reject,
-    /// and gives up at once while it is forced open. For an operation that mutates its captures there is
-    /// [`retry_mut`](Self::retry_mut).
+    /// and gives up at once while it is forced open. With a classifier: [`wait::retry_fn_with`]; for an operation that
+    /// mutates its captures: [`wait::retry`], whose future is not known to be `Send`.
     ///
     /// # Errors
     /// The error of the last try; the rejection if none was made.
@@ -119,49 +97,6 @@ pub trait BreakerExt: AnyBreaker + Sized {
         F: Future<Output = Result<V, E>>,
     {
         wait::retry_fn(self, TokioTimer, policy, operation)
-    }
-
-    /// [`retry`](Self::retry) with a classifier that says what a result means: only a failure is retried.
-    ///
-    /// # Errors
-    /// See [`retry`](Self::retry).
-    fn retry_with<V, E, F>(
-        &self,
-        policy: Retry,
-        classify: impl Classify<V, E>,
-        operation: impl FnMut() -> F,
-    ) -> impl Future<Output = Result<V, CallError<E>>>
-    where
-        F: Future<Output = Result<V, E>>,
-    {
-        wait::retry_fn_with(self, TokioTimer, policy, classify, operation)
-    }
-
-    /// [`retry`](Self::retry) for an operation that mutates its captures: [`wait::retry`]. Its future is not known to
-    /// be `Send`, so await it where it is created, or spawn it on a `LocalSet`. With a classifier: [`wait::retry_with`].
-    ///
-    /// ```
-    /// use atomic_breaker_std::{Breaker, BreakerExt, Config, Retry, breaker};
-    /// use std::io;
-    /// # struct Connection;
-    /// # impl Connection { async fn send(&mut self, _: &[u8]) -> io::Result<()> { Ok(()) } }
-    ///
-    /// static DATABASE: Breaker = breaker(Config::new());
-    ///
-    /// async fn send(connection: &mut Connection, bytes: &[u8]) -> Option<()> {
-    ///     DATABASE.retry_mut(Retry::new(), async || connection.send(bytes).await).await.ok()
-    /// }
-    /// # let _ = send;
-    /// ```
-    ///
-    /// # Errors
-    /// See [`retry`](Self::retry).
-    fn retry_mut<V, E>(
-        &self,
-        policy: Retry,
-        operation: impl AsyncFnMut() -> Result<V, E>,
-    ) -> impl Future<Output = Result<V, CallError<E>>> {
-        wait::retry(self, TokioTimer, policy, operation)
     }
 
     /// Runs forever and pings the resource while the breaker is open: [`Prober::run_fn`]. Run it in a task of its own.

@@ -65,7 +65,7 @@ pub use atomic_breaker_std::*;
 pub use future::ResponseFuture;
 pub use gate::{GateLayer, GateService};
 pub use retry::{
-    AnyBudget, Backoff, BudgetByKey, BudgetConfig, Idempotent, NoHint, RetryBudget, RetryBudgets,
+    AnyBudget, Backoff, BudgetByKey, BudgetConfig, Idempotent, RetryBudget, RetryBudgets,
     RetryConfig, RetryConfigError, RetryFuture, RetryHint, RetryLayer, RetryPolicy, RetryService,
 };
 pub use service::{BreakerLayer, BreakerService};

@@ -134,6 +134,6 @@ fn policies_are_fields() {
         by_tenant: RetryPolicy::new(config, BudgetByKey::new(budgets, of_tenant), always),
         judged: RetryPolicy::new(config, &BUDGET, always as MayRepeat).classify(judge),
     };
-    assert_eq!(policies.shared.config().get_tries(), 3);
+    assert_eq!(policies.shared.config().tries, 3);
     assert_eq!(policies.by_tenant.config(), policies.judged.config());
 }

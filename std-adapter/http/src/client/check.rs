@@ -47,7 +47,7 @@ impl<R: Ending> ClientConfig<R> {
         }
         self.retry().check().map_err(ClientConfigError::of)?;
         self.budget.check().map_err(ClientConfigError::of)?;
-        let tries = try_limit.saturating_mul(self.retry.get_tries());
+        let tries = try_limit.saturating_mul(self.retry.tries);
         let tries = tries.saturating_add(self.retry.most_paused());
         if tries > deadline {
             return refuse(format!(

@@ -71,18 +71,11 @@ impl Ending for AtEndOfBody {
 pub struct Tried<X>(pub(super) X);
 
 impl<E: Error + 'static, X: ErrorRule<E>> ErrorRule<Timed<WithCauses<E>>> for Tried<X> {
-    fn outcome(&self, error: &Timed<WithCauses<E>>) -> Outcome {
+    fn judge(&self, error: &Timed<WithCauses<E>>) -> (Outcome, Scope) {
         match error {
-            Timed::TimedOut => Failure::new().into(),
-            Timed::Failed(WithCauses(error)) => self.0.outcome(error),
-        }
-    }
-
-    /// The same for every rule: how many calls an error ended is a fact.
-    fn scope(&self, error: &Timed<WithCauses<E>>) -> Scope {
-        match error {
-            Timed::TimedOut => Scope::Call,
-            Timed::Failed(WithCauses(error)) => scope_of(error),
+            Timed::TimedOut => (Failure::new().into(), Scope::Call),
+            // The scope is the same for every rule: how many calls an error ended is a fact.
+            Timed::Failed(WithCauses(error)) => (self.0.outcome(error), scope_of(error)),
         }
     }
 }

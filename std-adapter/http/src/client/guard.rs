@@ -1,14 +1,17 @@
-//! The state that outlives the requests.
+//! The state that outlives the requests, and handles that lead to it.
 
 use std::fmt;
+use std::ops::Deref;
+use std::ptr;
 use std::sync::Arc;
 
 use atomic_breaker::{Clock, Config};
+use http::Request;
 
 use super::{AtHead, ClientConfig, ClientConfigError, ClientLayer, Ending};
 use crate::{
-    InFlightCounts, KeyedObserver, Origin, Registry, RetryBudget, RetryBudgets, SlidingRatio,
-    StdClock,
+    AnyBudget, InFlightCounts, KeyedObserver, Origin, Registry, RetryBudget, RetryBudgets,
+    SlidingRatio, StdClock,
 };
 
 /// The breakers of all hosts.
@@ -18,29 +21,7 @@ pub type Hosts<C = StdClock> = Registry<Origin, C, SlidingRatio<C, 1>, SomeObser
 pub type SomeObserver = Option<Arc<dyn KeyedObserver<Origin> + Send + Sync>>;
 
 /// The breakers of all hosts and their retry budgets. Outlives the requests: a `static`, [leaked](Self::leak), or in an
-/// `Arc` ([`ClientLayer::of`]).
-///
-/// ```
-/// use atomic_breaker_http::{ClientConfig, ClientGuard};
-/// use http::{Request, Response};
-/// use std::{convert::Infallible, sync::LazyLock};
-/// use tower::{ServiceBuilder, ServiceExt, service_fn};
-///
-/// static GUARD: LazyLock<ClientGuard> =
-///     LazyLock::new(|| ClientGuard::new(ClientConfig::new()).expect("constant settings"));
-///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() {
-/// let client = ServiceBuilder::new()
-///     .layer(GUARD.layer())
-///     // In its place: the client of hyper-util, or another one that takes `http::Request`s.
-///     .service(service_fn(|_: Request<String>| async {
-///         Ok::<_, Infallible>(Response::new("hello"))
-///     }));
-///
-/// let request = Request::get("https://api.example/").body(String::new()).unwrap();
-/// assert_eq!(*client.oneshot(request).await.unwrap().body(), "hello");
-/// # }
-/// ```
+/// `Arc` ([`ClientLayer::of`]). [`ClientService`](super::ClientService) shows one, `HttpClient` one around reqwest.
 ///
 /// # Bounds
 ///
@@ -168,15 +149,6 @@ impl<C: Clock, R: Ending> ClientGuard<C, R> {
     /// Gives one host rules of its own, while requests are under way; its state is kept. It keeps its place among
     /// the hosts that are remembered.
     ///
-    /// ```
-    /// # use {atomic_breaker_http::{ClientConfigError, ClientGuard, Origin}, std::time::Duration};
-    /// # fn warm_up(guard: &ClientGuard, host: &Origin) -> Result<(), ClientConfigError> {
-    /// // This one needs time to warm up: a tenth of the requests at first, all after 30 s.
-    /// let rules = guard.config().get_breaker().gradual_return(10, Duration::from_secs(30));
-    /// guard.set_breaker_of(host, rules)
-    /// # }
-    /// ```
-    ///
     /// # Errors
     /// [`ClientConfigError`] names the settings that contradict each other, or says that there is no room for
     /// the host; nothing changes then.
@@ -220,5 +192,75 @@ impl<C, R: fmt::Debug> fmt::Debug for ClientGuard<C, R> {
         f.debug_struct("ClientGuard")
             .field("config", &self.config)
             .finish_non_exhaustive()
+    }
+}
+
+/// A handle that leads to a [`ClientGuard`]: a `&'static` reference or an `Arc`.
+pub trait AnyClientGuard: Deref<Target = ClientGuard<Self::Clock, Self::Ending>> + Clone {
+    /// The clock of the guard.
+    type Clock: Clock;
+    /// When its tries are reported.
+    type Ending: Ending;
+
+    /// What tells guards apart.
+    #[doc(hidden)]
+    fn address(&self) -> usize {
+        ptr::from_ref::<Self::Target>(self).addr()
+    }
+}
+
+impl<H, C, R> AnyClientGuard for H
+where
+    H: Deref<Target = ClientGuard<C, R>> + Clone,
+    C: Clock,
+    R: Ending,
+{
+    type Clock = C;
+    type Ending = R;
+}
+
+/// Leads to the breakers.
+#[derive(Clone, Debug)]
+pub struct HostsOf<H>(pub(super) H);
+
+impl<H: AnyClientGuard> Deref for HostsOf<H> {
+    type Target = Hosts<H::Clock>;
+
+    #[inline]
+    fn deref(&self) -> &Hosts<H::Clock> {
+        self.0.hosts()
+    }
+}
+
+/// Finds the budget by the same host as the breaker.
+#[derive(Clone, Debug)]
+pub(super) struct BudgetOfHost<H> {
+    guard: H,
+    /// The host of requests that name none.
+    origin: Option<Origin>,
+}
+
+impl<H> BudgetOfHost<H> {
+    pub(super) const fn new(guard: H, origin: Option<Origin>) -> Self {
+        Self { guard, origin }
+    }
+}
+
+impl<H: AnyClientGuard> BudgetOfHost<H> {
+    pub(super) fn of<B>(&self, request: &Request<B>) -> &RetryBudget {
+        self.guard.budgets.at(self.place_of(request))
+    }
+}
+
+impl<B, H: AnyClientGuard> AnyBudget<Request<B>> for BudgetOfHost<H> {
+    /// A request that names no host is rejected, so any budget will do.
+    fn place_of(&self, request: &Request<B>) -> usize {
+        let named = Origin::of_request(request).ok();
+        let origin = named.as_ref().or(self.origin.as_ref());
+        origin.map_or(0, |origin| self.guard.budgets.place_of(origin))
+    }
+
+    fn at(&self, place: usize) -> &RetryBudget {
+        self.guard.budgets.at(place)
     }
 }

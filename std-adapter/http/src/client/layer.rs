@@ -15,7 +15,7 @@ use tower_service::Service;
 
 use super::ClientGuard;
 use super::ending::{AtEndOfBody, Ending, Tried};
-use super::handle::{AnyClientGuard, BudgetOfHost, HostsOf};
+use super::guard::{AnyClientGuard, BudgetOfHost, HostsOf};
 use super::tries::{Tries, TryError};
 use crate::{
     ByMethod, Deadline, ErrorRule, HttpBodyRule, HttpClassifier, KeyedPermit, Origin, PerHost,

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `config`, `check`, `plan` | [`ClientConfig`]: the settings; those that contradict each other; as text |
 //! | `ending` | when a try is reported: at the head, or at the end of the body |
-//! | `guard`, `handle` | [`ClientGuard`]: the state that outlives the requests; what leads to its parts |
+//! | `guard` | [`ClientGuard`]: the state that outlives the requests; what leads to its parts |
 //! | `layer` | [`ClientLayer`] and [`ClientService`]: the deadline and the retries |
 //! | `tries` | a try with its breaker, its limit and fresh connections; it continues when its caller leaves |
 
@@ -17,7 +17,6 @@ mod check;
 mod config;
 mod ending;
 mod guard;
-mod handle;
 mod layer;
 mod plan;
 mod tries;
@@ -25,6 +24,5 @@ mod tries;
 pub use check::ClientConfigError;
 pub use config::ClientConfig;
 pub use ending::{AtEndOfBody, AtHead, Ending};
-pub use guard::{ClientGuard, Hosts, SomeObserver};
-pub use handle::AnyClientGuard;
+pub use guard::{AnyClientGuard, ClientGuard, Hosts, SomeObserver};
 pub use layer::{ClientBody, ClientLayer, ClientService};

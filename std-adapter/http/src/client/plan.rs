@@ -25,7 +25,7 @@ impl<R: Ending> fmt::Display for ClientConfig<R> {
 
 impl<R: Ending> ClientConfig<R> {
     fn write_retries(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tries = self.retry.get_tries();
+        let tries = self.retry.tries;
         if tries == 1 {
             f.write_str("  1 try")?;
         } else {
@@ -44,7 +44,7 @@ impl<R: Ending> ClientConfig<R> {
             };
             write!(f, "\n  a budget of retries {whose}: {}", self.budget)?;
         }
-        match self.retry.get_rejection_waits() {
+        match self.retry.rejection_waits {
             0 => f.write_str("\n"),
             waits => writeln!(f, "\n  waits {waits} times for a breaker that rejects"),
         }

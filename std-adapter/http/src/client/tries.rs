@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use tower::ServiceExt;
 use tower_service::Service;
 
-use super::handle::{AnyClientGuard, BudgetOfHost, HostsOf};
+use super::guard::{AnyClientGuard, BudgetOfHost, HostsOf};
 use crate::parts::run_async;
 use crate::usual_errors::{FRESH_CONNECTIONS, needs_fresh_connection};
 use crate::{
@@ -54,7 +54,13 @@ where
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let (permit, in_flight) = match self.admit(&request) {
             Ok(admitted) => admitted,
-            Err(rejection) => return Try::Rejected(Some(ServiceError::Rejected(rejection))),
+            Err(rejection) => {
+                return Try {
+                    rejection: Some(rejection.into()),
+                    call: None,
+                    leaving: None,
+                };
+            }
         };
         if permit.is_probe() {
             let host = permit.key().shared();
@@ -82,7 +88,8 @@ where
             };
             run_async(permit, &report, made).await
         };
-        Try::Made {
+        Try {
+            rejection: None,
             call: Some(Box::pin(call)),
             leaving,
         }
@@ -151,14 +158,12 @@ where
 }
 
 /// One try. If it is dropped, it may continue in a task of its own.
-pub(super) enum Try<T: 'static, E: 'static> {
-    /// `None` once it is returned.
-    Rejected(Option<E>),
-    Made {
-        /// Boxed, as it may move into a task. `None` while it is polled, and once it has ended.
-        call: Option<Call<T, E>>,
-        leaving: Option<Leaving>,
-    },
+pub(super) struct Try<T: 'static, E: 'static> {
+    /// `None` if it is admitted, and once it is returned.
+    rejection: Option<E>,
+    /// Boxed, as it may move into a task. `None` if it is rejected, while it is polled, and once it has ended.
+    call: Option<Call<T, E>>,
+    leaving: Option<Leaving>,
 }
 
 type Call<T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;
@@ -169,28 +174,22 @@ impl<T: 'static, E: 'static> Future for Try<T, E> {
     type Output = Result<T, E>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        match &mut *self {
-            Self::Rejected(rejection) => {
-                Poll::Ready(Err(rejection.take().expect("polled after it was ready")))
-            }
-            Self::Made { call, .. } => {
-                let mut taken = call.take().expect("polled after it was ready");
-                let result = taken.as_mut().poll(context);
-                if result.is_pending() {
-                    *call = Some(taken);
-                }
-                result
-            }
+        if let Some(rejection) = self.rejection.take() {
+            return Poll::Ready(Err(rejection));
         }
+        let mut call = self.call.take().expect("polled after it was ready");
+        let result = call.as_mut().poll(context);
+        if result.is_pending() {
+            self.call = Some(call);
+        }
+        result
     }
 }
 
 impl<T: 'static, E: 'static> Drop for Try<T, E> {
     fn drop(&mut self) {
-        if let Self::Made { call, leaving } = self {
-            if let (Some(call), Some(leaving)) = (call.take(), leaving.take()) {
-                leaving.leave(call);
-            }
+        if let (Some(call), Some(leaving)) = (self.call.take(), self.leaving.take()) {
+            leaving.leave(call);
         }
     }
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use http::{HeaderMap, Response, StatusCode, header::CONTENT_TYPE};
 use http_body::Body;
 
-use super::at_head::GrpcAtHead;
-use crate::error_rule::{report_result, why};
+use super::GrpcAtHead;
+use crate::error_rule::{report_by, why};
 use crate::{
     AnyPermit, BodyRule, ErrorRule, EveryError, Failure, GrpcCode, Outcome, Report, ReportingBody,
     ResponseHead, RetryAfter, Scope,
@@ -72,7 +72,7 @@ use crate::{
 #[must_use]
 pub struct GrpcClassifier<X = EveryError, Y = EveryError> {
     codes: fn(GrpcCode) -> Outcome,
-    pub(super) errors: X,
+    errors: X,
     body_errors: Y,
     hints: RetryAfter,
     trip_on_push_back: bool,
@@ -192,29 +192,28 @@ impl<X, Y> GrpcClassifier<X, Y> {
     where
         X: ErrorRule<E>,
     {
-        match self.at_head_of(result)? {
-            Outcome::Failure(_) => match result {
-                Ok(response) => match head(response) {
-                    Head::Code(code) => Some(format!("grpc {code}")),
-                    Head::Later { .. } => None,
-                },
-                Err(_) => Some(why(result)),
-            },
-            _ => None,
+        let (Outcome::Failure(_), _) = self.at_head_of(result)? else {
+            return None;
+        };
+        match result.as_ref().ok().map(head) {
+            Some(Head::Code(code)) => Some(format!("grpc {code}")),
+            Some(Head::Later { .. }) => None,
+            None => Some(why(result)),
         }
     }
 
-    /// The outcome, if the head determines it.
-    pub(super) fn at_head_of<T: ResponseHead, E>(&self, result: &Result<T, E>) -> Option<Outcome>
+    /// What the head says, if it says anything.
+    pub(super) fn at_head_of<T, E>(&self, result: &Result<T, E>) -> Option<(Outcome, Scope)>
     where
+        T: ResponseHead,
         X: ErrorRule<E>,
     {
         match result {
             Ok(response) => match head(response) {
-                Head::Code(code) => Some(self.response(code, response)),
+                Head::Code(code) => Some((self.response(code, response), Scope::Call)),
                 Head::Later { .. } => None,
             },
-            Err(error) => Some(self.errors.outcome(error)),
+            Err(error) => Some(self.errors.judge(error)),
         }
     }
 
@@ -244,8 +243,8 @@ impl<X, Y> GrpcClassifier<X, Y> {
         X: ErrorRule<E>,
     {
         let why = || self.reason(result).unwrap_or_default();
-        let outcome = || self.at_head_of(result).unwrap_or(otherwise);
-        report_result(permit, result, &self.errors, outcome, why);
+        let judge = || self.at_head_of(result).unwrap_or((otherwise, Scope::Call));
+        report_by(permit, judge, why);
     }
 }
 
@@ -295,12 +294,8 @@ impl<E, Y: ErrorRule<E>> BodyRule<E> for GrpcBodyRule<Y> {
             })
     }
 
-    fn broken(self, error: &E) -> Outcome {
-        self.classifier.body_errors.outcome(error)
-    }
-
-    fn scope(&self, error: &E) -> Scope {
-        self.classifier.body_errors.scope(error)
+    fn broken(self, error: &E) -> (Outcome, Scope) {
+        self.classifier.body_errors.judge(error)
     }
 
     fn probe_succeeds_at_data(&self) -> bool {

@@ -28,13 +28,10 @@ use crate::{ClientError, ErrorRule, HttpClassifier, Outcome, Scope, UsualErrors}
 pub struct ReqwestErrors;
 
 impl<E: Error + 'static> ErrorRule<E> for ReqwestErrors {
-    fn outcome(&self, error: &E) -> Outcome {
+    fn judge(&self, error: &E) -> (Outcome, Scope) {
         let known = causes_of(error).find_map(|cause| cause.downcast_ref().and_then(known));
-        known.unwrap_or_else(|| UsualErrors.outcome(error))
-    }
-
-    fn scope(&self, error: &E) -> Scope {
-        UsualErrors.scope(error)
+        let (usual, scope) = UsualErrors.judge(error);
+        (known.unwrap_or(usual), scope)
     }
 }
 

@@ -17,7 +17,7 @@ use crate::by_method::may_be_sent_twice;
 use crate::client::Ending;
 use crate::error_rule::{report_by, status_text};
 use crate::parts::{count_panic, judged};
-use crate::usual_errors::{FRESH_CONNECTIONS, needs_fresh_connection};
+use crate::usual_errors::{FRESH_CONNECTIONS, needs_fresh_connection, scope_of};
 use crate::{
     Admit, AnyPermit, AnyRegistry, AtEnd, AtEndOfBody, Classify, ClientGuard, Clock, ErrorRule,
     Hosts, HttpClassifier, Origin, Outcome, PerHost, Report, Scope, text_of,
@@ -130,23 +130,6 @@ impl<A, X> BreakerMiddleware<A, X> {
 
     /// What responses and errors say, in place of the usual statuses and [`ReqwestErrors`]. The errors are those of
     /// reqwest-middleware.
-    ///
-    /// ```
-    /// use atomic_breaker_http::{
-    ///     Breaker, BreakerMiddleware, Config, ErrorRule, Failure, HttpClassifier, ReqwestErrors, breaker,
-    /// };
-    ///
-    /// static PAYMENTS: Breaker = breaker(Config::new());
-    ///
-    /// let http = HttpClassifier::new().errors(|error: &reqwest_middleware::Error| {
-    ///     if error.is_connect() {
-    ///         return Failure::with_weight(3).into();
-    ///     }
-    ///     ReqwestErrors.outcome(error)
-    /// });
-    /// let middleware = BreakerMiddleware::new(&PAYMENTS).classify(http);
-    /// # let _ = middleware;
-    /// ```
     pub fn classify<Y>(self, http: HttpClassifier<Y>) -> BreakerMiddleware<A, Y> {
         BreakerMiddleware {
             admit: self.admit,
@@ -265,7 +248,7 @@ where
             (result, _) => {
                 let scope = match &result {
                     Ok(_) => Scope::Call,
-                    Err(error) => ReqwestErrors.scope(error).of_own_limit(has_own_limit),
+                    Err(error) => scope_of(error).of_own_limit(has_own_limit),
                 };
                 let why = || match &result {
                     Ok(response) => status_text(response.status()),

@@ -35,16 +35,6 @@ impl ResponseHead for reqwest::Response {
 impl Origin {
     /// The origin of a reqwest request. Equal to [`of`](Self::of) its URL.
     ///
-    /// ```
-    /// use atomic_breaker_http::Origin;
-    /// use reqwest::{Method, Request, Url};
-    ///
-    /// let url = Url::parse("https://user:secret@API.example:443/a?b")?;
-    /// let origin = Origin::of_reqwest(&Request::new(Method::GET, url))?;
-    /// assert_eq!(origin.to_string(), "https://api.example");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// [`OriginError`]: the URL has no host (`data:text/plain,x`), or an invalid one.
     pub fn of_reqwest(request: &reqwest::Request) -> Result<Self, OriginError> {

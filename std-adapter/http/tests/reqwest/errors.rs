@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    CallError, ClientError, ErrorRule, Failure, HttpClassifier, Outcome, RequestError,
+    CallError, ClientError, ErrorRule, Failure, HttpClassifier, Outcome, Rejected, RequestError,
     ReqwestErrors, ServiceError, Timed, UsualErrors, WithCauses,
 };
 use http_body::{Body, Frame};
@@ -43,7 +43,7 @@ fn outcome(error: reqwest::Error) -> Outcome {
         };
     }
     within!(error, Timed::Failed);
-    within!(error, CallError::Failed);
+    within!(error, CallError::<_, Rejected>::Failed);
     within!(error, ServiceError::Failed);
     within!(error, RequestError::Failed);
     let error = ClientError::from(error);

@@ -59,22 +59,6 @@ impl<H: AnyResource> ResourcePermit<H> {
 
     /// Makes the permit count as failed if it is dropped without a report: for code that returns early with `?`, and
     /// for operations that may panic.
-    ///
-    /// ```
-    /// use atomic_breaker_resource::{AnyPermit, Config, Outcome, Resource, breaker};
-    /// use std::error::Error;
-    ///
-    /// fn first_number(server: &Resource, answer: &str) -> Result<u32, Box<dyn Error>> {
-    ///     let permit = server.acquire()?.failing_when_dropped();
-    ///     let number = answer.parse()?;
-    ///     permit.report(Outcome::Success);
-    ///     Ok(number)
-    /// }
-    ///
-    /// let server = Resource::new(breaker(Config::new()));
-    /// assert!(first_number(&server, "x").is_err());
-    /// assert_eq!(server.breaker().snapshot().failures(), 1);
-    /// ```
     pub fn failing_when_dropped(mut self) -> Self {
         self.fails_when_dropped = true;
         self

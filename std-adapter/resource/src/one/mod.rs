@@ -52,14 +52,6 @@ impl<B> Resource<B> {
     }
 
     /// The breaker itself: for its state, snapshots and commands, and to wait until it is ready.
-    ///
-    /// ```
-    /// use atomic_breaker_resource::{Config, Resource, State, breaker};
-    ///
-    /// let payments = Resource::new(breaker(Config::new()));
-    /// payments.breaker().trip();
-    /// assert_eq!(payments.breaker().state(), State::Open);
-    /// ```
     pub const fn breaker(&self) -> &B {
         &self.breaker
     }
@@ -152,7 +144,7 @@ impl<B: AnyBreaker> Resource<B> {
         report: &K,
         operation: impl FnOnce() -> Result<V, E>,
     ) -> Result<K::Output<ResourcePermit<&'a Self>>, ServiceError<E>> {
-        let permit = self.acquire().map_err(ServiceError::Rejected)?;
+        let permit = self.acquire()?;
         run(permit, report, operation)
     }
 

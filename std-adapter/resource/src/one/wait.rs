@@ -47,19 +47,6 @@ impl<B: AnyBreaker> Resource<B> {
     /// If only a share of the rejections is [enforced](Self::enforcement), it is decided once for all tries whether
     /// they are; calls that pass do not wait.
     ///
-    /// ```
-    /// use atomic_breaker_resource::{Config, Resource, Retry, ServiceError, breaker};
-    /// use std::io;
-    /// use tokio::net::TcpStream;
-    ///
-    /// static DATABASE: Resource = Resource::new(breaker(Config::new()));
-    ///
-    /// async fn connect() -> Result<TcpStream, ServiceError<io::Error>> {
-    ///     DATABASE.retry(Retry::new(), || TcpStream::connect("db:5432")).await
-    /// }
-    /// # let _ = connect;
-    /// ```
-    ///
     /// # Errors
     /// The error of the last try; the rejection if none was made.
     pub fn retry<V, E, F>(
@@ -108,7 +95,7 @@ impl<B: AnyBreaker> Resource<B> {
         E: fmt::Display,
         F: Future<Output = Result<V, E>>,
     {
-        let permit = self.acquire().map_err(ServiceError::Rejected)?;
+        let permit = self.acquire()?;
         admitted::run_within(permit, limit.into(), operation).await
     }
 }

@@ -1,19 +1,25 @@
-//! The layer around endpoints under a balancer.
-//!
-//! | file | what |
-//! |---|---|
-//! | `service` | the endpoint: when it is ready, and its calls |
-//! | `pause` | the one timer of an endpoint that would reject |
+//! The layer around endpoints under a balancer: when an endpoint is ready, and its calls. `pause` has the one timer of an
+//! endpoint that would reject.
 
 mod pause;
-mod service;
 
-pub use service::GateService;
+use std::fmt;
+use std::mem;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
-use atomic_breaker::{AnyError, Classify};
+use atomic_breaker::{
+    AnyBreaker, AnyError, BitsOf, Classify, Clock, Failure, Outcome, State, word::Bits,
+};
+use tokio::time::Instant;
 use tower_layer::Layer;
+use tower_service::Service;
 
-use crate::{Admit, AtOnce};
+use crate::parts::judged;
+use crate::{
+    Admit, AnyPermit, AtOnce, OneBreaker, Rejection, Report, ResponseFuture, ServiceError,
+};
+use pause::Pause;
 
 /// Makes a service not ready while its breaker would reject: for the endpoints of a balancer, which then sends requests
 /// to the others, and for a service under a buffer, where requests wait.
@@ -109,5 +115,205 @@ impl<S, A: Admit<()> + Clone, C: Clone> Layer<S> for GateLayer<A, C> {
 
     fn layer(&self, inner: S) -> Self::Service {
         GateService::new(inner, self.admit.clone(), self.report.clone())
+    }
+}
+
+/// The service of a [`GateLayer`]. A clone holds no permit and has no timer; one that is taken apart
+/// gives its permit back.
+pub struct GateService<S, A: Admit<()>, C = AnyError> {
+    inner: S,
+    admit: A,
+    report: C,
+    held: Option<Held<A::Permit>>,
+    unready: Unready,
+    pause: Pause,
+}
+
+/// Whether the inner service is not ready although a call would be admitted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Unready {
+    No,
+    /// Since then, while holding a permit.
+    Since(Instant),
+    /// For a whole lease: the permit was given back, so that others may have it.
+    GivenUp,
+}
+
+/// A permit whose call has not begun. Dropping it gives it back, however long it was held: a permit cancelled late
+/// would count as a call that hung.
+#[derive(Debug)]
+struct Held<P: AnyPermit>(Option<P>);
+
+impl<P: AnyPermit> Held<P> {
+    const fn new(permit: P) -> Self {
+        Self(Some(permit))
+    }
+
+    /// Whether it is still valid; if so, its time starts again.
+    fn renew(&mut self) -> bool {
+        self.0.as_mut().is_some_and(AnyPermit::renew)
+    }
+
+    /// Takes the permit for the call.
+    fn into_permit(mut self) -> Option<P> {
+        self.0.take()
+    }
+}
+
+impl<P: AnyPermit> Drop for Held<P> {
+    fn drop(&mut self) {
+        if let Some(permit) = self.0.take() {
+            permit.report(Outcome::Ignored);
+        }
+    }
+}
+
+/// How long a probe may take.
+fn lease_of<B: AnyBreaker>(breaker: &B) -> Duration {
+    let longest_ms = <BitsOf<B> as Bits>::LAYOUT.max_ms();
+    let lease_ms = breaker.as_breaker().config().lease_ms(longest_ms);
+    Duration::from_millis(lease_ms.into())
+}
+
+impl<S, A: Admit<()>, C> GateService<S, A, C> {
+    fn new(inner: S, admit: A, report: C) -> Self {
+        Self {
+            inner,
+            admit,
+            report,
+            held: None,
+            unready: Unready::No,
+            pause: Pause::default(),
+        }
+    }
+
+    inner_service!();
+}
+
+impl<S, A: Admit<()> + OneBreaker, C> GateService<S, A, C> {
+    /// Ready without a permit while closed or disabled, otherwise with one.
+    fn poll_permit(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            let breaker = self.admit.one_breaker().as_breaker();
+            if matches!(breaker.state(), State::Closed | State::Disabled) {
+                self.held = None;
+                return Poll::Ready(());
+            }
+            // While the service is not ready the lease runs on.
+            let is_unready = self.unready != Unready::No;
+            if self
+                .held
+                .as_mut()
+                .is_some_and(|held| is_unready || held.renew())
+            {
+                return Poll::Ready(());
+            }
+            self.held = None;
+            let observer = breaker.observer();
+            self.pause.listen(observer, context);
+            let epoch = breaker.snapshot().epoch();
+            ready!(self.pause.poll(epoch, context));
+            match self.admit.admit(&()) {
+                Ok(permit) => {
+                    self.held = Some(Held::new(permit));
+                    return Poll::Ready(());
+                }
+                Err(rejection) => {
+                    let random = breaker.clock().random();
+                    let rejected = rejection.rejected;
+                    self.pause.begin(epoch, rejected, observer, random, context);
+                }
+            }
+        }
+    }
+
+    /// The service is not ready: after a lease, others may have the permit.
+    fn wait_for_service(&mut self) {
+        if self.held.is_none() {
+            return;
+        }
+        let lease = lease_of(self.admit.one_breaker());
+        self.unready = match self.unready {
+            Unready::Since(begin) if begin.elapsed() >= lease => {
+                self.held = None;
+                Unready::GivenUp
+            }
+            Unready::No => Unready::Since(Instant::now()),
+            still => still,
+        };
+    }
+
+    /// The held permit, if it is still valid, or another one.
+    fn permit(&mut self) -> Result<A::Permit, Rejection> {
+        let held = self.held.take();
+        let renewed = held.and_then(|mut held| held.renew().then(|| held.into_permit())?);
+        match renewed {
+            Some(permit) => Ok(permit),
+            None => self.admit.admit(&()),
+        }
+    }
+
+    /// Counts a failure of the service before it was called.
+    fn count_failure(&mut self) {
+        if let Ok(permit) = self.permit() {
+            let why = || "failed while becoming ready".to_owned();
+            permit.report_because(Failure::new().into(), why);
+        }
+    }
+}
+
+impl<S, A, C, Q> Service<Q> for GateService<S, A, C>
+where
+    S: Service<Q>,
+    A: Admit<()> + OneBreaker,
+    C: Report<S::Response, S::Error> + Clone,
+{
+    type Response = C::Output<A::Permit>;
+    type Error = ServiceError<S::Error>;
+    type Future = ResponseFuture<S::Future, A::Permit, C>;
+
+    /// The breaker first: while it would reject, the service is not even asked whether it is ready, as that may be what
+    /// makes it connect.
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        if self.unready != Unready::GivenUp {
+            ready!(self.poll_permit(context));
+        }
+        let Poll::Ready(is_ready) = self.inner.poll_ready(context) else {
+            self.wait_for_service();
+            return Poll::Pending;
+        };
+        let was_unready = mem::replace(&mut self.unready, Unready::No) != Unready::No;
+        if is_ready.is_err() {
+            self.count_failure();
+        } else if was_unready {
+            // A permit held meanwhile may have lapsed.
+            ready!(self.poll_permit(context));
+        }
+        Poll::Ready(is_ready.map_err(ServiceError::Failed))
+    }
+
+    fn call(&mut self, request: Q) -> Self::Future {
+        match self.permit() {
+            Ok(permit) => {
+                let (permit, call) = judged(permit, || self.inner.call(request));
+                ResponseFuture::new(call, true, permit, self.report.clone())
+            }
+            Err(rejection) => ResponseFuture::rejected(rejection, self.report.clone()),
+        }
+    }
+}
+
+impl<S: Clone, A: Admit<()> + Clone, C: Clone> Clone for GateService<S, A, C> {
+    fn clone(&self) -> Self {
+        Self::new(self.inner.clone(), self.admit.clone(), self.report.clone())
+    }
+}
+
+impl<S: fmt::Debug, A: Admit<()>, C> fmt::Debug for GateService<S, A, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GateService")
+            .field("inner", &self.inner)
+            .field("holds_permit", &self.held.is_some())
+            .finish_non_exhaustive()
     }
 }

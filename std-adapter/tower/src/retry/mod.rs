@@ -14,13 +14,11 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `policy`, `config`, `backoff` | when a request is retried: [`RetryPolicy`], its numbers, its pauses |
+//! | `policy`, `config` | when a request is retried: [`RetryPolicy`], its numbers, its pauses |
 //! | `layer`, `course` | [`RetryLayer`] and one request with its tries; how far it has come, and what follows |
-//! | `budget`, `budget_config`, `tokens`, `budgets` | how many retries all requests together may make, or those of each host |
+//! | `budget`, `tokens`, `budgets` | how many retries all requests together may make, or those of each host |
 
-mod backoff;
 mod budget;
-mod budget_config;
 mod budgets;
 mod config;
 mod course;
@@ -28,10 +26,8 @@ mod layer;
 mod policy;
 mod tokens;
 
-pub use backoff::Backoff;
-pub use budget::{AnyBudget, RetryBudget};
-pub use budget_config::BudgetConfig;
+pub use budget::{AnyBudget, BudgetConfig, RetryBudget};
 pub use budgets::{BudgetByKey, RetryBudgets};
-pub use config::{RetryConfig, RetryConfigError};
+pub use config::{Backoff, RetryConfig, RetryConfigError};
 pub use layer::{RetryFuture, RetryLayer, RetryService};
-pub use policy::{Idempotent, NoHint, RetryHint, RetryPolicy};
+pub use policy::{Idempotent, RetryHint, RetryPolicy};

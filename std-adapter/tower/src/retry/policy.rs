@@ -57,7 +57,7 @@ use super::{AnyBudget, RetryConfig};
 /// # Panics
 /// A pause needs a tokio runtime with time enabled; without one, tokio panics.
 #[derive(Clone, Copy, Debug)]
-pub struct RetryPolicy<B, I, C = AnyError, H = NoHint> {
+pub struct RetryPolicy<B, I, C = AnyError, H = ()> {
     pub(super) config: RetryConfig,
     pub(super) budget: B,
     pub(super) idempotent: I,
@@ -81,7 +81,7 @@ impl<B, I> RetryPolicy<B, I> {
         B: AnyBudget<Q>,
         I: Fn(&Q) -> bool,
     {
-        Self::from_parts(config, budget, idempotent, AnyError, NoHint)
+        Self::from_parts(config, budget, idempotent, AnyError, ())
     }
 }
 
@@ -186,10 +186,7 @@ pub trait RetryHint<T, E> {
 }
 
 /// Never asks for a wait. The default.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoHint;
-
-impl<T, E> RetryHint<T, E> for NoHint {
+impl<T, E> RetryHint<T, E> for () {
     fn retry_hint(&self, _: &Result<T, E>) -> Option<Duration> {
         None
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use atomic_breaker_http::{
     Breaker, BreakerLayer, CallError, Cause, Config, Control, Failure, LastCalls, ManualClock,
-    Outcome, Ratio, ServiceError, SlidingRatio, State,
+    Outcome, Ratio, SlidingRatio, State,
 };
 use tokio::time::sleep;
 use tower::{Layer, ServiceExt, service_fn};
@@ -221,8 +221,7 @@ fn errors_say_whether_it_was_rejected_or_failed() {
     assert_eq!(failed.failed(), Some("no answer"));
     let rejected = breaker.call(|| Err::<(), _>("not made")).unwrap_err();
     assert!(matches!(rejected, CallError::Rejected(_)));
-    let error = ServiceError::from(rejected);
-    assert!(error.rejected().is_some() && error.failed().is_none());
+    assert!(rejected.rejected().is_some() && rejected.failed().is_none());
 }
 
 /// tower-resilience: the service inside is accessible.

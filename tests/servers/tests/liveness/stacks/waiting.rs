@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Breaker, BreakerExt, CallError, Config, Prober, Retry, StateWatch, Timed, word::NativeWord,
+    Breaker, BreakerExt, CallError, Config, Prober, Retry, StateWatch, Timed, TokioTimer, wait,
+    word::NativeWord,
 };
 use tokio::task::{JoinHandle, spawn_local};
 
@@ -163,9 +164,8 @@ struct Again;
 
 impl Kind for Again {
     async fn call(of: &Waits<Self>, caller: Caller) -> Answer {
-        let call = of
-            .breaker
-            .retry_with(Retry::new(), outcome, || answer(&of.host, caller));
+        let operation = || answer(&of.host, caller);
+        let call = wait::retry_fn_with(&of.breaker, TokioTimer, Retry::new(), outcome, operation);
         seen(&call.await)
     }
 }
