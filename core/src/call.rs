@@ -20,9 +20,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     ///
     /// For futures there is [`call_async`](Self::call_async): a closure that returns one has done nothing
     /// yet, so `call(|| Ok(async { .. }))` guards nothing.
-    ///
-    /// # Errors
-    /// [`CallError::Rejected`] when the operation was not run, [`CallError::Failed`] when it failed.
     #[inline]
     pub fn call<V, E>(&self, operation: impl FnOnce() -> Result<V, E>) -> Result<V, CallError<E>> {
         self.call_with(AnyError, operation)
@@ -130,9 +127,6 @@ pub(crate) fn count_panic<V, H: AnyBreaker>(
 /// ```
 pub trait Fallback<R, E> {
     /// Replaces a rejection with the result of `other`; a failed call stays failed.
-    ///
-    /// # Errors
-    /// The error of the operation, or of `other`.
     fn or_if_rejected(self, other: impl FnOnce(Rejected) -> Result<R, E>) -> Result<R, E>;
 }
 

@@ -13,15 +13,6 @@ use crate::StdClock;
 ///
 /// On Linux and Android it reads the same in all processes of a time namespace, so there it is a
 /// [`SharedClock`](crate::SharedClock). It stops while the machine is suspended.
-///
-/// ```
-/// use atomic_breaker_std::{Breaker, CoarseClock, Config};
-/// use std::time::Duration;
-///
-/// static SEARCH: Breaker<CoarseClock> =
-///     Breaker::new(Config::new().open_for(Duration::from_secs(1)), CoarseClock);
-/// assert!(SEARCH.acquire().is_ok());
-/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CoarseClock;
 

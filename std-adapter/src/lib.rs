@@ -76,6 +76,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
+#![expect(clippy::missing_errors_doc, reason = "the types of the errors say it")]
 
 #[cfg(all(feature = "shared", unix))]
 mod boot_clock;

@@ -17,23 +17,6 @@ use atomic_breaker::{
 ///
 /// This takes 368 bytes, plus up to 200 for each set of rules. A call reads one additional number; once rules have been
 /// set, it also looks them up in a table.
-///
-/// ```
-/// use atomic_breaker_std::{
-///     AdjustableBreaker, Breaker, Config, KeptRules, LastCalls, Ratio, StdClock, word::NativeWord,
-/// };
-///
-/// // With a tally or an observer.
-/// static SEARCH: AdjustableBreaker<StdClock, NativeWord, LastCalls> =
-///     Breaker::builder(Config::new(), StdClock)
-///         .last_calls(LastCalls::new())
-///         .build_adjustable(KeptRules::new());
-///
-/// SEARCH.set_config(Config::new().failure_ratio(Ratio::percent(50).of_last(40)))?;
-/// let too_many = Config::new().failure_ratio(Ratio::percent(50).of_last(1_000));
-/// assert!(SEARCH.set_config(too_many).is_err(), "LastCalls remembers fewer, so nothing changes");
-/// # Ok::<(), atomic_breaker_std::ConfigError>(())
-/// ```
 pub struct KeptRules<B = NativeBits> {
     table: Table<Rules<B>>,
     /// One more than the index of the rules; 0 until some are set.

@@ -9,15 +9,6 @@ use atomic_breaker::Clock;
 /// Milliseconds since this process first read the clock, measured with [`Instant`]. Zero-sized, and all instances
 /// agree.
 ///
-/// ```
-/// use atomic_breaker_std::{Clock, StdClock};
-/// use std::{thread, time::Duration};
-///
-/// let before = StdClock.now_ms();
-/// thread::sleep(Duration::from_millis(2));
-/// assert!(StdClock.now_ms() > before);
-/// ```
-///
 /// Each process has its own origin, so this is not a clock for words that other processes can reach or that outlive
 /// this process: a breaker would admit probes at once, or reject for too long.
 /// [`Breaker::shared`](atomic_breaker::Breaker::shared) rejects it:

@@ -253,11 +253,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, L: LaterRules<W::Bits>>
     /// Replaces the rules while calls are under way. The state and a running open time are kept; the new rules apply
     /// from the next event on. [`Rules`] explains what else a change of rules means.
     ///
-    /// Each call, report and command follows one set of rules, never a mixture.
-    ///
-    /// # Errors
-    /// [`ConfigError`] says which setting does not fit the word or the tally of this breaker, and what to do. Nothing
-    /// changes then.
+    /// Each call, report and command follows one set of rules, never a mixture. With an error nothing changes.
     pub fn set_config(&self, config: Config) -> Result<(), ConfigError> {
         let rules = self.checked(config)?;
         self.rules.later.set(rules)

@@ -94,10 +94,6 @@ impl<E: core::error::Error> core::error::Error for Timed<E> {
 /// weight 1 unless the [`TimeLimit`] says otherwise, and drops the future that was running. A result that comes exactly
 /// at the limit is in time. Values moved into `operation` make the future larger twice: borrow them.
 ///
-/// # Errors
-/// [`CallError::Rejected`] when the operation was not run; [`CallError::Failed`] with
-/// [`Timed::TimedOut`] or with the operation's own error.
-///
 /// ```
 /// use atomic_breaker::{Breaker, ManualClock, wait::{self, Timer}};
 /// use core::time::Duration;

@@ -90,9 +90,6 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     /// the flash writes. Until this returns the entry is not kept. [`keep`](Self::keep) followed by
     /// [`send_all`](Self::send_all) takes more flash, but does not lose it to a reset while it is being sent, nor if
     /// the future is dropped.
-    ///
-    /// # Errors
-    /// See [`keep`](Self::keep).
     pub async fn send_or_keep<B: AnyBreaker, V, E>(
         &mut self,
         breaker: &B,
@@ -133,9 +130,6 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
 
     /// Returns the oldest waiting entry, for callers that send in their own way: without a call for each entry, or with
     /// a reply that comes later. It stays until [`remove_through`](Self::remove_through).
-    ///
-    /// # Errors
-    /// [`JournalError::Flash`], [`JournalError::Corrupt`].
     pub async fn oldest(&mut self) -> Result<Option<Entry<'_>>, JournalError<F::Error>> {
         let found = self.find_oldest().await?;
         Ok(found.map(|record| record.entry(&self.buffer)))
@@ -143,9 +137,6 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
 
     /// Removes the entries up to and including that number, which has arrived, and returns how many there were. No
     /// later entry is removed, even if the entry with that number was dropped meanwhile.
-    ///
-    /// # Errors
-    /// [`JournalError::Flash`], [`JournalError::Corrupt`].
     pub async fn remove_through(&mut self, number: u32) -> Result<u32, JournalError<F::Error>> {
         let mut removed = 0;
         while let Some(record) = self.find_oldest().await? {

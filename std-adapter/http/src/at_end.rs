@@ -8,7 +8,7 @@ use http_body::Body;
 use crate::error_rule::status_text;
 use crate::parts::judged;
 use crate::{
-    AnyPermit, BodyRule, Classify, ErrorRule, EveryError, Outcome, Report, ReportingBody, Scope,
+    AnyError, AnyPermit, BodyRule, Classify, ErrorRule, Outcome, Report, ReportingBody, Scope,
 };
 
 /// If the head of the response says success, waits for the end of the body, so that a truncated body counts as a
@@ -36,30 +36,11 @@ use crate::{
 /// Created by [`HttpClassifier::at_end_of_body`](super::HttpClassifier::at_end_of_body), or around your own classifier,
 /// which is a closure or one within [`AtOnce`](crate::AtOnce). It is a [`Report`] and not a [`Classify`]: it goes where
 /// the response is handed out with another body, and not into [`call_with`](atomic_breaker::Breaker::call_with), which
-/// would report at the head. [`call_reported`](crate::call_reported) accepts it:
-///
-/// ```
-/// use atomic_breaker_http::{
-///     AtEnd, Breaker, Config, HttpClassifier, ServiceError, breaker, call_reported,
-/// };
-/// use http::Response;
-/// use http_body::Body;
-/// use std::io;
-///
-/// static HTTP: AtEnd<HttpClassifier> = HttpClassifier::new().at_end_of_body();
-/// static SERVER: Breaker = breaker(Config::new());
-///
-/// # async fn send() -> io::Result<Response<String>> { Ok(Response::default()) }
-/// async fn call() -> Result<Response<impl Body>, ServiceError<io::Error>> {
-///     call_reported(&SERVER, &HTTP, || send()).await
-/// }
-/// # let _ = call();
-/// ```
-///
+/// would report at the head. [`call_reported`](crate::call_reported) accepts it.
 /// A `reqwest::Response` becomes an `http::Response`, and `into_reqwest` turns it back.
 #[derive(Clone, Copy)]
 #[must_use]
-pub struct AtEnd<C, Y = EveryError> {
+pub struct AtEnd<C, Y = AnyError> {
     pub(crate) head: C,
     pub(crate) body_errors: Y,
     pub(crate) probes_wait: bool,
@@ -70,7 +51,7 @@ impl<C> AtEnd<C> {
     pub const fn new(head: C) -> Self {
         Self {
             head,
-            body_errors: EveryError,
+            body_errors: AnyError,
             probes_wait: false,
         }
     }
@@ -154,7 +135,8 @@ impl<C: fmt::Debug, Y> fmt::Debug for AtEnd<C, Y> {
 }
 
 /// The [rule](BodyRule) of [`AtEnd`].
-pub struct HttpBodyRule<Y = EveryError> {
+#[derive(Debug)]
+pub struct HttpBodyRule<Y = AnyError> {
     errors: Y,
     has_own_limit: bool,
     data_suffices: bool,
@@ -180,13 +162,5 @@ impl<E, Y: ErrorRule<E>> BodyRule<E> for HttpBodyRule<Y> {
 
     fn probe_succeeds_at_data(&self) -> bool {
         self.data_suffices
-    }
-}
-
-impl<Y> fmt::Debug for HttpBodyRule<Y> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpBodyRule")
-            .field("data_suffices", &self.data_suffices)
-            .finish_non_exhaustive()
     }
 }

@@ -20,17 +20,6 @@ use crate::{CallError, Rejection, ServiceError, Timed};
 ///
 /// A [`ClientGuard`](crate::ClientGuard) does so by itself. Elsewhere it goes directly below the breaker:
 /// `.map_err(WithCauses)`.
-///
-/// ```
-/// # use atomic_breaker_http::{BreakerLayer, HttpClassifier, WithCauses, breaker};
-/// # use tower::ServiceBuilder;
-/// # let server = std::sync::Arc::new(breaker(atomic_breaker_http::Config::new()));
-/// let stack = ServiceBuilder::new()
-///     .layer(BreakerLayer::new(server).report(HttpClassifier::new()))
-///     .map_err(WithCauses);
-/// # let client = tower::service_fn(|_: ()| async { Err::<http::Response<()>, _>(std::fmt::Error) });
-/// # let _ = tower::ServiceExt::oneshot(stack.service(client), ());
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WithCauses<E>(pub E);
 

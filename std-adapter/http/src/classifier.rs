@@ -7,17 +7,13 @@ use http::StatusCode;
 
 use crate::error_rule::{report_by, why};
 use crate::{
-    AnyPermit, AtEnd, ByMethod, Classify, ErrorRule, EveryError, Failure, Outcome, Report,
+    AnyError, AnyPermit, AtEnd, ByMethod, Classify, ErrorRule, Failure, Outcome, Report,
     ResponseHead, RetryAfter, RetryBudget, RetryConfig, RetryHint, RetryPolicy, Scope,
 };
 
-/// The [classifier](Classify) of HTTP: 5xx, 408, 429 and every `Err` count as failed. It looks at the head of the
-/// response; [`at_end_of_body`](Self::at_end_of_body) waits for the body as well.
-///
-/// - A `Retry-After` of a **503** opens the breaker at once, at least for that long.
-/// - A **429** counts as one failure, and its `Retry-After` is for the caller alone ([`retry_hint`](Self::retry_hint)):
-///   where several tenants share a host, the quota of one must not shut out the others.
-/// - Every other **4xx** is a success: the server has responded, the request was wrong.
+/// The [classifier](Classify) of HTTP: 5xx, 408, 429 and every `Err` count as failed, a `Retry-After` of a 503 opens the
+/// breaker at once. The [table](crate#what-counts-as-what) says why, and how to change it. It looks at the head of the response;
+/// [`at_end_of_body`](Self::at_end_of_body) waits for the body as well.
 ///
 /// `Copy`, three words in addition to what its rule for errors captures, and usable for any number of breakers.
 ///
@@ -44,7 +40,7 @@ use crate::{
 /// ```
 #[derive(Clone, Copy)]
 #[must_use]
-pub struct HttpClassifier<X = EveryError> {
+pub struct HttpClassifier<X = AnyError> {
     statuses: fn(StatusCode) -> Outcome,
     errors: X,
     hints: RetryAfter,
@@ -57,7 +53,7 @@ impl HttpClassifier {
     pub const fn new() -> Self {
         Self {
             statuses: usual,
-            errors: EveryError,
+            errors: AnyError,
             hints: RetryAfter::new(),
             trip_on_503: true,
             trip_on_429: false,
@@ -162,7 +158,7 @@ impl<X> HttpClassifier<X> {
 }
 
 /// When an HTTP request is retried: [`HttpClassifier::retry_policy`].
-pub type HttpRetryPolicy<B = &'static RetryBudget, X = EveryError> =
+pub type HttpRetryPolicy<B = &'static RetryBudget, X = AnyError> =
     RetryPolicy<B, ByMethod, HttpClassifier<X>, HttpClassifier<X>>;
 
 impl<X: Copy> HttpClassifier<X> {

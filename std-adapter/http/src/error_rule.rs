@@ -5,7 +5,7 @@ use std::fmt;
 use http::StatusCode;
 
 use crate::parts::judged;
-use crate::{AnyPermit, Failure, Outcome, ResponseHead};
+use crate::{AnyError, AnyPermit, Failure, Outcome, ResponseHead};
 
 /// Says what an error counts as: that of a call without a response, or of a truncated body. Closures
 /// `|error: &E| -> Outcome` implement it.
@@ -31,10 +31,7 @@ impl<E: ?Sized, F: Fn(&E) -> Outcome> ErrorRule<E> for F {
 }
 
 /// Every error is a failure of weight 1: the default of a classifier.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EveryError;
-
-impl<E: ?Sized> ErrorRule<E> for EveryError {
+impl<E: ?Sized> ErrorRule<E> for AnyError {
     fn judge(&self, _: &E) -> (Outcome, Scope) {
         (Failure::new().into(), Scope::Call)
     }

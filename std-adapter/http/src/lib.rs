@@ -71,6 +71,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
+#![expect(clippy::missing_errors_doc, reason = "the types of the errors say it")]
 
 mod at_end;
 mod body;
@@ -115,7 +116,7 @@ pub use client::{
 };
 #[cfg(feature = "reqwest")]
 pub use client_error::ClientError;
-pub use error_rule::{ErrorRule, EveryError, Scope};
+pub use error_rule::{ErrorRule, Scope};
 pub use grpc::{GrpcAtHead, GrpcBodyRule, GrpcClassifier, GrpcCode, GrpcLimits, LimitedPermit};
 pub use head::ResponseHead;
 pub use origin::{Origin, OriginError};

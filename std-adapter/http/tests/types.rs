@@ -221,7 +221,7 @@ fn middlewares_are_fields() {
     let middlewares = Middlewares {
         of_one: BreakerMiddleware::new(&SERVER),
         of_resource: BreakerMiddleware::new(Arc::new(Resource::new(breaker(Config::new())))),
-        by_host: BreakerMiddleware::per_host(&*HOSTS),
+        by_host: BreakerMiddleware::new(PerHost::new(&*HOSTS)),
         of_guard: GUARD.middleware(),
         judged: BreakerMiddleware::new(&KEPT).classify(HttpClassifier::new().errors(judge)),
     };

@@ -96,26 +96,6 @@ impl<K, C, T, O, S> RegistryBuilder<K, C, T, O, S> {
     /// Other rules for classes of keys: `class_of` returns the class of a key, and `rules` lists the rules of at most
     /// 255 classes. Keys whose class is not listed follow the common rules, which are those of the builder.
     ///
-    /// ```
-    /// use atomic_breaker_registry::{Config, Registry, RegistryError};
-    ///
-    /// #[derive(Clone, PartialEq, Eq, Hash)]
-    /// struct Tenant { id: u32, plan: Plan }
-    ///
-    /// #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-    /// enum Plan { Free, Paid, Internal }
-    ///
-    /// let common = Config::new();
-    /// let strict = common.consecutive_failures(2);
-    /// let lenient = common.consecutive_failures(20);
-    /// let tenants = Registry::builder(common)
-    ///     .rules_by([(Plan::Free, strict), (Plan::Paid, lenient)], |tenant: &Tenant| tenant.plan)
-    ///     .build()?;
-    /// let [free, internal] = [Plan::Free, Plan::Internal].map(|plan| Tenant { id: 7, plan });
-    /// assert_eq!((tenants.config_of(&free), tenants.config_of(&internal)), (strict, common));
-    /// # Ok::<(), RegistryError>(())
-    /// ```
-    ///
     /// A class is a value of any type that can be compared: an enum, a `bool`, a number. A key gets its class with its
     /// slot and keeps it as long as it has that slot; unlike [rules of its own](Registry::set_config_of), a class does
     /// not hold the slot. [`set_config_of_class`](Registry::set_config_of_class) replaces the rules of a class at run
@@ -232,9 +212,6 @@ impl<K, C, T, O, S> RegistryBuilder<K, C, T, O, S> {
     }
 
     /// Builds the registry.
-    ///
-    /// # Errors
-    /// [`RegistryError`] says which setting does not fit, and what to do.
     pub fn build<U>(self) -> Result<Registry<K, C, U, O, S>, RegistryError>
     where
         K: Hash + Eq,

@@ -13,18 +13,12 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     Registry<K, C, T, O, S>
 {
     /// Asks for the right to one call of a key. From an `Arc`, [`KeyedPermit::acquire`] gives an owned one.
-    ///
-    /// # Errors
-    /// [`Rejection`] says how long to wait, and why the breaker opened.
     pub fn acquire(&self, key: K) -> Result<KeyedPermit<&Self>, Rejection> {
         KeyedPermit::acquire(self, key)
     }
 
     /// Runs an operation unless the breaker of the key rejects it. `Err` is a failure of weight 1, whose text is kept
     /// if it opens the breaker; a panic counts as one.
-    ///
-    /// # Errors
-    /// [`ServiceError::Rejected`] when the operation was not run, or its own error.
     pub fn call<V, E: fmt::Display>(
         &self,
         key: K,
@@ -35,9 +29,6 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
 
     /// [`call`](Self::call) with another [`Report`] of the result: a closure, a classifier of HTTP responses, or
     /// [`AtOnce`](crate::AtOnce).
-    ///
-    /// # Errors
-    /// See [`call`](Self::call).
     pub fn call_with<'a, V, E, R: Report<V, E>>(
         &'a self,
         key: K,
@@ -50,9 +41,6 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
 
     /// [`call`](Self::call) for futures, with any runtime or none. Dropping the future cancels the call; put a time
     /// limit inside, where it counts as a failure.
-    ///
-    /// # Errors
-    /// See [`call`](Self::call).
     pub async fn call_async<V, E, F>(
         &self,
         key: K,
@@ -66,9 +54,6 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     }
 
     /// [`call_async`](Self::call_async) with another [`Report`] of the result.
-    ///
-    /// # Errors
-    /// See [`call`](Self::call).
     pub async fn call_async_with<'a, V, E, R, F>(
         &'a self,
         key: K,

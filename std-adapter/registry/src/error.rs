@@ -8,9 +8,6 @@ use atomic_breaker::ConfigError;
 const MAX_CAPACITY: usize = 1 << 24;
 
 /// Checks whether there can be a registry of that many keys.
-///
-/// # Errors
-/// [`RegistryError`] if that is none, or too many.
 pub const fn check_capacity(keys: usize) -> Result<(), RegistryError> {
     match keys {
         0 => Err(RegistryError::NoCapacity),

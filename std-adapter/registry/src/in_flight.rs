@@ -203,9 +203,6 @@ impl InFlightCounts {
 
     /// Counts the call of a permit until the [count](InFlightPermit::into_parts) is dropped. The call that is one too
     /// many trips the breaker.
-    ///
-    /// # Errors
-    /// The rejection by the breaker that has just opened.
     pub fn limit<L, H>(
         counts: L,
         permit: KeyedPermit<H>,

@@ -21,6 +21,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
+#![expect(clippy::missing_errors_doc, reason = "the types of the errors say it")]
 
 #[cfg(not(target_has_atomic = "64"))]
 compile_error!("atomic-breaker-registry needs 64-bit atomics, which this target does not have");

@@ -100,18 +100,6 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
 
     /// Runs a command on a key: trips, forces open, releases, resets, disables or enables it. The key gets a slot if it
     /// has none.
-    ///
-    /// ```
-    /// use atomic_breaker_registry::{Config, Registry, State};
-    ///
-    /// let shards = Registry::new(Config::new())?;
-    /// shards.command(&7, |shard| shard.force_open())?;
-    /// assert_eq!(shards.state(&7), State::ForcedOpen);
-    /// # Ok::<(), atomic_breaker_registry::RegistryError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`RegistryError::Full`] if no slot is available.
     pub fn command<R>(
         &self,
         key: &K,

@@ -66,9 +66,6 @@ pub struct KeyedPermit<H: AnyRegistry> {
 
 impl<H: AnyRegistry> KeyedPermit<H> {
     /// [`Registry::acquire`](super::Registry::acquire) for a permit that owns its handle to the registry.
-    ///
-    /// # Errors
-    /// [`Rejection`] says how long to wait, and why the breaker opened.
     #[inline(always)]
     #[expect(
         clippy::inline_always,

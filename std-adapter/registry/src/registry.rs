@@ -145,9 +145,6 @@ impl Place {
 
 impl<K: Hash + Eq> Registry<K> {
     /// Creates a registry of 4,096 slots, with the clock of `std` and a hasher that is safe for keys from outside.
-    ///
-    /// # Errors
-    /// [`RegistryError`] says which setting does not fit, and what to do.
     pub fn new(config: Config) -> Result<Self, RegistryError> {
         Self::builder(config).build()
     }

@@ -116,9 +116,6 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     Registry<K, C, T, O, S>
 {
     /// Whether these rules could be set; nothing changes.
-    ///
-    /// # Errors
-    /// [`RegistryError::Config`] says which setting does not fit, and what to do.
     pub fn check_config(&self, config: Config) -> Result<(), RegistryError> {
         self.checked(config).map(drop)
     }
@@ -129,10 +126,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
 
     /// Replaces the common rules while calls are under way: the rules of all keys that have none of their own and whose
     /// class has none ([`rules_by`](super::RegistryBuilder::rules_by)). States are kept and running open times stay as
-    /// they are; the new rules apply from the next event on.
-    ///
-    /// # Errors
-    /// [`RegistryError::Config`] says which setting does not fit, and what to do; nothing changes then.
+    /// they are; the new rules apply from the next event on. With an error nothing changes.
     pub fn set_config(&self, config: Config) -> Result<(), RegistryError> {
         let rules = self.checked(config)?;
         let _places = self.places();
@@ -149,9 +143,6 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
 
     /// Gives a key rules of its own, instead of the common ones or those of its class. It keeps its slot for as long as
     /// it has them.
-    ///
-    /// # Errors
-    /// [`RegistryError`] says which setting does not fit, or that no slot is available.
     pub fn set_config_of(&self, key: &K, config: Config) -> Result<(), RegistryError> {
         let rules = self.checked(config)?;
         let class = self.class_of(key);
@@ -165,9 +156,6 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
 
     /// [`set_config_of`](Self::set_config_of) for a key that already has a slot. Returns whether it has one; if not,
     /// nothing changes.
-    ///
-    /// # Errors
-    /// [`RegistryError`] says which setting does not fit, and what to do.
     pub fn set_config_if_present(&self, key: &K, config: Config) -> Result<bool, RegistryError> {
         let rules = self.checked(config)?;
         let _places = self.places();
@@ -205,28 +193,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     }
 
     /// Replaces the rules of a class that was listed in [`rules_by`](super::RegistryBuilder::rules_by), just as
-    /// [`set_config`](Self::set_config) replaces the common ones.
-    ///
-    /// ```
-    /// use atomic_breaker_registry::{Config, Registry};
-    ///
-    /// # #[derive(Debug)]
-    /// #[derive(Clone, Copy, PartialEq)]
-    /// enum Plan { Free, Paid }
-    ///
-    /// let strict = Config::new().consecutive_failures(2);
-    /// let tenants = Registry::builder(Config::new())
-    ///     .rules_by([(Plan::Free, strict)], |tenant: &u32| if *tenant < 100 { Plan::Paid } else { Plan::Free })
-    ///     .build()?;
-    /// tenants.set_config_of_class(&Plan::Free, strict.consecutive_failures(3))?;
-    /// assert_eq!(tenants.config_of(&700), strict.consecutive_failures(3));
-    /// // Paid tenants follow the common rules.
-    /// assert!(tenants.set_config_of_class(&Plan::Paid, strict).is_err());
-    /// # Ok::<(), atomic_breaker_registry::RegistryError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`RegistryError`] says which setting does not fit, or that the class was not listed; nothing changes then.
+    /// [`set_config`](Self::set_config) replaces the common ones. With an error nothing changes.
     pub fn set_config_of_class<Q: PartialEq + 'static>(
         &self,
         class: &Q,

@@ -30,9 +30,6 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     }
 
     /// [`Resource::retry`](crate::Resource::retry) for a key: [`call_async`](Self::call_async), repeated.
-    ///
-    /// # Errors
-    /// The error of the last try; the rejection if none was made.
     pub fn retry<V, E, F>(
         &self,
         key: K,
@@ -47,9 +44,6 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     }
 
     /// [`retry`](Self::retry) with a classifier, as [`Resource::retry_with`](crate::Resource::retry_with) has.
-    ///
-    /// # Errors
-    /// See [`retry`](Self::retry).
     pub fn retry_with<V, E, F>(
         &self,
         key: K,
@@ -74,10 +68,6 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
 
     /// [`Resource::call_timeout`](crate::Resource::call_timeout) for a key: [`call_async`](Self::call_async) with a time
     /// limit.
-    ///
-    /// # Errors
-    /// [`ServiceError::Rejected`] when the operation was not run; [`ServiceError::Failed`] with [`Timed::TimedOut`] or
-    /// with the operation's own error.
     pub async fn call_timeout<V, E, F>(
         &self,
         key: K,

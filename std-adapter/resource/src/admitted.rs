@@ -33,9 +33,6 @@ pub trait Entrance {
     fn random(&self) -> u32;
 
     /// Asks for a permit. `random` decides whether a rejection is enforced.
-    ///
-    /// # Errors
-    /// [`Rejection`] says how long to wait.
     fn admit(&self, random: impl Fn() -> u32) -> Result<Self::Permit, Rejection>;
 }
 
@@ -172,9 +169,6 @@ where
 }
 
 /// Runs an operation with its permit, for no longer than the limit.
-///
-/// # Errors
-/// [`ServiceError::Failed`] with [`Timed::TimedOut`], or with the operation's own error.
 pub async fn run_within<P, V, X, F>(
     permit: P,
     limit: TimeLimit,

@@ -32,9 +32,6 @@ impl Enforcement {
     }
 
     /// Sets the share of rejections that are enforced, in percent.
-    ///
-    /// # Errors
-    /// [`PercentError`] if it is more than 100.
     pub fn set_percent(&self, percent: u8) -> Result<(), PercentError> {
         let shadowed = 100_u8.checked_sub(percent).ok_or(PercentError(percent))?;
         self.shadowed.store(shadowed, Ordering::Relaxed);

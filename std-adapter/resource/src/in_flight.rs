@@ -1,6 +1,5 @@
 //! Notices a hanging resource by the calls that pile up before any of them has failed.
 
-use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -136,6 +135,7 @@ impl<H: Deref<Target: CountsCalls>> Drop for Counted<H> {
 
 /// The right to one call, which is counted while it is in flight, by an [`InFlightLimit`] or an `InFlightByKey`; `H` leads
 /// to the counts.
+#[derive(Debug)]
 #[must_use = "report how the call went: a permit that is dropped counts as cancelled"]
 pub struct InFlightPermit<H: Deref<Target: CountsCalls>, P> {
     // Dropped in this order, so that anything that learns of the call's end no longer finds it counted.
@@ -147,9 +147,6 @@ impl<H: Deref<Target: CountsCalls>, P: AnyPermit> InFlightPermit<H, P> {
     /// The permit of a call that was admitted, and counted at this place, if there was room. If it is one too many, `trip`
     /// reports that with the words it is given, and asks for another permit, which is rejected by the breaker that has
     /// just opened, unless calls pass in shadow mode.
-    ///
-    /// # Errors
-    /// The rejection by the breaker that has just opened.
     pub fn limited(
         limit: H,
         (place, is_too_many): (Option<usize>, bool),
@@ -202,12 +199,6 @@ impl<H: Deref<Target: CountsCalls>, P: AnyPermit> AnyPermit for InFlightPermit<H
 
     fn renew(&mut self) -> bool {
         self.permit.renew()
-    }
-}
-
-impl<H: Deref<Target: CountsCalls>, P> fmt::Debug for InFlightPermit<H, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InFlightPermit").finish_non_exhaustive()
     }
 }
 

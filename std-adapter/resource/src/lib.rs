@@ -14,6 +14,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
+#![expect(clippy::missing_errors_doc, reason = "the types of the errors say it")]
 
 #[cfg(feature = "tokio")]
 mod admitted;

@@ -20,9 +20,6 @@ pub trait Admit<Q: ?Sized> {
     type Permit: AnyPermit;
 
     /// Asks for the right to make this request.
-    ///
-    /// # Errors
-    /// [`Rejection`] says how long to wait.
     fn admit(&self, request: &Q) -> Result<Self::Permit, Rejection>;
 }
 
@@ -37,15 +34,9 @@ pub trait AdmitShared<Q: ?Sized> {
     type ByArc: AnyPermit;
 
     /// [`Admit::admit`] of a reference.
-    ///
-    /// # Errors
-    /// [`Rejection`] says how long to wait.
     fn admit_by_ref<'a>(&'a self, request: &Q) -> Result<Self::ByRef<'a>, Rejection>;
 
     /// [`Admit::admit`] of an `Arc`.
-    ///
-    /// # Errors
-    /// [`Rejection`] says how long to wait.
     fn admit_by_arc(self: &Arc<Self>, request: &Q) -> Result<Self::ByArc, Rejection>;
 }
 

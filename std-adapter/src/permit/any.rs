@@ -25,22 +25,6 @@ pub trait AnyPermit: Sized {
     /// This is exact for the permits of a `Resource` and of a registry. A breaker alone has only its
     /// word to go by ([`Permit::is_unchanged`]): calls that report at the same moment on several threads may each
     /// count, and all of them count if the only rule is a failure ratio, which counts outside the word.
-    ///
-    /// ```
-    /// use atomic_breaker_resource::Resource;
-    /// use atomic_breaker_std::{AnyPermit, Config, Failure, State, breaker};
-    ///
-    /// let server = Resource::new(breaker(Config::new().consecutive_failures(2)));
-    /// let permits = [server.acquire()?, server.acquire()?, server.acquire()?];
-    /// for permit in permits {
-    ///     permit.report_shared(Failure::new().into(), || "connection lost".to_owned());
-    /// }
-    /// assert_eq!(server.breaker().snapshot().failures(), 1);
-    /// // The next connection breaks as well.
-    /// server.acquire()?.report_shared(Failure::new().into(), || "connection lost".to_owned());
-    /// assert_eq!(server.breaker().state(), State::Open);
-    /// # Ok::<(), atomic_breaker_std::Rejection>(())
-    /// ```
     fn report_shared(self, outcome: Outcome, why: impl FnOnce() -> String) -> Option<Transition> {
         self.report_because(outcome, why)
     }
@@ -109,9 +93,6 @@ pub trait Report<T, E> {
     type Output<P: AnyPermit>;
 
     /// Reports the permit, or passes it on.
-    ///
-    /// # Errors
-    /// The error of the result, unchanged.
     fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<Self::Output<P>, E>;
 }
 

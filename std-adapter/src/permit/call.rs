@@ -15,9 +15,6 @@ use crate::on_drop::OnDrop;
 /// The handle leads to the breaker or the `Resource`: an `Arc`, or a reference to a `static`, if the
 /// returned value is to be passed on. Dropping the future cancels the call.
 ///
-/// # Errors
-/// [`ServiceError::Rejected`] if no call was made, [`ServiceError::Failed`] with the error of the call.
-///
 /// ```
 /// use atomic_breaker_std::{AnyError, Breaker, Config, ServiceError, breaker, call_reported};
 /// use std::sync::Arc;
@@ -43,9 +40,6 @@ where
 }
 
 /// Runs an operation with its permit, and reports how it ended.
-///
-/// # Errors
-/// [`ServiceError::Failed`] with the error of the operation.
 pub fn run<P, R, T, E>(
     permit: P,
     report: &R,
@@ -61,9 +55,6 @@ where
 }
 
 /// [`run`] for futures.
-///
-/// # Errors
-/// [`ServiceError::Failed`] with the error of the operation.
 pub async fn run_async<P, R, T, E, F>(
     permit: P,
     report: &R,

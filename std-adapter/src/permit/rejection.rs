@@ -36,20 +36,6 @@ impl fmt::Display for LastFailure {
 }
 
 /// A rejected call: how long to wait, and the failure that opened the breaker, if it is kept.
-///
-/// ```
-/// use atomic_breaker_resource::Resource;
-/// use atomic_breaker_std::{Config, Rejection, breaker};
-///
-/// static PAYMENTS: Resource = Resource::new(breaker(Config::new().consecutive_failures(1)));
-///
-/// let permit = PAYMENTS.acquire().unwrap();
-/// permit.report_because(atomic_breaker_std::Failure::new().into(), || "503 Service Unavailable".into());
-/// let rejection: Rejection = PAYMENTS.acquire().unwrap_err();
-/// assert!(rejection.retry_in().is_some());
-/// assert!(rejection.to_string().ends_with("(last failure: 503 Service Unavailable)"));
-/// # use atomic_breaker_std::AnyPermit;
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rejection {

@@ -53,10 +53,6 @@ use super::TokioTimer;
 pub trait BreakerExt: AnyBreaker + Sized {
     /// Makes a call that takes no longer than `limit`, a duration or a [`TimeLimit`] that says what a timeout counts
     /// as: [`wait::call_timeout`]. With a classifier: [`wait::call_timeout_with`].
-    ///
-    /// # Errors
-    /// [`CallError::Rejected`] when the operation was not run; [`CallError::Failed`] with
-    /// [`Timed::TimedOut`] or with the operation's own error.
     fn call_timeout<V, E, F>(
         &self,
         limit: impl Into<TimeLimit>,
@@ -85,9 +81,6 @@ pub trait BreakerExt: AnyBreaker + Sized {
     /// Makes a call that is retried as the [`Retry`] says: [`wait::retry_fn`]. Waits while the breaker would reject,
     /// and gives up at once while it is forced open. With a classifier: [`wait::retry_fn_with`]; for an operation that
     /// mutates its captures: [`wait::retry`], whose future is not known to be `Send`.
-    ///
-    /// # Errors
-    /// The error of the last try; the rejection if none was made.
     fn retry<V, E, F>(
         &self,
         policy: Retry,
@@ -100,19 +93,6 @@ pub trait BreakerExt: AnyBreaker + Sized {
     }
 
     /// Runs forever and pings the resource while the breaker is open: [`Prober::run_fn`]. Run it in a task of its own.
-    ///
-    /// ```
-    /// use atomic_breaker_std::{Breaker, BreakerExt, Config, Prober, breaker};
-    /// use std::time::Duration;
-    /// use tokio::net::TcpStream;
-    ///
-    /// static DATABASE: Breaker = breaker(Config::new().open_for(Duration::from_secs(600)));
-    ///
-    /// async fn keep_probing() -> ! {
-    ///     let prober = Prober::every(Duration::from_secs(5));
-    ///     DATABASE.run_prober(prober, || TcpStream::connect("db:5432")).await
-    /// }
-    /// ```
     #[expect(
         async_fn_in_trait,
         reason = "`!` cannot be named otherwise; whether it is `Send` is up to the ping"

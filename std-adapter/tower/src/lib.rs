@@ -26,13 +26,14 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `future`, `service` | [`BreakerLayer`] |
+//! | `service` | [`BreakerLayer`] |
 //! | `gate` | [`GateLayer`] |
 //! | `time_limit` | [`TimeLimitLayer`] |
 //! | `retry` | [`RetryLayer`], its policy and its budgets |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
+#![expect(clippy::missing_errors_doc, reason = "the types of the errors say it")]
 
 /// Access to the inner service, in an `impl` of a service around another one.
 macro_rules! inner_service {
@@ -54,7 +55,37 @@ macro_rules! inner_service {
     };
 }
 
-mod future;
+/// How a layer is told which breaker to ask, and what results mean.
+macro_rules! guard_layer {
+    ($layer:ident) => {
+        impl<A> $layer<A> {
+            /// A layer that asks a breaker and treats every error as a failure. Under load from many threads use a `static`
+            /// or leak it: cloning an `Arc` per request makes all of them write to the same memory.
+            pub const fn new(admit: A) -> Self {
+                let report = AnyError;
+                Self { admit, report }
+            }
+        }
+
+        impl<A, C> $layer<A, C> {
+            /// Asks a [classifier](crate::Classify), such as a closure, what a result means.
+            pub fn classify<T, E, K>(self, classify: K) -> $layer<A, crate::AtOnce<K>>
+            where
+                K: crate::Classify<T, E>,
+            {
+                self.report(crate::AtOnce(classify))
+            }
+
+            /// Leaves it to a [reporter](crate::Report), such as those of `atomic-breaker-http`, to report what a result
+            /// means.
+            pub fn report<K>(self, report: K) -> $layer<A, K> {
+                let admit = self.admit;
+                $layer { admit, report }
+            }
+        }
+    };
+}
+
 mod gate;
 mod retry;
 mod service;
@@ -62,13 +93,12 @@ mod time_limit;
 
 #[doc(no_inline)]
 pub use atomic_breaker_std::*;
-pub use future::ResponseFuture;
 pub use gate::{GateLayer, GateService};
 pub use retry::{
     AnyBudget, Backoff, BudgetByKey, BudgetConfig, Idempotent, RetryBudget, RetryBudgets,
     RetryConfig, RetryConfigError, RetryFuture, RetryHint, RetryLayer, RetryPolicy, RetryService,
 };
-pub use service::{BreakerLayer, BreakerService};
+pub use service::{BreakerLayer, BreakerService, ResponseFuture};
 pub use time_limit::{TimeLimitFuture, TimeLimitLayer, TimeLimitService};
 
 /// The README, whose code is compiled and run.

@@ -1,15 +1,21 @@
-//! The layer around services that are cloned per request.
+//! The layer around services that are cloned per request, and the guarded call.
 
-use std::task::{Context, Poll};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 
-use atomic_breaker::{AnyError, Classify};
+use atomic_breaker::{AnyError, Outcome};
+use pin_project_lite::pin_project;
 use tower::util::Oneshot;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::{Admit, AtOnce, Report, ResponseFuture, ServiceError};
+use crate::parts::count_panic;
+use crate::{Admit, AnyPermit, Rejection, Report, ServiceError};
 
 /// Guards a service with a breaker: one for all requests, or one per key of the request.
+///
+/// The breaker is given by a reference to or an `Arc` of it or of a `Resource` (`atomic-breaker-resource`), or by a `ByKey`
+/// (`atomic-breaker-registry`).
 ///
 /// The service must be `Clone`, as clients are. It is always ready; a rejected request gets its error at once.
 /// Otherwise a clone of the service makes the request, and its readiness is awaited *inside* the guarded call: a
@@ -45,34 +51,7 @@ pub struct BreakerLayer<A, C = AnyError> {
     report: C,
 }
 
-impl<A> BreakerLayer<A> {
-    /// A layer that asks a breaker and treats every error as a failure.
-    ///
-    /// `admit` is a reference to or an `Arc` of a breaker or of a `Resource` (`atomic-breaker-resource`), or a `ByKey`
-    /// (`atomic-breaker-registry`). Under load from many threads use a `static` or leak it: cloning an `Arc` per request makes
-    /// all of them write to the same memory.
-    pub const fn new(admit: A) -> Self {
-        Self {
-            admit,
-            report: AnyError,
-        }
-    }
-}
-
-impl<A, C> BreakerLayer<A, C> {
-    /// Asks a [classifier](Classify), such as a closure, what a result means.
-    pub fn classify<T, E, K: Classify<T, E>>(self, classify: K) -> BreakerLayer<A, AtOnce<K>> {
-        self.report(AtOnce(classify))
-    }
-
-    /// Leaves it to a [reporter](Report), such as those of `atomic-breaker-http`, to report what a result means.
-    pub fn report<K>(self, report: K) -> BreakerLayer<A, K> {
-        BreakerLayer {
-            admit: self.admit,
-            report,
-        }
-    }
-}
+guard_layer!(BreakerLayer);
 
 impl<S, A: Clone, C: Clone> Layer<S> for BreakerLayer<A, C> {
     type Service = BreakerService<S, A, C>;
@@ -123,5 +102,107 @@ where
             }
             Err(rejection) => ResponseFuture::rejected(rejection, self.report.clone()),
         }
+    }
+}
+
+pin_project! {
+    /// The future of a [`BreakerService`](crate::BreakerService) or a [`GateService`](crate::GateService). Dropping it cancels the call, or
+    /// reports nothing if the call had not begun; a panic in it counts as a failure.
+    ///
+    /// # Panics
+    /// When it is polled again after it has completed.
+    #[derive(Debug)]
+    #[must_use = "futures do nothing unless polled"]
+    pub struct ResponseFuture<F, P, C>
+    where
+        P: AnyPermit,
+    {
+        #[pin]
+        call: Call<F>,
+        // Next to the call, so that neither moves when it is over. `None` if it was rejected or panicked.
+        permit: Option<P>,
+        report: C,
+    }
+
+    impl<F, P, C> PinnedDrop for ResponseFuture<F, P, C>
+    where
+        P: AnyPermit,
+    {
+        fn drop(this: Pin<&mut Self>) {
+            let this = this.project();
+            if let Projected::Running { is_begun: false, .. } = this.call.project() {
+                // Nothing was called: no report, however long the permit was kept.
+                if let Some(permit) = this.permit.take() {
+                    permit.report(Outcome::Ignored);
+                }
+            }
+        }
+    }
+}
+
+pin_project! {
+    #[derive(Debug)]
+    #[project = Projected]
+    enum Call<F> {
+        // The flag is here, where it takes no space.
+        Running { #[pin] call: F, is_begun: bool },
+        Rejected { rejection: Option<Rejection> },
+        Over,
+    }
+}
+
+impl<F, P: AnyPermit, C> ResponseFuture<F, P, C> {
+    /// A call that has begun, or else begins with the first poll.
+    #[inline]
+    pub(super) const fn new(call: F, is_begun: bool, permit: P, report: C) -> Self {
+        Self {
+            call: Call::Running { call, is_begun },
+            permit: Some(permit),
+            report,
+        }
+    }
+
+    #[inline]
+    pub(super) const fn rejected(rejection: Rejection, report: C) -> Self {
+        Self {
+            call: Call::Rejected {
+                rejection: Some(rejection),
+            },
+            permit: None,
+            report,
+        }
+    }
+}
+
+impl<F, P, C, T, E> Future for ResponseFuture<F, P, C>
+where
+    F: Future<Output = Result<T, E>>,
+    P: AnyPermit,
+    C: Report<T, E>,
+{
+    type Output = Result<C::Output<P>, ServiceError<E>>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        let result = match this.call.as_mut().project() {
+            Projected::Running { call, is_begun } => {
+                *is_begun = true;
+                ready!(count_panic(this.permit, || call.poll(context)))
+            }
+            Projected::Rejected { rejection } => {
+                let rejection = rejection.take().expect("polled after it was ready");
+                return Poll::Ready(Err(ServiceError::Rejected(rejection)));
+            }
+            Projected::Over => panic!("polled after it was ready"),
+        };
+        // Frees what the call holds, perhaps a connection, before the caller continues.
+        count_panic(this.permit, || this.call.set(Call::Over));
+        let permit = this.permit.take().expect("polled after a panic");
+        Poll::Ready(
+            this.report
+                .report(permit, result)
+                .map_err(ServiceError::Failed),
+        )
     }
 }

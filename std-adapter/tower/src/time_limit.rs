@@ -1,6 +1,5 @@
 //! The time limit of one try.
 
-use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -25,27 +24,6 @@ use crate::Timed;
 ///
 /// # Panics
 /// A request panics outside of a tokio runtime, or in one without time enabled.
-///
-/// ```
-/// use atomic_breaker_tower::{
-///     Breaker, BreakerLayer, Config, ServiceError, State, TimeLimitLayer, Timed, breaker,
-/// };
-/// use std::{convert::Infallible, future::pending, time::Duration};
-/// use tower::{ServiceBuilder, ServiceExt, service_fn};
-///
-/// static SEARCH: Breaker = breaker(Config::new().consecutive_failures(1));
-///
-/// # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() {
-/// let search = ServiceBuilder::new()
-///     .layer(BreakerLayer::new(&SEARCH))
-///     .layer(TimeLimitLayer::new(Duration::from_secs(3)))
-///     .service(service_fn(|_: &'static str| pending::<Result<(), Infallible>>()));
-///
-/// let result = search.oneshot("breakers").await;
-/// assert!(matches!(result, Err(ServiceError::Failed(Timed::TimedOut))));
-/// assert_eq!(SEARCH.state(), State::Open);
-/// # }
-/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct TimeLimitLayer {
     limit: Duration,
@@ -106,6 +84,7 @@ pin_project! {
     ///
     /// # Panics
     /// When it is polled again after it has completed.
+    #[derive(Debug)]
     #[must_use = "futures do nothing unless polled"]
     pub struct TimeLimitFuture<F> {
         // `None` once it has completed.
@@ -131,11 +110,5 @@ where
             Ok(result) => result.map_err(Timed::Failed),
             Err(_) => Err(Timed::TimedOut),
         })
-    }
-}
-
-impl<F> fmt::Debug for TimeLimitFuture<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TimeLimitFuture").finish_non_exhaustive()
     }
 }

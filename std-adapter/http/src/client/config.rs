@@ -7,21 +7,7 @@ use atomic_breaker::{Config, Ratio};
 use super::ending::{AtEndOfBody, AtHead, Ending};
 use crate::{Backoff, BudgetConfig, RetryConfig};
 
-/// How requests are made: deadline, tries, breakers.
-///
-/// | | default |
-/// |---|---|
-/// | [`deadline`](Self::deadline) | 10 s for all tries and their pauses |
-/// | [`try_limit`](Self::try_limit) | 3 s for each |
-/// | [`tries`](Self::tries), [`backoff`](Self::backoff) | 3, for requests that may be sent twice; full jitter, up to 100 ms, doubled up to 2 s |
-/// | [`rejection_waits`](Self::rejection_waits) | 0: a rejection is returned at once |
-/// | [`budget`](Self::budget) | for each host: one retry per five successes; up to 100 at once, plus one a second |
-/// | [`breaker`](Self::breaker) | 5 failures in a row, or half of at least 20 within 10 s; open for 1 s, doubled up to 30 s, 20 % jitter; a `Retry-After` opens it for 60 s at most |
-/// | slow calls | from half of a try's limit, unless the breaker's settings say otherwise, or [never](Self::without_slow_limit) |
-/// | a try is reported | at the head of its response, not [at the end of the body](Self::at_end_of_body) |
-/// | [`capacity`](Self::capacity) | 4,096 hosts |
-/// | [`in_flight_limit`](Self::in_flight_limit) | none |
-/// | [`outliving`](Self::outliving) | 32 tries per host continue when their callers leave, and so does every probe |
+/// How requests are made: deadline, tries, breakers. Each setting names its default.
 ///
 /// `Display` prints the resulting plan:
 ///
@@ -116,17 +102,17 @@ impl ClientConfig<AtEndOfBody> {
 }
 
 impl<R> ClientConfig<R> {
-    /// How long a request may take, all tries and pauses together, until the head of the response has arrived. After
-    /// that it fails with [`DeadlineExceeded`](crate::RequestError::DeadlineExceeded). A request may carry a shorter
-    /// time of its own, a [`Deadline`](crate::Deadline) among its extensions; with a time of 0 it fails at once and is
-    /// not sent.
+    /// How long a request may take, all tries and pauses together, until the head of the response has arrived: 10 s
+    /// unless set. After that it fails with [`DeadlineExceeded`](crate::RequestError::DeadlineExceeded). A request may
+    /// carry a shorter time of its own, a [`Deadline`](crate::Deadline) among its extensions; with a time of 0 it fails
+    /// at once and is not sent.
     pub const fn deadline(mut self, time: Duration) -> Self {
         self.deadline = time;
         self
     }
 
-    /// How long one try may take, until the head of its response has arrived. A try that takes longer is dropped and
-    /// counts as a failure of the host.
+    /// How long one try may take, until the head of its response has arrived: 3 s unless set. A try that takes longer is
+    /// dropped and counts as a failure of the host.
     ///
     /// If a connection breaks before a response, another one is tried at once, within the same try and so within the
     /// same probe, up to eight times: idle connections fail this way, one after the other, if the host closed its side
@@ -138,13 +124,13 @@ impl<R> ClientConfig<R> {
         self
     }
 
-    /// How many tries a request has at most; 1 for no retry.
+    /// How many tries a request has at most, if it may be sent twice: 3 unless set; 1 for no retry.
     pub const fn tries(mut self, tries: u32) -> Self {
         self.retry = self.retry.tries(tries);
         self
     }
 
-    /// The pauses between tries.
+    /// The pauses between tries: [`Backoff::new`] unless set.
     pub const fn backoff(mut self, backoff: Backoff) -> Self {
         self.retry = self.retry.backoff(backoff);
         self
@@ -160,7 +146,7 @@ impl<R> ClientConfig<R> {
 
     /// How many retries all requests to one host together may make: each host has a budget of its own, so one that is
     /// down does not use up the retries of the others. (If more than a thousand hosts are in trouble at a time, a few
-    /// share one.)
+    /// share one.) [`BudgetConfig::new`] unless set.
     pub const fn budget(mut self, budget: BudgetConfig) -> Self {
         (self.budget, self.shares_budget) = (budget, false);
         self
@@ -180,7 +166,10 @@ impl<R> ClientConfig<R> {
         self
     }
 
-    /// The rules of each host's breaker, all of them: what is not set has core's default, not that of this type. So
+    /// The rules of each host's breaker. Unless set: 5 failures in a row, or half of at least 20 within 10 s; open for 1 s,
+    /// doubled up to 30 s, 20 % jitter; a `Retry-After` opens it for 60 s at most.
+    ///
+    /// All of them: what is not set has core's default, not that of this type. So
     /// [`Config::max_retry_after`] is 5 minutes unless set: for that long each host may keep its breaker open, and its
     /// place among the [hosts](Self::capacity) that are remembered.
     pub const fn breaker(mut self, breaker: Config) -> Self {
@@ -193,7 +182,7 @@ impl<R> ClientConfig<R> {
         self.breaker
     }
 
-    /// How many hosts are remembered. An open one keeps its place. Where callers choose the hosts, this many
+    /// How many hosts are remembered: 4,096 unless set. An open one keeps its place. Where callers choose the hosts, this many
     /// of them that send `Retry-After` fill all places for [`Config::max_retry_after`], and calls to others pass
     /// unguarded meanwhile. See [`Registry`](crate::Registry).
     pub const fn capacity(mut self, hosts: usize) -> Self {

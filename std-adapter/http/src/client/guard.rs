@@ -68,9 +68,6 @@ const MOST_PLACES: usize = 4_096;
 
 impl<R: Ending> ClientGuard<StdClock, R> {
     /// With the clock of `std` and no observer.
-    ///
-    /// # Errors
-    /// [`ClientConfigError`] names the settings that contradict each other.
     pub fn new(config: ClientConfig<R>) -> Result<Self, ClientConfigError> {
         Self::build(config, StdClock, None)
     }
@@ -79,9 +76,6 @@ impl<R: Ending> ClientGuard<StdClock, R> {
 impl<C: Clock, R: Ending> ClientGuard<C, R> {
     /// With another clock and an observer of transitions. Each host's memory of calls gets a clone of the clock, which
     /// must tell the same time.
-    ///
-    /// # Errors
-    /// [`ClientConfigError`] names the settings that contradict each other.
     pub fn with<O>(
         config: ClientConfig<R>,
         clock: C,
@@ -134,10 +128,7 @@ impl<C: Clock, R: Ending> ClientGuard<C, R> {
         ClientLayer::of(self)
     }
 
-    /// Replaces the rules of all breakers while requests are under way; states are kept.
-    ///
-    /// # Errors
-    /// [`ClientConfigError`] names the settings that contradict each other; nothing changes then.
+    /// Replaces the rules of all breakers while requests are under way; states are kept. With an error nothing changes.
     pub fn set_breaker(&self, rules: Config) -> Result<(), ClientConfigError> {
         let config = self.config.breaker(rules);
         config.check()?;
@@ -147,11 +138,7 @@ impl<C: Clock, R: Ending> ClientGuard<C, R> {
     }
 
     /// Gives one host rules of its own, while requests are under way; its state is kept. It keeps its place among
-    /// the hosts that are remembered.
-    ///
-    /// # Errors
-    /// [`ClientConfigError`] names the settings that contradict each other, or says that there is no room for
-    /// the host; nothing changes then.
+    /// the hosts that are remembered. With an error, which may be that there is no room for the host, nothing changes.
     pub fn set_breaker_of(&self, host: &Origin, rules: Config) -> Result<(), ClientConfigError> {
         let config = self.config.breaker(rules);
         config.check()?;

@@ -60,27 +60,8 @@ impl<B, H: AnyClientGuard> ClientLayer<B, H> {
 
 impl<B, H, X> ClientLayer<B, H, X> {
     /// What each error of the client says about the host, in place of [`UsualErrors`]: another
-    /// [rule](crate::ErrorRule), or a closure, which must name the type of the error. A timeout of a try is always a
-    /// failure.
-    ///
-    /// ```
-    /// use atomic_breaker_http::{ClientConfig, ClientGuard, ErrorRule, Failure, Outcome, UsualErrors};
-    /// use http::{Request, Response};
-    /// use std::{io, sync::LazyLock};
-    /// use tower::{ServiceBuilder, service_fn};
-    ///
-    /// static GUARD: LazyLock<ClientGuard> =
-    ///     LazyLock::new(|| ClientGuard::new(ClientConfig::new()).expect("constant settings"));
-    ///
-    /// let client = ServiceBuilder::new()
-    ///     .layer(GUARD.layer().errors(|error: &io::Error| match error.kind() {
-    ///         io::ErrorKind::ConnectionRefused => Failure::with_weight(3).into(),
-    ///         io::ErrorKind::FileTooLarge => Outcome::Ignored,
-    ///         _ => UsualErrors.outcome(error),
-    ///     }))
-    ///     .service(service_fn(|_: Request<String>| async { Ok::<_, io::Error>(Response::new(())) }));
-    /// # let _ = client;
-    /// ```
+    /// [rule](crate::ErrorRule), or a closure, which must name the type of the error; [`UsualErrors`] shows one. A timeout
+    /// of a try is always a failure.
     pub fn errors<Y>(self, errors: Y) -> ClientLayer<B, H, Y> {
         ClientLayer {
             guard: self.guard,

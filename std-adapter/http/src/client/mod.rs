@@ -7,7 +7,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `config`, `check`, `plan` | [`ClientConfig`]: the settings; those that contradict each other; as text |
+//! | `config`, `check` | [`ClientConfig`]: the settings; those that contradict each other; as text |
 //! | `ending` | when a try is reported: at the head, or at the end of the body |
 //! | `guard` | [`ClientGuard`]: the state that outlives the requests; what leads to its parts |
 //! | `layer` | [`ClientLayer`] and [`ClientService`]: the deadline and the retries |
@@ -18,7 +18,6 @@ mod config;
 mod ending;
 mod guard;
 mod layer;
-mod plan;
 mod tries;
 
 pub use check::ClientConfigError;

@@ -9,7 +9,7 @@ use http_body::Body;
 use super::GrpcAtHead;
 use crate::error_rule::{report_by, why};
 use crate::{
-    AnyPermit, BodyRule, ErrorRule, EveryError, Failure, GrpcCode, Outcome, Report, ReportingBody,
+    AnyError, AnyPermit, BodyRule, ErrorRule, Failure, GrpcCode, Outcome, Report, ReportingBody,
     ResponseHead, RetryAfter, Scope,
 };
 
@@ -70,7 +70,7 @@ use crate::{
 /// ```
 #[derive(Clone, Copy)]
 #[must_use]
-pub struct GrpcClassifier<X = EveryError, Y = EveryError> {
+pub struct GrpcClassifier<X = AnyError, Y = AnyError> {
     codes: fn(GrpcCode) -> Outcome,
     errors: X,
     body_errors: Y,
@@ -83,8 +83,8 @@ impl GrpcClassifier {
     pub const fn new() -> Self {
         Self {
             codes: GrpcCode::outcome,
-            errors: EveryError,
-            body_errors: EveryError,
+            errors: AnyError,
+            body_errors: AnyError,
             hints: RetryAfter::new(),
             trip_on_push_back: true,
         }
@@ -277,7 +277,7 @@ where
 
 /// The [rule](BodyRule) of [`GrpcClassifier`].
 #[derive(Debug)]
-pub struct GrpcBodyRule<Y = EveryError> {
+pub struct GrpcBodyRule<Y = AnyError> {
     classifier: GrpcClassifier<(), Y>,
     /// What a body that ends without a code counts as; `None` ignores it.
     without: Option<GrpcCode>,

@@ -10,13 +10,13 @@ pub use own_limit::{GrpcLimits, LimitedPermit};
 
 use std::fmt;
 
-use crate::{AnyPermit, Classify, ErrorRule, EveryError, Outcome, Report, ResponseHead};
+use crate::{AnyError, AnyPermit, Classify, ErrorRule, Outcome, Report, ResponseHead};
 
 /// [`GrpcClassifier`] without the body: a call whose status is not in its headers counts as a success.
 /// Made by [`GrpcClassifier::at_head`].
 #[derive(Clone, Copy, Debug)]
 #[must_use]
-pub struct GrpcAtHead<X = EveryError, Y = EveryError>(GrpcClassifier<X, Y>);
+pub struct GrpcAtHead<X = AnyError, Y = AnyError>(GrpcClassifier<X, Y>);
 
 impl<T: ResponseHead, E, X: ErrorRule<E>, Y> Classify<T, E> for GrpcAtHead<X, Y> {
     fn classify(&self, result: &Result<T, E>) -> Outcome {

@@ -54,15 +54,6 @@ impl Origin {
 
     /// The origin of a request: of its URI, or else of its `Host` header, which has no scheme.
     ///
-    /// ```
-    /// use atomic_breaker_http::Origin;
-    /// use http::Request;
-    ///
-    /// let request = Request::get("/path").header("host", "api.example").body("").unwrap();
-    /// assert_eq!(Origin::of_request(&request)?.to_string(), "api.example");
-    /// # Ok::<(), atomic_breaker_http::OriginError>(())
-    /// ```
-    ///
     /// # Errors
     /// Like [`of`](Self::of), if the URI has no host and the header has none or an invalid one.
     pub fn of_request<B>(request: &Request<B>) -> Result<Self, OriginError> {

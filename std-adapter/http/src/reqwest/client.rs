@@ -1,19 +1,25 @@
-//! reqwest's client as a service of `http::Request`s.
+//! reqwest's client as a service of `http::Request`s; its requests and responses as those of the crate `http`, and back.
 
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::fmt;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker, ready};
 
+use bytes::Bytes;
 use http::Request;
+use http_body::Body;
+use reqwest::{Response, ResponseBuilderExt};
 use tower_service::Service;
 
-use crate::ClientError;
 use crate::at_end::OwnLimit;
+use crate::{
+    AnyPermit, AtEnd, Classify, ClientError, ErrorRule, HttpBodyRule, Report, ReportingBody,
+};
 
 /// reqwest's client for layers that send a request again: it takes [`http::Request`]s, as `reqwest::Request`s are not
 /// `Clone`, and returns `reqwest::Response`s.
 ///
 /// The body is any that reqwest accepts. With retries it must be cheap to clone, as [`Bytes`](crate::Bytes) is;
-/// [`repeatable`](super::repeatable) turns a request built with reqwest into such a request.
+/// [`repeatable`] turns a request built with reqwest into such a request.
 ///
 /// Enables no TLS itself: your own dependency on reqwest decides that. Each call boxes its future, which is one
 /// allocation besides those that reqwest makes. Behind a `ClientGuard`:
@@ -43,7 +49,7 @@ use crate::at_end::OwnLimit;
 /// around `reqwest::Client`, which is a `Service`.
 ///
 /// Truncated bodies count with `ClientConfig::at_end_of_body`, or with
-/// [`HttpClassifier::at_end_of_body`](crate::HttpClassifier::at_end_of_body) in your own layers; [`into_reqwest`](crate::into_reqwest)
+/// [`HttpClassifier::at_end_of_body`](crate::HttpClassifier::at_end_of_body) in your own layers; [`into_reqwest`]
 /// above them turns the responses back into `reqwest::Response`s. [`ReqwestErrors`](crate::ReqwestErrors) knows which errors are the host's
 /// fault and which the caller's: `ClientGuard` around an [`HttpClient`] and `BreakerMiddleware` use it by default; in
 /// your own layers pass it to [`HttpClassifier::errors`](crate::HttpClassifier::errors).
@@ -76,9 +82,9 @@ impl HttpClient {
 }
 
 impl<B: Into<reqwest::Body>> Service<Request<B>> for HttpClient {
-    type Response = reqwest::Response;
+    type Response = Response;
     type Error = ClientError;
-    type Future = Pin<Box<dyn Future<Output = Result<reqwest::Response, ClientError>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, ClientError>> + Send>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ClientError>> {
         Poll::Ready(Ok(ready!(self.0.poll_ready(context))?))
@@ -98,5 +104,75 @@ impl<B: Into<reqwest::Body>> Service<Request<B>> for HttpClient {
             }
             Ok(response)
         })
+    }
+}
+
+/// Turns a request built with reqwest's own builder (`.json(..)`, `.bearer_auth(..)`, `.timeout(..)`) into one that
+/// layers can send again. Its body is shared and not copied. `None` if the body is streamed: that cannot be sent twice,
+/// so send it with reqwest's client directly, or through a breaker without retries.
+///
+/// ```
+/// use atomic_breaker_http::repeatable;
+///
+/// let client = reqwest::Client::new();
+/// let request = client.put("https://api.example/items/7").body("seven").build()?;
+/// let request = repeatable(&request).expect("not streamed");
+/// assert_eq!((request.uri().path(), &request.body()[..]), ("/items/7", &b"seven"[..]));
+/// # Ok::<(), reqwest::Error>(())
+/// ```
+pub fn repeatable(request: &reqwest::Request) -> Option<Request<Bytes>> {
+    // It clones only bodies that are in memory.
+    let request: Request<reqwest::Body> = request.try_clone()?.try_into().ok()?;
+    let (parts, body) = request.into_parts();
+    // Such a body is a single frame that is available at once, or empty.
+    let mut context = Context::from_waker(Waker::noop());
+    let body = match pin!(body).poll_frame(&mut context) {
+        Poll::Ready(None) => Bytes::new(),
+        Poll::Ready(Some(Ok(frame))) => frame.into_data().ok()?,
+        Poll::Ready(Some(Err(_))) | Poll::Pending => return None,
+    };
+    Some(Request::from_parts(parts, body))
+}
+
+/// Turns a response whose body a layer took apart and changed, as `at_end_of_body` does, back into one of reqwest: with
+/// `json()`, `text()` and its URL. reqwest boxes the body.
+pub fn into_reqwest<B>(response: http::Response<B>) -> Response
+where
+    B: Body<Data: Into<Bytes>, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
+        + Send
+        + Sync
+        + 'static,
+{
+    response.map(reqwest::Body::wrap).into()
+}
+
+/// Splits off the head and the body, and puts the URL where [`into_reqwest`] finds it.
+fn take_apart(response: Response) -> http::Response<reqwest::Body> {
+    let with_url = http::Response::builder()
+        .url(response.url().clone())
+        .body(());
+    let mut response = http::Response::from(response);
+    if let Ok(with_url) = with_url {
+        let (parts, ()) = with_url.into_parts();
+        response.extensions_mut().extend(parts.extensions);
+    }
+    response
+}
+
+/// Returns the response as an `http::Response`; [`into_reqwest`] turns it back into one of reqwest.
+impl<E, C, Y> Report<Response, E> for AtEnd<C, Y>
+where
+    E: fmt::Display,
+    C: Classify<http::Response<reqwest::Body>, E> + Report<http::Response<reqwest::Body>, E>,
+    Y: ErrorRule<reqwest::Error> + Clone,
+{
+    type Output<P: AnyPermit> = http::Response<ReportingBody<reqwest::Body, P, HttpBodyRule<Y>>>;
+
+    fn report<P: AnyPermit>(
+        &self,
+        permit: P,
+        result: Result<Response, E>,
+    ) -> Result<Self::Output<P>, E> {
+        self.report(permit, result.map(take_apart))
     }
 }

@@ -14,16 +14,6 @@ use crate::{ClientError, ErrorRule, HttpClassifier, Outcome, Scope, UsualErrors}
 /// | `is_redirect` (too many of them, or one that leads nowhere) | success: the host has responded |
 /// | an error with a status (`error_for_status`) | like the status: 5xx, 408 and 429 are failures |
 /// | all others | what [`UsualErrors`] says |
-///
-/// ```
-/// use atomic_breaker_http::{ErrorRule, HttpClassifier, Outcome, ReqwestErrors};
-///
-/// static HTTP: HttpClassifier<ReqwestErrors> = HttpClassifier::new().errors(ReqwestErrors);
-///
-/// let error = reqwest::Client::new().get("no url").build().unwrap_err();
-/// assert_eq!(ReqwestErrors.outcome(&error), Outcome::Ignored);
-/// # let _ = &HTTP;
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReqwestErrors;
 

@@ -19,15 +19,15 @@ use crate::error_rule::{report_by, status_text};
 use crate::parts::{count_panic, judged};
 use crate::usual_errors::{FRESH_CONNECTIONS, needs_fresh_connection, scope_of};
 use crate::{
-    Admit, AnyPermit, AnyRegistry, AtEnd, AtEndOfBody, Classify, ClientGuard, Clock, ErrorRule,
-    Hosts, HttpClassifier, Origin, Outcome, PerHost, Report, Scope, text_of,
+    Admit, AnyPermit, AtEnd, AtEndOfBody, Classify, ClientGuard, Clock, ErrorRule, Hosts,
+    HttpClassifier, Outcome, PerHost, Report, Scope, text_of,
 };
 
 /// A breaker among the middlewares of a `reqwest_middleware::ClientWithMiddleware`: one for all requests, or one per
 /// host.
 ///
 /// ```
-/// use atomic_breaker_http::{BreakerMiddleware, Config, Origin, Registry, rejection_of};
+/// use atomic_breaker_http::{BreakerMiddleware, Config, Origin, PerHost, Registry, rejection_of};
 /// use reqwest_middleware::ClientBuilder;
 /// use std::{sync::LazyLock, time::Duration};
 ///
@@ -38,7 +38,7 @@ use crate::{
 /// # async fn get() -> reqwest_middleware::Result<()> {
 /// let client = ClientBuilder::new(reqwest::Client::new())
 ///     // Above the breaker: .with(RetryTransientMiddleware::new_with_policy(..))
-///     .with(BreakerMiddleware::per_host(&*HOSTS).time_limit(Duration::from_secs(3)))
+///     .with(BreakerMiddleware::new(PerHost::new(&*HOSTS)).time_limit(Duration::from_secs(3)))
 ///     .build();
 ///
 /// if let Err(error) = client.get("https://api.example/items").send().await {
@@ -99,14 +99,6 @@ impl<A> BreakerMiddleware<A> {
             limit: Duration::MAX,
             at_end: None,
         }
-    }
-}
-
-impl<H: AnyRegistry<Key = Origin> + Clone> BreakerMiddleware<PerHost<H>> {
-    /// Asks the breaker of the request's host: `registry` is a `&'static` reference to or an `Arc` of a
-    /// [`Registry`](crate::Registry) of [`Origin`]s. Without a time limit.
-    pub fn per_host(registry: H) -> Self {
-        Self::new(PerHost::new(registry))
     }
 }
 
@@ -299,7 +291,8 @@ impl<C: Clock, R: Ending> ClientGuard<C, R> {
     /// only to its [`layer`](Self::layer).
     pub fn middleware(&'static self) -> BreakerMiddleware<PerHost<&'static Hosts<C>>> {
         let config = self.config();
-        let mut middleware = BreakerMiddleware::per_host(self.hosts()).time_limit(config.try_limit);
+        let mut middleware =
+            BreakerMiddleware::new(PerHost::new(self.hosts())).time_limit(config.try_limit);
         middleware.at_end = config.ending.at_end();
         middleware
     }

@@ -1,7 +1,6 @@
 //! reqwest behind breakers.
 
 mod client;
-mod convert;
 #[cfg(feature = "reqwest-middleware")]
 mod created;
 mod errors;
@@ -10,8 +9,7 @@ mod middleware;
 
 use http::{HeaderMap, StatusCode};
 
-pub use client::HttpClient;
-pub use convert::{into_reqwest, repeatable};
+pub use client::{HttpClient, into_reqwest, repeatable};
 #[cfg(feature = "reqwest-middleware")]
 pub use created::rejection_of;
 pub use errors::ReqwestErrors;

@@ -70,7 +70,8 @@ async fn nor_does_an_impatient_caller_through_a_middleware() {
     let server = start();
     let hosts: &'static Registry<Origin> = Registry::new(RULES).unwrap().leak();
     let middleware =
-        atomic_breaker_http::BreakerMiddleware::per_host(hosts).time_limit(Duration::from_secs(60));
+        atomic_breaker_http::BreakerMiddleware::new(atomic_breaker_http::PerHost::new(hosts))
+            .time_limit(Duration::from_secs(60));
     let client = reqwest_middleware::ClientBuilder::new(reqwest())
         .with(middleware)
         .build();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Breaker, BreakerMiddleware, ClientConfig, ClientGuard, Config, HttpClassifier, Origin,
+    Breaker, BreakerMiddleware, ClientConfig, ClientGuard, Config, HttpClassifier, Origin, PerHost,
     Registry, Rejected, Rejection, RequestError, Resource, State, breaker, rejection_of,
 };
 use http::{Extensions, StatusCode};
@@ -40,7 +40,7 @@ fn rejection(result: Result<Response, Error>) -> Rejection {
 async fn each_host_has_a_breaker_that_all_clones_share() {
     let (bad, good) = (start(), start());
     let hosts = Arc::new(Registry::new(Config::new().consecutive_failures(2)).unwrap());
-    let client = through(BreakerMiddleware::per_host(Arc::clone(&hosts)));
+    let client = through(BreakerMiddleware::new(PerHost::new(Arc::clone(&hosts))));
     for client in [&client, &client.clone()] {
         let answer = client.get(bad.url("/503")).send().await.unwrap();
         assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
@@ -115,7 +115,7 @@ fn a_rejection_is_found_in_errors_that_show_it_as_their_own() {
 async fn a_host_that_is_down_opens_and_the_reason_names_the_cause_and_no_secret() {
     let down = Down::new();
     let hosts = Arc::new(Registry::new(ONCE).unwrap());
-    let client = through(BreakerMiddleware::per_host(hosts));
+    let client = through(BreakerMiddleware::new(PerHost::new(hosts)));
     let failed = client.get(&down.url).send().await.unwrap_err();
     assert!(failed.is_connect());
     let rejected = rejection(client.get(&down.url).send().await);
@@ -152,7 +152,7 @@ async fn a_call_that_is_dropped_is_cancelled() {
     // However busy the machine, what is dropped is still young.
     let rules = ONCE.cancel_limit(Duration::from_secs(60));
     let hosts = Arc::new(Registry::new(rules).unwrap());
-    let client = through(BreakerMiddleware::per_host(Arc::clone(&hosts)));
+    let client = through(BreakerMiddleware::new(PerHost::new(Arc::clone(&hosts))));
     let request = client.get(server.url("/hangs")).send();
     let cut = tokio::time::timeout(Duration::from_millis(20), request).await;
     assert!(cut.is_err());
@@ -240,7 +240,7 @@ async fn a_probe_whose_body_of_unknown_length_is_truncated_fails_if_it_waits_for
 async fn a_redirect_counts_for_the_host_that_was_asked() {
     let (server, down) = (start(), Down::new());
     let hosts = Arc::new(Registry::new(ONCE).unwrap());
-    let client = through(BreakerMiddleware::per_host(Arc::clone(&hosts)));
+    let client = through(BreakerMiddleware::new(PerHost::new(Arc::clone(&hosts))));
     let url = server.url(&format!("/to?{}", down.url));
     assert!(client.get(url).send().await.is_err());
     assert_eq!(hosts.state(&origin(&server.url("/"))), State::Open);

@@ -24,9 +24,6 @@ pub struct ResourcePermit<H: AnyResource> {
 
 impl<H: AnyResource> ResourcePermit<H> {
     /// [`Resource::acquire`](super::Resource::acquire) for a permit that owns its handle to the resource.
-    ///
-    /// # Errors
-    /// [`Rejection`] says how long to wait, and why the breaker opened.
     #[inline]
     pub fn acquire(handle: H) -> Result<Self, Rejection> {
         Self::acquire_by(handle, |breaker| breaker.as_breaker().clock().random())

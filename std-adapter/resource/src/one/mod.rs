@@ -105,9 +105,6 @@ struct NoWayAround;
 
 impl<B: AnyBreaker> Resource<B> {
     /// Asks for the right to one call. From an `Arc`, [`ResourcePermit::acquire`] gives an owned one.
-    ///
-    /// # Errors
-    /// [`Rejection`] says how long to wait, and why the breaker opened.
     pub fn acquire(&self) -> Result<ResourcePermit<&Self>, Rejection> {
         ResourcePermit::acquire(self)
     }
@@ -125,9 +122,6 @@ impl<B: AnyBreaker> Resource<B> {
 
     /// Runs an operation unless the breaker rejects it. `Err` is a failure of weight 1, whose text is kept if it
     /// opens the breaker; a panic counts as one.
-    ///
-    /// # Errors
-    /// [`ServiceError::Rejected`] when the operation was not run, or its own error.
     pub fn call<V, E: fmt::Display>(
         &self,
         operation: impl FnOnce() -> Result<V, E>,
@@ -136,9 +130,6 @@ impl<B: AnyBreaker> Resource<B> {
     }
 
     /// [`call`](Self::call) with another [report](Report) of the result.
-    ///
-    /// # Errors
-    /// See [`call`](Self::call).
     pub fn call_with<'a, V, E, K: Report<V, E>>(
         &'a self,
         report: &K,
@@ -150,9 +141,6 @@ impl<B: AnyBreaker> Resource<B> {
 
     /// [`call`](Self::call) for futures, with any runtime or none. Dropping the future cancels the call; put a time
     /// limit inside. For another report, use [`call_reported`](crate::call_reported).
-    ///
-    /// # Errors
-    /// See [`call`](Self::call).
     pub async fn call_async<V, E, F>(
         &self,
         operation: impl FnOnce() -> F,

@@ -46,9 +46,6 @@ impl<B: AnyBreaker> Resource<B> {
     ///
     /// If only a share of the rejections is [enforced](Self::enforcement), it is decided once for all tries whether
     /// they are; calls that pass do not wait.
-    ///
-    /// # Errors
-    /// The error of the last try; the rejection if none was made.
     pub fn retry<V, E, F>(
         &self,
         policy: Retry,
@@ -63,9 +60,6 @@ impl<B: AnyBreaker> Resource<B> {
 
     /// [`retry`](Self::retry) with a classifier that says what a result means, both to the breaker and to the retry:
     /// only a failure is retried.
-    ///
-    /// # Errors
-    /// See [`retry`](Self::retry).
     pub fn retry_with<V, E, F>(
         &self,
         policy: Retry,
@@ -82,10 +76,6 @@ impl<B: AnyBreaker> Resource<B> {
     /// [`call_async`](Self::call_async) that takes no longer than `limit`: a duration, or a [`TimeLimit`] that says
     /// what a timeout counts as. By default a timeout is a failure of weight 1 with words such as "timed out after
     /// 500ms". A timeout drops the operation.
-    ///
-    /// # Errors
-    /// [`ServiceError::Rejected`] when the operation was not run; [`ServiceError::Failed`] with [`Timed::TimedOut`] or
-    /// with the operation's own error.
     pub async fn call_timeout<V, E, F>(
         &self,
         limit: impl Into<TimeLimit>,

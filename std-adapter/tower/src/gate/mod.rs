@@ -8,17 +8,13 @@ use std::mem;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use atomic_breaker::{
-    AnyBreaker, AnyError, BitsOf, Classify, Clock, Failure, Outcome, State, word::Bits,
-};
+use atomic_breaker::{AnyBreaker, AnyError, BitsOf, Clock, Failure, Outcome, State, word::Bits};
 use tokio::time::Instant;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::parts::judged;
-use crate::{
-    Admit, AnyPermit, AtOnce, OneBreaker, Rejection, Report, ResponseFuture, ServiceError,
-};
+use crate::{Admit, AnyPermit, OneBreaker, Rejection, Report, ResponseFuture, ServiceError};
 use pause::Pause;
 
 /// Makes a service not ready while its breaker would reject: for the endpoints of a balancer, which then sends requests
@@ -82,33 +78,7 @@ pub struct GateLayer<A, C = AnyError> {
     report: C,
 }
 
-impl<A> GateLayer<A> {
-    /// A layer that asks a breaker and treats every error as a failure.
-    ///
-    /// `admit` is a reference to or an `Arc` of a breaker or of a `Resource` (`atomic-breaker-resource`): one for each
-    /// endpoint.
-    pub const fn new(admit: A) -> Self {
-        Self {
-            admit,
-            report: AnyError,
-        }
-    }
-}
-
-impl<A, C> GateLayer<A, C> {
-    /// Asks a [classifier](Classify), such as a closure, what a result means.
-    pub fn classify<T, E, K: Classify<T, E>>(self, classify: K) -> GateLayer<A, AtOnce<K>> {
-        self.report(AtOnce(classify))
-    }
-
-    /// Leaves it to a [reporter](crate::Report), such as those of `atomic-breaker-http`, to report what a result means.
-    pub fn report<K>(self, report: K) -> GateLayer<A, K> {
-        GateLayer {
-            admit: self.admit,
-            report,
-        }
-    }
-}
+guard_layer!(GateLayer);
 
 impl<S, A: Admit<()> + Clone, C: Clone> Layer<S> for GateLayer<A, C> {
     type Service = GateService<S, A, C>;

@@ -254,9 +254,6 @@ impl BudgetConfig {
     }
 
     /// Whether a budget can be built from these numbers.
-    ///
-    /// # Errors
-    /// [`RetryConfigError`] says which number is wrong, and what to do.
     pub const fn check(&self) -> Result<(), RetryConfigError> {
         let message = if self.max_tokens == 0 {
             "a budget of 0 tokens allows no retry: set at least 1 token, or tries to 1"

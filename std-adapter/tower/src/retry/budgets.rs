@@ -37,9 +37,6 @@ const MOST_PLACES: usize = 1 << 24;
 
 impl RetryBudgets {
     /// This many full budgets, 1 to 16,777,216: use several times the number of keys that fail at the same time.
-    ///
-    /// # Errors
-    /// [`RetryConfigError`] says which number is wrong, and what to do.
     pub fn new(config: BudgetConfig, places: usize) -> Result<Self, RetryConfigError> {
         config.check()?;
         if !(1..=MOST_PLACES).contains(&places) {
@@ -90,7 +87,7 @@ impl fmt::Debug for RetryBudgets {
 
 /// For a [`RetryPolicy`](super::RetryPolicy): the budget of the key that `key` finds in a request. `H` leads to the
 /// budgets: a reference or an `Arc`.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct BudgetByKey<H, F> {
     budgets: H,
     key: F,
@@ -119,13 +116,5 @@ where
 
     fn at(&self, place: usize) -> &RetryBudget {
         self.budgets.at(place)
-    }
-}
-
-impl<H: fmt::Debug, F> fmt::Debug for BudgetByKey<H, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BudgetByKey")
-            .field("budgets", &self.budgets)
-            .finish_non_exhaustive()
     }
 }

@@ -6,21 +6,6 @@ use std::time::Duration;
 
 /// How often and for how long a request is tried: set by the methods, read through the fields. Checked when the policy is
 /// built.
-///
-/// ```
-/// use atomic_breaker_tower::{Backoff, RetryConfig};
-/// use std::time::Duration;
-///
-/// const PATIENT: RetryConfig = RetryConfig::new()
-///     .tries(5)
-///     .backoff(Backoff::new().longest(Duration::from_secs(5)))
-///     .within(Duration::from_secs(30))
-///     .rejection_waits(2);
-/// assert!(PATIENT.check().is_ok());
-///
-/// let error = PATIENT.tries(0).check().unwrap_err();
-/// assert!(error.to_string().contains("set at least 1"));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 #[non_exhaustive]
@@ -88,9 +73,6 @@ impl RetryConfig {
     }
 
     /// Whether these numbers are valid.
-    ///
-    /// # Errors
-    /// [`RetryConfigError`] says which number is wrong, and what to do.
     pub const fn check(&self) -> Result<(), RetryConfigError> {
         if self.tries == 0 {
             return Err(RetryConfigError(
@@ -138,19 +120,6 @@ impl Error for RetryConfigError {}
 /// Not tower's `ExponentialBackoff`: its maker clones the random generator as it is, so that all requests of a service
 /// pause equally long; its jitter is added to the pause; and once a pause has begun it is too late to compare it with a
 /// deadline. The random numbers here are those of `fastrand`, one generator per thread, seeded by the system.
-///
-/// ```
-/// use atomic_breaker_tower::Backoff;
-/// use std::time::Duration;
-///
-/// const PATIENT: Backoff = Backoff::new()
-///     .first(Duration::from_millis(200))
-///     .factor(3)
-///     .longest(Duration::from_secs(10));
-///
-/// assert_eq!(PATIENT.most(2), Duration::from_millis(600));
-/// assert!(PATIENT.draw(2) < Duration::from_millis(600));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Backoff {
@@ -188,9 +157,6 @@ impl Backoff {
     }
 
     /// Whether these numbers are valid.
-    ///
-    /// # Errors
-    /// [`RetryConfigError`] says which number is wrong, and what to do.
     pub const fn check(&self) -> Result<(), RetryConfigError> {
         let message = if self.first.is_zero() {
             "with a first pause of 0 all callers retry at once: lengthen it"

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use atomic_breaker_http::{
-    Breaker, BreakerMiddleware, ClientConfig, ClientGuard, Config, Origin, Registry, TokioClock,
+    Breaker, BreakerMiddleware, ClientConfig, ClientGuard, Config, Origin, PerHost, Registry,
+    TokioClock,
 };
 use http::Extensions;
 use reqwest::{Request, Response};
@@ -71,7 +72,11 @@ async fn get(client: ClientWithMiddleware) -> Result<String> {
 async fn a_request_that_is_left_by_the_question_mark() {
     for down in [Down::By503, Down::ByNoConnection] {
         let host = Host::default();
-        let client = client(BreakerMiddleware::per_host(hosts(config())), &host, down);
+        let client = client(
+            BreakerMiddleware::new(PerHost::new(hosts(config()))),
+            &host,
+            down,
+        );
         let ask = || async { get(client.clone()).await.is_ok() };
         protects(&week(&host, ask).await, 70);
     }
@@ -96,7 +101,7 @@ async fn a_timeout_around_the_requests_of_a_guard() {
 #[tokio::test(start_paused = true)]
 async fn a_timeout_that_is_shorter_than_the_limit() {
     let host = Host::hanging();
-    let guard = BreakerMiddleware::per_host(hosts(config().slow_call(SECOND)));
+    let guard = BreakerMiddleware::new(PerHost::new(hosts(config().slow_call(SECOND))));
     let client = client(guard.time_limit(3 * SECOND), &host, Down::By503);
     let ask = || async {
         let answer = timeout(2 * SECOND, get(client.clone())).await;
@@ -109,7 +114,7 @@ async fn a_timeout_that_is_shorter_than_the_limit() {
 async fn clones_of_a_client_in_tasks() {
     let host = Host::default();
     let client = client(
-        BreakerMiddleware::per_host(hosts(config())),
+        BreakerMiddleware::new(PerHost::new(hosts(config()))),
         &host,
         Down::By503,
     );
@@ -140,7 +145,7 @@ async fn one_breaker_in_two_clients() {
 #[tokio::test(start_paused = true)]
 async fn requests_that_are_dropped_in_the_middle() {
     let host = Host::hanging();
-    let guard = BreakerMiddleware::per_host(hosts(config())).time_limit(SECOND / 2);
+    let guard = BreakerMiddleware::new(PerHost::new(hosts(config()))).time_limit(SECOND / 2);
     let client = client(guard, &host, Down::By503);
     let number = AtomicU32::new(0);
     let ask = || {
@@ -162,7 +167,7 @@ async fn below_retries() {
     let retries = ExponentialBackoff::builder().build_with_max_retries(3);
     let client = ClientBuilder::new(reqwest::Client::new())
         .with(RetryTransientMiddleware::new_with_policy(retries))
-        .with(BreakerMiddleware::per_host(hosts(config())))
+        .with(BreakerMiddleware::new(PerHost::new(hosts(config()))))
         .with(Network(host.clone(), Down::By503))
         .build();
     let ask = || async { get(client.clone()).await.is_ok() };
