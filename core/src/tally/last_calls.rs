@@ -83,10 +83,10 @@ impl<W: Word> Tally for LastCalls<W> {
         };
         let epoch = u64::from(call.epoch) & EPOCH_MASK;
         let limit = calls.min(Self::MAX_CALLS);
-        let recorded =
-            self.apply(|history| Some(history.push(epoch, call.failure.is_some(), limit)));
-        match recorded.map(History::seen_and_failed) {
-            Some((seen, failed)) if ratio.is_reached(seen, failed) => Verdict::Trip,
+        let failed = call.failure.is_some();
+        match self.apply(|history| Some(history.push(epoch, failed, limit))) {
+            // Only a failure can trip.
+            Some(history) if failed && history.reaches(ratio) => Verdict::Trip,
             _ => Verdict::Keep,
         }
     }
@@ -145,6 +145,11 @@ impl History {
             longer
         };
         Self { epoch, calls }
+    }
+
+    fn reaches(self, ratio: Ratio) -> bool {
+        let (seen, failed) = self.seen_and_failed();
+        ratio.is_reached(seen, failed)
     }
 
     fn seen_and_failed(self) -> (u32, u32) {

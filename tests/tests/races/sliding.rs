@@ -9,7 +9,7 @@ use loom::thread;
 use std::time::Duration;
 
 use super::memory::LoomWord;
-use super::{bounded, model};
+use super::bounded;
 
 type Modelled = SlidingRatio<ManualClock, 1, LoomWord>;
 
@@ -41,7 +41,7 @@ fn two_calls_after(ms: u32) -> (u64, u64) {
 
 #[test]
 fn two_first_calls_of_a_slice_are_both_counted() {
-    let seen = model("first against first", || two_calls_after(100));
+    let seen = bounded("first against first", Some(4), || two_calls_after(100));
     assert_eq!(seen, HashSet::from([(3, 0)]));
 }
 
