@@ -1,12 +1,12 @@
 //! A store for tests: the reference for all others.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::row::{Line, Row};
+use super::row::{Line, Row, since};
 use super::store::{Claim, Counts, Filter, Put, Save, Saved, Store, StoreError};
 use super::{Failed, Job, JobId, NewJob, Right};
 
@@ -22,13 +22,45 @@ struct Jobs {
     /// No id is given twice.
     last: i64,
     rows: BTreeMap<JobId, Row>,
+    /// By kind and key.
+    ids: HashMap<(String, String), JobId>,
+    /// Of those that have not ended: lane and when they are due.
+    due: BTreeSet<(String, i64, JobId)>,
 }
 
 impl Jobs {
+    fn insert(&mut self, id: JobId, row: Row) {
+        self.due.extend(turn(id, &row));
+        self.rows.insert(id, row);
+    }
+
     /// Changes a job, if there is one.
     fn change<T: Default>(&mut self, id: JobId, change: impl FnOnce(&mut Row) -> T) -> T {
-        self.rows.get_mut(&id).map(change).unwrap_or_default()
+        let Some(row) = self.rows.get_mut(&id) else {
+            return T::default();
+        };
+        let before = turn(id, row);
+        let changed = change(row);
+        let after = turn(id, row);
+        if before != after {
+            before.map(|before| self.due.remove(&before));
+            self.due.extend(after);
+        }
+        changed
     }
+
+    /// When jobs of a lane are due, the first one first.
+    fn due_in(&self, lane: &str) -> impl Iterator<Item = (i64, JobId)> {
+        let first = (lane.to_owned(), i64::MIN, JobId::new(i64::MIN));
+        let due = self.due.range(first..);
+        let due = due.take_while(move |(of, ..)| of == lane);
+        due.map(|(_, due, id)| (*due, *id))
+    }
+}
+
+fn turn(id: JobId, row: &Row) -> Option<(String, i64, JobId)> {
+    let has_ended = row.ended.is_some();
+    (!has_ended).then(|| (row.lane.clone(), row.due, id))
 }
 
 impl MemoryStore {
@@ -58,27 +90,28 @@ impl Store for MemoryStore {
     async fn put(&self, job: &NewJob, lease: Option<Duration>) -> Result<Put, StoreError> {
         let (mut jobs, now) = self.jobs();
         let row = Row::new(job, lease, now)?;
-        let is_same = |row: &Row| row.key == job.key && row.kind == job.kind;
-        if let Some((id, before)) = jobs.rows.iter().find(|(_, row)| is_same(row)) {
-            return Ok(Put::Exists(before.job(*id, now)));
+        let of = (job.kind.clone(), job.key.clone());
+        if let Some(id) = jobs.ids.get(&of) {
+            return Ok(Put::Exists(jobs.rows[id].job(*id, now)));
         }
         jobs.last += 1;
         let id = JobId::new(jobs.last);
         let right = row.right(id);
-        jobs.rows.insert(id, row);
+        jobs.ids.insert(of, id);
+        jobs.insert(id, row);
         Ok(Put::New(id, right))
     }
 
     async fn claim(&self, lane: &str, most: u32, lease: Duration) -> Result<Claim, StoreError> {
         let (mut jobs, now) = self.jobs();
-        let of_lane = jobs.rows.iter_mut().filter(|(_, row)| row.lane == lane);
-        let mut due: Vec<_> = of_lane.map(|(id, row)| (*id, row)).collect();
-        due.retain(|(_, row)| row.due_in(now) == Some(Duration::ZERO));
-        due.sort_by_key(|(id, row)| (row.due, *id));
-        due.truncate(most as usize);
+        let due = jobs.due_in(lane).take_while(|(due, _)| *due <= now);
+        let due = due.take(most as usize);
+        let mut due: Vec<_> = due.map(|(_, id)| (id, jobs.rows[&id].clone())).collect();
         let claimed = Row::claim(&mut due, lease, now);
-        let of_lane = jobs.rows.values().filter(|row| row.lane == lane);
-        let next_due = of_lane.filter_map(|row| row.due_in(now)).min();
+        for (id, row) in due {
+            jobs.change(id, |before| *before = row);
+        }
+        let next_due = jobs.due_in(lane).next().map(|(due, _)| since(due, now));
         Ok(Claim {
             next_due: next_due.filter(|_| claimed.len() < most as usize),
             jobs: claimed,
@@ -107,10 +140,10 @@ impl Store for MemoryStore {
         most: u32,
     ) -> Result<u64, StoreError> {
         let (mut jobs, now) = self.jobs();
-        let rows = jobs.rows.values_mut();
-        let waiting = rows.filter_map(|row| {
-            let waits = row.unpark(kind, steps, parked_before, now);
-            waits.then_some(())
+        let ids: Vec<JobId> = jobs.rows.keys().copied().collect();
+        let waiting = ids.into_iter().filter(|id| {
+            let unpark = |row: &mut Row| row.unpark(kind, steps, parked_before, now);
+            jobs.change(*id, unpark)
         });
         Ok(waiting.take(most as usize).count() as u64)
     }
@@ -149,7 +182,11 @@ impl Store for MemoryStore {
         let over = jobs.rows.iter();
         let over = over.filter(|(_, row)| row.is_over(ended_before, now));
         let over: Vec<_> = over.map(|(id, _)| *id).take(most as usize).collect();
-        jobs.rows.retain(|id, _| !over.contains(id));
+        for id in &over {
+            if let Some(row) = jobs.rows.remove(id) {
+                jobs.ids.remove(&(row.kind, row.key));
+            }
+        }
         Ok(over.len() as u64)
     }
 }
