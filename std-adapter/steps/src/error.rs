@@ -1,14 +1,14 @@
 //! Why a step did not succeed, why a job was not kept, and settings that make no sense.
 
-use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
 use atomic_breaker_resource::{Rejected, Rejection};
+use thiserror::Error;
 
 use super::{JobError, StoreError};
 
-pub(super) type BoxError = Box<dyn Error + Send + Sync>;
+pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why a step did not succeed. Made by `?` from any error, text, or `anyhow::Error`: that counts as one try, and the
 /// step is tried again by the [`Schedule`](super::Schedule).
@@ -57,11 +57,6 @@ impl StepError {
         Self { error, kind }
     }
 
-    /// The error.
-    pub fn error(&self) -> &(dyn Error + Send + Sync + 'static) {
-        &*self.error
-    }
-
     /// The error and its causes, for history, logs and people: without what may be secret.
     pub(super) fn words(&self) -> String {
         let mut words = self.error.to_string();
@@ -97,7 +92,8 @@ impl fmt::Display for StepError {
 }
 
 /// Why steps cannot be run, or requests cannot be kept, with these settings, and what to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
 pub struct StepsError(String);
 
 /// An error with this text.
@@ -105,61 +101,30 @@ pub(super) fn wrong<T>(words: impl Into<String>) -> Result<T, StepsError> {
     Err(StepsError(words.into()))
 }
 
-impl fmt::Display for StepsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl Error for StepsError {}
-
 /// Why a job was not kept.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum EnqueueError {
     /// The job cannot be kept.
+    #[error(transparent)]
     Job(JobError),
     /// The store failed: the job may or may not be kept. Trying again with the same key does no harm.
-    Store(StoreError),
+    #[error("the job may not be kept: {0}")]
+    Store(#[source] StoreError),
     /// These steps do not know the workflow: it was not passed to the builder.
+    #[error("workflow {0:?} is not known here: give it to the builder")]
     Unknown(&'static str),
     /// [`call_or_keep`](super::Steps::call_or_keep) was given a workflow of more than one step.
+    #[error("workflow {0:?} has more than one step, and `call_or_keep` is for one: use `run`")]
     Steps(&'static str),
     /// The [call](super::Steps::call_or_keep) did not succeed, and the store failed when the job was to be kept: it may
     /// or may not be kept.
+    #[error("{why}; and it may not be kept: {store}")]
     NotKept {
-        /// Why the call was not done: the source of this error, with the rejection in its chain if there was one.
+        /// Why the call was not done, with the rejection in its chain if there was one.
+        #[source]
         why: BoxError,
         /// Why the job may not be kept.
         store: StoreError,
     },
-}
-
-impl fmt::Display for EnqueueError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Job(error) => fmt::Display::fmt(error, f),
-            Self::Store(error) => write!(f, "the job may not be kept: {error}"),
-            Self::Unknown(kind) => {
-                let fix = "give it to the builder";
-                write!(f, "workflow {kind:?} is not known here: {fix}")
-            }
-            Self::Steps(kind) => {
-                let fix = "`call_or_keep` is for one: use `run`";
-                write!(f, "workflow {kind:?} has more than one step, and {fix}")
-            }
-            Self::NotKept { why, store } => write!(f, "{why}; and it may not be kept: {store}"),
-        }
-    }
-}
-
-impl Error for EnqueueError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Job(error) => error.source(),
-            Self::Store(error) => error.source(),
-            Self::Unknown(_) | Self::Steps(_) => None,
-            Self::NotKept { why, .. } => Some(&**why),
-        }
-    }
 }

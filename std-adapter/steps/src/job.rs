@@ -1,12 +1,13 @@
 //! What a store keeps.
 
-use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use atomic_breaker_resource::words::without_secrets;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::named::named;
 
 /// The longest name of a kind, step or lane, in bytes.
 pub const LONGEST_NAME: usize = 64;
@@ -79,87 +80,48 @@ impl NewJob {
 }
 
 /// Why there is no such job.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum JobError {
     /// The key is empty, contains NUL, or is too long: its length in bytes.
+    #[error(
+        "the key has {0} bytes, or contains NUL: set one of 1 to {most} bytes without NUL, such as an order number",
+        most = LONGEST_KEY
+    )]
     Key(usize),
     /// The state is too large: its size in bytes of JSON.
+    #[error("the state has {0} bytes: keep {most} at most, and the rest elsewhere", most = LARGEST_STATE)]
     Large(usize),
     /// The state cannot be expressed as JSON.
+    #[error("the state is not JSON: {0}")]
     State(serde_json::Error),
 }
 
-impl fmt::Display for JobError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Key(long) => write!(
-                f,
-                "the key has {long} bytes, or contains NUL: set one of 1 to {LONGEST_KEY} bytes without NUL, such as an order number"
-            ),
-            Self::Large(large) => write!(
-                f,
-                "the state has {large} bytes: keep {LARGEST_STATE} at most, and the rest elsewhere"
-            ),
-            Self::State(error) => write!(f, "the state is not JSON: {error}"),
-        }
+named! {
+    /// The status of a job.
+    #[derive(
+        Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    )]
+    #[serde(rename_all = "lowercase")]
+    #[non_exhaustive]
+    pub enum Status {
+        /// It is due, or will be.
+        #[default]
+        Waiting = "waiting",
+        /// A worker has the right to it, or had and never reported how it ended.
+        Running = "running",
+        /// All its steps are done.
+        Done = "done",
+        /// It was given up: tried as often as the schedule allows, or ended by an error.
+        Dead = "dead",
+        /// No worker can run it as it is: its state is not readable, or its kind or step is unknown.
+        Parked = "parked",
+        /// An operator cancelled it.
+        Cancelled = "cancelled",
     }
-}
-
-impl Error for JobError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::State(error) => error.source(),
-            Self::Key(_) | Self::Large(_) => None,
-        }
-    }
-}
-
-/// The status of a job.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum Status {
-    /// It is due, or will be.
-    #[default]
-    Waiting,
-    /// A worker has the right to it, or had and never reported how it ended.
-    Running,
-    /// All its steps are done.
-    Done,
-    /// It was given up: tried as often as the schedule allows, or ended by an error.
-    Dead,
-    /// No worker can run it as it is: its state is not readable, or its kind or step is unknown.
-    Parked,
-    /// An operator cancelled it.
-    Cancelled,
 }
 
 impl Status {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::Waiting,
-        Self::Running,
-        Self::Done,
-        Self::Dead,
-        Self::Parked,
-        Self::Cancelled,
-    ];
-
-    /// The name in lower case, as stores write it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Running => "running",
-            Self::Done => "done",
-            Self::Dead => "dead",
-            Self::Parked => "parked",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
     /// By its [name](Self::name).
     pub fn of(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.name() == name)

@@ -6,83 +6,40 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::caught::{answer, caught_now};
+use super::named::named;
 use super::{Counts, Job, Status, Store, StoreError, Stuck, kept};
 
-/// How a try of a step ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Tried {
-    /// It succeeded.
-    Success,
-    /// It failed, panicked or took too long.
-    Failure,
-    /// A breaker within the step rejected it.
-    Rejected,
-    /// The worker that ran it was lost.
-    Lapsed,
-    /// The worker had to stop.
-    GivenBack,
-}
-
-impl Tried {
-    /// All of them, in order.
-    pub const ALL: [Self; 5] = [
-        Self::Success,
-        Self::Failure,
-        Self::Rejected,
-        Self::Lapsed,
-        Self::GivenBack,
-    ];
-
-    /// Its name in metrics, such as `"given_back"`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Success => "success",
-            Self::Failure => "failure",
-            Self::Rejected => "rejected",
-            Self::Lapsed => "lapsed",
-            Self::GivenBack => "given_back",
-        }
+named! {
+    /// How a try of a step ended.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[non_exhaustive]
+    pub enum Tried {
+        /// It succeeded.
+        Success = "success",
+        /// It failed, panicked or took too long.
+        Failure = "failure",
+        /// A breaker within the step rejected it.
+        Rejected = "rejected",
+        /// The worker that ran it was lost.
+        Lapsed = "lapsed",
+        /// The worker had to stop.
+        GivenBack = "given_back",
     }
 }
 
-/// What a [`Store`](super::Store) was asked for: its method.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-#[expect(missing_docs, reason = "named after the methods")]
-pub enum Asked {
-    Put,
-    Claim,
-    Renew,
-    Save,
-    Unpark,
-    Forget,
-    Counts,
-}
-
-impl Asked {
-    /// All of them, in order.
-    pub const ALL: [Self; 7] = [
-        Self::Put,
-        Self::Claim,
-        Self::Renew,
-        Self::Save,
-        Self::Unpark,
-        Self::Forget,
-        Self::Counts,
-    ];
-
-    /// The name of the method.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Put => "put",
-            Self::Claim => "claim",
-            Self::Renew => "renew",
-            Self::Save => "save",
-            Self::Unpark => "unpark",
-            Self::Forget => "forget",
-            Self::Counts => "counts",
-        }
+named! {
+    /// What a [`Store`](super::Store) was asked for: its method.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[non_exhaustive]
+    #[expect(missing_docs, reason = "named after the methods")]
+    pub enum Asked {
+        Put = "put",
+        Claim = "claim",
+        Renew = "renew",
+        Save = "save",
+        Unpark = "unpark",
+        Forget = "forget",
+        Counts = "counts",
     }
 }
 

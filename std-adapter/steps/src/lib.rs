@@ -21,6 +21,7 @@
 //! | `bound` | how many requests are kept, and how many under way may be |
 //! | `job_observer` | [`JobObserver`]: is notified of what happens to jobs, to log or count it |
 //! | `job`, `store` | [`Job`] and [`Store`]: what is kept, and what a database must be able to do |
+//! | `named` | enums whose values have names, in databases and metrics |
 //! | `caught` | a store, notifier or breaker that panics counts as failed |
 //! | `row` | [`Row`]: a job as a store may keep it, and what each call does to it |
 //! | `contract` | what every store does alike, as tests; with the feature `contract` |
@@ -49,6 +50,7 @@ mod job_observer;
 mod keep;
 mod lane;
 mod memory;
+mod named;
 mod notifier;
 #[cfg(feature = "http")]
 mod response;

@@ -118,10 +118,9 @@ impl Store for MemoryStore {
         })
     }
 
-    async fn renew(&self, rights: &[Right], lease: Duration) -> Result<Vec<bool>, StoreError> {
+    async fn renew(&self, right: Right, lease: Duration) -> Result<bool, StoreError> {
         let (mut jobs, now) = self.jobs();
-        let renew = |right: &Right| jobs.change(right.id, |row| row.renew(*right, lease, now));
-        Ok(rights.iter().map(renew).collect())
+        Ok(jobs.change(right.id, |row| row.renew(right, lease, now)))
     }
 
     async fn save(&self, saves: &[Save]) -> Result<Vec<Saved>, StoreError> {

@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use atomic_breaker_resource::{Failure, Outcome};
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout};
 
 use super::caught::words_of;
@@ -42,15 +42,6 @@ pub(super) enum Ended {
     Lost,
     /// The worker no longer waits for it.
     GivenUp,
-}
-
-/// A step in its own task, which ends when this is dropped.
-struct Abort<T>(JoinHandle<T>);
-
-impl<T> Drop for Abort<T> {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }
 
 impl<D: Store> Inner<D> {
@@ -209,12 +200,14 @@ impl<D: Store> Inner<D> {
         };
         start.admitted.begin();
         let limit = self.times.limit;
-        let mut step = Abort(tokio::spawn(timeout(limit, step)));
+        // In a task of its own, which is aborted when this ends.
+        let mut task = JoinSet::new();
+        task.spawn(timeout(limit, step));
         let mut lost = pin!(self.until_lost(right));
         let mut probes = interval(PROBES);
         let came = loop {
             tokio::select! {
-                came = &mut step.0 => break came,
+                Some(came) = task.join_next() => break came,
                 _ = probes.tick() => start.admitted.renew_probe(),
                 () = &mut lost => return Ended::Lost,
                 () = part.given_up() => return Ended::GivenUp,
@@ -238,13 +231,13 @@ impl<D: Store> Inner<D> {
         let Some(right) = right else {
             return std::future::pending().await;
         };
-        let (lease, rights) = (self.times.lease, [right]);
+        let lease = self.times.lease;
         let mut renews = interval(lease / 3);
         loop {
             renews.tick().await;
             let store = &self.store;
-            let held = store.ask_within(lease / 3, Asked::Renew, |it| it.renew(&rights, lease));
-            if held.await.is_ok_and(|held| held == [false]) {
+            let held = store.ask_within(lease / 3, Asked::Renew, |it| it.renew(right, lease));
+            if held.await.is_ok_and(|is_held| !is_held) {
                 return;
             }
         }

@@ -46,8 +46,8 @@ impl Saver {
     /// `None` if it could not be saved before the lease was over: then the job goes to another worker.
     pub(super) async fn save(&self, right: Right, change: Change) -> Option<Saved> {
         let save = Save { right, change };
-        let until = Instant::now() + self.lease;
-        let mut pause = PAUSE;
+        let mut pauses = Pauses::within(self.lease);
+        let until = pauses.until;
         loop {
             let (answer, saved) = oneshot::channel();
             let save = save.clone();
@@ -60,12 +60,35 @@ impl Saver {
             if let Ok(saved) = saved.await {
                 return Some(saved);
             }
-            if Instant::now() + pause >= until {
+            if !pauses.next().await {
                 return None;
             }
-            sleep(pause).await;
-            pause *= 2;
         }
+    }
+}
+
+/// The pauses before a store that failed is asked again: each is twice the one before.
+pub(super) struct Pauses {
+    next: Duration,
+    pub(super) until: Instant,
+}
+
+impl Pauses {
+    pub(super) fn within(time: Duration) -> Self {
+        Self {
+            next: PAUSE,
+            until: Instant::now() + time,
+        }
+    }
+
+    /// Pauses; `false` if the time would be over then.
+    pub(super) async fn next(&mut self) -> bool {
+        if Instant::now() + self.next >= self.until {
+            return false;
+        }
+        sleep(self.next).await;
+        self.next *= 2;
+        true
     }
 }
 

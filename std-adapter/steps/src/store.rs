@@ -1,10 +1,12 @@
 //! What a database must be able to do.
 
 use std::collections::BTreeMap;
-use std::error::Error;
-use std::fmt;
 use std::time::Duration;
 
+use thiserror::Error;
+
+use super::error::BoxError;
+use super::named::named;
 use super::row::{Row, since};
 use super::{Claimed, Failed, Job, JobId, NewJob, Right, Status};
 
@@ -39,19 +41,21 @@ pub struct Change {
     pub tell: bool,
 }
 
-/// What a [`Change`] says about the attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attempt {
-    /// It was tried, and is no longer [held up](Job::held_up).
-    Succeeded,
-    /// The same, and it counts as a failure.
-    Failed,
-    /// It was not tried, and nothing is counted.
-    None,
-    /// It was not tried, and is held up once more: a breaker within its step rejected it.
-    Rejected,
-    /// The same: this worker does not know its kind or step, or cannot read its state.
-    Unknown,
+named! {
+    /// What a [`Change`] says about the attempt.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Attempt {
+        /// It was tried, and is no longer [held up](Job::held_up).
+        Succeeded = "succeeded",
+        /// The same, and it counts as a failure.
+        Failed = "failed",
+        /// It was not tried, and nothing is counted.
+        None = "none",
+        /// It was not tried, and is held up once more: a breaker within its step rejected it.
+        Rejected = "rejected",
+        /// The same: this worker does not know its kind or step, or cannot read its state.
+        Unknown = "unknown",
+    }
 }
 
 impl Change {
@@ -260,12 +264,12 @@ pub trait Store: Send + Sync + 'static {
         lease: Duration,
     ) -> impl Future<Output = Result<Claim, StoreError>> + Send;
 
-    /// Renews leases, for this long from now. Returns `false` for those whose right is gone.
+    /// Renews a lease, for this long from now. Returns `false` if the right is gone.
     fn renew(
         &self,
-        rights: &[Right],
+        right: Right,
         lease: Duration,
-    ) -> impl Future<Output = Result<Vec<bool>, StoreError>> + Send;
+    ) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
     /// Saves the results of jobs, each on its own, in the order given.
     fn save(&self, saves: &[Save]) -> impl Future<Output = Result<Vec<Saved>, StoreError>> + Send;
@@ -323,24 +327,13 @@ pub trait Store: Send + Sync + 'static {
 }
 
 /// Why a store did not do what it was asked.
-#[derive(Debug)]
-pub struct StoreError(Box<dyn Error + Send + Sync>);
+#[derive(Debug, Error)]
+#[error(transparent)]
+pub struct StoreError(BoxError);
 
 impl StoreError {
     /// Wraps the error of a database.
-    pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+    pub fn new(error: impl Into<BoxError>) -> Self {
         Self(error.into())
-    }
-}
-
-impl fmt::Display for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
-    }
-}
-
-impl Error for StoreError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.0.source()
     }
 }

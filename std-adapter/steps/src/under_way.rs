@@ -8,10 +8,11 @@ use super::engine::Steps;
 
 /// Jobs, calls or messages under way, grouped by when they began. The last part holds those that begin now, and always
 /// exists.
+#[derive(Debug)]
 pub(super) struct UnderWay(Mutex<Vec<Part>>);
 
 /// Work that began between two stops, and gives itself up when it receives `true`.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(super) struct Part(Arc<Sender<bool>>);
 
 /// One more is under way until this is dropped.

@@ -1,6 +1,5 @@
 //! Claims the jobs of each lane that are due, as many as its breaker admits.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +29,7 @@ const HOUSE: Duration = Duration::from_secs(600);
 const PARKED: Duration = Duration::from_secs(300);
 
 /// Works until it is stopped or dropped. Steps running when it is dropped run to their end.
+#[derive(Debug)]
 #[must_use = "dropping it stops it"]
 pub struct Worker {
     /// Each of its tasks holds a receiver until it has stopped.
@@ -94,12 +94,6 @@ impl Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         self.is_stopped.send_replace(true);
-    }
-}
-
-impl fmt::Debug for Worker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Worker").finish_non_exhaustive()
     }
 }
 
@@ -236,15 +230,15 @@ async fn keep_house<D: Store>(inner: Arc<Inner<D>>) {
     loop {
         unpark(&inner, parked_before).await;
         parked_before = PARKED;
-        while forget(&inner).await == u64::from(AT_A_TIME) {}
+        let (store, age) = (&inner.store, inner.times.retention);
+        all(|| store.ask(Asked::Forget, |it| it.forget(age, AT_A_TIME))).await;
         sleep(spread(HOUSE)).await;
     }
 }
 
-async fn forget<D: Store>(inner: &Inner<D>) -> u64 {
-    let (store, age) = (&inner.store, inner.times.retention);
-    let forgotten = store.ask(Asked::Forget, |it| it.forget(age, AT_A_TIME));
-    forgotten.await.unwrap_or(0)
+/// As long as there are more.
+async fn all<F: Future<Output = Result<u64, StoreError>>>(some: impl Fn() -> F) {
+    while matches!(some().await, Ok(many) if many == u64::from(AT_A_TIME)) {}
 }
 
 async fn unpark<D: Store>(inner: &Inner<D>, parked_before: Duration) {
@@ -252,14 +246,14 @@ async fn unpark<D: Store>(inner: &Inner<D>, parked_before: Duration) {
     let began = Instant::now();
     for plan in inner.workflows.values() {
         let steps: Vec<_> = plan.steps.iter().map(|step| step.name).collect();
-        let mut unparked = u64::from(AT_A_TIME);
-        while unparked == u64::from(AT_A_TIME) {
+        let unpark = || {
             let before = parked_before + began.elapsed();
-            let waiting = inner.store.ask(Asked::Unpark, |store| {
-                store.unpark(plan.kind, &steps, before, AT_A_TIME)
-            });
-            unparked = waiting.await.unwrap_or(0);
-        }
+            let steps = &steps;
+            inner.store.ask(Asked::Unpark, move |store| {
+                store.unpark(plan.kind, steps, before, AT_A_TIME)
+            })
+        };
+        all(unpark).await;
     }
 }
 

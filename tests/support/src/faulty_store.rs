@@ -155,10 +155,10 @@ impl Store for FaultyStore {
 
     fn renew(
         &self,
-        rights: &[Right],
+        right: Right,
         lease: Duration,
-    ) -> impl Future<Output = Result<Vec<bool>, StoreError>> + Send {
-        let renew = self.jobs.renew(rights, lease);
+    ) -> impl Future<Output = Result<bool, StoreError>> + Send {
+        let renew = self.jobs.renew(right, lease);
         self.answer(Asked::Renew, renew)
     }
 

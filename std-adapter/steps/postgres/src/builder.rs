@@ -6,7 +6,7 @@ use atomic_breaker_steps::StoreError;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::{Config, NoTls, Socket};
 
-use crate::pool::Pool;
+use crate::pool::{Connecting, Pool, connect};
 use crate::schema;
 use crate::store::PostgresStore;
 
@@ -91,14 +91,13 @@ where
         if self.config.get_connect_timeout().is_none() {
             self.config.connect_timeout(self.limit);
         }
-        let schema = self.schema;
-        let pool = Pool::new(
-            self.config,
-            self.tls,
-            schema.clone(),
-            self.connections,
-            self.limit,
-        );
+        let (schema, limit) = (self.schema.clone(), self.limit);
+        let connect = move || -> Connecting {
+            let (config, tls, schema) =
+                (self.config.clone(), self.tls.clone(), self.schema.clone());
+            Box::pin(async move { connect(&config, tls, &schema, limit).await })
+        };
+        let pool = Pool::new(connect, self.connections, limit);
         pool.call(async |session| schema::create(&mut session.client, &schema).await)
             .await?;
         Ok(PostgresStore::new(pool, schema))

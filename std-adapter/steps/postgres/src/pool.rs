@@ -9,13 +9,13 @@ use atomic_breaker_steps::StoreError;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
+use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Config, Row, Socket, Statement, Transaction};
 
 use crate::error::Fault;
 
-type Connecting = Pin<Box<dyn Future<Output = Result<Session, Fault>> + Send>>;
+pub(crate) type Connecting = Pin<Box<dyn Future<Output = Result<Session, Fault>> + Send>>;
 
 pub(crate) struct Pool {
     connect: Box<dyn Fn() -> Connecting + Send + Sync>,
@@ -57,16 +57,6 @@ impl Session {
         let statement = self.statement(sql).await?;
         Ok(self.client.query(&statement, values).await?)
     }
-
-    /// Returns how many rows it has changed.
-    pub(crate) async fn execute(
-        &mut self,
-        sql: &str,
-        values: &[&(dyn ToSql + Sync)],
-    ) -> Result<u64, Fault> {
-        let statement = self.statement(sql).await?;
-        Ok(self.client.execute(&statement, values).await?)
-    }
 }
 
 /// A value and its type in the database.
@@ -92,29 +82,40 @@ impl On<'_> {
 }
 
 impl Pool {
-    pub(crate) fn new<T>(
-        config: Config,
-        tls: T,
-        schema: String,
+    pub(crate) fn new(
+        connect: impl Fn() -> Connecting + Send + Sync + 'static,
         connections: usize,
         limit: Duration,
-    ) -> Self
-    where
-        T: MakeTlsConnect<Socket> + Clone + Send + Sync + 'static,
-        T::Stream: Send,
-        T::TlsConnect: Send,
-        <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
-    {
-        let connect = move || {
-            let (config, tls, schema) = (config.clone(), tls.clone(), schema.clone());
-            Box::pin(async move { connect(&config, tls, &schema, limit).await }) as Connecting
-        };
+    ) -> Self {
         Self {
             connect: Box::new(connect),
             idle: Mutex::default(),
             free: Semaphore::new(connections),
             limit,
         }
+    }
+
+    /// Asks with a statement of its own.
+    pub(crate) async fn query(
+        &self,
+        sql: &str,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, StoreError> {
+        let query = async |session: &mut Session| session.query(sql, values).await;
+        self.call(query).await
+    }
+
+    /// Returns how many rows it has changed.
+    pub(crate) async fn execute(
+        &self,
+        sql: &str,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<u64, StoreError> {
+        let execute = async |session: &mut Session| {
+            let statement = session.statement(sql).await?;
+            Ok(session.client.execute(&statement, values).await?)
+        };
+        self.call(execute).await
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Session>> {
@@ -152,7 +153,7 @@ impl Pool {
     }
 }
 
-async fn connect<T>(
+pub(crate) async fn connect<T>(
     config: &Config,
     tls: T,
     schema: &str,

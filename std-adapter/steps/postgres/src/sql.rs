@@ -66,17 +66,9 @@ ORDER BY claimed.rank";
 
 /// This does not wait for the disk either: if it is lost, the lease ends sooner.
 pub(crate) const RENEW: &str = "
-WITH held AS MATERIALIZED (
-    SELECT job.id
-    FROM unnest($1::bigint[], $2::bigint[]) AS given (id, fence)
-    JOIN job ON job.id = given.id
-    WHERE job.fence = given.fence AND job.status = 'running'
-    ORDER BY job.id
-    FOR UPDATE OF job
-)
 UPDATE job SET due = micros() + $3
-FROM held WHERE job.id = held.id
-RETURNING job.id, job.fence, set_config('synchronous_commit', 'off', true)";
+WHERE id = $1 AND fence = $2 AND status = 'running'
+RETURNING set_config('synchronous_commit', 'off', true)";
 
 /// Jobs are locked in order of their ids before they are changed, so that no two saves wait for each other; the change
 /// applies to the locked version.

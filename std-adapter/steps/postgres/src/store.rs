@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_steps::{
-    Attempt, Claim, Claimed, Counts, Failed, Filter, Job, JobId, Line, NewJob, Put, Right, Save,
-    Saved, Store, StoreError, kept, micros, since,
+    Claim, Claimed, Counts, Failed, Filter, Job, JobId, Line, NewJob, Put, Right, Save, Saved,
+    Store, StoreError, kept, micros, since,
 };
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Config, Transaction};
@@ -154,13 +154,7 @@ async fn save(session: &mut Session, saves: &[Save]) -> Result<Vec<Saved>, Fault
     let step = column(saves, |save| save.change.next.as_ref().map(|next| &next.0));
     let lane = column(saves, |save| save.change.next.as_ref().map(|next| &next.1));
     let state = column(saves, |save| save.change.state.as_deref());
-    let attempt = column(saves, |save| match save.change.attempt {
-        Attempt::Succeeded => "succeeded",
-        Attempt::Failed => "failed",
-        Attempt::None => "none",
-        Attempt::Rejected => "rejected",
-        Attempt::Unknown => "unknown",
-    });
+    let attempt = column(saves, |save| save.change.attempt.name());
     let error = column(saves, |save| save.change.error.as_deref().map(kept));
     let tell = column(saves, |save| save.change.tell);
     let values: [&(dyn ToSql + Sync); 10] = [
@@ -186,44 +180,31 @@ impl Store for PostgresStore {
 
     async fn claim(&self, lane: &str, most: u32, lease: Duration) -> Result<Claim, StoreError> {
         let (many, lease) = (i64::from(most), micros(lease)?);
-        let claim = async |session: &mut Session| {
-            let rows = session.query(sql::CLAIM, &[&lane, &many, &lease]).await?;
-            let mut claim = Claim::default();
-            for row in &rows {
-                let next_due = row.get::<_, Option<i64>>("next_due");
-                claim.next_due = next_due.map(|due| since(due, row.get("now")));
-                // If none was claimed there is one row, which only says when the next one is due.
-                if row.get::<_, Option<i64>>("id").is_none() {
-                    break;
-                }
-                let job = job(row);
-                let faults = row.get::<_, Option<&str>>("faults");
-                claim.jobs.push(Claimed {
-                    right: Right {
-                        id: job.id,
-                        fence: row.get("fence"),
-                    },
-                    job,
-                    is_lost: row.get("is_lost"),
-                    fault: faults
-                        .map(|faults| format!("no job can have what is in its row: {faults}")),
-                });
+        let values: [&(dyn ToSql + Sync); 3] = [&lane, &many, &lease];
+        let mut claim = Claim::default();
+        for row in &self.0.pool.query(sql::CLAIM, &values).await? {
+            let next_due = row.get::<_, Option<i64>>("next_due");
+            claim.next_due = next_due.map(|due| since(due, row.get("now")));
+            // If none was claimed there is one row, which only says when the next one is due.
+            if row.get::<_, Option<i64>>("id").is_none() {
+                break;
             }
-            Ok(claim)
-        };
-        self.0.pool.call(claim).await
+            let job = job(row);
+            let (id, fence) = (job.id, row.get("fence"));
+            let faults = row.get::<_, Option<&str>>("faults");
+            claim.jobs.push(Claimed {
+                right: Right { id, fence },
+                job,
+                is_lost: row.get("is_lost"),
+                fault: faults.map(|faults| format!("no job can have what is in its row: {faults}")),
+            });
+        }
+        Ok(claim)
     }
 
-    async fn renew(&self, rights: &[Right], lease: Duration) -> Result<Vec<bool>, StoreError> {
-        let ids: Vec<_> = rights.iter().map(|right| right.id.get()).collect();
-        let fences: Vec<_> = rights.iter().map(|right| right.fence).collect();
-        let lease = micros(lease)?;
-        let renew =
-            async |session: &mut Session| session.query(sql::RENEW, &[&ids, &fences, &lease]).await;
-        let rows = self.0.pool.call(renew).await?;
-        let held: HashSet<(i64, i64)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
-        let is_held = |right: &Right| held.contains(&(right.id.get(), right.fence));
-        Ok(rights.iter().map(is_held).collect())
+    async fn renew(&self, right: Right, lease: Duration) -> Result<bool, StoreError> {
+        let values: [&(dyn ToSql + Sync); 3] = [&right.id.get(), &right.fence, &micros(lease)?];
+        Ok(self.0.pool.execute(sql::RENEW, &values).await? == 1)
     }
 
     /// One statement, unless a job occurs twice: then several in one transaction.
@@ -259,21 +240,19 @@ impl Store for PostgresStore {
             return Ok(0);
         };
         let values: [&(dyn ToSql + Sync); 4] = [&kind, &steps, &before, &i64::from(most)];
-        let unpark = async |session: &mut Session| session.execute(sql::UNPARK, &values).await;
-        self.0.pool.call(unpark).await
+        self.0.pool.execute(sql::UNPARK, &values).await
     }
 
     async fn list(&self, filter: &Filter, most: u32) -> Result<Vec<Job>, StoreError> {
         let list = sql::list(filter);
         let (after, most) = (filter.after.map_or(0, JobId::get), i64::from(most));
         let values: [&(dyn ToSql + Sync); 4] = [&after, &filter.kind, &filter.key, &most];
-        let rows = async |session: &mut Session| session.query(&list, &values).await;
-        Ok(self.0.pool.call(rows).await?.iter().map(job).collect())
+        let rows = self.0.pool.query(&list, &values).await?;
+        Ok(rows.iter().map(job).collect())
     }
 
     async fn history(&self, id: JobId) -> Result<Vec<Failed>, StoreError> {
-        let rows = async |session: &mut Session| session.query(sql::HISTORY, &[&id.get()]).await;
-        let lines = self.0.pool.call(rows).await?;
+        let lines = self.0.pool.query(sql::HISTORY, &[&id.get()]).await?;
         let failed = lines.iter().map(|row| {
             let line = Line {
                 step: row.get("step"),
@@ -287,14 +266,11 @@ impl Store for PostgresStore {
     }
 
     async fn retry_now(&self, id: JobId) -> Result<bool, StoreError> {
-        let retry =
-            async |session: &mut Session| session.execute(sql::RETRY_NOW, &[&id.get()]).await;
-        Ok(self.0.pool.call(retry).await? == 1)
+        Ok(self.0.pool.execute(sql::RETRY_NOW, &[&id.get()]).await? == 1)
     }
 
     async fn cancel(&self, id: JobId) -> Result<bool, StoreError> {
-        let cancel = async |session: &mut Session| session.execute(sql::CANCEL, &[&id.get()]).await;
-        Ok(self.0.pool.call(cancel).await? == 1)
+        Ok(self.0.pool.execute(sql::CANCEL, &[&id.get()]).await? == 1)
     }
 
     /// Runs in a transaction of its own, as it reads the whole table.
@@ -319,8 +295,7 @@ impl Store for PostgresStore {
             return Ok(0);
         };
         let values: [&(dyn ToSql + Sync); 2] = [&before, &i64::from(most)];
-        let forget = async |session: &mut Session| session.execute(sql::FORGET, &values).await;
-        self.0.pool.call(forget).await
+        self.0.pool.execute(sql::FORGET, &values).await
     }
 }
 

@@ -91,12 +91,12 @@ impl SqliteStore {
         transaction: &rusqlite::Transaction<'_>,
         job: &NewJob,
     ) -> Result<Put, StoreError> {
-        put(transaction, job, None).map_err(|error| StoreError::new(words(&error)))
+        let put = now().and_then(|now| put(transaction, job, None, now));
+        put.map_err(|error| StoreError::new(words(&error)))
     }
 }
 
-fn put(connection: &Connection, new: &NewJob, lease: Option<Duration>) -> Result<Put> {
-    let now = now()?;
+fn put(connection: &Connection, new: &NewJob, lease: Option<Duration>, now: i64) -> Result<Put> {
     let row = Row::new(new, lease, now).map_err(error)?;
     let mut insert = connection.prepare_cached(
         "INSERT INTO atomic_breaker_job (kind, key, step, lane, state, status, due, first_due, fence, is_alone)
@@ -129,14 +129,13 @@ fn put(connection: &Connection, new: &NewJob, lease: Option<Duration>) -> Result
 impl Store for SqliteStore {
     async fn put(&self, job: &NewJob, lease: Option<Duration>) -> Result<Put, StoreError> {
         let job = job.clone();
-        let put = move |connection: &Connection| put(connection, &job, lease);
+        let put = move |connection: &Connection, now| put(connection, &job, lease, now);
         self.thread.ask(Does::Write, put).await
     }
 
     async fn claim(&self, lane: &str, most: u32, lease: Duration) -> Result<Claim, StoreError> {
         let lane = lane.to_owned();
-        let claim = move |connection: &Connection| {
-            let now = now()?;
+        let claim = move |connection: &Connection, now| {
             let mut select = connection.prepare_cached(
                 "SELECT * FROM atomic_breaker_job WHERE lane = ?1 AND ended IS NULL AND due <= ?2
                  ORDER BY due, id LIMIT ?3",
@@ -164,25 +163,21 @@ impl Store for SqliteStore {
         self.thread.ask(Does::Claim, claim).await
     }
 
-    async fn renew(&self, rights: &[Right], lease: Duration) -> Result<Vec<bool>, StoreError> {
-        let (rights, lease) = (rights.to_vec(), micros(lease)?);
-        let renew = move |connection: &Connection| {
-            let until = now()?.saturating_add(lease);
+    async fn renew(&self, right: Right, lease: Duration) -> Result<bool, StoreError> {
+        let lease = micros(lease)?;
+        let renew = move |connection: &Connection, now: i64| {
+            let until = now.saturating_add(lease);
             let mut update = connection.prepare_cached(
                 "UPDATE atomic_breaker_job SET due = ?3 WHERE id = ?1 AND fence = ?2 AND status = 'running'",
             )?;
-            let renewed = rights
-                .iter()
-                .map(|right| update.execute((right.id.get(), right.fence, until)));
-            renewed.map(|renewed| Ok(renewed? == 1)).collect()
+            Ok(update.execute((right.id.get(), right.fence, until))? == 1)
         };
         self.thread.ask(Does::Claim, renew).await
     }
 
     async fn save(&self, saves: &[Save]) -> Result<Vec<Saved>, StoreError> {
         let saves = saves.to_vec();
-        let save = move |connection: &Connection| {
-            let now = now()?;
+        let save = move |connection: &Connection, now| {
             let results = saves.iter().map(|save| {
                 let id = save.right.id;
                 change(connection, id, |row| {
@@ -203,8 +198,7 @@ impl Store for SqliteStore {
     ) -> Result<u64, StoreError> {
         let kind = kind.to_owned();
         let steps: Vec<_> = steps.iter().map(|&step| step.to_owned()).collect();
-        let unpark = move |connection: &Connection| {
-            let now = now()?;
+        let unpark = move |connection: &Connection, now| {
             let mut update = connection.prepare_cached(
                 "UPDATE atomic_breaker_job SET status = 'waiting', due = ?3, ended = NULL, held_up = 0, held_since = NULL
                  WHERE id IN (
@@ -225,8 +219,7 @@ impl Store for SqliteStore {
 
     async fn list(&self, filter: &Filter, most: u32) -> Result<Vec<Job>, StoreError> {
         let filter = filter.clone();
-        let list = move |connection: &Connection| {
-            let now = now()?;
+        let list = move |connection: &Connection, now| {
             // Written so that the index of stuck jobs can be used, or that of kinds and keys.
             let status = filter
                 .status
@@ -248,8 +241,7 @@ impl Store for SqliteStore {
     }
 
     async fn history(&self, id: JobId) -> Result<Vec<Failed>, StoreError> {
-        let history = move |connection: &Connection| {
-            let now = now()?;
+        let history = move |connection: &Connection, now| {
             let mut select = connection
                 .prepare_cached("SELECT * FROM atomic_breaker_failed WHERE job = ?1 ORDER BY id")?;
             let history = select.query_map([id.get()], |row| {
@@ -267,24 +259,17 @@ impl Store for SqliteStore {
     }
 
     async fn retry_now(&self, id: JobId) -> Result<bool, StoreError> {
-        let retry = move |connection: &Connection| {
-            let now = now()?;
-            change(connection, id, |row| row.retry_now(now))
-        };
+        let retry = move |jobs: &Connection, now| change(jobs, id, |row| row.retry_now(now));
         self.thread.ask(Does::Write, retry).await
     }
 
     async fn cancel(&self, id: JobId) -> Result<bool, StoreError> {
-        let cancel = move |connection: &Connection| {
-            let now = now()?;
-            change(connection, id, |row| row.cancel(now))
-        };
+        let cancel = move |jobs: &Connection, now| change(jobs, id, |row| row.cancel(now));
         self.thread.ask(Does::Write, cancel).await
     }
 
     async fn counts(&self) -> Result<Counts, StoreError> {
-        let counts = |connection: &Connection| {
-            let now = now()?;
+        let counts = |connection: &Connection, now| {
             let mut select = connection.prepare_cached(
                 "SELECT lane, status, count(*) AS jobs, count(since) AS due, min(since) AS first FROM (
                      SELECT lane, status, CASE
@@ -310,7 +295,7 @@ impl Store for SqliteStore {
     }
 
     async fn forget(&self, ended_before: Duration, most: u32) -> Result<u64, StoreError> {
-        let forget = move |connection: &Connection| {
+        let forget = move |connection: &Connection, now| {
             let mut delete = connection.prepare_cached(
                 "DELETE FROM atomic_breaker_job WHERE id IN (
                      SELECT id FROM atomic_breaker_job
@@ -318,7 +303,7 @@ impl Store for SqliteStore {
                      ORDER BY ended LIMIT ?2
                  )",
             )?;
-            Ok(delete.execute((before(now()?, ended_before), most))? as u64)
+            Ok(delete.execute((before(now, ended_before), most))? as u64)
         };
         self.thread.ask(Does::Write, forget).await
     }

@@ -10,6 +10,7 @@ use rusqlite::{Connection, Result, TransactionBehavior};
 use tokio::sync::oneshot;
 
 use crate::error::words;
+use crate::row::now;
 
 /// How many calls are committed together, at most.
 const TOGETHER: usize = 512;
@@ -32,7 +33,8 @@ struct Call {
     answer: oneshot::Sender<Result<Done, String>>,
 }
 
-type Run = Box<dyn FnOnce(&Connection) -> Result<Done> + Send>;
+/// Takes the time, too.
+type Run = Box<dyn FnOnce(&Connection, i64) -> Result<Done> + Send>;
 
 /// Sends calls to the thread, which ends with the last clone.
 #[derive(Clone, Debug)]
@@ -50,10 +52,10 @@ impl Thread {
     pub(crate) async fn ask<T: Send + 'static>(
         &self,
         does: Does,
-        ask: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+        ask: impl FnOnce(&Connection, i64) -> Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (answer, answered) = oneshot::channel();
-        let run: Run = Box::new(move |connection| Ok(Box::new(ask(connection)?)));
+        let run: Run = Box::new(move |connection, now| Ok(Box::new(ask(connection, now)?)));
         let ended = || StoreError::new("the thread of the database has panicked: open it again");
         let asked = self.0.send(Call { does, run, answer });
         asked.map_err(|_| ended())?;
@@ -117,7 +119,7 @@ fn together(
     let mut results = Vec::with_capacity(runs.len());
     for run in runs {
         let savepoint = transaction.savepoint()?;
-        results.push(match run(&savepoint) {
+        results.push(match now().and_then(|now| run(&savepoint, now)) {
             Ok(done) => {
                 savepoint.commit()?;
                 Ok(done)

@@ -274,7 +274,7 @@ pub(super) async fn a_job_that_runs_is_due_when_its_lease_is_over(store: &impl S
 pub(super) async fn a_renewed_lease_holds(store: &impl Store) {
     put(store, "k").await;
     let right = claim(store, 1, SHORT).await[0].right;
-    assert_eq!(store.renew(&[right], LEASE).await.unwrap(), [true]);
+    assert!(store.renew(right, LEASE).await.unwrap());
     pause(SHORT * 2).await;
     assert!(claim(store, 1, LEASE).await.is_empty());
 }

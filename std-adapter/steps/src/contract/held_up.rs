@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{Change, HeldUp, Status, Store};
 
-use super::{LEASE, NOW, SHORT, again, claim, claim_one, found, pause, put, save};
+use super::{LEASE, NOW, SHORT, again, claim, claim_one, end_one, found, pause, put, save};
 
 fn held_up(due_in: Duration, is_known: bool) -> Change {
     Change::held_up(due_in, is_known, "rejected".to_owned())
@@ -18,8 +18,7 @@ pub(super) async fn a_job_that_is_held_up_counts_as_due_and_not_as_tried(store: 
         assert!(save(store, claimed.right, held_up(NOW, true)).await.is_held);
         pause(SHORT).await;
     }
-    let right = claim_one(store).await.right;
-    save(store, right, held_up(LEASE, true)).await;
+    end_one(store, held_up(LEASE, true)).await;
     assert!(claim(store, 9, LEASE).await.is_empty(), "not yet");
     let held = found(store, id).await;
     assert_eq!((held.status, held.failures), (Status::Waiting, 0));
@@ -33,13 +32,10 @@ pub(super) async fn a_job_that_is_held_up_counts_as_due_and_not_as_tried(store: 
     // A command, a try and a worker that gives it back each say what becomes of that.
     assert!(store.retry_now(id).await.unwrap());
     assert_eq!(found(store, id).await.held_up, HeldUp::default());
-    let right = claim_one(store).await.right;
-    save(store, right, held_up(NOW, true)).await;
-    let right = claim_one(store).await.right;
-    save(store, right, Change::back(NOW)).await;
+    end_one(store, held_up(NOW, true)).await;
+    end_one(store, Change::back(NOW)).await;
     assert_eq!(found(store, id).await.held_up.times, 1);
-    let right = claim_one(store).await.right;
-    save(store, right, again(LEASE)).await;
+    end_one(store, again(LEASE)).await;
     let tried = found(store, id).await;
     assert_eq!((tried.held_up, tried.failures), (HeldUp::default(), 1));
     let counts = store.counts().await.unwrap();
@@ -49,22 +45,18 @@ pub(super) async fn a_job_that_is_held_up_counts_as_due_and_not_as_tried(store: 
 pub(super) async fn who_gives_a_job_back_says_whether_it_knows_it(store: &impl Store) {
     let id = put(store, "k").await;
     for is_known in [true, false, false] {
-        let right = claim_one(store).await.right;
-        save(store, right, held_up(NOW, is_known)).await;
+        end_one(store, held_up(NOW, is_known)).await;
         pause(SHORT).await;
     }
     let HeldUp { time, unknown, .. } = found(store, id).await.held_up;
     assert!(time >= unknown + SHORT / 2 && unknown >= SHORT * 3 / 2);
     // That it is parked, and waits again, is no news of who knows it.
-    let right = claim_one(store).await.right;
-    let park = Change::parked("no step".to_owned());
-    save(store, right, park).await;
+    end_one(store, Change::parked("no step".to_owned())).await;
     assert_eq!(store.unpark("kind", &["first"], NOW, 9).await.unwrap(), 1);
     let after = found(store, id).await.held_up;
     assert_eq!((after.times, after.time), (0, NOW));
     assert!(after.unknown >= unknown, "{after:?}");
-    let right = claim_one(store).await.right;
-    save(store, right, held_up(NOW, true)).await;
+    end_one(store, held_up(NOW, true)).await;
     assert_eq!(found(store, id).await.held_up.unknown, NOW);
 }
 
@@ -73,9 +65,8 @@ pub(super) async fn a_job_that_is_held_up_has_a_line_when_a_person_is_asked_to_b
 ) {
     let id = put(store, "k").await;
     for wants in [false, true, true] {
-        let right = claim_one(store).await.right;
         let change = Change::held_up(NOW, true, format!("rejected \0 {wants}")).tell(wants);
-        let saved = save(store, right, change).await;
+        let saved = end_one(store, change).await;
         let is_told = found(store, id).await.is_told;
         assert_eq!((saved.is_held, is_told), (true, wants));
     }

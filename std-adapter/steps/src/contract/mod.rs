@@ -174,6 +174,12 @@ async fn save(store: &impl Store, right: Right, change: Change) -> Saved {
     store.save(&[Save { right, change }]).await.unwrap()[0]
 }
 
+/// Claims the job that is due, and saves this change to it.
+async fn end_one(store: &impl Store, change: Change) -> Saved {
+    let right = claim_one(store).await.right;
+    save(store, right, change).await
+}
+
 async fn found(store: &impl Store, id: JobId) -> Job {
     store.job(id).await.unwrap().expect("it is kept")
 }

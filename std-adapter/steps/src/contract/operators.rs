@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use crate::{Change, Filter, JobId, Status, Store};
 
-use super::{LEASE, NOW, SHORT, again, claim, claim_one, done, found, job, keys, pause, put, save};
+use super::{
+    LEASE, NOW, SHORT, again, claim, claim_one, done, end_one, found, job, keys, pause, put, save,
+};
 
 async fn end(store: &impl Store, key: &str, change: Change) -> JobId {
     let id = put(store, key).await;
-    let right = claim_one(store).await.right;
-    save(store, right, change).await;
+    end_one(store, change).await;
     id
 }
 
@@ -65,9 +66,11 @@ pub(super) async fn a_job_that_is_parked_again_for_the_same_reason_has_one_line_
         "no \0 workflow",
     ] {
         store.unpark("kind", &["first"], NOW, 9).await.unwrap();
-        let right = claim_one(store).await.right;
-        let park = Change::parked(error.to_owned());
-        assert!(save(store, right, park).await.is_held);
+        assert!(
+            end_one(store, Change::parked(error.to_owned()))
+                .await
+                .is_held
+        );
         let job = found(store, id).await;
         assert_eq!(job.status, Status::Parked);
     }
@@ -77,16 +80,13 @@ pub(super) async fn a_job_that_is_parked_again_for_the_same_reason_has_one_line_
     // Tries are counted, each with a line of its own.
     for _ in 0..2 {
         store.retry_now(id).await.unwrap();
-        let right = claim_one(store).await.right;
-        save(store, right, again(NOW)).await;
+        end_one(store, again(NOW)).await;
     }
     assert_eq!(store.history(id).await.unwrap().len(), 4);
 }
 
 pub(super) async fn a_job_is_tried_again_on_command(store: &impl Store) {
-    let waits = put(store, "waits").await;
-    let right = claim_one(store).await.right;
-    save(store, right, again(LEASE)).await;
+    let waits = end(store, "waits", again(LEASE)).await;
     let dead = end(store, "dead", dead()).await;
     let parked = end(store, "parked", parked()).await;
     let done = end(store, "done", done()).await;
@@ -111,7 +111,7 @@ pub(super) async fn a_cancelled_job_is_not_saved_any_more(store: &impl Store) {
     let runs = put(store, "runs").await;
     let right = claim_one(store).await.right;
     assert!(store.cancel(runs).await.unwrap());
-    assert_eq!(store.renew(&[right], LEASE).await.unwrap(), [false]);
+    assert!(!store.renew(right, LEASE).await.unwrap());
     assert!(!save(store, right, again(Duration::ZERO)).await.is_held);
     let job = found(store, runs).await;
     assert_eq!((job.status, job.failures), (Status::Cancelled, 0));

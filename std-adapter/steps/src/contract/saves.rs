@@ -6,7 +6,8 @@ use crate::{Change, LONGEST_ERROR, Right, Save, Status, Store};
 use tokio::time::Instant;
 
 use super::{
-    LEASE, NOW, SHORT, again, claim, claim_after, claim_one, done, found, keys, pause, put, save,
+    LEASE, NOW, SHORT, again, claim, claim_after, claim_one, done, end_one, found, keys, pause,
+    put, save,
 };
 
 fn next(keep: Option<Duration>) -> Change {
@@ -21,10 +22,12 @@ pub(super) async fn a_right_that_is_gone_is_not_renewed(store: &impl Store) {
     let second = claim_one(store).await;
     assert_eq!(second.right.id, ids[0]);
     // Late, but no other worker has taken the other one.
-    assert_eq!(store.renew(&rights, LEASE).await.unwrap(), [false, true]);
+    assert!(!store.renew(rights[0], LEASE).await.unwrap());
+    assert!(store.renew(rights[1], LEASE).await.unwrap());
     assert!(save(store, rights[1], done()).await.is_held);
-    assert_eq!(store.renew(&rights, LEASE).await.unwrap(), [false, false]);
-    assert!(store.renew(&[], LEASE).await.unwrap().is_empty());
+    for right in rights {
+        assert!(!store.renew(right, LEASE).await.unwrap());
+    }
 }
 
 pub(super) async fn a_right_that_is_gone_saves_nothing(store: &impl Store) {
@@ -115,8 +118,7 @@ pub(super) async fn a_job_ends_with_its_history(store: &impl Store) {
     for (end, failures) in [(Change::dead(gone()), 1), (Change::parked(gone()), 0)] {
         let status = end.status;
         let id = put(store, status.name()).await;
-        let right = claim_one(store).await.right;
-        assert!(save(store, right, end).await.is_held);
+        assert!(end_one(store, end).await.is_held);
         let job = found(store, id).await;
         assert_eq!((job.status, job.failures), (status, failures));
         let history = store.history(id).await.unwrap();
@@ -133,9 +135,8 @@ pub(super) async fn an_error_that_cannot_be_stored_loses_nothing(store: &impl St
     ];
     for (at, error) in errors.into_iter().enumerate() {
         let id = put(store, &at.to_string()).await;
-        let right = claim_one(store).await.right;
         let change = Change::again(LEASE, error);
-        assert!(save(store, right, change).await.is_held);
+        assert!(end_one(store, change).await.is_held);
         let history = store.history(id).await.unwrap();
         assert_eq!(history.len(), 1);
         let kept = &history[0].error;
@@ -150,8 +151,7 @@ pub(super) async fn a_person_is_asked_to_be_told_once(store: &impl Store) {
     let id = put(store, "k").await;
     let mut told = Vec::new();
     for tell in [false, true, true] {
-        let right = claim_one(store).await.right;
-        told.push(save(store, right, again(NOW).tell(tell)).await.tell);
+        told.push(end_one(store, again(NOW).tell(tell)).await.tell);
     }
     assert_eq!(told, [false, true, false]);
     assert!(found(store, id).await.is_told);
@@ -159,13 +159,11 @@ pub(super) async fn a_person_is_asked_to_be_told_once(store: &impl Store) {
 
 pub(super) async fn a_step_that_is_done_clears_failures_and_suspicion(store: &impl Store) {
     put(store, "k").await;
-    let right = claim_one(store).await.right;
-    save(store, right, again(NOW)).await;
+    end_one(store, again(NOW)).await;
     claim(store, 1, SHORT).await;
     pause(SHORT * 2).await;
-    let right = claim_one(store).await.right;
     let back_in_a = Change::next("second", "a", "1".to_owned(), None);
-    assert!(save(store, right, back_in_a).await.is_held);
+    assert!(end_one(store, back_in_a).await.is_held);
     put(store, "other").await;
     let together = claim(store, 9, LEASE).await;
     assert_eq!(keys(&together), ["k", "other"]);

@@ -3,20 +3,16 @@
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio::time::{Instant, sleep};
 
 use crate::engine::{Inner, running};
 use crate::error::Kind;
 use crate::job_observer::text;
+use crate::saver::Pauses;
 use crate::store::{Put, Store, StoreError};
 use crate::under_way::Part;
 use crate::{JobId, NewJob, StepError};
-
-/// The pause after the store's first failure; doubled each time.
-const PAUSE: Duration = Duration::from_millis(100);
 
 /// A job that was not done, and is to be kept.
 pub(super) struct Refused {
@@ -110,16 +106,13 @@ impl<D: Store> Inner<D> {
     ) where
         F: Future<Output = Result<T, E>>,
     {
-        let until = Instant::now() + self.times.lease;
-        let mut pause = PAUSE;
+        let mut pauses = Pauses::within(self.times.lease);
         while let Err(error) = keep().await {
-            if !may_be_kept_later(&error) || Instant::now() + pause >= until {
+            if !may_be_kept_later(&error) || !pauses.next().await {
                 // It is neither done nor kept, and no caller knows.
                 let (job, error) = (running(job, JobId::new(0)), text(error));
                 return self.observe(|it| it.unkept(&job, &error));
             }
-            sleep(pause).await;
-            pause *= 2;
         }
     }
 }

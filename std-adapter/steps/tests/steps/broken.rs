@@ -118,11 +118,11 @@ impl Store for Broken {
         Ok(claim)
     }
 
-    async fn renew(&self, rights: &[Right], lease: Duration) -> Result<Vec<bool>, StoreError> {
+    async fn renew(&self, right: Right, lease: Duration) -> Result<bool, StoreError> {
         match self.promise {
-            "a_renewed_lease_holds" => self.store.renew(rights, NOW).await,
-            "a_right_that_is_gone_is_not_renewed" => Ok(vec![true; rights.len()]),
-            _ => self.store.renew(rights, lease).await,
+            "a_renewed_lease_holds" => self.store.renew(right, NOW).await,
+            "a_right_that_is_gone_is_not_renewed" => Ok(true),
+            _ => self.store.renew(right, lease).await,
         }
     }
 

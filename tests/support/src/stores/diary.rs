@@ -45,8 +45,8 @@ impl<S: Store> Store for Diary<S> {
         Ok(claim)
     }
 
-    async fn renew(&self, rights: &[Right], lease: Duration) -> Result<Vec<bool>, StoreError> {
-        self.store.renew(rights, lease).await
+    async fn renew(&self, right: Right, lease: Duration) -> Result<bool, StoreError> {
+        self.store.renew(right, lease).await
     }
 
     async fn save(&self, saves: &[Save]) -> Result<Vec<Saved>, StoreError> {

@@ -101,13 +101,9 @@ impl Store for FileStore {
         .await
     }
 
-    async fn renew(&self, rights: &[Right], lease: Duration) -> Result<Vec<bool>, StoreError> {
-        let rights = rights.to_vec();
-        self.ask(move |jobs, now| {
-            let renew = |right: Right| jobs.change(right.id, |row| row.renew(right, lease, now));
-            Ok(rights.into_iter().map(renew).collect())
-        })
-        .await
+    async fn renew(&self, right: Right, lease: Duration) -> Result<bool, StoreError> {
+        self.ask(move |jobs, now| Ok(jobs.change(right.id, |row| row.renew(right, lease, now))))
+            .await
     }
 
     async fn save(&self, saves: &[Save]) -> Result<Vec<Saved>, StoreError> {

@@ -109,8 +109,8 @@ impl<S: Store> Store for WithDiary<S> {
         Ok(claim)
     }
 
-    async fn renew(&self, rights: &[Right], lease: Duration) -> Result<Vec<bool>, StoreError> {
-        self.0.renew(rights, lease).await
+    async fn renew(&self, right: Right, lease: Duration) -> Result<bool, StoreError> {
+        self.0.renew(right, lease).await
     }
 
     async fn save(&self, saves: &[Save]) -> Result<Vec<Saved>, StoreError> {

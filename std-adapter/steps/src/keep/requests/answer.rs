@@ -1,11 +1,10 @@
 //! What the caller of a service that keeps requests is told.
 
-use std::error::Error;
-use std::fmt;
 use std::sync::Arc;
 
 use http::header::HeaderName;
 use http::{Response, StatusCode};
+use thiserror::Error;
 
 use crate::error::BoxError;
 use crate::{JobId, LONGEST_KEY, Status, StoreError};
@@ -36,86 +35,55 @@ impl<B: Default> Answer<Response<B>> {
 }
 
 /// Why a request that may be kept was not.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum NotKept {
     /// Its query contains names that are not allowed; they may be secrets.
+    #[error(
+        "its query has names that are not allowed: allow them with `query`, if they are not secret"
+    )]
     Query,
     /// This header is marked as sensitive, and not allowed as a secret.
+    #[error("its header {0:?} is marked as sensitive: let the client of the replay add it")]
     Sensitive(HeaderName),
     /// Its body is larger than this many bytes, or the request as a whole is larger than a job may be.
+    #[error("it is too large: at most {0} bytes of a body are kept")]
     Large(usize),
     /// Its body has trailers.
+    #[error("its body has trailers")]
     Trailers,
     /// Its body was cut off.
+    #[error("its body was cut off")]
     Broken,
     /// The key of its job would have this many bytes, or contains NUL.
+    #[error("its key has {0} bytes, or contains NUL: send one of 1 to {most} bytes without NUL", most = LONGEST_KEY - 17)]
     Key(usize),
     /// This many requests are kept already.
+    #[error(
+        "{0} requests are kept already, including those that ended without success: raise `most`, or deal with those"
+    )]
     Full(usize),
     /// A job of this key was kept before, and has ended without success: it needs attention.
+    #[error("job {0} of the same key is {status}: have it tried again, or send another key", status = .1.name())]
     Ended(JobId, Status),
     /// Another request with this key is kept, as this job.
+    #[error("job {0} has the same key but is another request: send another key")]
     OtherRequest(JobId),
     /// Its schedule has no second try.
+    #[error("its schedule has one try: set more")]
     NoTries,
     /// The store failed: it may or may not be kept.
-    Store(Arc<StoreError>),
-}
-
-impl fmt::Display for NotKept {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Query => f.write_str(
-                "its query has names that are not allowed: allow them with `query`, if they are not secret",
-            ),
-            Self::Sensitive(name) => write!(
-                f,
-                "its header {name:?} is marked as sensitive: let the client of the replay add it"
-            ),
-            Self::Large(most) => write!(
-                f,
-                "it is too large: at most {most} bytes of a body are kept"
-            ),
-            Self::Trailers => f.write_str("its body has trailers"),
-            Self::Broken => f.write_str("its body was cut off"),
-            Self::Key(long) => write!(
-                f,
-                "its key has {long} bytes, or contains NUL: send one of 1 to {} bytes without NUL",
-                LONGEST_KEY - 17
-            ),
-            Self::Full(most) => write!(
-                f,
-                "{most} requests are kept already, including those that ended without success: raise `most`, or deal with those"
-            ),
-            Self::Ended(job, status) => write!(
-                f,
-                "job {job} of the same key is {}: have it tried again, or send another key",
-                status.name()
-            ),
-            Self::OtherRequest(job) => write!(
-                f,
-                "job {job} has the same key but is another request: send another key"
-            ),
-            Self::NoTries => f.write_str("its schedule has one try: set more"),
-            Self::Store(error) => write!(f, "the store failed: {error}"),
-        }
-    }
-}
-
-impl Error for NotKept {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Store(error) => Some(&**error),
-            _ => None,
-        }
-    }
+    #[error("the store failed: {0}")]
+    Store(#[source] Arc<StoreError>),
 }
 
 /// Why there is no response: the error of the service below, which is the source, with the reason why the request is
 /// not kept, if it was meant to be.
-#[derive(Debug)]
+#[derive(Debug, Error)]
+#[error("{error}{}", .not_kept.as_ref().map(|why| format!("; not kept: {why}")).unwrap_or_default())]
 pub struct KeepError {
+    // The text shows it, too; but code that walks a chain finds it as the source.
+    #[source]
     error: BoxError,
     not_kept: Option<NotKept>,
 }
@@ -128,22 +96,5 @@ impl KeepError {
     /// Why the request is not kept; `None` if it was not meant to be.
     pub const fn not_kept(&self) -> Option<&NotKept> {
         self.not_kept.as_ref()
-    }
-}
-
-impl fmt::Display for KeepError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.error, f)?;
-        match &self.not_kept {
-            Some(why) => write!(f, "; not kept: {why}"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl Error for KeepError {
-    // `Display` shows it, too; but code that walks a chain finds it here.
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&*self.error)
     }
 }

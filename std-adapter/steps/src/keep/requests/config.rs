@@ -90,13 +90,6 @@ impl KeepConfig {
 
     /// Which requests may be kept, in place of those with an `Idempotency-Key`. They are sent again, perhaps more than
     /// once, and later than others: the server must tolerate that.
-    ///
-    /// ```
-    /// use atomic_breaker_steps::requests::KeepConfig;
-    ///
-    /// let events = KeepConfig::new().keep_if(|request| request.uri.path() == "/events");
-    /// # let _ = events;
-    /// ```
     pub fn keep_if(mut self, may: impl Fn(&Parts) -> bool + Send + Sync + 'static) -> Self {
         self.may = Arc::new(may);
         self

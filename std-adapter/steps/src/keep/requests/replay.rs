@@ -14,15 +14,9 @@ impl KeepConfig {
     /// The workflow that sends kept requests again: its kind and its lane, both kept with each job, and the client,
     /// which adds what is not kept, such as `authorization`. It has one step, and its schedule may be set.
     ///
-    /// | the result | the job |
-    /// |---|---|
-    /// | 2xx, "303 See Other" | done |
-    /// | 5xx, 408, 429, an error: any failure by the [classifier](Self::classify) | tried again by the schedule, not before its `Retry-After` |
-    /// | the rejection of a breaker | due when it said; that was no try |
-    /// | any other status; an error that is the request's own fault | dead: a person is told |
-    ///
-    /// The `Retry-After` of a 503 also applies to the lane's breaker; that of a 429 does not, as with
-    /// [`HttpClassifier`](atomic_breaker_http::HttpClassifier). The body of the response is dropped.
+    /// A response ends the step as [`step_result`](crate::step_result) says, by the [classifier](Self::classify); its
+    /// body is dropped. An error is a failure, the rejection of a breaker, or the request's own fault: then the job is
+    /// dead, and a person is told.
     pub fn replay<Q, S, B>(
         &self,
         kind: &'static str,
