@@ -1,6 +1,5 @@
 //! The settings of a fleet.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use super::error::FleetError;
@@ -89,14 +88,6 @@ impl FleetConfig {
     /// Unless set, on Linux it is made of the host name, `/etc/machine-id`, and the lowest number that no living
     /// instance on this machine has. Set it where the host name changes with each start, or where machines share both.
     /// On other systems it is random for each start: set it there.
-    ///
-    /// ```
-    /// use atomic_breaker_fleet::FleetConfig;
-    ///
-    /// let fleet = FleetConfig::new(3).instance("shop-7f9c/worker-2");
-    /// assert!(fleet.check().is_ok());
-    /// assert!(FleetConfig::new(3).instance("").check().is_err());
-    /// ```
     pub const fn instance(mut self, name: &str) -> Self {
         self.instance = Some(InstanceId::named(name));
         self
@@ -106,24 +97,24 @@ impl FleetConfig {
     ///
     /// # Errors
     /// [`FleetError`] says which setting is invalid, and what to do.
-    pub const fn check(&self) -> Result<(), FleetError> {
-        Err(FleetError(Cow::Borrowed(if self.quorum == 0 {
+    pub fn check(&self) -> Result<(), FleetError> {
+        Err(FleetError::new(if self.quorum == 0 {
             "a quorum of 0 instances: set at least 1"
-        } else if !within(self.window_ms, 1, 24 * 60 * 60 * 1_000) {
+        } else if !(1..=24 * 60 * 60 * 1_000).contains(&self.window_ms) {
             "the window for votes must be from 1 ms to a day: change it"
-        } else if !within(self.grace_percent, 1, 100) {
+        } else if !(1..=100).contains(&self.grace_percent) {
             "the grace must be from 1 to 100 percent: change it"
-        } else if !within(self.limit_ms, 1, 60_000) {
+        } else if !(1..=60_000).contains(&self.limit_ms) {
             "the engine's time limit must be from 1 ms to a minute: change it"
-        } else if !within(self.poll_ms, 1, 60 * 60 * 1_000) {
+        } else if !(1..=60 * 60 * 1_000).contains(&self.poll_ms) {
             "the poll interval must be from 1 ms to an hour: change it"
-        } else if matches!(self.instance, Some(id) if id.get() == InstanceId::named("").get()) {
+        } else if self.instance == Some(InstanceId::named("")) {
             "the name of an instance must not be empty: set one, or leave it out for one made from the machine's"
         } else if self.poll_ms < self.limit_ms {
             "the poll interval is shorter than the engine's time limit: lengthen the interval or shorten the limit"
         } else {
             return Ok(());
-        })))
+        }))
     }
 
     /// The grace after a period of `open_ms` milliseconds.
@@ -131,10 +122,6 @@ impl FleetConfig {
         let share = u64::from(open_ms) * u64::from(self.grace_percent) / 100;
         share.max(4 * u64::from(self.limit_ms))
     }
-}
-
-const fn within(number: u32, least: u32, most: u32) -> bool {
-    least <= number && number <= most
 }
 
 const fn ms(time: Duration) -> u32 {

@@ -1,17 +1,16 @@
 //! What is wrong, in words.
 
-use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 
 /// What is wrong with a setting or a name, or why an engine did not answer, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FleetError(pub(crate) Cow<'static, str>);
+pub struct FleetError(String);
 
 impl FleetError {
     /// An error in the words of an engine's client, for example.
     pub fn new(why: impl fmt::Display) -> Self {
-        Self(why.to_string().into())
+        Self(why.to_string())
     }
 }
 

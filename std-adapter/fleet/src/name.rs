@@ -13,15 +13,6 @@ const LONGEST: usize = 255;
 pub(super) const SEPARATOR: u8 = b'/';
 
 /// The name of a breaker in its fleet: 1 to 255 bytes of any value, the same in all instances. Cheap to clone.
-///
-/// ```
-/// use atomic_breaker_fleet::Name;
-///
-/// let payments = Name::new("payments")?;
-/// assert_eq!(payments.as_bytes(), b"payments");
-/// assert!(Name::new("").is_err());
-/// # Ok::<(), atomic_breaker_fleet::FleetError>(())
-/// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(Arc<[u8]>);
 
@@ -98,13 +89,6 @@ impl InstanceId {
     }
 
     /// The id for this name, the same in every process: 128 bits of its FNV-1a hash.
-    ///
-    /// ```
-    /// use atomic_breaker_fleet::InstanceId;
-    ///
-    /// assert_eq!(InstanceId::named("shop-0"), InstanceId::named("shop-0"));
-    /// assert_ne!(InstanceId::named("shop-0"), InstanceId::named("shop-1"));
-    /// ```
     pub const fn named(name: &str) -> Self {
         let bytes = name.as_bytes();
         let (mut hash, mut at) = (0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128, 0);

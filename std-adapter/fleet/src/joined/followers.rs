@@ -7,7 +7,7 @@ use atomic_breaker::Transition;
 use atomic_breaker_registry::RegistryError;
 
 use super::FleetStatus;
-use super::steer::{Find, Steer, ours};
+use super::steer::{Registry, Steer, ours};
 use crate::member::{Action, Context, Ended, Input, Member};
 use crate::{Ask, FleetConfig, Name};
 
@@ -20,13 +20,6 @@ struct Follower {
     due: Option<u64>,
     /// For a key: the name of its registry. A key is forgotten when there is nothing to do for it.
     registry: Option<Name>,
-}
-
-/// A registry whose keys may follow.
-struct Registry {
-    find: Find,
-    /// How many more of them: only as many as have a slot.
-    room: usize,
 }
 
 /// For how many breakers that are no longer followed the ended periods are remembered.
@@ -68,12 +61,12 @@ impl Followers {
         wanted.map(|(name, _)| name.clone()).collect()
     }
 
-    pub(super) fn join_registry(&mut self, name: Name, find: Find, room: usize) {
+    pub(super) fn join_registry(&mut self, name: Name, registry: Registry) {
         // From now on its keys follow through the new one.
         for key in self.names(|follower| follower.registry.as_ref() == Some(&name)) {
             self.forget(&key);
         }
-        self.registries.insert(name, Registry { find, room });
+        self.registries.insert(name, registry);
     }
 
     pub(super) fn join(&mut self, name: Name, breaker: Box<dyn Steer>, registry: Option<Name>) {

@@ -11,20 +11,23 @@ mod task;
 
 use std::hash::Hash;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
-use super::{Fleet, FleetConfig, FleetError, InstanceId, Name};
+use super::{Fleet, FleetConfig, FleetError, Name};
+use followers::Followers;
 use identity::{Held, of_this_machine};
 use lane::Lane;
 use places::Places;
 pub use seat::Seat;
 pub use seats::Seats;
 use steer::Queue;
-use task::Task;
+use task::{Link, Task};
 
 /// How many events of breakers may wait for the task.
 const QUEUE: usize = 4_096;
@@ -57,7 +60,6 @@ pub struct Joined {
     status: watch::Receiver<FleetStatus>,
     /// Aborted when dropped.
     _task: JoinSet<()>,
-    id: InstanceId,
     _held: Option<Held>,
 }
 
@@ -76,8 +78,17 @@ impl Joined {
         let lane = Lane::new(engine, id, Duration::from_millis(config.limit_ms.into()));
         let (events, of_breakers) = mpsc::channel(QUEUE);
         let (status, shown) = watch::channel(FleetStatus::default());
-        let overflows = Arc::default();
-        let task = Task::new(config, lane, of_breakers, status, Arc::clone(&overflows));
+        let overflows = Arc::<AtomicU64>::default();
+        let task = Task {
+            config,
+            lane,
+            events: of_breakers,
+            shown: status,
+            overflows: Arc::clone(&overflows),
+            clock: Instant::now(),
+            followers: Followers::new(config),
+            link: Link::default(),
+        };
         let mut tasks = JoinSet::new();
         tasks.spawn_on(task.run(), &runtime);
         Ok(Self {
@@ -85,7 +96,6 @@ impl Joined {
             places: Places::default(),
             status: shown,
             _task: tasks,
-            id,
             _held: held,
         })
     }
@@ -111,11 +121,6 @@ impl Joined {
     {
         let name = Name::of_registry(registry.as_ref())?;
         Ok(Seats::new(name, &self.places, &self.queue))
-    }
-
-    /// Which instance this is to the others.
-    pub const fn instance(&self) -> InstanceId {
-        self.id
     }
 
     /// Its status now. Not connected once the runtime in which it was joined has ended.

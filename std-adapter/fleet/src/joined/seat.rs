@@ -43,10 +43,9 @@ impl Seat {
     ///
     /// Returns whether the fleet had room for it and is still running.
     pub fn take<B: AnyBreaker + Send + 'static>(&self, breaker: B) -> bool {
-        self.0.queue.send(Event::Breaker {
-            name: self.0.name.clone(),
-            breaker: Box::new((self.clone(), breaker)),
-        })
+        let (name, seat) = (self.0.name.clone(), self.clone());
+        let event = Event::Breaker(name, Box::new((seat, breaker)));
+        self.0.queue.send(event)
     }
 }
 

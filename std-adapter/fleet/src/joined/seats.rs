@@ -10,7 +10,7 @@ use atomic_breaker::{Config, Rejected, Transition};
 use atomic_breaker_registry::{AnyRegistry, KeyName, KeyedObserver, RegistryError};
 
 use super::places::Places;
-use super::steer::{Event, Queue, Steer, is_ours, is_probing};
+use super::steer::{Event, Queue, Registry, Steer, is_ours, is_probing};
 use crate::Name;
 use crate::member::Action;
 use crate::name::SEPARATOR;
@@ -91,17 +91,17 @@ impl<K: Hash + Eq> Seats<K> {
         K: KeyName + Clone + Send + Sync + 'static,
     {
         let seats = self.clone();
-        self.0.queue.send(Event::Registry {
-            name: self.0.registry.clone(),
-            capacity: registry.capacity(),
-            find: Box::new(move |name| {
-                Some(Box::new(OfKey {
-                    key: seats.key_of(name)?,
-                    seats: seats.clone(),
-                    registry: registry.clone(),
-                }))
-            }),
-        })
+        let room = registry.capacity();
+        let find = Box::new(move |name: &Name| -> Option<Box<dyn Steer>> {
+            Some(Box::new(OfKey {
+                key: seats.key_of(name)?,
+                seats: seats.clone(),
+                registry: registry.clone(),
+            }))
+        });
+        let name = self.0.registry.clone();
+        let event = Event::Registry(name, Registry { find, room });
+        self.0.queue.send(event)
     }
 }
 

@@ -14,23 +14,23 @@ use crate::member::Action;
 
 /// What comes from breakers and their users.
 pub(super) enum Event {
-    Breaker {
-        name: Name,
-        breaker: Box<dyn Steer>,
-    },
-    Registry {
-        name: Name,
-        capacity: usize,
-        find: Find,
-    },
+    Breaker(Name, Box<dyn Steer>),
+    Registry(Name, Registry),
     Transition(Name, Transition),
     Rejected(Name),
     /// A key whose name is too long.
     LeftAlone,
 }
 
-/// Finds the breaker of a key by its name.
-pub(super) type Find = Box<dyn Fn(&Name) -> Option<Box<dyn Steer>> + Send>;
+type Find = dyn Fn(&Name) -> Option<Box<dyn Steer>> + Send;
+
+/// A registry whose keys may follow.
+pub(super) struct Registry {
+    /// Finds the breaker of a key by its name.
+    pub(super) find: Box<Find>,
+    /// How many more of them: only as many as have a slot.
+    pub(super) room: usize,
+}
 
 /// Where events wait for the task.
 #[derive(Clone, Debug)]

@@ -16,17 +16,24 @@ use crate::member::{Input, Local};
 use crate::{Answer, Ask, Fleet, FleetConfig, FleetError, Name, Notice, Reading};
 
 pub(super) struct Task<F: Fleet> {
-    config: FleetConfig,
-    lane: Lane<F>,
-    events: mpsc::Receiver<Event>,
-    shown: watch::Sender<FleetStatus>,
-    overflows: Arc<AtomicU64>,
-    clock: Instant,
-    followers: Followers,
+    pub(super) config: FleetConfig,
+    pub(super) lane: Lane<F>,
+    pub(super) events: mpsc::Receiver<Event>,
+    pub(super) shown: watch::Sender<FleetStatus>,
+    pub(super) overflows: Arc<AtomicU64>,
+    pub(super) clock: Instant,
+    pub(super) followers: Followers,
+    pub(super) link: Link,
+}
+
+/// How this process stands with the engine.
+#[derive(Default)]
+pub(super) struct Link {
     is_subscribed: bool,
     /// When the engine last answered, if nothing has gone unanswered since.
     contact: Option<u64>,
-    read_at: u64,
+    /// When to read next, if that is known.
+    read_at: Option<u64>,
     /// When the first part of the current reading was asked for.
     asked_first: Option<u64>,
     is_reading: bool,
@@ -36,43 +43,15 @@ pub(super) struct Task<F: Fleet> {
 }
 
 impl<F: Fleet> Task<F> {
-    pub(super) fn new(
-        config: FleetConfig,
-        lane: Lane<F>,
-        events: mpsc::Receiver<Event>,
-        shown: watch::Sender<FleetStatus>,
-        overflows: Arc<AtomicU64>,
-    ) -> Self {
-        Self {
-            config,
-            lane,
-            events,
-            shown,
-            overflows,
-            clock: Instant::now(),
-            followers: Followers::new(config),
-            is_subscribed: false,
-            contact: None,
-            read_at: u64::MAX,
-            asked_first: None,
-            is_reading: false,
-            lost_subscriptions: 0,
-            lost_readings: 0,
-        }
-    }
-
     /// Runs until it is aborted.
     pub(super) async fn run(mut self) {
         self.lane.subscribe(Duration::ZERO);
         loop {
-            let first = self.followers.first_due().map_or(u64::MAX, |(due, _)| *due);
-            let wake = if self.may_read() {
-                first.min(self.read_at)
-            } else {
-                first
-            };
-            // Far enough; a timer of centuries would overflow.
-            let wake = wake.min(self.now_ms() + 3_600_000);
+            let due = self.followers.first_due().map(|(due, _)| *due);
+            let read = self.link.read_at.filter(|_| self.may_read());
+            // Far enough, if there is nothing to do.
+            let hour = self.now_ms() + 3_600_000;
+            let wake = [due, read].into_iter().flatten().fold(hour, u64::min);
             tokio::select! {
                 event = self.events.recv() => match event {
                     Some(event) => self.event(event),
@@ -92,26 +71,22 @@ impl<F: Fleet> Task<F> {
     }
 
     fn may_read(&self) -> bool {
-        self.is_subscribed && !self.is_reading
+        self.link.is_subscribed && !self.link.is_reading
     }
 
     fn is_connected(&self) -> bool {
         let (now, poll) = (self.now_ms(), u64::from(self.config.poll_ms));
-        self.is_subscribed && self.contact.is_some_and(|at| now - at <= 2 * poll)
+        self.link.is_subscribed && self.link.contact.is_some_and(|at| now - at <= 2 * poll)
     }
 
     fn event(&mut self, event: Event) {
         match event {
-            Event::Breaker { name, breaker } => {
+            Event::Breaker(name, breaker) => {
                 self.followers.join(name, breaker, None);
                 self.read_soon();
             }
-            Event::Registry {
-                name,
-                capacity,
-                find,
-            } => {
-                self.followers.join_registry(name, find, capacity);
+            Event::Registry(name, registry) => {
+                self.followers.join_registry(name, registry);
                 self.read_soon();
             }
             Event::Transition(name, made) => {
@@ -133,8 +108,8 @@ impl<F: Fleet> Task<F> {
 
     /// Reads soon, to learn which periods are running.
     fn read_soon(&mut self) {
-        if self.contact.is_some() || self.is_reading {
-            self.read_at = self.now_ms();
+        if self.link.contact.is_some() || self.link.is_reading {
+            self.link.read_at = Some(self.now_ms());
         }
     }
 
@@ -143,17 +118,18 @@ impl<F: Fleet> Task<F> {
             Ok((messages, heard)) => {
                 self.lane.listen(messages);
                 if let Some(message) = heard {
-                    self.lost_subscriptions = 0;
+                    self.link.lost_subscriptions = 0;
                     self.notice(&message.name, message.notice);
                 } else {
-                    self.is_subscribed = true;
-                    self.read_at = self.now_ms();
+                    self.link.is_subscribed = true;
+                    self.link.read_at = Some(self.now_ms());
                 }
             }
             Err(error) => {
-                self.is_subscribed = false;
+                self.link.is_subscribed = false;
                 self.lose(error);
-                self.lane.subscribe(pause(&mut self.lost_subscriptions));
+                self.lane
+                    .subscribe(pause(&mut self.link.lost_subscriptions));
             }
         }
     }
@@ -170,7 +146,7 @@ impl<F: Fleet> Task<F> {
                 asked_ms,
                 reading: Ok(reading),
             }) => {
-                self.is_reading = false;
+                self.link.is_reading = false;
                 self.learn(asked_ms, reading);
             }
             // A request that panicked may have been the reading.
@@ -179,7 +155,7 @@ impl<F: Fleet> Task<F> {
                 ..
             })
             | Err(error) => {
-                self.is_reading = false;
+                self.link.is_reading = false;
                 self.lose(error);
             }
         }
@@ -188,7 +164,7 @@ impl<F: Fleet> Task<F> {
     fn answer(&mut self, name: &Name, ask: Ask, asked_ms: u64, answer: Result<Answer, FleetError>) {
         let answer = answer.map_err(|error| self.lose(error)).ok();
         // Only a reading restores a lost connection.
-        self.contact = self.contact.map(|_| self.now_ms());
+        self.link.contact = self.link.contact.map(|_| self.now_ms());
         let answer = Input::Answer {
             ask,
             asked_ms,
@@ -199,7 +175,7 @@ impl<F: Fleet> Task<F> {
 
     /// Something went unanswered: the engine is not relied on until it has been read again.
     fn lose(&mut self, error: FleetError) {
-        self.contact = None;
+        self.link.contact = None;
         let status = &mut self.followers.status;
         // A repeated error is logged once, until the engine has answered in between.
         if status.is_connected || status.last_error.as_ref() != Some(&error) {
@@ -211,32 +187,32 @@ impl<F: Fleet> Task<F> {
         }
         status.unanswered += 1;
         status.last_error = Some(error);
-        self.asked_first = None;
-        if self.is_subscribed {
-            let pause = pause(&mut self.lost_readings);
-            self.read_at = self.now_ms() + pause.as_millis() as u64;
+        self.link.asked_first = None;
+        if self.link.is_subscribed {
+            let pause = pause(&mut self.link.lost_readings);
+            self.link.read_at = Some(self.now_ms() + pause.as_millis() as u64);
         }
     }
 
     fn learn(&mut self, asked_ms: u64, reading: Reading) {
-        if !self.is_subscribed {
+        if !self.link.is_subscribed {
             return;
         }
         let now = self.now_ms();
-        let asked_ms = self.asked_first.take().unwrap_or(asked_ms);
-        self.lost_readings = 0;
+        let asked_ms = self.link.asked_first.take().unwrap_or(asked_ms);
+        self.link.lost_readings = 0;
         if reading.more {
-            self.contact = self.contact.map(|_| now);
-            self.asked_first = Some(asked_ms);
-            self.read_at = now;
+            self.link.contact = self.link.contact.map(|_| now);
+            self.link.asked_first = Some(asked_ms);
+            self.link.read_at = Some(now);
             return;
         }
-        self.contact = Some(now);
+        self.link.contact = Some(now);
         // Unless the next one was asked for while this one was under way.
-        if self.read_at == u64::MAX {
+        if self.link.read_at.is_none() {
             // Up to a tenth sooner or later, so that a fleet does not ask in lockstep.
             let poll = u64::from(self.config.poll_ms);
-            self.read_at = now + fastrand::u64(poll * 9 / 10..=poll * 11 / 10);
+            self.link.read_at = Some(now + fastrand::u64(poll * 9 / 10..=poll * 11 / 10));
         }
         self.followers.status.living = reading.living;
         self.followers.status.is_below_quorum = reading.living < self.config.quorum;
@@ -277,9 +253,9 @@ impl<F: Fleet> Task<F> {
             let name = name.clone();
             self.step(&name, Input::Time);
         }
-        if now >= self.read_at && self.may_read() {
-            self.is_reading = true;
-            self.read_at = u64::MAX;
+        if self.link.read_at.is_some_and(|at| now >= at) && self.may_read() {
+            self.link.is_reading = true;
+            self.link.read_at = None;
             self.lane.read(self.config.poll_ms, now);
         }
     }

@@ -1,6 +1,5 @@
 //! What happens at the breaker of this instance.
 
-use super::growth;
 use super::phase::{Current, Phase};
 use super::{Local, Member};
 use crate::message::{Ask, PeriodId, Verdict};
@@ -69,7 +68,8 @@ impl Member {
             return;
         };
         *phase = Phase::Alone;
-        let grown = growth::open_ms(&self.rules, trips.saturating_add(1), self.random.u32(..));
+        let grown =
+            super::breaker::open_ms(&self.rules, trips.saturating_add(1), self.random.u32(..));
         let failed = Verdict::Failed {
             open_ms: grown.max(open_ms),
             pause_ms: *grace as u32,

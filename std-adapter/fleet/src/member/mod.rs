@@ -1,7 +1,6 @@
 //! One breaker of one instance in its fleet: what to do and when, without I/O or a clock of its own.
 
 mod breaker;
-mod growth;
 mod input;
 mod lease;
 mod local;
@@ -77,7 +76,7 @@ impl Member {
         Self {
             fleet: *fleet,
             rules: *rules,
-            longest_ms: growth::longest_ms(rules),
+            longest_ms: breaker::longest_ms(rules),
             random: fastrand::Rng::with_seed(seed),
             now: Context::default(),
             actions: Vec::new(),

@@ -13,70 +13,48 @@ use atomic_breaker_fleet::{
 use futures_util::FutureExt;
 use tokio::time::Instant;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
-    OneVoteLess,
-    EachVoteIsAnInstance,
-    VotesDoNotLapse,
-    VotesDoNotAge,
-    /// Some instances vote on another server.
-    SplitBrain,
-    LongVotesOnly,
-    VotesRenumber,
-    VotersKnowNothing,
-    ForgedEpochsAreCapped,
-    FailuresKeepTheEpoch,
-    NamesAreCutOff,
-    AllMayProbe,
-    NobodyMayAskAgain,
-    RightsDoNotLapse,
-    EndsHaveOtherMarks,
-    OneWitnessIsTwo,
-    TheSecondWitnessDecides,
-    WitnessesConfirmThemselves,
-    AnyPeriodWillDo,
-    LostRightsCount,
-    SuccessNeedsTheRight,
-    SuccessIsNeverLate,
-    UnknownIsClosed,
-    LeasesAreNotPublished,
-    EndsAreNotRead,
-    ReadersLiveLong,
-    LongRightsAreLost,
+macro_rules! faults {
+    ($($fault:ident)*) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        enum Fault { $($fault,)* }
+
+        use Fault::*;
+
+        const FAULTS: &[Fault] = &[$($fault),*];
+    };
 }
 
-use Fault::*;
-
-/// In the order of the promises.
-const FAULTS: [Fault; 27] = [
-    OneVoteLess,
-    EachVoteIsAnInstance,
-    VotesDoNotLapse,
-    VotesDoNotAge,
-    SplitBrain,
-    LongVotesOnly,
-    VotesRenumber,
-    VotersKnowNothing,
-    ForgedEpochsAreCapped,
-    FailuresKeepTheEpoch,
-    NamesAreCutOff,
-    AllMayProbe,
-    NobodyMayAskAgain,
-    RightsDoNotLapse,
-    EndsHaveOtherMarks,
-    OneWitnessIsTwo,
-    TheSecondWitnessDecides,
-    WitnessesConfirmThemselves,
-    AnyPeriodWillDo,
-    LostRightsCount,
-    SuccessNeedsTheRight,
-    SuccessIsNeverLate,
-    UnknownIsClosed,
-    LeasesAreNotPublished,
-    EndsAreNotRead,
-    ReadersLiveLong,
-    LongRightsAreLost,
-];
+// In the order of the promises.
+faults! {
+    OneVoteLess
+    EachVoteIsAnInstance
+    VotesDoNotLapse
+    VotesDoNotAge
+    // Some instances vote on another server.
+    SplitBrain
+    LongVotesOnly
+    VotesRenumber
+    VotersKnowNothing
+    ForgedEpochsAreCapped
+    FailuresKeepTheEpoch
+    NamesAreCutOff
+    AllMayProbe
+    NobodyMayAskAgain
+    RightsDoNotLapse
+    EndsHaveOtherMarks
+    OneWitnessIsTwo
+    TheSecondWitnessDecides
+    WitnessesConfirmThemselves
+    AnyPeriodWillDo
+    LostRightsCount
+    SuccessNeedsTheRight
+    SuccessIsNeverLate
+    UnknownIsClosed
+    LeasesAreNotPublished
+    EndsAreNotRead
+    ReadersLiveLong
+    LongRightsAreLost
+}
 
 /// An engine with a fault, around one without.
 struct Faulty {
@@ -312,7 +290,7 @@ async fn checked(fault: Option<Fault>) -> (usize, bool) {
 #[tokio::test(start_paused = true)]
 async fn each_promise_finds_a_fault_that_those_before_it_do_not_find() {
     assert_eq!(checked(None).await, (FAULTS.len(), false));
-    for (promise, fault) in (1..).zip(FAULTS) {
+    for (promise, fault) in (1..).zip(FAULTS.iter().copied()) {
         assert_eq!(checked(Some(fault)).await, (promise, true), "{fault:?}");
     }
 }

@@ -22,6 +22,8 @@ fn each_number_out_of_range_is_named() {
     assert!(message(&fleet.poll(Duration::ZERO)).contains("poll"));
     assert!(message(&fleet.poll(Duration::from_millis(249))).contains("poll"));
     assert_eq!(fleet.poll(Duration::from_millis(250)).check(), Ok(()));
+    assert!(message(&fleet.instance("")).contains("must not be empty"));
+    assert_eq!(fleet.instance("shop-7f9c/worker-2").check(), Ok(()));
 }
 
 #[test]
