@@ -1,7 +1,5 @@
 //! What is shown: registries and single breakers of any type, fleets, jobs in any store.
 
-#[cfg(feature = "fleet")]
-mod fleet;
 #[cfg(feature = "steps")]
 mod job_counts;
 #[cfg(feature = "steps")]
@@ -9,8 +7,6 @@ pub(super) mod jobs;
 mod registry;
 mod single;
 
-#[cfg(feature = "fleet")]
-pub(super) use fleet::fleet;
 #[cfg(feature = "steps")]
 pub(super) use jobs::OfSteps;
 pub(super) use registry::OfRegistry;
@@ -84,4 +80,28 @@ fn text_and_time<S: Serializer>(
 #[expect(clippy::needless_pass_by_value, reason = "as `map_err` passes it")]
 fn not_set(error: impl ToString) -> Problem {
     Problem::unprocessable(error.to_string())
+}
+
+/// How this process stands in a fleet.
+#[cfg(feature = "fleet")]
+pub(super) fn fleet(
+    Named { name, it }: &Named<tokio::sync::watch::Receiver<atomic_breaker_fleet::FleetStatus>>,
+) -> Value {
+    let status = it.borrow().clone();
+    // An error means that the sender, which would change it, is gone: this process has left.
+    let is_joined = it.has_changed().is_ok();
+    json!({
+        "name": name,
+        "is_joined": is_joined,
+        "is_connected": is_joined && status.is_connected,
+        "living": status.living,
+        "is_below_quorum": status.is_below_quorum,
+        "breakers": status.breakers,
+        "open": status.open,
+        "unanswered": status.unanswered,
+        "last_error": status.last_error.map(|error| super::text::bounded(&error, 512)),
+        "overflows": status.overflows,
+        "left_alone": status.left_alone,
+        "withheld": status.withheld,
+    })
 }
