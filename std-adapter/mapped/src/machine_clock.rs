@@ -9,13 +9,6 @@ use atomic_breaker_std::{BootClock, ManualClock, SharedClock};
 ///
 /// A clock of your own takes a number above 255, the same in every program that shares its files.
 ///
-/// ```
-/// use atomic_breaker_mapped::{BootClock, Config, MappedBuilder};
-///
-/// let builder = MappedBuilder::new(Config::new()).clock(BootClock);
-/// # let _ = builder;
-/// ```
-///
 /// A clock that each process reads in its own way does not compile:
 ///
 /// ```compile_fail,E0277

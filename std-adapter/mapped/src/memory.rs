@@ -4,7 +4,6 @@
 //! processes write there, any 64 bits are a valid `u64`, read and written as an atomic here.
 #![expect(unsafe_code, reason = "maps memory; each block says why it is sound")]
 
-use std::fmt;
 use std::fs::File;
 use std::ptr::{NonNull, null_mut, slice_from_raw_parts_mut};
 
@@ -13,10 +12,11 @@ use rustix::io;
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
 /// Words shared with other processes, unmapped when dropped.
+#[derive(Debug)]
 pub(crate) struct Memory {
     words: NonNull<[AtomicU64]>,
     /// Its lock shows other processes that the file is in use.
-    file: Option<File>,
+    _file: Option<File>,
 }
 
 // SAFETY: it is a slice of atomics, which any thread may use, and belongs to this value alone.
@@ -40,7 +40,7 @@ impl Memory {
         }?;
         let words = NonNull::new(slice_from_raw_parts_mut(start.cast(), words));
         let words = words.expect("a mapping is not at address 0 unless demanded");
-        Ok(Self { words, file })
+        Ok(Self { words, _file: file })
     }
 
     #[inline]
@@ -57,14 +57,6 @@ impl Drop for Memory {
         // SAFETY: the mapping is this value's own, and no borrow of it outlives the value.
         let unmapped = unsafe { munmap(self.words.as_ptr().cast(), bytes) };
         debug_assert!(unmapped.is_ok(), "a whole mapping can be unmapped");
-    }
-}
-
-impl fmt::Debug for Memory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Memory")
-            .field("file", &self.file)
-            .finish_non_exhaustive()
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::error::Error;
 use std::fmt;
+use std::sync::atomic::Ordering;
 
 use atomic_breaker_std::word::AtomicU64;
 use atomic_breaker_std::{BootClock, Breaker, CallError, Observer, Rules, Snapshot};
 
-use crate::layout::Shape;
+use crate::layout::{REFUSED, Shape};
 use crate::memory::Memory;
 use crate::slot::Slots;
 use crate::{MachineClock, Origin};
@@ -115,15 +116,18 @@ impl<C: MachineClock> MappedSlab<C> {
         key: impl AsRef<[u8]>,
         observer: O,
     ) -> Result<SlotBreaker<'_, C, O>, NoSlot> {
-        let (key, slots) = (key.as_ref(), self.slots());
+        let key = key.as_ref();
         let (bytes, max) = (key.len(), self.shape.key_bytes as usize);
-        let capacity = self.capacity();
         let word = if bytes > max {
             Err(NoSlot::KeyTooLong { bytes, max })
         } else {
-            slots.find(key, true).ok_or(NoSlot::Full { capacity })
+            let capacity = self.capacity();
+            let word = self.slots().find(key, true);
+            word.ok_or(NoSlot::Full { capacity })
         };
-        let word = word.inspect_err(|_| slots.count_refused())?;
+        let word = word.inspect_err(|_| {
+            self.memory.words()[REFUSED].fetch_add(1, Ordering::Relaxed);
+        })?;
         Ok(self.over(word, observer))
     }
 
@@ -154,7 +158,7 @@ impl<C: MachineClock> MappedSlab<C> {
 
     /// How often a key got no slot, over all processes.
     pub fn refused(&self) -> u64 {
-        self.slots().refused()
+        self.memory.words()[REFUSED].load(Ordering::Relaxed)
     }
 
     /// Where the file came from.

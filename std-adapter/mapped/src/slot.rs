@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use atomic_breaker_std::word::AtomicU64;
 use siphasher::sip::SipHasher24;
 
-use crate::layout::{BYTES_IN_WORD, HEADER, KEY, KEYS, REFUSED, SECRET, Shape, TAG, WORD};
+use crate::layout::{BYTES_IN_WORD, HEADER, KEY, KEYS, SECRET, Shape, TAG, WORD};
 
 /// How far a key may lie from where its hash points. Half of the slots are free, so only a damaged slab comes near it.
 const MAX_STEPS: usize = 256;
@@ -62,14 +62,6 @@ impl<'a> Slots<'a> {
 
     pub(crate) fn keys(self) -> u64 {
         self.words[KEYS].load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn refused(self) -> u64 {
-        self.words[REFUSED].load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn count_refused(self) {
-        self.words[REFUSED].fetch_add(1, Ordering::Relaxed);
     }
 
     /// The tag of the key, and the slots that it may be in, in order.

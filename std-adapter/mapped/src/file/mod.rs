@@ -10,23 +10,21 @@
 //! - a lock on a file that is no longer at the path is worthless: start again.
 
 mod check;
-mod digest;
 mod header;
-mod lock;
 mod machine;
 
-pub(crate) use digest::rules as digest;
-pub(crate) use header::Expected;
+pub(crate) use header::{Expected, digest};
 pub(crate) use machine::Machine;
 
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::mem::forget;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FallocateFlags, FlockOperation, fallocate};
+use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::MappedError;
@@ -34,7 +32,6 @@ use crate::Origin;
 use crate::memory::Memory;
 use check::{open_or_create, trusted};
 use header::{Content, FOREIGN, Header};
-use lock::Locked;
 
 /// How long to wait for other processes. They need a few system calls.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -200,4 +197,30 @@ fn read(file: &File, bytes: &mut [u8], at: u64) -> Result<usize, MappedError> {
         }
     }
     Ok(found)
+}
+
+/// A lock on a file, released when dropped. It is unlocked explicitly: a process that another thread forks meanwhile
+/// has it as well, and would keep it for as long as it lives.
+struct Locked<'a>(&'a File);
+
+impl<'a> Locked<'a> {
+    /// `None` if it is excluded by a lock held elsewhere.
+    fn new(file: &'a File, operation: FlockOperation) -> Result<Option<Self>, MappedError> {
+        match retry_on_intr(|| flock(file, operation)) {
+            Ok(()) => Ok(Some(Self(file))),
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(MappedError::io("cannot be locked", error)),
+        }
+    }
+
+    /// Keeps it for as long as the file is open, here and in processes that are forked.
+    fn keep(self) {
+        forget(self);
+    }
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        let _ = flock(self.0, FlockOperation::Unlock);
+    }
 }
