@@ -9,8 +9,7 @@ use atomic_breaker_registry::{Cause, State, words::printable};
 use metrics::{Key, Recorder};
 
 use super::calls::{Calls, ENDS};
-use super::counter::Counter;
-use super::series::{self, Labels, Metric, float};
+use super::series::{self, Counter, Labels, Metric, float};
 use crate::label::{Mode, OTHER, label};
 use crate::lock;
 

@@ -1,7 +1,6 @@
 //! The observer that counts.
 
 mod calls;
-mod counter;
 #[cfg(feature = "steps")]
 mod jobs;
 mod keys;

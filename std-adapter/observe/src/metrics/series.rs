@@ -1,4 +1,8 @@
-//! The metrics by their names.
+//! The metrics by their names, and the counter of a series.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use atomic_breaker_registry::words::printable;
 use metrics::{Key, Label, Level, Metadata, Recorder, Unit};
@@ -79,4 +83,39 @@ pub(super) fn set_gauge(recorder: &dyn Recorder, key: &Key, value: f64) {
 #[expect(clippy::cast_precision_loss, reason = "there are never so many")]
 pub(super) const fn float(count: u64) -> f64 {
     count as f64
+}
+
+/// Counts for the life of the program. No other memory depends on it, so all orderings are relaxed.
+pub(super) struct Counter {
+    total: AtomicU64,
+    /// When it was first published, as zero, if a reader has to see it rise.
+    rises: Option<OnceLock<Instant>>,
+}
+
+impl Counter {
+    pub(super) fn new(rises: bool) -> Self {
+        Self {
+            total: AtomicU64::new(0),
+            rises: rises.then(OnceLock::new),
+        }
+    }
+
+    pub(super) fn add(&self) {
+        self.total.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What is published: zero for that long, if a reader has to see it rise.
+    pub(super) fn value(&self, at_zero_for: Duration) -> u64 {
+        if let Some(since) = &self.rises {
+            let mut is_first = false;
+            let since = since.get_or_init(|| {
+                is_first = true;
+                Instant::now()
+            });
+            if is_first || since.elapsed() < at_zero_for {
+                return 0;
+            }
+        }
+        self.total.load(Ordering::Relaxed)
+    }
 }
