@@ -211,9 +211,9 @@ fn callers_rejected_together_do_not_return_in_one_tick() {
     }
     sim.pass(10_000);
     assert_eq!(tried.len(), 32);
-    // Other tests draw in between.
+    // Two of 32 draws each, over two seconds; other tests draw in between.
     assert!(tried.most_within(1) <= 3, "{:?}", tried.all());
-    assert!(tried.most_within(100) <= 10, "{:?}", tried.all());
+    assert!(tried.most_within(100) <= 13, "{:?}", tried.all());
 }
 
 #[test]
