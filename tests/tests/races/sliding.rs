@@ -8,8 +8,8 @@ use loom::sync::Arc;
 use loom::thread;
 use std::time::Duration;
 
-use super::memory::LoomWord;
 use super::bounded;
+use super::memory::LoomWord;
 
 type Modelled = SlidingRatio<ManualClock, 1, LoomWord>;
 
