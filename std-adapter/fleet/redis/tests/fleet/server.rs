@@ -1,4 +1,4 @@
-//! A real server for each test, or a line that says that there is none.
+//! A real server for each test, where one is wanted.
 
 use std::io::{self, Write};
 use std::ops::Deref;
@@ -16,41 +16,40 @@ pub(crate) struct Server {
 
 static SKIPPED: Once = Once::new();
 
-/// Set by `tests/engines/run`: a missing server is then a failure.
-const REQUIRED: &str = "ATOMIC_BREAKER_NEEDS_REDIS";
+/// Set by `tests/engines/run`, which installs a server.
+const WANTED: &str = "ATOMIC_BREAKER_NEEDS_REDIS";
 
 impl Server {
-    /// `None` if there is no server on this machine.
+    /// `None` where no server is wanted.
     pub(crate) fn start() -> Option<Self> {
         Self::start_with(&[])
     }
 
     pub(crate) fn start_with(arguments: &[&str]) -> Option<Self> {
-        Self::of(RedisServer::start_with(arguments))
+        Self::is_wanted().then(|| Self::of(RedisServer::start_with(arguments)))
     }
 
     pub(crate) fn start_at(port: u16) -> Option<Self> {
-        Self::of(RedisServer::start_at(port, &[]))
+        Self::is_wanted().then(|| Self::of(RedisServer::start_at(port, &[])))
     }
 
-    fn of(started: io::Result<RedisServer>) -> Option<Self> {
-        match started {
-            Ok(server) => {
-                // A server that requires a password gets no command and no signal.
-                let id = server.id().unwrap_or(0);
-                Some(Self { server, id })
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                assert!(std::env::var_os(REQUIRED).is_none(), "{error}");
-                SKIPPED.call_once(|| {
-                    // Bypasses the capture of printed output.
-                    let line = "skipped: needs redis-server, run tests/engines/run";
-                    let _ = writeln!(io::stderr(), "{line}");
-                });
-                None
-            }
-            Err(error) => panic!("{error}"),
+    fn is_wanted() -> bool {
+        let is_wanted = std::env::var_os(WANTED).is_some();
+        if !is_wanted {
+            SKIPPED.call_once(|| {
+                // Bypasses the capture of printed output.
+                let line = "skipped: needs redis-server, run tests/engines/run fleet";
+                let _ = writeln!(io::stderr(), "{line}");
+            });
         }
+        is_wanted
+    }
+
+    fn of(started: io::Result<RedisServer>) -> Self {
+        let server = started.expect("redis-server: tests/engines/run fleet installs it");
+        // A server that requires a password gets no command and no signal.
+        let id = server.id().unwrap_or(0);
+        Self { server, id }
     }
 
     pub(crate) fn fleet(&self) -> RedisFleet {
