@@ -76,10 +76,10 @@ impl<T: Timer> Waiter<T> {
                 return false;
             }
             let is_heard = hears(awaited).await;
-            let pause_ms = self.pause_ms(awaited, rejected, is_heard);
-            let is_changed = doze(awaited, &self.timer, &seen, pause_ms).await;
-            self.may_try = rejected.state() == State::Returning && !is_changed;
-            if is_changed {
+            let pause = self.pause(awaited, rejected, is_heard);
+            let woken = doze(awaited, &self.timer, &seen, pause.ms).await;
+            self.may_try = rejected.state() == State::Returning && woken == Woken::AtItsEnd;
+            if woken == Woken::Early || woken == Woken::Changed && !pause.is_spread {
                 // Other waiters find out now, too.
                 let spread_ms = self.spread_ms(awaited);
                 self.sleep(spread_ms).await;
@@ -117,14 +117,18 @@ impl<T: Timer> Waiter<T> {
         earliest_ms > self.left_ms()
     }
 
-    fn pause_ms(&mut self, awaited: &impl Awaited, rejected: Rejected, is_heard: bool) -> u64 {
+    fn pause(&mut self, awaited: &impl Awaited, rejected: Rejected, is_heard: bool) -> Pause {
         let looked = self.looked_half_open;
         self.looked_half_open = match rejected.state() {
             State::HalfOpen => looked.saturating_add(1),
             _ => 0,
         };
         let share = Spread::draw(awaited);
-        sleep_after(rejected, self.away_ms(), looked, is_heard, share).min(self.left_ms())
+        let pause = sleep_after(rejected, self.away_ms(), looked, is_heard, share);
+        Pause {
+            ms: pause.ms.min(self.left_ms()),
+            ..pause
+        }
     }
 
     /// How much later than the others it returns, if a call would be admitted now.
@@ -163,21 +167,33 @@ pub(super) async fn hears(awaited: &impl Awaited) -> bool {
     poll_fn(|context| Poll::Ready(awaited.wake_on_change(context.waker()))).await
 }
 
-/// Sleeps for this long, or until the breaker is in another epoch, and returns whether it is.
+/// Why a sleep ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Woken {
+    /// The breaker is in another epoch, before the time was over.
+    Early,
+    /// The time was over, and the breaker is in another epoch.
+    Changed,
+    AtItsEnd,
+}
+
+/// Sleeps for this long, or until the breaker is in another epoch.
 pub(super) async fn doze<A: Awaited>(
     awaited: &A,
     timer: &impl Timer,
     seen: &A::Epoch,
     ms: u64,
-) -> bool {
+) -> Woken {
     let mut sleep = pin!(timer.sleep(ms));
     poll_fn(|context| {
         // Before the look, so that no change is missed.
         awaited.wake_on_change(context.waker());
-        if awaited.epoch() == *seen {
-            sleep.as_mut().poll(context).map(|()| false)
-        } else {
-            Poll::Ready(true)
+        let is_over = sleep.as_mut().poll(context).is_ready();
+        match (awaited.epoch() == *seen, is_over) {
+            (true, false) => Poll::Pending,
+            (true, true) => Poll::Ready(Woken::AtItsEnd),
+            (false, false) => Poll::Ready(Woken::Early),
+            (false, true) => Poll::Ready(Woken::Changed),
         }
     })
     .await
@@ -231,19 +247,27 @@ impl Spread {
 }
 
 /// How long a rejected waiter sleeps.
+#[derive(Clone, Copy, Debug)]
+struct Pause {
+    ms: u64,
+    /// Whether it includes a share of the spread already.
+    is_spread: bool,
+}
+
 fn sleep_after(
     rejected: Rejected,
     away_ms: u64,
     looked_half_open: u32,
     is_heard: bool,
     share: Spread,
-) -> u64 {
+) -> Pause {
     let look_ms = if is_heard {
         LOOK_WHEN_HEARD_MS
     } else {
         LOOK_MS
     };
-    match rejected.state() {
+    let mut is_spread = false;
+    let ms = match rejected.state() {
         State::HalfOpen => {
             let doubled = FIRST_MS << looked_half_open.min(8);
             share.between_half_and_all(doubled.min(LONGEST_MS))
@@ -252,10 +276,12 @@ fn sleep_after(
         State::Closed | State::Open | State::ForcedOpen | State::Disabled => {
             match rejected.retry_in_ms().map(u64::from) {
                 Some(left_ms) if left_ms <= look_ms => {
+                    is_spread = true;
                     left_ms + share.of_spread_after(away_ms + left_ms)
                 }
                 Some(_) | None => look_ms,
             }
         }
-    }
+    };
+    Pause { ms, is_spread }
 }

@@ -211,7 +211,9 @@ fn callers_rejected_together_do_not_return_in_one_tick() {
     }
     sim.pass(10_000);
     assert_eq!(tried.len(), 32);
-    // Two of 32 draws each, over two seconds; other tests draw in between.
+    // One draw each, over an eighth of the time open.
+    assert!(*tried.all().last().unwrap() <= 9_000, "{:?}", tried.all());
+    // Other tests draw in between.
     assert!(tried.most_within(1) <= 3, "{:?}", tried.all());
     assert!(tried.most_within(100) <= 13, "{:?}", tried.all());
 }
