@@ -113,7 +113,7 @@ fn piece(timeline: &Timeline, next: &mut u64, is_beat: bool) -> String {
     if events.is_empty() && is_beat {
         return format!("retry: 200\n{}", part(*next - 1, "beat", "{}"));
     }
-    *next += events.len() as u64;
+    *next = events.last().map_or(*next, |event| event.number + 1);
     let parts = events.iter().map(|event| {
         // JSON has line breaks only between its parts, and this has none there.
         let data = serde_json::to_string(&**event).unwrap_or_default();

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::response::Problem;
 use super::source::{Named, Seen, Source};
-use super::timeline::{Event, Subject, unix_ms};
+use super::timeline::{Event, Outage, Subject, is_down, unix_ms};
 use super::{Admin, Operator};
 
 /// Which breakers are requested.
@@ -68,12 +68,20 @@ pub(super) struct Entry {
     seen: Seen,
     /// Its last transition, if that one led to its present state.
     since: Option<Arc<Event>>,
+    /// If it is down, since when, if that is known: milliseconds since 1970.
+    down_since: Option<u64>,
+    /// It was down before that, or for an unknown time.
+    is_down_longer: bool,
 }
 
 impl Entry {
     fn new(admin: &Admin, subject: Subject, seen: Seen) -> Self {
+        let (since, outage) = last(admin, &subject, &seen.snapshot).unzip();
+        let outage = outage.flatten();
         Self {
-            since: since(admin, &subject, &seen.snapshot),
+            since,
+            down_since: outage.as_ref().map(|it| it.since),
+            is_down_longer: outage.map_or(is_down(seen.snapshot.state()), |it| it.is_longer),
             subject,
             seen,
         }
@@ -179,11 +187,16 @@ pub(super) fn contains(text: &str, search: &str) -> bool {
     search.is_empty() || text.contains(search) || text.to_lowercase().contains(search)
 }
 
-/// The transition that began its present epoch. No other tells since when it has been in its state.
-pub(super) fn since(admin: &Admin, subject: &Subject, now: &Snapshot) -> Option<Arc<Event>> {
-    let event = admin.timeline.last_of(subject)?;
+/// The transition that began its present epoch, and the outage if it is down. No other transition tells since when it
+/// has been in its state.
+fn last(admin: &Admin, subject: &Subject, now: &Snapshot) -> Option<(Arc<Event>, Option<Outage>)> {
+    let (event, outage) = admin.timeline.last_of(subject)?;
     let made = event.transition()?;
-    (made.epoch == now.epoch() && made.to == now.state()).then_some(event)
+    (made.epoch == now.epoch() && made.to == now.state()).then_some((event, outage))
+}
+
+pub(super) fn since(admin: &Admin, subject: &Subject, now: &Snapshot) -> Option<Arc<Event>> {
+    Some(last(admin, subject, now)?.0)
 }
 
 /// One breaker, after it was changed.

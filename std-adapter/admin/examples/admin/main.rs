@@ -11,7 +11,7 @@
 //! | file | what |
 //! |---|---|
 //! | `app` | **the router: authentication around the admin; read this first** |
-//! |  hosts that fail now and then, and calls to them| hosts that fail now and then, and calls to them |
+//! | `load` | hosts that fail now and then, and calls to them |
 
 mod app;
 mod load;

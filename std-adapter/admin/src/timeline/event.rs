@@ -6,6 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use atomic_breaker_registry::{Config, Transition};
 use serde::Serialize;
 
+use super::outage;
+
 /// What an event is about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub(crate) struct Subject {
@@ -35,9 +37,43 @@ pub(crate) struct Event {
     pub(crate) what: What,
     /// The operator, if one did it here.
     pub(crate) by: Option<Arc<str>>,
+    #[serde(flatten)]
+    pub(super) folded: Folded,
+}
+
+/// The changes for which one event stands: more than one if breakers probe again and again in an outage.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Folded {
+    /// How many.
+    changes: u64,
+    /// The number and time of the first.
+    first: u64,
+    first_at: u64,
+}
+
+impl Folded {
+    /// One change, or one more than the event stands for with which this one continues.
+    pub(super) fn after(before: Option<&Event>, number: u64, at: u64) -> Self {
+        match before {
+            Some(Event { folded, .. }) => Self {
+                changes: folded.changes.saturating_add(1),
+                ..*folded
+            },
+            None => Self {
+                changes: 1,
+                first: number,
+                first_at: at,
+            },
+        }
+    }
 }
 
 impl Event {
+    /// Whether it is one of those that repeat for as long as an outage lasts, and no operator did it.
+    pub(super) fn is_probing(&self) -> bool {
+        self.by.is_none() && self.transition().is_some_and(outage::is_probing)
+    }
+
     pub(crate) const fn transition(&self) -> Option<&Transition> {
         match &self.what {
             What::Transition { made, .. } => Some(&made.transition),

@@ -6,12 +6,18 @@ use std::sync::Arc;
 use atomic_breaker_registry::{Present, State};
 
 use super::event::{Event, Subject};
+use super::outage::Outage;
 
 /// Closed ones are forgotten first, then those that have not changed for longest.
 pub(super) struct LastOfEach {
     most: usize,
-    events: HashMap<Subject, Arc<Event>>,
+    known: HashMap<Subject, Known>,
     order: BTreeMap<(IsHeld, u64), Subject>,
+}
+
+struct Known {
+    last: Arc<Event>,
+    outage: Option<Outage>,
 }
 
 /// Whether someone may be waiting for it: it is not closed.
@@ -21,13 +27,20 @@ impl LastOfEach {
     pub(super) fn new(most: usize) -> Self {
         Self {
             most,
-            events: HashMap::new(),
+            known: HashMap::new(),
             order: BTreeMap::new(),
         }
     }
 
-    pub(super) fn get(&self, subject: &Subject) -> Option<Arc<Event>> {
-        self.events.get(subject).cloned()
+    /// The last transition, and the outage if it is down.
+    pub(super) fn get(&self, subject: &Subject) -> Option<(Arc<Event>, Option<Outage>)> {
+        let known = self.known.get(subject)?;
+        Some((Arc::clone(&known.last), known.outage.clone()))
+    }
+
+    /// The outage, if it is known to be down.
+    pub(super) fn outage_of(&self, subject: &Subject) -> Option<&Outage> {
+        self.known.get(subject)?.outage.as_ref()
     }
 
     /// Keeps the event if it is a transition; of two that arrive in the wrong order, the one that is nearer to the
@@ -36,19 +49,28 @@ impl LastOfEach {
         let Some(transition) = event.transition() else {
             return;
         };
-        if let Some(known) = self.events.get(&event.subject) {
-            if let (Some(present), Some(before)) = (present, known.transition()) {
+        let mut outage = None;
+        if let Some(known) = self.known.get_mut(&event.subject) {
+            if let (Some(present), Some(before)) = (present, known.last.transition()) {
                 if !present.is_nearer(transition, before) {
+                    if let Some(outage) = &mut known.outage {
+                        outage.note_late(event, transition);
+                    }
                     return;
                 }
             }
-            self.order.remove(&place(known));
+            outage = known.outage.take();
+            self.order.remove(&place(&known.last));
         }
         self.order.insert(place(event), event.subject.clone());
-        self.events.insert(event.subject.clone(), Arc::clone(event));
-        if self.events.len() > self.most {
+        let known = Known {
+            last: Arc::clone(event),
+            outage: Outage::after(outage, event, transition),
+        };
+        self.known.insert(event.subject.clone(), known);
+        if self.known.len() > self.most {
             if let Some((_, subject)) = self.order.pop_first() {
-                self.events.remove(&subject);
+                self.known.remove(&subject);
             }
         }
     }

@@ -3,13 +3,15 @@
 mod acting;
 mod event;
 mod last;
+mod outage;
 mod recorder;
 
 pub(super) use acting::Acting;
 pub(super) use event::{Change, Event, Made, Rules, Subject, What, unix_ms};
+pub(super) use outage::{Outage, is_down};
 pub use recorder::Recorder;
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,6 +21,7 @@ use atomic_breaker_registry::Present;
 use tokio::sync::watch;
 
 use super::AdminError;
+use event::Folded;
 use last::LastOfEach;
 
 /// The last transitions of breakers and registries, with wall-clock times: their observer records it, an
@@ -43,27 +46,24 @@ struct Shared {
 struct Kept {
     next: u64,
     most: usize,
-    events: VecDeque<Arc<Event>>,
+    /// By number. Of the probes of an outage only the last is kept, which counts them.
+    events: BTreeMap<u64, Arc<Event>>,
+    /// Those with smaller numbers may have been forgotten.
+    oldest: u64,
     last: LastOfEach,
     /// The names that were given a recorder.
     names: Vec<Arc<str>>,
-}
-
-impl Kept {
-    /// The number of the oldest event.
-    fn oldest(&self) -> u64 {
-        self.next - self.events.len() as u64
-    }
 }
 
 const TRANSITIONS: usize = 1_000;
 const KEYS: usize = 16_384;
 const MOST: usize = 1_000_000;
 /// The most that one reader is given at once, as the lock is held for that time.
-const MOST_AT_ONCE: u64 = 1_000;
+const MOST_AT_ONCE: usize = 1_000;
 
 impl Timeline {
-    /// Keeps the last 1,000 transitions, and the last one of each of 16,384 keys.
+    /// Keeps the last 1,000 transitions, and the last one of each of 16,384 keys. All probes of an outage are one
+    /// transition with a count.
     pub fn new() -> Self {
         Self::sized(TRANSITIONS, KEYS)
     }
@@ -88,7 +88,8 @@ impl Timeline {
             kept: Mutex::new(Kept {
                 next: 1,
                 most: transitions,
-                events: VecDeque::new(),
+                events: BTreeMap::new(),
+                oldest: 1,
                 last: LastOfEach::new(keys),
                 names: Vec::new(),
             }),
@@ -126,44 +127,64 @@ impl Timeline {
         let at = unix_ms(SystemTime::now());
         let by = Acting::note(&subject.of);
         let mut kept = self.kept();
-        let event = Arc::new(Event {
-            number: kept.next,
+        let number = kept.next;
+        let mut event = Event {
+            number,
             at,
             subject,
             what,
             by,
-        });
+            folded: Folded::after(None, number, at),
+        };
+        let before = kept.last.outage_of(&event.subject);
+        let before = before.and_then(|it| it.probes.clone());
+        let before = before.filter(|_| event.is_probing());
+        event.folded = Folded::after(before.as_deref(), number, at);
+        let event = Arc::new(event);
         kept.next += 1;
         kept.last.note(&event, present);
-        let is_full = kept.events.len() == kept.most;
-        let oldest = is_full.then(|| kept.events.pop_front());
-        kept.events.push_back(event);
+        let gone = match before {
+            Some(before) => kept.events.remove(&before.number),
+            None => None,
+        };
+        kept.events.insert(number, event);
+        let mut oldest = None;
+        if kept.events.len() > kept.most {
+            oldest = kept.events.pop_first();
+            kept.oldest = oldest
+                .as_ref()
+                .map_or(kept.oldest, |(number, _)| number + 1);
+        }
         // Under the lock, so that readers see rising numbers.
         self.0.next.send_replace(kept.next);
         drop(kept);
-        drop(oldest);
+        drop((oldest, gone));
     }
 
     /// The newest events with smaller numbers than this, newest first, at most `most`.
     pub(super) fn before(&self, number: u64, most: usize) -> Vec<Arc<Event>> {
         let kept = self.kept();
-        let older = (number.saturating_sub(kept.oldest()) as usize).min(kept.events.len());
-        let older = kept.events.range(..older);
-        older.rev().take(most).cloned().collect()
+        let older = kept.events.range(..number);
+        older
+            .rev()
+            .take(most)
+            .map(|(_, event)| Arc::clone(event))
+            .collect()
     }
 
     /// What has happened from this number on, oldest first; `None` if that is more than is kept.
     pub(super) fn since(&self, number: u64) -> Option<Vec<Arc<Event>>> {
         let kept = self.kept();
-        let oldest = kept.oldest();
-        if number < oldest || number > kept.next || kept.next - number > MOST_AT_ONCE {
+        if number < kept.oldest || number > kept.next {
             return None;
         }
-        let skipped = (number - oldest) as usize;
-        Some(kept.events.range(skipped..).cloned().collect())
+        let later = kept.events.range(number..).take(MOST_AT_ONCE + 1);
+        let later: Vec<_> = later.map(|(_, event)| Arc::clone(event)).collect();
+        (later.len() <= MOST_AT_ONCE).then_some(later)
     }
 
-    pub(super) fn last_of(&self, subject: &Subject) -> Option<Arc<Event>> {
+    /// The last transition, and the outage if it is down.
+    pub(super) fn last_of(&self, subject: &Subject) -> Option<(Arc<Event>, Option<Outage>)> {
         self.kept().last.get(subject)
     }
 

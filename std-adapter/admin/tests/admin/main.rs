@@ -6,6 +6,7 @@
 //! | `status`, `fleets` | what is read of registries, breakers and fleets |
 //! | `control`, `rules` | what is changed, by whom, and what is refused |
 //! | `timeline` | since when and why; what is remembered, and what is not |
+//! | `outages` | since when something has been down, through all its probes |
 //! | `events` | streams: live, bounded, ended |
 //! | `requests`, `gate` | hosts, operators, methods |
 //! | `forged` | origins, content types, bodies |
@@ -29,6 +30,7 @@ mod gate;
 mod jobs;
 mod logged;
 mod nested;
+mod outages;
 mod requests;
 mod rules;
 mod settings;

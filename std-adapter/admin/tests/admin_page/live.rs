@@ -63,6 +63,36 @@ fn the_time_left_counts_down_until_a_breaker_is_due() {
 }
 
 #[test]
+fn an_outage_is_one_line_and_shows_for_how_long_it_has_been_down() {
+    let Some(page) = Page::new() else { return };
+    page.site.trip("a.example");
+    page.open();
+    page.wait_for_row("a.example", "down for");
+    let changed = page.text_of("#history time");
+    for _ in 0..3 {
+        page.site.command("a.example", |host| host.probe_now());
+        page.site.fail("a.example");
+    }
+    page.wait_for_row("a.example", "a probe failed");
+    page.wait_for_text("#history li", "6 changes since");
+    assert_eq!(page.all("#history li").len(), 2, "the begin stays");
+    assert!(page.text_of("#history li:last-child").contains(&changed));
+    let since = page.text(&format!(
+        "{}.querySelector('.number').innerText",
+        row("a.example")
+    ));
+    assert!(since.contains("last change"), "{since}");
+    page.wait_for(&format!(
+        "{}.innerText.match(/down for (\\d+) s/)[1] >= 3",
+        row("a.example")
+    ));
+    page.manage("a.example");
+    page.wait_for_text("#facts", "down for");
+    page.command("Reset");
+    page.wait_for("!$('#facts').innerText.includes('down for')");
+}
+
+#[test]
 fn without_a_stream_the_states_are_read_every_few_seconds() {
     let Some(browser) = Browser::start(false) else {
         return;

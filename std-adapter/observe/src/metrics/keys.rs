@@ -5,10 +5,11 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use atomic_breaker_registry::{
-    AnyRegistry, KeyedObserver, Outcome, Rejected, State, Transition, words::printable,
+    AnyRegistry, KeyedObserver, Outcome, Present, Rejected, State, Transition, words::printable,
 };
 
 use super::calls::{CANCELLED, end_of};
+use super::down::is_down;
 use super::meter::{Meter, OfBreakers, OfKey, Seen};
 use super::{Metrics, Observed};
 use crate::by_hash::ByHash;
@@ -48,7 +49,7 @@ pub struct Keys {
 
 impl Metrics<Keys> {
     /// Sets the maximum number of labels for keys that open, counting those of [named](Self::named) keys; 100 unless
-    /// set. Each label takes four series. Registries with the same name share the number.
+    /// set. Each label takes five series. Registries with the same name share the number.
     #[must_use]
     pub fn max_keys(mut self, keys: usize) -> Self {
         self.0.most = keys;
@@ -79,7 +80,7 @@ impl Metrics<Keys> {
             for entry in weak.upgrade()?.entries() {
                 let state = entry.snapshot.state();
                 *seen.states.entry(state).or_default() += 1;
-                if !matches!(state, State::Closed | State::Disabled) {
+                if is_down(state) {
                     seen.open.insert(printable(&*entry.key));
                 }
             }
@@ -113,6 +114,27 @@ impl Keys {
         of_key.rejections[mode as usize].add();
     }
 
+    /// Counts a transition; the state now is read under a lock.
+    fn count<K>(&self, key: &K, transition: &Transition, state: impl FnOnce() -> State)
+    where
+        K: Hash + fmt::Display,
+    {
+        let (to, cause) = (transition.to, transition.cause);
+        self.meter.transitions(to, cause).add();
+        let of_key = if matches!(to, State::Open | State::ForcedOpen) {
+            let of_key = self.opened(key);
+            of_key.opened.add();
+            of_key
+        } else {
+            let hash = self.labelled.hash(key);
+            match self.labelled.pin().get(&hash) {
+                Some(of_key) => Arc::clone(of_key),
+                None => return,
+            }
+        };
+        of_key.down_since.note(|| is_down(state()));
+    }
+
     /// The counters of a key that has opened, with a new label if there is room.
     fn opened<K: Hash + fmt::Display>(&self, key: &K) -> Arc<OfKey> {
         let hash = self.labelled.hash(key);
@@ -136,11 +158,12 @@ impl Keys {
 impl<K: Hash + fmt::Display> KeyedObserver<K> for Metrics<Keys> {
     #[cold]
     fn transition(&self, key: &K, transition: &Transition) {
-        let (to, cause) = (transition.to, transition.cause);
-        self.0.meter.transitions(to, cause).add();
-        if matches!(to, State::Open | State::ForcedOpen) {
-            self.0.opened(key).opened.add();
-        }
+        self.0.count(key, transition, || transition.to);
+    }
+
+    #[cold]
+    fn changed(&self, key: &K, transition: &Transition, present: Present<'_>) {
+        self.0.count(key, transition, || present.state());
     }
 
     fn rejected(&self, key: &K, _: Rejected) {

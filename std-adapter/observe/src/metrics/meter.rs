@@ -1,5 +1,6 @@
 //! What is counted under one name.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -9,6 +10,7 @@ use atomic_breaker_registry::{Cause, State, words::printable};
 use metrics::{Key, Recorder};
 
 use super::calls::{Calls, ENDS};
+use super::down::{self, DownSince};
 use super::series::{self, Counter, Labels, Metric, float};
 use crate::label::{Mode, OTHER, label};
 use crate::lock;
@@ -21,8 +23,8 @@ pub(super) struct Meter {
     of_breakers: OnceLock<Arc<OfBreakers>>,
     counters: Mutex<BTreeMap<Arc<Key>, Arc<Counter>>>,
     keys: Mutex<BTreeMap<String, Arc<OfKey>>>,
-    /// How many breakers are in each state, if there ever was one.
-    breakers: Mutex<Option<States>>,
+    /// The breakers, if there ever was one.
+    breakers: Mutex<Option<Breakers>>,
     /// The registries that are watched, by their addresses, if there ever was one.
     watches: Mutex<Option<BTreeMap<usize, Arc<Look>>>>,
     #[cfg(feature = "steps")]
@@ -31,6 +33,37 @@ pub(super) struct Meter {
 
 /// How many breakers there are, by state.
 pub(super) type States = HashMap<State, u64>;
+
+/// The single breakers of a name.
+#[derive(Clone, Default)]
+struct Breakers {
+    states: States,
+    /// How many have been down since that millisecond.
+    down_since: BTreeMap<u64, u64>,
+}
+
+/// How one breaker stands.
+#[derive(Clone, Copy)]
+pub(super) struct Standing {
+    pub(super) state: State,
+    /// In milliseconds, if it is down.
+    pub(super) down_since: Option<u64>,
+}
+
+impl Standing {
+    pub(super) const UP: Self = Self {
+        state: State::Closed,
+        down_since: None,
+    };
+
+    pub(super) fn then(self, state: State) -> Self {
+        let down_since = self.down_since.unwrap_or_else(down::now_ms);
+        Self {
+            state,
+            down_since: down::is_down(state).then_some(down_since),
+        }
+    }
+}
 
 /// What is counted of all breakers, or all keys of registries.
 pub(super) struct OfBreakers {
@@ -44,6 +77,7 @@ pub(super) struct OfKey {
     pub(super) opened: Arc<Counter>,
     /// Enforced, and in shadow mode: for each rejection by a registry it is known which.
     pub(super) rejections: [Arc<Counter>; 2],
+    pub(super) down_since: DownSince,
 }
 
 /// Adds a registry's current state; `None` once it is gone.
@@ -54,6 +88,8 @@ pub(super) struct Seen {
     pub(super) states: States,
     /// Keys that reject, as they are written in labels.
     pub(super) open: BTreeSet<String>,
+    /// Since when the first of the breakers that are down has been so, if there are breakers; 0 if none is.
+    breaker_down_since: Option<u64>,
 }
 
 /// All meters, by name.
@@ -144,15 +180,25 @@ impl Meter {
         self.counter(series::TRANSITIONS, &labels)
     }
 
-    /// Notes that a breaker of that name moved from one state to another.
-    pub(super) fn move_breaker(&self, from: Option<State>, to: Option<State>) {
+    /// Notes that a breaker of that name moved from one standing to another.
+    pub(super) fn move_breaker(&self, from: Option<Standing>, to: Option<Standing>) {
         let mut breakers = lock(&self.breakers);
-        let states = breakers.get_or_insert_default();
+        let Breakers { states, down_since } = breakers.get_or_insert_default();
         if let Some(to) = to {
-            *states.entry(to).or_default() += 1;
+            *states.entry(to.state).or_default() += 1;
+            if let Some(since) = to.down_since {
+                *down_since.entry(since).or_default() += 1;
+            }
         }
-        if let Some(count) = from.and_then(|from| states.get_mut(&from)) {
+        let Some(from) = from else { return };
+        if let Some(count) = states.get_mut(&from.state) {
             *count -= 1;
+        }
+        if let Some(Entry::Occupied(mut count)) = from.down_since.map(|at| down_since.entry(at)) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
         }
     }
 
@@ -171,6 +217,7 @@ impl Meter {
                     let labels = [key, (series::ENFORCEMENT, &*label(mode))];
                     self.find(series::KEY_REJECTIONS, &labels, rises)
                 }),
+                down_since: DownSince::default(),
             })
         });
         Some(Arc::clone(of_key))
@@ -185,12 +232,14 @@ impl Meter {
     /// The current state of the breakers and registries of that name, if there were any to look at.
     fn look(&self) -> Option<Seen> {
         let watches = lock(&self.watches).clone();
-        let states = lock(&self.breakers).clone();
-        if watches.is_none() && states.is_none() {
+        let breakers = lock(&self.breakers).clone();
+        if watches.is_none() && breakers.is_none() {
             return None;
         }
+        let first = |it: &Breakers| it.down_since.keys().next().copied().unwrap_or_default();
         let mut all = Seen {
-            states: states.unwrap_or_default(),
+            breaker_down_since: breakers.as_ref().map(first),
+            states: breakers.unwrap_or_default().states,
             open: BTreeSet::new(),
         };
         // Called without the lock, because looking at a registry may be slow.
@@ -223,11 +272,17 @@ impl Meter {
                 let labels = [(series::STATE, &*label(state))];
                 self.set(recorder, series::BREAKERS, &labels, float(count));
             }
-            let labels: Vec<_> = lock(&self.keys).keys().cloned().collect();
-            for label in labels.iter().filter(|label| *label != OTHER) {
+            if let Some(since) = seen.breaker_down_since {
+                self.set(recorder, series::DOWN_SINCE, &[], down::seconds(since));
+            }
+            let keys = lock(&self.keys).clone();
+            for (label, of_key) in keys.iter().filter(|(label, _)| *label != OTHER) {
                 let is_open = seen.open.contains(label);
                 let labels = [(series::KEY, &**label)];
                 self.set(recorder, series::KEY_OPEN, &labels, float(is_open.into()));
+                // What happened without a notification is noted here.
+                let since = down::seconds(of_key.down_since.note(|| is_open));
+                self.set(recorder, series::KEY_DOWN_SINCE, &labels, since);
             }
         }
         #[cfg(feature = "steps")]

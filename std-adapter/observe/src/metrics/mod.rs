@@ -1,6 +1,7 @@
 //! The observer that counts.
 
 mod calls;
+mod down;
 #[cfg(feature = "steps")]
 mod jobs;
 mod keys;

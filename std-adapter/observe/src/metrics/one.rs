@@ -8,7 +8,7 @@ use atomic_breaker_registry::{
 };
 
 use super::calls::{CANCELLED, end_of};
-use super::meter::{Meter, OfBreakers};
+use super::meter::{Meter, OfBreakers, Standing};
 use super::{Metrics, Observed};
 use crate::label::Mode;
 use crate::lock;
@@ -24,8 +24,8 @@ pub struct One {
 struct Counted {
     meter: Arc<Meter>,
     all: Arc<OfBreakers>,
-    /// The state that the gauge shows.
-    shown: Mutex<State>,
+    /// What the gauges show.
+    shown: Mutex<Standing>,
 }
 
 impl Metrics {
@@ -101,11 +101,11 @@ impl Observer for Metrics {
 impl Counted {
     fn of(name: impl fmt::Display) -> Self {
         let meter = Meter::of(name);
-        meter.move_breaker(None, Some(State::Closed));
+        meter.move_breaker(None, Some(Standing::UP));
         Self {
             all: meter.of_breakers(),
             meter,
-            shown: Mutex::new(State::Closed),
+            shown: Mutex::new(Standing::UP),
         }
     }
 
@@ -115,7 +115,7 @@ impl Counted {
         let (to, cause) = (transition.to, transition.cause);
         self.meter.transitions(to, cause).add();
         let mut shown = lock(&self.shown);
-        let to = state();
+        let to = shown.then(state());
         let from = std::mem::replace(&mut *shown, to);
         self.meter.move_breaker(Some(from), Some(to));
     }

@@ -38,6 +38,8 @@ metrics! { GAUGES:
 }
 
 metrics! { TIMES:
+    DOWN_SINCE = "down_since", "Since when a breaker has been down, in seconds since 1970; 0 if it is up.";
+    KEY_DOWN_SINCE = "key.down_since", "Since when a key has been down, in seconds since 1970; 0 if it is up.";
     OLDEST_DUE = "job.oldest_due", "For how many seconds the longest-waiting job has been due; 0 if none is.";
 }
 

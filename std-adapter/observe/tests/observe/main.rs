@@ -5,6 +5,7 @@
 //! | `support` | a subscriber and a recorder that keep their input |
 //! | `logs`, `keyed_logs` | events of a breaker, of a registry |
 //! | `counted`, `keyed` | metrics of a breaker, of a registry |
+//! | `down` | since when breakers and keys have been down |
 //! | `jobs` | metrics and events of durable steps |
 //! | `published` | recorders that are installed late, are replaced, or call back |
 //! | `attacked` | threads that come and go, many and hostile keys, observers that panic |
@@ -20,6 +21,7 @@
 mod attacked;
 mod counted;
 mod dashboard;
+mod down;
 mod jobs;
 mod keyed;
 mod keyed_logs;

@@ -37,7 +37,10 @@ function showChosen() {
 function factsOf(entry) {
   const facts = [['State', stateWords(entry)]];
   const { since } = entry;
-  facts.push(['Since', since ? `${DAY.format(since.at)}, ${span(ago(since.at))} ago` : 'unknown']);
+  if (isDown(entry)) {
+    facts.push(['Outage', `${downFor(entry)}${entry.down_since === null ? '' : `, since ${DAY.format(entry.down_since)}`}`]);
+  }
+  facts.push(['Last change', since ? `${DAY.format(since.at)}, ${span(ago(since.at))} ago` : 'unknown']);
   facts.push(['Why', why(entry) || (entry.state === 'closed' ? 'has not changed' : 'unknown')]);
   if (entry.last_failure) {
     facts.push(['Last failure', `${visible(entry.last_failure.text)} (${DAY.format(entry.last_failure.at)})`]);

@@ -17,6 +17,7 @@ function because(event) {
   if (event.kind === 'transition' && event.by === null) parts.push(event.why);
   if (event.open_for_ms) parts.push(`for ${span(event.open_for_ms)}`);
   if (event.failure) parts.push(visible(event.failure));
+  if (event.changes > 1) parts.push(`${event.changes} changes since ${CLOCK.format(event.first_at)}`);
   if (event.by !== null) parts.push(`by hand: ${visible(event.by)}`);
   return parts.join(' · ');
 }
@@ -49,11 +50,16 @@ async function readHistory() {
   }
 }
 
-/** One more, at the top. */
+/** One more, at the top; the next probe of an outage takes the place of the last one, which it counts. */
 function addEvent(event) {
   const words = `${event.of}\n${event.key || ''}`.toLowerCase();
   if (!words.includes(view.search.toLowerCase())) return;
   if (events.length && events[0].number >= event.number) return;
+  const before = events.findIndex((it) => it.first === event.first);
+  if (before >= 0) {
+    events.splice(before, 1);
+    byId('history').children[before].remove();
+  }
   events.unshift(event);
   byId('history').prepend(makeEvent(event));
   byId('no-history').hidden = true;

@@ -11,6 +11,15 @@ const ago = (at) => Math.max(0, status.at - at + performance.now() - readAt);
 /** What is left of a time that ran when it was read. */
 const left = (ms) => Math.max(0, ms - (performance.now() - readAt));
 
+const isDown = (entry) => entry.state !== 'closed' && entry.state !== 'disabled';
+
+/** For how long it has been down, through all its probes; null if it is up. */
+function downFor(entry) {
+  if (!isDown(entry)) return null;
+  if (entry.down_since === null) return 'down, since when is unknown';
+  return `down for ${entry.is_down_longer ? 'at least ' : ''}${span(ago(entry.down_since))}`;
+}
+
 const isOver = (entry) => entry.state === 'open' && (entry.is_due || left(entry.wait_ms) <= 0);
 
 function timeLeft(entry) {
@@ -43,8 +52,7 @@ function why(entry) {
   } else if (entry.state !== 'closed') {
     parts.push('unknown');
   }
-  const isDown = entry.state === 'open' || entry.state === 'half-open';
-  if (isDown && entry.last_failure) parts.push(visible(entry.last_failure.text));
+  if ((entry.state === 'open' || entry.state === 'half-open') && entry.last_failure) parts.push(visible(entry.last_failure.text));
   return parts.join(' · ');
 }
 
@@ -59,6 +67,7 @@ function makeRow(entry) {
   const cell = (label, className) => make('td', { role: 'cell', 'data-label': label, className: className || '' });
   const state = cell('State');
   const since = cell('Since', 'number');
+  since.append(make('span'), make('span', { className: 'row-of quiet small' }));
   const because = cell('Why', 'why');
   const count = cell('Counts');
   const time = cell('Time left', 'number');
@@ -95,8 +104,12 @@ function tickRow(kept) {
     if (mode) kept.state.append(make('span', { className: 'row-of quiet small', textContent: mode }));
   }
   const at = entry.since && entry.since.at;
-  setText(kept.since, at ? `${span(ago(at))} ago` : entry.state === 'closed' ? '' : 'unknown');
-  if (at) kept.since.title = DAY.format(at);
+  const changed = at ? `${span(ago(at))} ago` : entry.state === 'closed' ? '' : 'unknown';
+  const down = downFor(entry);
+  setText(kept.since.firstChild, down || changed);
+  setText(kept.since.lastChild, down && at ? `last change ${changed}` : '');
+  const began = (down && entry.down_since) || at;
+  if (began) kept.since.title = DAY.format(began);
   else kept.since.removeAttribute('title');
   setText(kept.time, timeLeft(entry));
 }

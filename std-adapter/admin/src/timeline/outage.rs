@@ -1,0 +1,65 @@
+//! Outages: from the first trip until the breaker is closed again.
+
+use std::sync::Arc;
+
+use atomic_breaker_registry::{Cause, State, Transition};
+
+use super::event::Event;
+
+/// An outage lasts from the transition that leaves `closed` or `disabled` to the one that leads back there. A return of
+/// the traffic belongs to it: a breaker that trips while returning was not up in between.
+#[derive(Clone, Debug)]
+pub(crate) struct Outage {
+    /// When it began, or was first heard of: milliseconds since 1970.
+    pub(crate) since: u64,
+    /// Whether it was down before: how long is not known.
+    pub(crate) is_longer: bool,
+    /// The event that stands for the probes so far, if they were the last that happened.
+    pub(super) probes: Option<Arc<Event>>,
+}
+
+/// Whether calls are rejected in this state, all or some.
+pub(crate) const fn is_down(state: State) -> bool {
+    !matches!(state, State::Closed | State::Disabled)
+}
+
+/// Whether the transition is one of those that repeat for as long as an outage lasts.
+pub(super) const fn is_probing(made: &Transition) -> bool {
+    const fn repeats(state: State) -> bool {
+        matches!(state, State::Open | State::HalfOpen | State::Returning)
+    }
+    repeats(made.from) && repeats(made.to) && !matches!(made.cause, Cause::Restored)
+}
+
+impl Outage {
+    /// The outage after this transition, if it is still down.
+    pub(super) fn after(
+        before: Option<Self>,
+        event: &Arc<Event>,
+        made: &Transition,
+    ) -> Option<Self> {
+        if !is_down(made.to) {
+            return None;
+        }
+        match before.filter(|_| is_down(made.from)) {
+            Some(mut outage) => {
+                outage.probes = event.is_probing().then(|| Arc::clone(event));
+                Some(outage)
+            }
+            None => Some(Self {
+                since: event.at,
+                is_longer: is_down(made.from),
+                probes: None,
+            }),
+        }
+    }
+
+    /// Notes a transition of which it is heard after a later one.
+    pub(super) fn note_late(&mut self, event: &Arc<Event>, made: &Transition) {
+        if self.probes.is_some() && event.is_probing() {
+            self.probes = Some(Arc::clone(event));
+        }
+        // The one that began it.
+        self.is_longer &= is_down(made.from) || !is_down(made.to);
+    }
+}

@@ -1,0 +1,112 @@
+//! Since when breakers and keys have been down.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use atomic_breaker_observe::Metrics;
+use atomic_breaker_registry::{Breaker, Config, ManualClock, Registry};
+
+use crate::support::{Page, RULES, counted};
+
+fn now() -> f64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap()
+        .as_secs_f64()
+}
+
+fn since(name: &str, key: Option<&str>) -> Option<f64> {
+    let series = match key {
+        None => format!("down_since{{circuit_breaker_name=\"{name}\"}} "),
+        Some(key) => format!(
+            "key_down_since{{circuit_breaker_name=\"{name}\",circuit_breaker_key=\"{key}\"}} "
+        ),
+    };
+    let series = format!("circuit_breaker_{series}");
+    let page = Page::now();
+    let line = page.0.lines().find_map(|line| line.strip_prefix(&series))?;
+    Some(line.parse().unwrap())
+}
+
+/// As long as it takes to tell two times apart.
+fn wait() {
+    std::thread::sleep(Duration::from_millis(5));
+}
+
+#[test]
+fn a_breaker_is_down_from_its_first_trip_through_all_probes() {
+    let breaker = counted("down");
+    assert_eq!(since("down", None), Some(0.0));
+    let before = now();
+    breaker.trip();
+    let after = now();
+    let began = since("down", None).unwrap();
+    assert!((before - 0.001..=after).contains(&began), "{began}");
+    for _ in 0..3 {
+        wait();
+        breaker.probe_now();
+        let _ = breaker.call(|| Err::<(), _>("no answer"));
+    }
+    breaker.force_open();
+    assert_eq!(since("down", None), Some(began));
+    breaker.reset();
+    assert_eq!(since("down", None), Some(0.0));
+    wait();
+    breaker.trip();
+    assert!(since("down", None).unwrap() > began);
+}
+
+#[test]
+fn of_several_breakers_of_a_name_the_first_that_is_still_down_counts() {
+    let [a, b] = [counted("several down"), counted("several down")];
+    a.trip();
+    wait();
+    b.trip();
+    let first = since("several down", None).unwrap();
+    a.reset();
+    let second = since("several down", None).unwrap();
+    assert!(second > first, "{second}");
+    drop(b);
+    assert_eq!(since("several down", None), Some(0.0));
+}
+
+#[test]
+fn a_return_belongs_to_the_outage() {
+    let clock = ManualClock::new();
+    let rules = Config::new().gradual_return(10, Duration::from_secs(10));
+    let breaker = Breaker::builder(rules, &clock)
+        .observer(Metrics::new("returning down"))
+        .build();
+    breaker.trip();
+    let began = since("returning down", None);
+    breaker.probe_now();
+    breaker.call(|| Ok::<_, &str>(())).unwrap();
+    assert_eq!(since("returning down", None), began);
+    clock.advance(Duration::from_secs(20));
+    let _ = breaker.call(|| Ok::<_, &str>(()));
+    assert_eq!(since("returning down", None), Some(0.0));
+}
+
+#[test]
+fn a_key_is_down_from_its_first_trip_also_if_it_is_watched_later() {
+    let metrics = Metrics::new("keys down").named(["unseen"]);
+    let build = |observer| {
+        let hosts = Registry::builder(RULES).observer(observer);
+        Arc::new(hosts.build().unwrap())
+    };
+    let hosts = build(metrics.clone());
+    hosts.command(&"a", |host| host.trip()).unwrap();
+    let after = now();
+    wait();
+    assert_eq!(since("keys down", Some("a")), None, "not watched");
+    metrics.watch(&hosts);
+    let began = since("keys down", Some("a")).unwrap();
+    assert!(began > 0.0 && began <= after, "{began}");
+    wait();
+    hosts.command(&"a", |host| host.probe_now()).unwrap();
+    let _ = hosts.call("a", || Err::<(), _>("no answer"));
+    assert_eq!(since("keys down", Some("a")), Some(began));
+    hosts.command(&"a", |host| host.reset()).unwrap();
+    assert_eq!(since("keys down", Some("a")), Some(0.0));
+    assert_eq!(since("keys down", Some("unseen")), Some(0.0));
+}
