@@ -1,4 +1,4 @@
-//! The dashboard and the emitted metrics: each contains every name of the other.
+//! The dashboard and the emitted metrics: each contains every name of the other. Alerts, and what the runbook says.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,6 +11,8 @@ use serde_json::Value;
 use crate::support::{Page, RULES, SECOND};
 
 const DASHBOARD: &str = include_str!("../../../../docs/grafana.json");
+const ALERTS: &str = include_str!("../../../../docs/alerts.yml");
+const RUNBOOK: &str = include_str!("../../../../docs/runbook.md");
 const PAGE: &str = include_str!("../../../../docs/observability.md");
 
 /// Metrics and labels as Prometheus has them.
@@ -46,6 +48,14 @@ fn words(text: &str) -> BTreeSet<String> {
     text.split(|char: char| !char.is_ascii_alphanumeric() && char != '_')
         .filter(|word| word.starts_with("circuit_breaker_"))
         .map(str::to_owned)
+        .collect()
+}
+
+/// What follows these words in a file, line by line.
+fn after<'a>(file: &'a str, words: &str) -> Vec<&'a str> {
+    let lines = file.lines();
+    lines
+        .filter_map(|line| Some(line.split_once(words)?.1))
         .collect()
 }
 
@@ -142,4 +152,30 @@ fn the_page_lists_every_name_and_no_other() {
     let mut all = emitted();
     all.extend(fields.map(str::to_owned));
     assert_eq!(dotted, all);
+}
+
+#[test]
+fn every_name_in_an_alert_is_emitted() {
+    let recommended = |name: String| {
+        let plain = name.strip_suffix("_total").map(str::to_owned);
+        plain.unwrap_or(name)
+    };
+    let emitted = emitted();
+    for name in words(ALERTS).into_iter().map(recommended) {
+        assert!(emitted.contains(&name), "{name}");
+    }
+}
+
+#[test]
+fn every_alert_has_a_part_of_the_runbook_and_a_link_to_the_page() {
+    let alerts = after(ALERTS, "- alert: ");
+    let links: Vec<_> = alerts
+        .iter()
+        .map(|alert| format!("{}\"", alert.to_lowercase()))
+        .collect();
+    assert_eq!(after(ALERTS, "runbook_url: \"docs/runbook.md#"), links);
+    assert_eq!(after(ALERTS, "page: \"https://").len(), alerts.len());
+    let mut parts = after(RUNBOOK, "## ");
+    assert_eq!(parts.pop(), Some("A fleet without its engine"));
+    assert_eq!(parts, alerts);
 }
