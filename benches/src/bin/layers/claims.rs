@@ -17,9 +17,9 @@ pub(crate) fn claims(run: &Run) -> Vec<Claim> {
         .collect();
     claims.extend([
         Claim::at_most(
-            "a success counted by `SlidingRatio`, coarse clock: acquire and report",
-            8.0,
-            run.alone(sliding::SHARDED).median,
+            "a success counted by `SlidingRatio`: over its clock and a compare-and-swap alone",
+            1.5,
+            run.longer(sliding::SHARDED, sliding::FLOOR).median,
             "ns",
         ),
         share(

@@ -4,6 +4,7 @@
 //! overlaps part of it.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use atomic_breaker_http::{
@@ -13,6 +14,8 @@ use atomic_breaker_http::{
 use benches::rounds::Case;
 
 pub(crate) const SHARDED: &str = "16 shards";
+/// What a success cannot do without.
+pub(crate) const FLOOR: &str = "the clock and a compare-and-swap alone";
 
 pub(crate) fn cases() -> Vec<Case> {
     let ratio = Ratio::percent(50).within(Duration::from_secs(10));
@@ -30,6 +33,17 @@ pub(crate) fn cases() -> Vec<Case> {
         }),
         case("a mutex", within, CoarseClock, || Locked::by(CoarseClock)),
         case("no tally", config, CoarseClock, || ()),
+        Case::new(FLOOR, || {
+            let word = AtomicU64::new(0);
+            move |calls| {
+                for _ in 0..calls {
+                    let calls = word.load(Ordering::Relaxed);
+                    let next = calls + u64::from(CoarseClock.now_ms());
+                    let _ =
+                        word.compare_exchange_weak(calls, next, Ordering::SeqCst, Ordering::SeqCst);
+                }
+            }
+        }),
     ]
 }
 
