@@ -23,6 +23,7 @@ use super::{AdminError, Timeline, text};
 #[must_use = "`router` makes a router of it"]
 pub struct Admin {
     pub(super) title: String,
+    pub(super) instance: String,
     pub(super) timeline: Timeline,
     pub(super) sources: Vec<Named<Box<dyn Source>>>,
     #[cfg(feature = "fleet")]
@@ -51,6 +52,7 @@ impl Admin {
     pub fn new(timeline: &Timeline) -> Self {
         Self {
             title: "Circuit breakers".to_owned(),
+            instance: this_process(),
             timeline: timeline.clone(),
             sources: Vec::new(),
             #[cfg(feature = "fleet")]
@@ -128,6 +130,13 @@ impl Admin {
     /// The title of the page: service and environment, for operators who have several open.
     pub fn title(mut self, title: impl fmt::Display) -> Self {
         self.title = text::bounded(&title, MAX_NAME);
+        self
+    }
+
+    /// The name of this process among the instances of the service, which the page shows because it knows no other:
+    /// at most 128 bytes. Unless set, the name of the machine, if the system tells it, and the number of the process.
+    pub fn instance(mut self, name: impl fmt::Display) -> Self {
+        self.instance = text::bounded(&name, MAX_NAME);
         self
     }
 
@@ -222,6 +231,16 @@ impl Admin {
                 "nothing is shown under the name {name:?}: the status lists what there is"
             ))
         })
+    }
+}
+
+/// The machine, where Linux tells its name, and the process.
+fn this_process() -> String {
+    let number = format!("process {}", std::process::id());
+    let machine = std::fs::read_to_string("/proc/sys/kernel/hostname");
+    match machine.as_deref().map(str::trim) {
+        Ok(machine) if !machine.is_empty() => format!("{machine}, {number}"),
+        _ => number,
     }
 }
 

@@ -162,6 +162,7 @@ pub(super) fn read(admin: &Admin, operator: &Operator, query: &Query) -> Result<
     #[cfg_attr(not(any(feature = "fleet", feature = "steps")), expect(unused_mut))]
     let mut head = json!({
         "title": admin.title,
+        "instance": admin.instance,
         "operator": operator.name(),
         "may_change": operator.may_change(),
         "at": unix_ms(SystemTime::now()),

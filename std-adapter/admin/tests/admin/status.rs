@@ -16,6 +16,8 @@ async fn a_key_is_shown_with_its_state_cause_last_failure_counts_and_time_left()
     world.fail("b.example");
     world.trip("a.example");
     let status = app.get("/status").await.json();
+    let this = format!("process {}", std::process::id());
+    assert!(status["instance"].as_str().unwrap().ends_with(&this));
     assert_eq!(status["operator"], "alice");
     assert_eq!(status["may_change"], true);
     let entries = status["entries"].as_array().unwrap();

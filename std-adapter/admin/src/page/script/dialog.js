@@ -3,20 +3,13 @@
 let chosen = null;
 let opener = null;
 
-const COMMANDS = [
-  ['reset', 'Reset', 'It closes, every count is cleared, and calls pass at once.', () => true],
-  ['trip', 'Trip', 'It opens for its open time and rejects calls.', (state) => state !== 'forced-open' && state !== 'disabled'],
-  ['probe-now', 'Probe now', 'Its open time ends, and the next call is a probe.', (state) => state === 'open' || state === 'half-open'],
-  ['force-open', 'Force open', 'It rejects every call until it is released.', (state) => state !== 'forced-open'],
-  ['release', 'Release', 'It becomes half-open: probes test the resource.', (state) => state === 'forced-open'],
-  ['disable', 'Disable', 'Every call passes and no outcome counts until it is enabled.', (state) => state !== 'disabled'],
-  ['enable', 'Enable', 'It closes, and every count is cleared.', (state) => state === 'disabled'],
-];
+let chosenRules = null;
 
 const whole = (it) => (it.key === null ? visible(it.of) : `${nameOf(it)} of ${visible(it.of)}`);
 
 function openDialog(entry) {
   chosen = entry;
+  chosenRules = null;
   opener = document.activeElement;
   setResult('');
   confirmFirst(null);
@@ -25,6 +18,18 @@ function openDialog(entry) {
   setText(byId('dialog-title'), whole(entry));
   showChosen();
   byId('dialog').showModal();
+  if (entry.state !== undefined) readRules(entry);
+}
+
+/** Those that apply to it: its own, those of its class, or the common ones. */
+async function readRules(entry) {
+  try {
+    const { rules } = await ask('rules', { of: entry.of, key: entry.key });
+    if (chosen && idOf(chosen) === idOf(entry)) chosenRules = rules;
+  } catch {
+    // The effects are shown without figures.
+  }
+  if (chosen && idOf(chosen) === idOf(entry)) showChosen();
 }
 
 function showChosen() {
@@ -56,7 +61,10 @@ function factsOf(entry) {
 function showCommands(isOne) {
   const group = byId('commands');
   const kind = isOne ? chosen.state : 'source';
-  if (group.dataset.kind === kind && group.children.length) return;
+  if (group.dataset.kind === kind && group.children.length) {
+    showEffects();
+    return;
+  }
   group.dataset.kind = kind;
   const hadFocus = group.contains(document.activeElement);
   group.replaceChildren();
@@ -64,21 +72,33 @@ function showCommands(isOne) {
     group.append(make('p', { className: 'quiet', textContent: 'You may look, but not change anything.' }));
     return;
   }
-  const add = (words, act) => {
-    const button = make('button', { type: 'button', textContent: words });
+  const add = (words, act, command, effect) => {
+    const button = make('button', { type: 'button', textContent: words, 'aria-describedby': `effect-${command}` });
     button.addEventListener('click', act);
-    group.append(button);
+    group.append(button, make('span', { id: `effect-${command}`, className: 'quiet small', textContent: effect }));
   };
+  const changeRules = () => add('Change rules', () => openRules(), 'rules', 'A form, which shows what would change before it asks.');
   if (isOne) {
-    for (const [command, words, effect, applies] of COMMANDS) {
-      if (applies(chosen.state)) add(words, () => confirmFirst({ command, words, effect }));
+    for (const [command, words, applies, effect] of COMMANDS) {
+      if (!applies(chosen.state)) continue;
+      add(words, () => confirmFirst({ command, words, effect: effect(chosen, chosenRules) }), command, '');
     }
-    if (sourceOf(chosen.of)?.can_change_rules) add('Change rules', () => openRules());
+    showEffects();
+    if (sourceOf(chosen.of)?.can_change_rules) changeRules();
   } else {
-    if (chosen.can_change_rules) add('Change rules', () => openRules());
-    if (chosen.enforced_percent !== null) add('Enforce or shadow', () => openEnforcement());
+    if (chosen.can_change_rules) changeRules();
+    if (chosen.enforced_percent !== null) {
+      add('Enforce or shadow', () => openEnforcement(), 'enforce', 'A form for the share of rejections that is enforced; at 0 % all calls pass.');
+    }
   }
   if (hadFocus) byId('close').focus();
+}
+
+function showEffects() {
+  for (const [command, , , effect] of COMMANDS) {
+    const shown = byId(`effect-${command}`);
+    if (shown) setText(shown, effect(chosen, chosenRules));
+  }
 }
 
 let asked = null;
@@ -120,6 +140,7 @@ async function act() {
   }
   await refresh();
   if (!isLookedAt()) return;
+  if (request && it.state !== undefined) readRules(it);
   showChosen();
   byId('close').focus();
 }

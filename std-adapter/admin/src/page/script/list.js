@@ -24,8 +24,8 @@ const isOver = (entry) => entry.state === 'open' && (entry.is_due || left(entry.
 
 function timeLeft(entry) {
   switch (entry.state) {
-    case 'open': return isOver(entry) ? 'over: the next call is a probe' : span(left(entry.wait_ms));
-    case 'half-open': return entry.wait_ms === null ? '' : `at most ${span(left(entry.wait_ms))}`;
+    case 'open': return isOver(entry) ? 'over: the next call is a probe' : `${span(left(entry.wait_ms))} until the next probe`;
+    case 'half-open': return entry.wait_ms === null ? '' : `at most ${span(left(entry.wait_ms))} for its probes`;
     case 'returning': return entry.wait_ms === null ? 'over: all pass' : `all pass in ${span(left(entry.wait_ms))}`;
     case 'forced-open': return 'until released';
     case 'disabled': return 'until enabled';
@@ -140,6 +140,7 @@ function showPages() {
 /** Changes what is shown. */
 function look(changes) {
   Object.assign(view, { offset: 0 }, changes);
+  writeAddress();
   refresh();
 }
 

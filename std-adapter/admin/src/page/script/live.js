@@ -63,10 +63,17 @@ function show() {
   const open = bad.reduce((sum, of) => sum + of.count, 0);
   document.title = open ? `(${open} open) ${title}` : title;
   setText(byId('operator'), `${visible(status.operator)}${status.may_change ? '' : ', read only'}`);
+  setText(byId('instance'), `${visible(status.instance)}: this process only`);
   const names = status.sources.map((source) => source.name);
   const select = byId('of');
   if (select.options.length !== names.length + 1) {
     select.append(...names.map((name) => make('option', { value: name, textContent: visible(name) })));
+    select.value = view.of;
+  }
+  // A link may name what this process does not have.
+  if (view.of && !names.includes(view.of)) {
+    select.value = '';
+    look({ of: '' });
   }
   showStates();
   showRows();
@@ -176,6 +183,8 @@ function tick() {
 
 function start() {
   listen();
+  listenAddress();
+  showLegend();
   listenDialog();
   listenJobs();
   listenJob();

@@ -16,14 +16,14 @@ function showTabs() {
   if (location.hash === '#jobs') selectTab('jobs');
 }
 
-function selectTab(name) {
+function selectTab(name, isAddressed) {
   for (const tab of TABS) {
     const isSelected = tab === name;
     byId(tab).hidden = !isSelected;
     byId(`tab-${tab}`).setAttribute('aria-selected', String(isSelected));
     byId(`tab-${tab}`).tabIndex = isSelected ? 0 : -1;
   }
-  history.replaceState(null, '', name === 'jobs' ? '#jobs' : location.pathname + location.search);
+  if (!isAddressed) writeAddress();
   refreshJobs();
 }
 
