@@ -1,10 +1,10 @@
-//! Logs and metrics of [atomic-breaker](atomic_breaker_registry): observers for a breaker, a registry of breakers, or durable
-//! jobs.
+//! Logs and metrics of [atomic-breaker](atomic_breaker_registry): observers for a breaker, a registry of breakers,
+//! durable jobs, or a fleet.
 //!
-//! | feature | type | for one breaker | for a registry | for jobs (`steps`) |
-//! |---|---|---|---|---|
-//! | `tracing` | `Log`: an event for each transition and for a sample of the rejections | `Log` | `Log` | `Log` |
-//! | `metrics` | `Metrics`: counters, and gauges of the states | `Metrics` | `Metrics<Keys>` | `Metrics<Jobs>` |
+//! | feature | type | for one breaker | for a registry | for jobs (`steps`) | for a fleet (`fleet`) |
+//! |---|---|---|---|---|---|
+//! | `tracing` | `Log`: an event for each transition and for a sample of the rejections | `Log` | `Log` | `Log` | |
+//! | `metrics` | `Metrics`: counters, and gauges of the states | `Metrics` | `Metrics<Keys>` | `Metrics<Jobs>` | `Metrics<Fleets>` |
 //!
 //! It includes everything in [`atomic_breaker_registry`].
 //!
@@ -36,6 +36,8 @@ mod metrics;
 #[doc(no_inline)]
 pub use atomic_breaker_registry::*;
 
+#[cfg(all(feature = "metrics", feature = "fleet"))]
+pub use self::metrics::Fleets;
 #[cfg(all(feature = "metrics", feature = "steps"))]
 pub use self::metrics::Jobs;
 #[cfg(feature = "metrics")]

@@ -29,6 +29,8 @@ pub(super) struct Meter {
     watches: Mutex<Option<BTreeMap<usize, Arc<Look>>>>,
     #[cfg(feature = "steps")]
     pub(super) jobs: Mutex<super::jobs::Stored>,
+    #[cfg(feature = "fleet")]
+    pub(super) fleet: Mutex<super::fleets::Watched>,
 }
 
 /// How many breakers there are, by state.
@@ -287,6 +289,8 @@ impl Meter {
         }
         #[cfg(feature = "steps")]
         super::jobs::publish(self, recorder);
+        #[cfg(feature = "fleet")]
+        super::fleets::publish(self, recorder);
     }
 
     /// Sets a gauge.

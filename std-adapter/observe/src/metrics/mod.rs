@@ -2,6 +2,8 @@
 
 mod calls;
 mod down;
+#[cfg(feature = "fleet")]
+mod fleets;
 #[cfg(feature = "steps")]
 mod jobs;
 mod keys;
@@ -13,6 +15,8 @@ mod series;
 
 use std::fmt;
 
+#[cfg(feature = "fleet")]
+pub use fleets::Fleets;
 #[cfg(feature = "steps")]
 pub use jobs::Jobs;
 pub use keys::Keys;
@@ -20,7 +24,8 @@ pub use one::One;
 pub use publish::{publish, publish_each_second};
 
 /// Counts what happens to breakers for the `metrics` facade, and shows their states. `Metrics` count for one breaker,
-/// [`Metrics<Keys>`](Keys) for the keys of a registry, and with the feature `steps` `Metrics<Jobs>` for durable jobs.
+/// [`Metrics<Keys>`](Keys) for the keys of a registry, with the feature `steps` `Metrics<Jobs>` for durable jobs, and with
+/// `fleet` `Metrics<Fleets>` for a fleet.
 ///
 /// The counts reach the recorder through [`publish`](super::publish()), so that a call costs no more than one addition
 /// to memory that no other thread writes:
@@ -59,8 +64,8 @@ impl<Of: Observed> Metrics<Of> {
     }
 }
 
-/// What [`Metrics`] can count: [`One`], [`Keys`] and, with the feature `steps`, `Jobs`. Which of them follows from where
-/// the metrics are used.
+/// What [`Metrics`] can count: [`One`], [`Keys`], with the feature `steps` `Jobs`, and with `fleet` `Fleets`. Which of
+/// them follows from where the metrics are used.
 pub trait Observed {
     #[doc(hidden)]
     fn named(name: &dyn fmt::Display) -> Self;

@@ -28,12 +28,15 @@ metrics! { COUNTERS:
     ENDED = "job.ended", "Jobs that ended in this process, by how.";
     LOST = "job.lost", "Claims on jobs that were lost before a result was saved.";
     TOLD = "job.told", "Jobs that a person was notified of, or could not be.";
+    UNANSWERED = "fleet.unanswered", "Requests to the engine of a fleet that failed or got no answer in time.";
     STORE_ERRORS = "job.store_errors", "Calls of the store that failed or timed out.";
 }
 
 metrics! { GAUGES:
     BREAKERS = "breakers", "How many breakers, or keys of a registry, are in a state.";
     KEY_OPEN = "key.open", "1 if a key is open, forced open, half-open or returning, otherwise 0.";
+    CONNECTED = "fleet.connected", "1 if the engine of a fleet answers this process, otherwise 0.";
+    INSTANCES = "fleet.instances", "Living instances of a fleet, as its engine last reported.";
     JOBS = "jobs", "How many jobs the store has, by their next lane.";
 }
 

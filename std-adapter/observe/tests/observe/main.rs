@@ -6,6 +6,7 @@
 //! | `logs`, `keyed_logs` | events of a breaker, of a registry |
 //! | `counted`, `keyed` | metrics of a breaker, of a registry |
 //! | `down` | since when breakers and keys have been down |
+//! | `fleet` | metrics of a fleet whose engine is lost |
 //! | `jobs` | metrics and events of durable steps |
 //! | `published` | recorders that are installed late, are replaced, or call back |
 //! | `attacked` | threads that come and go, many and hostile keys, observers that panic |
@@ -16,12 +17,18 @@
     clippy::redundant_closure_for_method_calls,
     reason = "the path of the method is longer"
 )]
-#![cfg(all(feature = "metrics", feature = "steps", feature = "tracing"))]
+#![cfg(all(
+    feature = "fleet",
+    feature = "metrics",
+    feature = "steps",
+    feature = "tracing"
+))]
 
 mod attacked;
 mod counted;
 mod dashboard;
 mod down;
+mod fleet;
 mod jobs;
 mod keyed;
 mod keyed_logs;
