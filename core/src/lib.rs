@@ -101,6 +101,7 @@ pub mod tally;
 mod time;
 mod token;
 mod transition;
+mod unguarded;
 pub mod wait;
 pub mod word;
 
@@ -120,3 +121,4 @@ pub use snapshot::Snapshot;
 pub use state::State;
 pub use tally::{ConstTally, LastCalls, Tally, Verdict};
 pub use token::Token;
+pub use unguarded::Unguarded;

@@ -1,7 +1,7 @@
 //! Breaker methods that use embassy's timers.
 
-use atomic_breaker::wait::{self, Prober, Retry, TimeLimit, Timed};
-use atomic_breaker::{AnyBreaker, CallError, Permit};
+use atomic_breaker::wait::{self, Prober, Retry, TimeLimit, Timed, TryLimit};
+use atomic_breaker::{AnyBreaker, CallError, Permit, Unguarded};
 
 use crate::clock::EmbassyTimer;
 
@@ -66,15 +66,30 @@ pub trait BreakerExt: AnyBreaker + Sized {
     }
 
     /// Makes a call that is retried as the [`Retry`] says: [`wait::retry`]. Waits while the breaker would
-    /// reject, and gives up at once while it is forced open. With a classifier: [`wait::retry_with`].
+    /// reject, and gives up at once while it is forced open. With a classifier: [`wait::retry_with`]. A limit for each
+    /// try is part of the `Retry`: [`try_limit`](Retry::try_limit), not a `call_timeout` inside, which does not compile.
     ///
     /// # Errors
-    /// The error of the last try; the rejection if none was made.
-    fn retry<V, E>(
+    /// The error of the last try, a [`Timed<E>`](Timed) with a `try_limit`; the rejection if none was made.
+    ///
+    /// ```
+    /// use atomic_breaker_embassy::{Breaker, BreakerExt, Config, EmbassyClock, Retry};
+    /// use core::time::Duration;
+    ///
+    /// static RADIO: Breaker = Breaker::new(Config::new(), EmbassyClock);
+    ///
+    /// # async fn send(_: &[u8]) -> Result<(), ()> { Ok(()) }
+    /// async fn report(reading: &[u8]) -> bool {
+    ///     let policy = Retry::new().try_limit(Duration::from_millis(200));
+    ///     RADIO.retry(policy, || send(reading)).await.is_ok()
+    /// }
+    /// # let _ = report(&[]);
+    /// ```
+    fn retry<V, E: Unguarded, L: TryLimit>(
         &self,
-        policy: Retry,
+        policy: Retry<L>,
         operation: impl AsyncFnMut() -> Result<V, E>,
-    ) -> impl Future<Output = Result<V, CallError<E>>> {
+    ) -> impl Future<Output = Result<V, CallError<L::Error<E>>>> {
         wait::retry(self, EmbassyTimer, policy, operation)
     }
 

@@ -54,7 +54,7 @@ pub use atomic_breaker::{
     AnyBreaker, AnyError, AsRules, Attempt, BitsOf, Builder, CallError, Cause, Classify, Clock,
     Config, ConfigError, Control, CorruptWord, EventLog, Failure, Fallback, LastCalls, ManualClock,
     Observer, OnTransition, Outcome, Permit, Present, Ratio, Rejected, Rules, SharedClock,
-    Snapshot, State, Tally, Token, Transition, Verdict, Wait, tally, wait, word,
+    Snapshot, State, Tally, Token, Transition, Unguarded, Verdict, Wait, tally, wait, word,
 };
 pub use clock::{EmbassyClock, EmbassyTimer};
 pub use ext::{BreakerExt, IntoTimeLimit};

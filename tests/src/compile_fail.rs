@@ -284,4 +284,5 @@
 //! breaker.resume(token).success();
 //! ```
 
+pub mod nested;
 pub mod types;

@@ -19,6 +19,7 @@ use atomic_breaker::{
 };
 use atomic_breaker_std::{AdjustableBreaker, KeptRules, StdClock, adjustable_breaker};
 
+fn is_send_sync<T: Send + Sync + 'static>() {}
 fn is_send_sync_unpin<T: Send + Sync + Unpin + 'static>() {}
 fn is_copy<T: Copy + Eq + Debug>() {}
 fn is_error<T: Error + Send + Sync + 'static>() {}
@@ -46,7 +47,8 @@ fn everything_goes_between_threads() {
     is_send_sync_unpin::<Token<u32>>();
     is_send_sync_unpin::<Token<TickBits<3>>>();
     is_send_sync_unpin::<EventLog<4>>();
-    is_send_sync_unpin::<CallError<String>>();
+    // Not `Unpin`, so that a retry can refuse it: `Unguarded`.
+    is_send_sync::<CallError<String>>();
     is_send_sync_unpin::<OnTransition<fn(&Transition)>>();
 }
 

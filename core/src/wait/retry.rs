@@ -5,22 +5,25 @@ use core::pin::pin;
 use core::time::Duration;
 
 use super::waiter::{Spread, Waiter};
-use super::{Awaited, Timer, ms};
+use super::{Awaited, TimeLimit, Timer, TryLimit, ms};
 use crate::breaker::AnyBreaker;
 use crate::call::count_panic;
 use crate::error::CallError;
 use crate::outcome::{AnyError, Classify, Outcome};
+use crate::unguarded::Unguarded;
 
 /// When to try again, and when to give up: exponential pauses with jitter, bounded in number and
-/// time. Integers only.
+/// time. Integers only. `L` says whether each try has a [time limit](Self::try_limit), and with it which error a
+/// retry returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[must_use]
-pub struct Retry {
+pub struct Retry<L = ()> {
     tries: u32,
     first_ms: u64,
     longest_ms: u64,
     within_ms: u64,
+    limit: L,
 }
 
 impl Retry {
@@ -32,9 +35,38 @@ impl Retry {
             first_ms: 100,
             longest_ms: 10_000,
             within_ms: 30_000,
+            limit: (),
         }
     }
 
+    /// A try that takes longer than this, rounded up to milliseconds, is dropped and counts as a failure; it is tried
+    /// again like any other failure. The error is then [`Timed<E>`](super::Timed), as that of a
+    /// [`call_timeout`](super::call_timeout). Unless set, a try takes as long as the operation does: one that hangs,
+    /// hangs the retry.
+    ///
+    /// ```
+    /// use atomic_breaker::{AnyBreaker, CallError, wait::{self, Retry, Timed, Timer}};
+    /// use core::time::Duration;
+    /// # struct Radio;
+    /// # impl Radio { async fn send(&mut self) -> Result<(), ()> { Ok(()) } }
+    ///
+    /// const POLICY: Retry<wait::TimeLimit> = Retry::new().try_limit(Duration::from_millis(200));
+    ///
+    /// async fn report(breaker: impl AnyBreaker, timer: impl Timer, radio: &mut Radio) -> &'static str {
+    ///     match wait::retry(breaker, timer, POLICY, async || radio.send().await).await {
+    ///         Ok(()) => "sent",
+    ///         Err(CallError::Failed(Timed::TimedOut)) => "the last try took too long",
+    ///         Err(CallError::Failed(Timed::Failed(()))) => "the last try failed in time",
+    ///         Err(CallError::Rejected(_)) => "never tried",
+    ///     }
+    /// }
+    /// ```
+    pub const fn try_limit(self, limit: Duration) -> Retry<TimeLimit> {
+        self.with_limit(TimeLimit::new(limit))
+    }
+}
+
+impl<L: TryLimit> Retry<L> {
     /// How many times the operation is run at most. A rejected call does not count: the operation was not run.
     /// 0 counts as 1.
     pub const fn tries(mut self, tries: u32) -> Self {
@@ -56,10 +88,25 @@ impl Retry {
     }
 
     /// No try begins later than this after the call of `retry`, and if it is clear that the next one would, there is no
-    /// wait for it. A try that is under way is not cut short: for that use a time limit inside the operation.
+    /// wait for it. A try that is under way is not cut short: for that there is [`try_limit`](Retry::try_limit).
     pub const fn within(mut self, time: Duration) -> Self {
         self.within_ms = ms(time);
         self
+    }
+
+    /// What each try has: nothing, or a time limit.
+    pub const fn each_try(self) -> L {
+        self.limit
+    }
+
+    const fn with_limit<M: TryLimit>(self, limit: M) -> Retry<M> {
+        Retry {
+            tries: self.tries,
+            first_ms: self.first_ms,
+            longest_ms: self.longest_ms,
+            within_ms: self.within_ms,
+            limit,
+        }
     }
 
     fn pause_ms(self, tried: u32, share: Spread) -> u64 {
@@ -81,7 +128,13 @@ impl Default for Retry {
 /// time is over, and at once while the breaker is forced open, or open for longer than there is time left.
 ///
 /// # Errors
-/// The error of the last try; the rejection if none was made.
+/// The error of the last try; the rejection if none was made. With [`Retry::try_limit`] the error of a try is a
+/// [`Timed<E>`](super::Timed).
+///
+/// # Not around another call
+/// The operation is not a call through a breaker itself, or the breaker stands inside itself: while it is half-open, the
+/// inner call is rejected by the slot that the outer one holds. For a time limit there is [`Retry::try_limit`]. What
+/// another breaker guards goes through [`retry_with`]; see [`Unguarded`].
 ///
 /// ```
 /// use atomic_breaker::{Breaker, ManualClock, wait::{self, Retry, Timer}};
@@ -96,31 +149,32 @@ impl Default for Retry {
 /// ```
 ///
 /// For tasks that must be `Send`, such as spawned ones, use [`retry_fn`].
-pub fn retry<V, E>(
+pub fn retry<V, E: Unguarded, L: TryLimit>(
     breaker: impl AnyBreaker,
     timer: impl Timer,
-    policy: Retry,
+    policy: Retry<L>,
     operation: impl AsyncFnMut() -> Result<V, E>,
-) -> impl Future<Output = Result<V, CallError<E>>> {
+) -> impl Future<Output = Result<V, CallError<L::Error<E>>>> {
     retry_with(breaker, timer, policy, AnyError, operation)
 }
 
 /// [`retry`] with a classifier that says what a result means, to the breaker and to the retry: only a result that
 /// is a [failure](Outcome::Failure) is tried again; one that is ignored, such as the caller's own mistake, or
 /// counts as a success is returned at once.
-pub async fn retry_with<V, E>(
+pub async fn retry_with<V, E, L: TryLimit>(
     breaker: impl AnyBreaker,
     timer: impl Timer,
-    policy: Retry,
-    classify: impl Classify<V, E>,
+    policy: Retry<L>,
+    classify: impl Classify<V, L::Error<E>>,
     mut operation: impl AsyncFnMut() -> Result<V, E>,
-) -> Result<V, CallError<E>> {
+) -> Result<V, CallError<L::Error<E>>> {
     let mut tries = Tries::new(timer, policy);
     loop {
         if let Some(result) = tries.turn(&breaker).await {
             return result;
         }
-        let ended = call(&breaker, &classify, || operation()).await;
+        let sleep = policy.limit.sleep(tries.timer());
+        let ended = call::<L, _, _, _, _>(&breaker, &classify, sleep, || operation()).await;
         if let Some(result) = tries.judge(&breaker, ended).await {
             return result;
         }
@@ -129,12 +183,12 @@ pub async fn retry_with<V, E>(
 
 /// [`retry`] for tasks that must be `Send`, such as spawned ones. Today's compiler cannot show this for an `async`
 /// closure that borrows, so this takes any closure that returns a future.
-pub fn retry_fn<V, E, F>(
+pub fn retry_fn<V, E: Unguarded, F, L: TryLimit>(
     breaker: impl AnyBreaker,
     timer: impl Timer,
-    policy: Retry,
+    policy: Retry<L>,
     operation: impl FnMut() -> F,
-) -> impl Future<Output = Result<V, CallError<E>>>
+) -> impl Future<Output = Result<V, CallError<L::Error<E>>>>
 where
     F: Future<Output = Result<V, E>>,
 {
@@ -142,13 +196,13 @@ where
 }
 
 /// [`retry_with`] for tasks that must be `Send`, like [`retry_fn`].
-pub async fn retry_fn_with<V, E, F>(
+pub async fn retry_fn_with<V, E, F, L: TryLimit>(
     breaker: impl AnyBreaker,
     timer: impl Timer,
-    policy: Retry,
-    classify: impl Classify<V, E>,
+    policy: Retry<L>,
+    classify: impl Classify<V, L::Error<E>>,
     mut operation: impl FnMut() -> F,
-) -> Result<V, CallError<E>>
+) -> Result<V, CallError<L::Error<E>>>
 where
     F: Future<Output = Result<V, E>>,
 {
@@ -157,7 +211,8 @@ where
         if let Some(result) = tries.turn(&breaker).await {
             return result;
         }
-        let ended = call(&breaker, &classify, &mut operation).await;
+        let sleep = policy.limit.sleep(tries.timer());
+        let ended = call::<L, _, _, _, _>(&breaker, &classify, sleep, &mut operation).await;
         if let Some(result) = tries.judge(&breaker, ended).await {
             return result;
         }
@@ -198,14 +253,19 @@ pub struct Tries<T, V, X> {
 
 impl<T: Timer, V, X> Tries<T, V, X> {
     /// The state before the first try. The time of the policy begins now.
-    pub fn new(timer: T, policy: Retry) -> Self {
+    pub fn new<L: TryLimit>(timer: T, policy: Retry<L>) -> Self {
         Self {
             waiter: Waiter::trying(timer).giving_up_after(policy.within_ms),
-            policy,
+            policy: policy.with_limit(()),
             made: 0,
             last: None,
             gave_up: false,
         }
+    }
+
+    /// The timer that pauses between tries.
+    pub const fn timer(&self) -> &T {
+        &self.waiter.timer
     }
 
     /// Waits until a try is worthwhile, or returns the final result if none is worthwhile any more. If the
@@ -246,11 +306,12 @@ impl<T: Timer, V, X> Tries<T, V, X> {
 }
 
 /// One call, and what the classifier said of its result.
-async fn call<V, E, F>(
+async fn call<L: TryLimit, T: Timer, V, E, F>(
     breaker: &impl AnyBreaker,
-    classify: &impl Classify<V, E>,
+    classify: &impl Classify<V, L::Error<E>>,
+    sleep: L::Sleep<T>,
     operation: impl FnOnce() -> F,
-) -> Tried<V, CallError<E>>
+) -> Tried<V, CallError<L::Error<E>>>
 where
     F: Future<Output = Result<V, E>>,
 {
@@ -258,9 +319,17 @@ where
         Ok(permit) => permit,
         Err(rejected) => return Tried::Rejected(rejected.into()),
     };
-    let mut future = pin!(count_panic(&mut permit, operation));
-    let result =
-        poll_fn(|context| count_panic(&mut permit, || future.as_mut().poll(context))).await;
+    let result = {
+        let mut sleep = pin!(sleep);
+        let mut future = pin!(count_panic(&mut permit, operation));
+        poll_fn(|context| {
+            count_panic(&mut permit, || {
+                L::poll::<T, _, _, _>(future.as_mut(), sleep.as_mut(), context)
+            })
+        })
+        .await
+        // The future is dropped before the report, so that tasks woken by the report find free what it held.
+    };
     let outcome = count_panic(&mut permit, || classify.classify(&result));
     permit.end(outcome);
     Tried::new(result.map_err(CallError::Failed), outcome)

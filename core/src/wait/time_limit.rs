@@ -43,6 +43,10 @@ impl TimeLimit {
         }
     }
 
+    pub(super) const fn ms(self) -> u64 {
+        self.limit_ms
+    }
+
     /// The failure that a timeout counts as.
     pub const fn counting_as(mut self, failure: Failure) -> Self {
         self.failure = failure;

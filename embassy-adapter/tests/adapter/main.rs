@@ -14,3 +14,4 @@ mod returning;
 mod sim;
 mod spread;
 mod timeout;
+mod try_limit;

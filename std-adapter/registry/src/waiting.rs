@@ -4,8 +4,8 @@ use std::fmt;
 use std::hash::{BuildHasher, Hash};
 
 use atomic_breaker::{
-    AnyError, Classify, Clock, Snapshot, State, Tally,
-    wait::{Awaited, Retry, TimeLimit, Timed},
+    AnyError, Classify, Clock, Snapshot, State, Tally, Unguarded,
+    wait::{Awaited, Retry, TimeLimit, Timed, TryLimit},
 };
 
 use super::insertion::COME_BACK_IN;
@@ -30,29 +30,30 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     }
 
     /// [`Resource::retry`](crate::Resource::retry) for a key: [`call_async`](Self::call_async), repeated.
-    pub fn retry<V, E, F>(
+    pub fn retry<V, E, F, L>(
         &self,
         key: K,
-        policy: Retry,
+        policy: Retry<L>,
         operation: impl FnMut() -> F,
-    ) -> impl Future<Output = Result<V, ServiceError<E>>>
+    ) -> impl Future<Output = Result<V, ServiceError<L::Error<E>>>>
     where
-        E: fmt::Display,
+        E: Unguarded,
+        L: TryLimit<Error<E>: fmt::Display>,
         F: Future<Output = Result<V, E>>,
     {
         self.retry_with(key, policy, AnyError, operation)
     }
 
     /// [`retry`](Self::retry) with a classifier, as [`Resource::retry_with`](crate::Resource::retry_with) has.
-    pub fn retry_with<V, E, F>(
+    pub fn retry_with<V, E, F, L>(
         &self,
         key: K,
-        policy: Retry,
-        classify: impl Classify<V, E>,
+        policy: Retry<L>,
+        classify: impl Classify<V, L::Error<E>>,
         operation: impl FnMut() -> F,
-    ) -> impl Future<Output = Result<V, ServiceError<E>>>
+    ) -> impl Future<Output = Result<V, ServiceError<L::Error<E>>>>
     where
-        E: fmt::Display,
+        L: TryLimit<Error<E>: fmt::Display>,
         F: Future<Output = Result<V, E>>,
     {
         parts::retry(

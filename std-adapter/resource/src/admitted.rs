@@ -2,12 +2,14 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::OnceLock;
-use std::task::Waker;
+use std::task::{Context, Waker};
 
 use atomic_breaker::{
     Classify, Failure, Outcome, Snapshot, State,
-    wait::{Awaited, Retry, TimeLimit, Timed, Tried, Tries, admitted},
+    wait::{Awaited, Retry, TimeLimit, Timed, Tried, Tries, TryLimit, admitted},
 };
 use tokio::time::timeout;
 
@@ -60,13 +62,14 @@ impl<E: Entrance> Caller<E> {
         self.entrance.admit(|| self.die())
     }
 
-    async fn call<V, X, F>(
+    async fn call<V, X, F, L>(
         &self,
-        classify: &impl Classify<V, X>,
+        limit: L,
+        classify: &impl Classify<V, L::Error<X>>,
         operation: impl FnOnce() -> F,
-    ) -> Tried<V, ServiceError<X>>
+    ) -> Tried<V, ServiceError<L::Error<X>>>
     where
-        X: fmt::Display,
+        L: TryLimit<Error<X>: fmt::Display>,
         F: Future<Output = Result<V, X>>,
     {
         let permit = match self.enter() {
@@ -74,7 +77,14 @@ impl<E: Entrance> Caller<E> {
             Err(rejection) => return Tried::Rejected(ServiceError::Rejected(rejection)),
         };
         let classified = async || {
-            let result = operation().await;
+            let result = {
+                let mut sleep = pin!(limit.sleep(&TokioTimer));
+                let mut operation = pin!(operation());
+                let poll = |context: &mut Context<'_>| {
+                    L::poll::<TokioTimer, _, _, _>(operation.as_mut(), sleep.as_mut(), context)
+                };
+                poll_fn(poll).await
+            };
             let outcome = classify.classify(&result);
             Ok((result, outcome))
         };
@@ -144,15 +154,15 @@ pub async fn acquire_when_ready<E: Entrance>(entrance: E) -> E::Permit {
 ///
 /// # Errors
 /// The result of the last try, or the rejection if there was none.
-pub async fn retry<E, V, X, F>(
+pub async fn retry<E, V, X, F, L>(
     entrance: E,
-    policy: Retry,
-    classify: impl Classify<V, X>,
+    policy: Retry<L>,
+    classify: impl Classify<V, L::Error<X>>,
     mut operation: impl FnMut() -> F,
-) -> Result<V, ServiceError<X>>
+) -> Result<V, ServiceError<L::Error<X>>>
 where
     E: Entrance,
-    X: fmt::Display,
+    L: TryLimit<Error<X>: fmt::Display>,
     F: Future<Output = Result<V, X>>,
 {
     let caller = Caller::new(entrance);
@@ -161,7 +171,9 @@ where
         if let Some(end) = tries.turn(&caller).await {
             return end;
         }
-        let ended = caller.call(&classify, &mut operation).await;
+        let ended = caller
+            .call(policy.each_try(), &classify, &mut operation)
+            .await;
         if let Some(end) = tries.judge(&caller, ended).await {
             return end;
         }

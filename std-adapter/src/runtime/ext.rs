@@ -1,8 +1,8 @@
 //! Time limits, waiting, retries and pings, with tokio's timer.
 
 use atomic_breaker::{
-    AnyBreaker, CallError, Permit,
-    wait::{self, Prober, Retry, TimeLimit, Timed},
+    AnyBreaker, CallError, Permit, Unguarded,
+    wait::{self, Prober, Retry, TimeLimit, Timed, TryLimit},
 };
 
 use super::TokioTimer;
@@ -80,12 +80,13 @@ pub trait BreakerExt: AnyBreaker + Sized {
 
     /// Makes a call that is retried as the [`Retry`] says: [`wait::retry_fn`]. Waits while the breaker would reject,
     /// and gives up at once while it is forced open. With a classifier: [`wait::retry_fn_with`]; for an operation that
-    /// mutates its captures: [`wait::retry`], whose future is not known to be `Send`.
-    fn retry<V, E, F>(
+    /// mutates its captures: [`wait::retry`], whose future is not known to be `Send`. A limit for each try is part of
+    /// the `Retry`: [`try_limit`](Retry::try_limit), not a `call_timeout` inside, which does not compile.
+    fn retry<V, E: Unguarded, F, L: TryLimit>(
         &self,
-        policy: Retry,
+        policy: Retry<L>,
         operation: impl FnMut() -> F,
-    ) -> impl Future<Output = Result<V, CallError<E>>>
+    ) -> impl Future<Output = Result<V, CallError<L::Error<E>>>>
     where
         F: Future<Output = Result<V, E>>,
     {

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use atomic_breaker::{
-    AnyBreaker, AnyError, Classify, Clock,
-    wait::{Retry, TimeLimit, Timed},
+    AnyBreaker, AnyError, Classify, Clock, Unguarded,
+    wait::{Retry, TimeLimit, Timed, TryLimit},
 };
 
 use super::{AnyResource, Resource, ResourcePermit};
@@ -46,13 +46,17 @@ impl<B: AnyBreaker> Resource<B> {
     ///
     /// If only a share of the rejections is [enforced](Self::enforcement), it is decided once for all tries whether
     /// they are; calls that pass do not wait.
-    pub fn retry<V, E, F>(
+    ///
+    /// A limit for each try is part of the `Retry`: [`try_limit`](Retry::try_limit), not a
+    /// [`call_timeout`](Self::call_timeout) inside, which does not compile.
+    pub fn retry<V, E, F, L>(
         &self,
-        policy: Retry,
+        policy: Retry<L>,
         operation: impl FnMut() -> F,
-    ) -> impl Future<Output = Result<V, ServiceError<E>>>
+    ) -> impl Future<Output = Result<V, ServiceError<L::Error<E>>>>
     where
-        E: fmt::Display,
+        E: Unguarded,
+        L: TryLimit<Error<E>: fmt::Display>,
         F: Future<Output = Result<V, E>>,
     {
         self.retry_with(policy, AnyError, operation)
@@ -60,14 +64,14 @@ impl<B: AnyBreaker> Resource<B> {
 
     /// [`retry`](Self::retry) with a classifier that says what a result means, both to the breaker and to the retry:
     /// only a failure is retried.
-    pub fn retry_with<V, E, F>(
+    pub fn retry_with<V, E, F, L>(
         &self,
-        policy: Retry,
-        classify: impl Classify<V, E>,
+        policy: Retry<L>,
+        classify: impl Classify<V, L::Error<E>>,
         operation: impl FnMut() -> F,
-    ) -> impl Future<Output = Result<V, ServiceError<E>>>
+    ) -> impl Future<Output = Result<V, ServiceError<L::Error<E>>>>
     where
-        E: fmt::Display,
+        L: TryLimit<Error<E>: fmt::Display>,
         F: Future<Output = Result<V, E>>,
     {
         admitted::retry(Way(self), policy, classify, operation)

@@ -186,6 +186,25 @@ async fn only_what_counts_as_a_failure_is_retried() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_try_that_takes_too_long_is_a_failure_and_tried_again() {
+    let server = watched();
+    let tries = Cell::new(0);
+    let policy = Retry::new().try_limit(SECOND);
+    let call = server.retry(policy, async || {
+        tries.set(tries.get() + 1);
+        match tries.get() {
+            1 => pending::<Result<i32, String>>().await,
+            _ => Ok(7),
+        }
+    });
+    assert_eq!(call.await, Ok(7));
+    assert_eq!(tries.get(), 2);
+    let call = server.retry(policy.tries(2), pending::<Result<(), String>>);
+    assert_eq!(call.await, Err(ServiceError::Failed(Timed::TimedOut)));
+    assert_eq!(&*server.last_failure().get().unwrap().text, "timed out");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_timeout_of_a_resource_is_a_failure_with_its_words() {
     let server = watched();
     for _ in 0..2 {

@@ -1,0 +1,65 @@
+//! Retries around calls that are guarded already.
+//!
+//! A limit for each try belongs to the retry, not to a call through the same breaker inside it:
+//! ```
+//! use atomic_breaker_embassy::{Breaker, BreakerExt, Config, EmbassyClock, Retry};
+//! use core::time::Duration;
+//! static RADIO: Breaker = Breaker::new(Config::new(), EmbassyClock);
+//! async fn send() -> Result<(), ()> { Ok(()) }
+//! let sent = RADIO.retry(Retry::new().try_limit(Duration::from_millis(200)), || send());
+//! ```
+//! ```compile_fail,E0277
+//! use atomic_breaker_embassy::{Breaker, BreakerExt, Config, EmbassyClock, Retry};
+//! use core::time::Duration;
+//! static RADIO: Breaker = Breaker::new(Config::new(), EmbassyClock);
+//! async fn send() -> Result<(), ()> { Ok(()) }
+//! let sent = RADIO.retry(Retry::new(), || RADIO.call_timeout(Duration::from_millis(200), || send()));
+//! ```
+//! ```compile_fail,E0277
+//! use atomic_breaker_std::{Breaker, BreakerExt, Config, Retry, breaker};
+//! static RADIO: Breaker = breaker(Config::new());
+//! async fn send() -> Result<(), ()> { Ok(()) }
+//! let sent = RADIO.retry(Retry::new(), || RADIO.call_async(|| send()));
+//! ```
+//!
+//! The same if the error contains that of a guarded call:
+//! ```
+//! use atomic_breaker_std::{Breaker, BreakerExt, Config, Retry, breaker};
+//! static RADIO: Breaker = breaker(Config::new());
+//! enum Error { Radio(()) }
+//! async fn send() -> Result<(), Error> { Err(Error::Radio(())) }
+//! let sent = RADIO.retry(Retry::new(), || send());
+//! ```
+//! ```compile_fail,E0277
+//! use atomic_breaker_std::{Breaker, BreakerExt, CallError, Config, Retry, breaker};
+//! static RADIO: Breaker = breaker(Config::new());
+//! enum Error { Radio(CallError<()>) }
+//! async fn send() -> Result<(), Error> { RADIO.call(|| Err(())).map_err(Error::Radio) }
+//! let sent = RADIO.retry(Retry::new(), || send());
+//! ```
+//!
+//! A classifier that says what a rejection by another breaker means makes it possible:
+//! ```
+//! use atomic_breaker::{AnyError, wait};
+//! use atomic_breaker_std::{Breaker, Config, Retry, TokioTimer, breaker};
+//! static RADIO: Breaker = breaker(Config::new());
+//! static BUS: Breaker = breaker(Config::new());
+//! async fn send() -> Result<(), ()> { Ok(()) }
+//! let sent = wait::retry_with(&RADIO, TokioTimer, Retry::new(), AnyError, async || BUS.call_async(|| send()).await);
+//! ```
+//!
+//! Generic code passes the bound on:
+//! ```
+//! use atomic_breaker_std::{Breaker, BreakerExt, CallError, Config, Retry, Unguarded, breaker};
+//! static RADIO: Breaker = breaker(Config::new());
+//! async fn send<E: Unguarded>(frame: impl AsyncFn() -> Result<(), E>) -> Result<(), CallError<E>> {
+//!     RADIO.retry(Retry::new(), || frame()).await
+//! }
+//! ```
+//! ```compile_fail,E0277
+//! use atomic_breaker_std::{Breaker, BreakerExt, CallError, Config, Retry, breaker};
+//! static RADIO: Breaker = breaker(Config::new());
+//! async fn send<E>(frame: impl AsyncFn() -> Result<(), E>) -> Result<(), CallError<E>> {
+//!     RADIO.retry(Retry::new(), || frame()).await
+//! }
+//! ```
