@@ -76,7 +76,9 @@ macro_rules! forward_clock {
 
 for_pointers!(forward_clock);
 
-/// A clock for tests, which stands still until moved.
+/// A clock for tests, which stands still until moved. Its random numbers are its own, the same for every new clock: a test
+/// with jitter or a gradual return sees the same times and the same decisions in every run, whatever other tests do
+/// meanwhile. Breakers that must draw different jitter share one clock, or have a [`seed`](crate::Config::seed) each.
 ///
 /// ```
 /// use atomic_breaker::{Breaker, Config, ManualClock, State};
@@ -98,6 +100,7 @@ for_pointers!(forward_clock);
 #[derive(Debug, Default)]
 pub struct ManualClock {
     ms: AtomicU32,
+    drawn: AtomicU32,
 }
 
 /// Whole milliseconds, rounded up, modulo 2³².
@@ -115,6 +118,7 @@ impl ManualClock {
     pub const fn starting_at(ms: u32) -> Self {
         Self {
             ms: AtomicU32::new(ms),
+            drawn: AtomicU32::new(0),
         }
     }
 
@@ -150,6 +154,10 @@ impl Clock for ManualClock {
     #[inline]
     fn now_ms(&self) -> u32 {
         word::load_acquire(&self.ms)
+    }
+
+    fn random(&self) -> u32 {
+        scramble(word::draw(&self.drawn, 1))
     }
 }
 

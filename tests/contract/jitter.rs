@@ -74,6 +74,39 @@ fn without_a_seed_the_entropy_of_the_clock_makes_the_jitter() {
     assert_eq!(opened(1, rules().seed(9)), opened(2, rules().seed(9)));
 }
 
+/// Without a seed as well, so that a test that names its times holds in every run.
+#[test]
+fn a_new_manual_clock_repeats_its_jitter_and_which_calls_pass() {
+    struct Other;
+    impl Clock for Other {
+        fn now_ms(&self) -> u32 {
+            0
+        }
+    }
+    let config = rules()
+        .jitter_percent(50)
+        .gradual_return(4, Duration::from_secs(8));
+    let history = || {
+        let clock = ManualClock::new();
+        let breaker = Breaker::new(config, &clock);
+        let opened = [(); 8].map(|()| {
+            breaker.trip();
+            let time = opened_for(&breaker);
+            clock.advance(time);
+            time
+        });
+        breaker.acquire().unwrap().success();
+        let passed = [(); 32].map(|()| breaker.acquire().is_ok());
+        (opened, passed)
+    };
+    let (opened, passed) = history();
+    assert!(passed.contains(&true) && passed.contains(&false));
+    assert_eq!(HashSet::from(opened).len(), 8, "{opened:?}");
+    // Another test may draw at any time.
+    Other.random();
+    assert_eq!(history(), (opened, passed));
+}
+
 fn jitter_lengthens_a_minimum_open_time<W: AnyWord>() {
     let clock = ManualClock::new();
     let config = rules().open_for(ms(1)).jitter_percent(100);
