@@ -20,6 +20,7 @@ const SCRIPT: &str = concat!(
     include_str!("script/effects.js"),
     include_str!("script/dialog.js"),
     include_str!("script/rules.js"),
+    include_str!("script/bulk.js"),
     include_str!("script/jobs.js"),
     include_str!("script/job.js"),
     include_str!("script/tabs.js"),

@@ -54,7 +54,7 @@ fn the_time_left_says_of_what_and_the_legend_explains_each_state() {
     page.site.trip("a.example");
     page.open();
     page.wait_for_row("a.example", "until the next probe");
-    page.click("summary");
+    page.click("details:has(#legend) summary");
     for words in [
         "a growing share of the calls passes",
         "by hand: every call passes",

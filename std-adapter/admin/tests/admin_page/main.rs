@@ -6,6 +6,7 @@
 //! | `site` | a service whose admin is on loopback |
 //! | `live` | the page follows what happens |
 //! | `commands` | commands by mouse and by keyboard, which ask before they act |
+//! | `bulk` | commands for all that a filter shows; narrow windows |
 //! | `explained` | what a view, a state and a command mean, before anything is pressed |
 //! | `hostile` | keys that would like to be more than text |
 //! | `many` | ten thousand keys |
@@ -18,6 +19,7 @@
 
 mod access;
 mod browser;
+mod bulk;
 mod commands;
 mod explained;
 mod hostile;

@@ -144,6 +144,14 @@ function look(changes) {
   refresh();
 }
 
+/** In a narrow window the list comes first: search and order are folded, unless the address filters. */
+function listenWidth() {
+  const narrow = window.matchMedia('(max-width: 45rem)');
+  const fold = () => { byId('fold').open = !narrow.matches || Boolean(view.search || view.of); };
+  narrow.addEventListener('change', fold);
+  fold();
+}
+
 function listen() {
   let typing = 0;
   byId('filters').addEventListener('submit', (event) => event.preventDefault());

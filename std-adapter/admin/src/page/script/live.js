@@ -78,6 +78,7 @@ function show() {
   showStates();
   showRows();
   showPages();
+  showBulkButton();
   showSources();
   followChosen();
   showTabs();
@@ -184,8 +185,10 @@ function tick() {
 function start() {
   listen();
   listenAddress();
+  listenWidth();
   showLegend();
   listenDialog();
+  listenBulk();
   listenJobs();
   listenJob();
   listenTabs();
