@@ -8,6 +8,7 @@
 //! | `week` | a host that is down for an hour, twice a day, and its requests (feature `week`) |
 //! | `child`, `progress`, `table` | of examples: a process of their own, a line that is redrawn, two runs side by side |
 //! | `paint` | parts of the pictures of examples (feature `paint`) |
+//! | `sight` | how far apart colors are, also for eyes that do not tell red from green |
 //! | `faulty_store` | a store of jobs that fails when a test tells it to (feature `jobs`) |
 //! | `stores` | tests shared by the databases of jobs (feature `jobs`) |
 #![allow(
@@ -31,6 +32,7 @@ pub mod mount;
 pub mod paint;
 pub mod progress;
 pub mod runtime;
+pub mod sight;
 #[cfg(feature = "jobs")]
 pub mod stores;
 pub mod table;

@@ -14,12 +14,14 @@ pub type Drawn = Result<(), Box<dyn Error>>;
 
 const FONT: &str = "sans-serif";
 
-pub const GOOD: RGBColor = RGBColor(46, 125, 50);
-pub const LATE: RGBColor = RGBColor(249, 168, 37);
-pub const FAILED: RGBColor = RGBColor(198, 40, 40);
-pub const REJECTED: RGBColor = RGBColor(120, 144, 156);
+// They differ in lightness or between blue and yellow, for eyes that do not tell red from green.
+pub const GOOD: RGBColor = RGBColor(30, 110, 190);
+pub const LATE: RGBColor = RGBColor(249, 180, 37);
+pub const FAILED: RGBColor = RGBColor(160, 20, 20);
+pub const REJECTED: RGBColor = RGBColor(150, 160, 165);
+pub const TURNED_AWAY: RGBColor = RGBColor(70, 40, 100);
+pub const RETURNING: RGBColor = RGBColor(130, 205, 250);
 pub const INK: RGBColor = RGBColor(38, 50, 56);
-const RETURNING: RGBColor = RGBColor(129, 199, 132);
 
 pub const LEFT: i32 = 64;
 

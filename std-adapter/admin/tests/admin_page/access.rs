@@ -4,6 +4,7 @@ use crate::browser::Browser;
 use crate::operator::controls;
 use crate::site::{Page, Site, row};
 use serde_json::json;
+use test_support::sight::least_differences;
 
 #[test]
 fn each_control_has_a_name_and_a_role() {
@@ -71,6 +72,7 @@ fn the_page_is_readable_in_light_and_dark_wide_and_narrow() {
         page.has_role("#rows tr", "row");
         page.has_role("#rows th", "rowheader");
         page.has_role("#rows td", "cell");
+        states_differ(&page);
         let list = legible(&page, &format!("admin-{scheme}-{name}"));
         page.click("#rows tr:nth-child(2) button");
         page.press("#commands", "Reset");
@@ -105,6 +107,17 @@ pub(crate) fn legible(browser: &Browser, name: &str) -> f64 {
     browser.picture(name);
     assert!(lowest >= 4.5, "{name}: {lowest}");
     lowest
+}
+
+/// Each state has a sign of its own, and each group of states a color, also for eyes that do not tell red from green.
+fn states_differ(page: &Page) {
+    let signs = "return [...new Set([...document.querySelectorAll('#legend .state i')].map((it) => it.textContent))].length;";
+    assert_eq!(page.run(signs), 6);
+    let colors = "return ['open', 'half-open', 'closed', 'disabled'].map((state) => getComputedStyle($(`#legend .state.${state}`)).color.match(/\\d+/g).map(Number));";
+    let colors = serde_json::from_value::<Vec<_>>(page.run(colors)).unwrap();
+    let least = least_differences(&colors);
+    println!("figure: colors of states differ by at least {least:.0?}");
+    assert!(least.iter().all(|least| *least >= 20.0), "{least:?}");
 }
 
 /// Something of each kind.

@@ -7,7 +7,7 @@ use plotters::prelude::*;
 
 use crate::world::{BACK_MS, FAILS_MS, Told};
 use test_support::paint::{
-    Area, Drawn, FAILED, GOOD, INK, Kind, LEFT, Shade, heading, legend, text,
+    Area, Drawn, FAILED, GOOD, INK, Kind, LATE, LEFT, Shade, heading, legend, text,
 };
 
 const WIDTH: u32 = 1100;
@@ -15,13 +15,11 @@ const HEADING: u32 = 40;
 const LEGEND: u32 = 30;
 const PANEL: u32 = 270;
 
-const BLUE: RGBColor = RGBColor(21, 101, 192);
-
 /// In the order of the runs.
 const KINDS: [Kind; 3] = [
     ("no fleet", FAILED),
     ("a fleet, k = 1", GOOD),
-    ("a fleet, k = 3", BLUE),
+    ("a fleet, k = 3", LATE),
 ];
 
 /// The most and the last that a panel shows.

@@ -10,13 +10,12 @@ use super::load::{Call, Outcome, Run};
 use super::scenario::{CALLERS, END, HOSTS, Mode};
 use crate::scene::ms;
 use test_support::paint::{
-    Area, Band, Counts, Drawn, FAILED, GOOD, Kind, LATE, LEFT, REJECTED, STATES, Shade, axes,
-    backdrop, heading, legend, text,
+    Area, Band, Counts, Drawn, FAILED, GOOD, Kind, LATE, LEFT, REJECTED, STATES, Shade,
+    TURNED_AWAY, axes, backdrop, heading, legend, text,
 };
 use test_support::table::chosen;
 
 const QUARTER: Duration = ms(250);
-const TURNED_AWAY: RGBColor = RGBColor(126, 87, 194);
 
 const WIDTH: u32 = 1100;
 const HEADING: u32 = 40;

@@ -27,7 +27,7 @@ const KINDS: [Kind; 5] = [
     ("create the account", RGBColor(41, 182, 246)),
     ("charge the card", RGBColor(94, 53, 177)),
     ("send the mail", RGBColor(38, 166, 154)),
-    ("tell the CRM", GOOD),
+    ("tell the CRM", RGBColor(46, 125, 50)),
 ];
 const PAUSES: RGBColor = RGBColor(255, 224, 178);
 const WAITS: RGBColor = RGBColor(207, 216, 220);
