@@ -89,6 +89,8 @@ fn bytes_on_microcontrollers_are_those_that_are_locked() {
         "call_with_tally",
         "call_by_wide_word",
         "call_by_rules_at_run_time",
+        "call_through_two_breakers",
+        "call_timeout",
     ];
     assert_eq!(rows.len(), programs.len());
     for (row, program) in rows.iter().zip(programs) {
@@ -130,6 +132,14 @@ fn bytes_in_the_text_are_those_that_are_locked() {
                 "{} bytes of code on a Cortex-M0 to a call with a time limit, which takes {}.",
                 shown(journal[0]),
                 shown(timeout[0])
+            ),
+        ),
+        (
+            "docs/microcontrollers.md",
+            format!(
+                "A second breaker adds {} bytes to a `call` on a Cortex-M0, {} more than the first:",
+                more("call_through_two_breakers"),
+                shown(bytes("call_through_two_breakers")[0] - 2 * call[0]),
             ),
         ),
         (
