@@ -19,7 +19,19 @@ impl ConfigError {
     pub const TOO_MANY_RULES: Self =
         Self("there is no room for more rules: set rules that were set before, or restart");
 
-    /// What [`Display`](fmt::Display) shows.
+    /// What [`Display`](fmt::Display) shows, as a plain string: firmware can print it without formatting code. With the
+    /// feature `defmt` the error implements `defmt::Format` as well.
+    ///
+    /// ```
+    /// use atomic_breaker::{Config, Rules};
+    ///
+    /// # fn write(_: &[u8]) {}
+    /// // Rules that came from flash, or over the air.
+    /// if let Err(error) = Rules::<u32>::try_new(Config::new().probes(0)) {
+    ///     write(error.message().as_bytes()); // or `defmt::error!("{}", error)`
+    /// #   assert_eq!(error.message(), "with 0 probes an open breaker never closes: set at least 1");
+    /// }
+    /// ```
     pub const fn message(self) -> &'static str {
         self.0
     }

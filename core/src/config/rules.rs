@@ -27,6 +27,22 @@ use crate::word::{Bits, NativeBits};
 /// assert!(of_tenant(8).acquire().is_ok());
 /// ```
 ///
+/// # Rules of a library
+///
+/// A library that brings rules of its own checks them when it is compiled, for every word that they may meet: rules that
+/// do not fit are a compile error with the message of the [`ConfigError`].
+///
+/// ```
+/// use atomic_breaker::{Config, Rules};
+/// use core::time::Duration;
+///
+/// /// What suits the modem.
+/// pub const RULES: Config = Config::new().consecutive_failures(3).open_for(Duration::from_secs(60));
+///
+/// // They fit words of 32 bits, and so those of 64 bits, whose limits are wider.
+/// const _: Rules<u32> = Rules::new(RULES);
+/// ```
+///
 /// # Other rules while running
 ///
 /// The rules can be replaced at any time, by any others: the state is in the word and stays, the new rules apply from
