@@ -108,6 +108,8 @@ pub mod word;
 pub use breaker::{Adjustable, AnyBreaker, BitsOf, Breaker, Builder, LaterRules};
 pub use call::Fallback;
 pub use clock::{Clock, ManualClock, SharedClock};
+#[cfg(feature = "serde")]
+pub use config::ConfigOver;
 pub use config::{AsRules, Config, ConfigError, Memory, Ratio, Rules, TripRule};
 pub use control::{Adjust, Control};
 pub use error::{CallError, CorruptWord, Rejected, Wait};

@@ -4,12 +4,13 @@ use core::fmt;
 use core::time::Duration;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{self, MapAccess, Visitor};
+use serde::de::{self, DeserializeSeed, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Config, GradualReturn, Growth, Ratio, TripRule};
 
-#[derive(Serialize, Deserialize)]
+/// What is left out is `None`.
+#[derive(Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct File {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -22,24 +23,28 @@ struct File {
     failure_ratio: Option<FailureRatio>,
     #[serde(skip_serializing_if = "Option::is_none")]
     slow_call_ms: Option<u32>,
-    open_for_ms: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    open_for_ms: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     exponential: Option<Exponential>,
     #[serde(skip_serializing_if = "Option::is_none")]
     exponential_percent: Option<ExponentialPercent>,
     #[serde(skip_serializing_if = "Option::is_none")]
     linear: Option<Linear>,
-    jitter_percent: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jitter_percent: Option<u8>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_retry_after_ms: Option<u32>,
-    probes: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    probes: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
     close_after: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
     probe_lease_ms: Option<u32>,
-    cancel_limit_ms: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cancel_limit_ms: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     gradual_return: Option<GradualReturn>,
 }
@@ -92,16 +97,6 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-impl Default for File {
-    /// A setting that is left out has its default; that of the trip rule applies if no rule is given.
-    fn default() -> Self {
-        Self {
-            consecutive_failures: None,
-            ..Self::from(&Config::new())
-        }
-    }
-}
-
 impl From<&Config> for File {
     fn from(config: &Config) -> Self {
         let mut file = Self {
@@ -110,17 +105,17 @@ impl From<&Config> for File {
             tally_only: false,
             failure_ratio: config.failure_ratio.map(FailureRatio::from),
             slow_call_ms: config.slow_call_ms,
-            open_for_ms: config.open_for_ms,
+            open_for_ms: Some(config.open_for_ms),
             exponential: None,
             exponential_percent: None,
             linear: None,
-            jitter_percent: config.jitter_percent,
+            jitter_percent: Some(config.jitter_percent),
             seed: config.seed,
             max_retry_after_ms: config.max_retry_after_ms,
-            probes: config.probes,
+            probes: Some(config.probes),
             close_after: config.close_after,
             probe_lease_ms: config.probe_lease_ms,
-            cancel_limit_ms: config.cancel_limit_ms,
+            cancel_limit_ms: Some(config.cancel_limit_ms),
             gradual_return: config.gradual_return,
         };
         match config.trip {
@@ -184,14 +179,13 @@ impl TryFrom<FailureRatio> for Ratio {
     }
 }
 
-impl TryFrom<File> for Config {
-    type Error = &'static str;
-
-    fn try_from(file: File) -> Result<Self, Self::Error> {
+impl File {
+    /// These settings; those that are left out are as in the other configuration.
+    fn over(self, other: Config) -> Result<Config, &'static str> {
         let trip = match (
-            file.consecutive_failures,
-            file.failures_within,
-            file.tally_only,
+            self.consecutive_failures,
+            self.failures_within,
+            self.tally_only,
         ) {
             (None, None, true) => TripRule::TallyOnly,
             (Some(failures), None, false) => TripRule::Consecutive { failures },
@@ -199,7 +193,7 @@ impl TryFrom<File> for Config {
                 failures: within.failures,
                 window_ms: within.window_ms,
             },
-            (None, None, false) => Self::new().trip,
+            (None, None, false) => other.trip,
             _ => {
                 return Err(
                     "consecutive_failures, failures_within and tally_only exclude each other: keep one \
@@ -207,8 +201,8 @@ impl TryFrom<File> for Config {
                 );
             }
         };
-        let growth = match (file.exponential, file.exponential_percent, file.linear) {
-            (None, None, None) => None,
+        let growth = match (self.exponential, self.exponential_percent, self.linear) {
+            (None, None, None) => other.growth,
             (Some(it), None, None) => {
                 let percent = it.factor.saturating_mul(100);
                 Some(Growth::exponential(percent, it.max_ms))
@@ -221,20 +215,21 @@ impl TryFrom<File> for Config {
                 );
             }
         };
-        Ok(Self {
+        let ratio = self.failure_ratio.map(Ratio::try_from).transpose()?;
+        Ok(Config {
             trip,
-            failure_ratio: file.failure_ratio.map(Ratio::try_from).transpose()?,
-            slow_call_ms: file.slow_call_ms,
-            open_for_ms: file.open_for_ms,
+            failure_ratio: ratio.or(other.failure_ratio),
+            slow_call_ms: self.slow_call_ms.or(other.slow_call_ms),
+            open_for_ms: self.open_for_ms.unwrap_or(other.open_for_ms),
             growth,
-            jitter_percent: file.jitter_percent,
-            seed: file.seed,
-            max_retry_after_ms: file.max_retry_after_ms,
-            probes: file.probes,
-            close_after: file.close_after,
-            probe_lease_ms: file.probe_lease_ms,
-            cancel_limit_ms: file.cancel_limit_ms,
-            gradual_return: file.gradual_return,
+            jitter_percent: self.jitter_percent.unwrap_or(other.jitter_percent),
+            seed: self.seed.or(other.seed),
+            max_retry_after_ms: self.max_retry_after_ms.or(other.max_retry_after_ms),
+            probes: self.probes.unwrap_or(other.probes),
+            close_after: self.close_after.or(other.close_after),
+            probe_lease_ms: self.probe_lease_ms.or(other.probe_lease_ms),
+            cancel_limit_ms: self.cancel_limit_ms.unwrap_or(other.cancel_limit_ms),
+            gradual_return: self.gradual_return.or(other.gradual_return),
         })
     }
 }
@@ -247,12 +242,41 @@ impl Serialize for Config {
 
 impl<'de> Deserialize<'de> for Config {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Settings)
+        ConfigOver(Self::new()).deserialize(deserializer)
+    }
+}
+
+/// Reads a [`Config`] whose settings are those of another one where the file leaves them out: for a program with
+/// defaults of its own. (Plain deserialization uses those of [`Config::new`].)
+///
+/// ```
+/// use atomic_breaker::{Config, ConfigOver};
+/// use core::time::Duration;
+/// use serde::de::{DeserializeSeed, value::{Error, MapDeserializer}};
+///
+/// const OURS: Config = Config::new().consecutive_failures(3).open_for(Duration::from_secs(1));
+/// // In its place: the deserializer of a format, such as `toml`'s or `serde_json`'s.
+/// let file = MapDeserializer::new([("open_for_ms", 250)].into_iter());
+/// assert_eq!(ConfigOver(OURS).deserialize(file)?, OURS.open_for(Duration::from_millis(250)));
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// # Errors
+/// A setting that is unknown, or of another kind, and settings that exclude each other. Whether they fit is checked when
+/// a breaker is made of them.
+#[derive(Clone, Copy, Debug)]
+pub struct ConfigOver(pub Config);
+
+impl<'de> DeserializeSeed<'de> for ConfigOver {
+    type Value = Config;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Config, D::Error> {
+        deserializer.deserialize_map(Settings(self.0))
     }
 }
 
 /// Accepts settings by name only: the derived implementation would accept a list, too.
-struct Settings;
+struct Settings(Config);
 
 impl<'de> Visitor<'de> for Settings {
     type Value = Config;
@@ -263,6 +287,6 @@ impl<'de> Visitor<'de> for Settings {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Config, A::Error> {
         let file = File::deserialize(MapAccessDeserializer::new(map))?;
-        file.try_into().map_err(de::Error::custom)
+        file.over(self.0).map_err(de::Error::custom)
     }
 }

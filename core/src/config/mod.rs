@@ -8,6 +8,8 @@ mod terms;
 
 pub(crate) use check::check_memory;
 pub use check::{ConfigError, Memory};
+#[cfg(feature = "serde")]
+pub use file::ConfigOver;
 pub use rules::{AsRules, Rules};
 pub use terms::{GradualReturn, Growth, Ratio, TripRule};
 

@@ -81,6 +81,16 @@ impl<R: Ending> ClientConfig<R> {
     /// Refuses what building the breakers would refuse.
     fn check_breakers(&self) -> Result<(), ClientConfigError> {
         check_capacity(self.capacity).map_err(ClientConfigError::of)?;
+        if self
+            .breaker
+            .failure_ratio
+            .is_some_and(|ratio| ratio.calls().is_some())
+        {
+            return Err(ClientConfigError::of(
+                "hosts are judged by the failures within a time, not by those of the last calls: set within instead of \
+                 of_last in the failure_ratio",
+            ));
+        }
         let rules = Rules::<u64>::try_new(self.rules()).map_err(ClientConfigError::of)?;
         let memory = SlidingRatio::<StdClock, 1>::by(StdClock);
         Breaker::try_from_parts(AtomicU64::new(0), &rules, StdClock, memory, ())

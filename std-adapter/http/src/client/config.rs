@@ -20,6 +20,21 @@ use crate::{Backoff, BudgetConfig, RetryConfig};
 /// assert!(config.to_string().starts_with("30s for a request\n  up to 4 tries"));
 /// assert!(config.try_limit(Duration::from_secs(30)).check().is_err(), "not shorter than the deadline");
 /// ```
+///
+/// With the feature `serde` it can be kept in a file, such as TOML or JSON, under the names of the methods; the names of
+/// durations end in `_ms`. What the file leaves out is as here, within `breaker`, `backoff` and the budget, too; unknown
+/// names and settings that contradict each other are errors that say what to do:
+///
+/// ```toml
+/// deadline_ms = 5_000
+/// try_limit_ms = 1_500
+/// backoff = { first_ms = 50, longest_ms = 1_000 }
+/// budget = { max_tokens = 50, deposit_percent = 10 }
+///
+/// [breaker]
+/// consecutive_failures = 3
+/// failure_ratio = { percent = 30, within_ms = 20_000, min_calls = 50 }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct ClientConfig<R = AtHead> {

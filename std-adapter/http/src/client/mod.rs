@@ -16,6 +16,8 @@
 mod check;
 mod config;
 mod ending;
+#[cfg(feature = "serde")]
+mod file;
 mod guard;
 mod layer;
 mod tries;

@@ -6,6 +6,7 @@
 //! | `bodies` | truncated bodies, over loopback |
 //! | `server` | a host that answers as the path says |
 //! | `clocks` | a clock of the caller's own |
+//! | `file` | settings in a file |
 //! | `in_flight` | a host that hangs is noticed by its calls in flight |
 //! | `leaving` | callers that leave before their host has answered |
 //! | `liveness` | days with a host that fails and recovers, and callers of any patience |
@@ -21,6 +22,8 @@
 mod bodies;
 mod clocks;
 mod errors;
+#[cfg(feature = "serde")]
+mod file;
 mod in_flight;
 mod leaving;
 mod liveness;

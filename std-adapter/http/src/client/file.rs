@@ -1,0 +1,112 @@
+//! Settings in a file, under the names of the methods.
+
+use std::time::Duration;
+
+use atomic_breaker::{Config, ConfigOver};
+use serde::de::{DeserializeSeed, Error};
+use serde::{Deserialize, Deserializer};
+
+use super::ClientConfig;
+use crate::{Backoff, BudgetConfig};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    deadline_ms: Option<u64>,
+    try_limit_ms: Option<u64>,
+    tries: Option<u32>,
+    backoff: Option<BackoffFile>,
+    rejection_waits: Option<u32>,
+    budget: Option<BudgetFile>,
+    shared_budget: Option<BudgetFile>,
+    #[serde(default)]
+    without_slow_limit: bool,
+    breaker: Option<Rules>,
+    capacity: Option<usize>,
+    outliving: Option<u32>,
+    in_flight_limit: Option<u32>,
+}
+
+/// Rules that are the preset's where the file leaves them out.
+struct Rules(Config);
+
+impl<'de> Deserialize<'de> for Rules {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let preset = ConfigOver(ClientConfig::new().breaker);
+        preset.deserialize(deserializer).map(Self)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BackoffFile {
+    first_ms: Option<u64>,
+    longest_ms: Option<u64>,
+    factor: Option<u32>,
+}
+
+impl From<BackoffFile> for Backoff {
+    fn from(file: BackoffFile) -> Self {
+        let ms = Duration::from_millis;
+        let backoff = Self::new();
+        let backoff = file
+            .first_ms
+            .map_or(backoff, |time| backoff.first(ms(time)));
+        let backoff = file
+            .longest_ms
+            .map_or(backoff, |time| backoff.longest(ms(time)));
+        file.factor.map_or(backoff, |factor| backoff.factor(factor))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BudgetFile {
+    max_tokens: Option<u32>,
+    deposit_percent: Option<u32>,
+    tokens_per_second: Option<u32>,
+}
+
+impl From<BudgetFile> for BudgetConfig {
+    fn from(file: BudgetFile) -> Self {
+        let budget = Self::new();
+        let budget = file.max_tokens.map_or(budget, |it| budget.max_tokens(it));
+        let budget = file
+            .deposit_percent
+            .map_or(budget, |it| budget.deposit_percent(it));
+        file.tokens_per_second
+            .map_or(budget, |it| budget.tokens_per_second(it))
+    }
+}
+
+/// What is left out is as in [`ClientConfig::new`], within `breaker`, `backoff` and the budget, too. Settings that
+/// contradict each other are errors.
+impl<'de> Deserialize<'de> for ClientConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let file = File::deserialize(deserializer)?;
+        let ms = Duration::from_millis;
+        let mut config = Self::new();
+        config.deadline = file.deadline_ms.map_or(config.deadline, ms);
+        config.try_limit = file.try_limit_ms.map_or(config.try_limit, ms);
+        config.retry.tries = file.tries.unwrap_or(config.retry.tries);
+        config.retry.backoff = file.backoff.map_or(config.retry.backoff, Backoff::from);
+        config.retry.rejection_waits = file.rejection_waits.unwrap_or(config.retry.rejection_waits);
+        config = match (file.budget, file.shared_budget) {
+            (None, None) => config,
+            (Some(budget), None) => config.budget(budget.into()),
+            (None, Some(budget)) => config.shared_budget(budget.into()),
+            (Some(_), Some(_)) => {
+                return Err(D::Error::custom(
+                    "budget, which is for each host, and shared_budget exclude each other: keep one of them",
+                ));
+            }
+        };
+        config.slow_is_half_a_try = !file.without_slow_limit;
+        config.breaker = file.breaker.map_or(config.breaker, |rules| rules.0);
+        config.capacity = file.capacity.unwrap_or(config.capacity);
+        config.outliving = file.outliving.unwrap_or(config.outliving);
+        config.in_flight_limit = file.in_flight_limit.or(config.in_flight_limit);
+        config.check().map_err(D::Error::custom)?;
+        Ok(config)
+    }
+}

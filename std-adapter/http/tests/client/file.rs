@@ -1,0 +1,92 @@
+//! Settings in a file.
+
+use std::time::Duration;
+
+use atomic_breaker_http::{Backoff, BudgetConfig, ClientConfig, Ratio, TripRule};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn read(file: &str) -> ClientConfig {
+    toml::from_str(file).unwrap()
+}
+
+fn fault(file: &str) -> String {
+    let error = toml::from_str::<ClientConfig>(file).unwrap_err();
+    error.message().to_owned()
+}
+
+#[test]
+fn what_a_file_leaves_out_is_as_in_the_preset() {
+    let preset = ClientConfig::new();
+    assert_eq!(read(""), preset);
+    assert_eq!(read("[breaker]\n[backoff]\n[budget]\n"), preset);
+    let rules = read("[breaker]\nconsecutive_failures = 3").get_breaker();
+    assert_eq!(rules, preset.get_breaker().consecutive_failures(3));
+    let rules = read("[breaker]\nlinear = { step_ms = 1_000, max_ms = 9_000 }").get_breaker();
+    let linear = preset.get_breaker().linear(SECOND, 9 * SECOND);
+    assert_eq!(rules, linear);
+    assert_eq!(rules.trip, TripRule::Consecutive { failures: 5 });
+}
+
+#[test]
+fn every_setting_has_the_name_of_its_method() {
+    let file = r"
+        deadline_ms = 30_000
+        try_limit_ms = 4_000
+        tries = 4
+        backoff = { first_ms = 50, longest_ms = 1_000, factor = 3 }
+        rejection_waits = 1
+        shared_budget = { max_tokens = 20, deposit_percent = 10, tokens_per_second = 2 }
+        without_slow_limit = true
+        capacity = 128
+        outliving = 8
+        in_flight_limit = 64
+        [breaker]
+        failure_ratio = { percent = 30, within_ms = 60_000, min_calls = 50 }
+        open_for_ms = 2_000
+    ";
+    let backoff = Backoff::new().first(SECOND / 20).longest(SECOND).factor(3);
+    let budget = BudgetConfig::new()
+        .max_tokens(20)
+        .deposit_percent(10)
+        .tokens_per_second(2);
+    let ratio = Ratio::percent(30).within(60 * SECOND).min_calls(50);
+    let rules = ClientConfig::new()
+        .get_breaker()
+        .failure_ratio(ratio)
+        .open_for(2 * SECOND);
+    let built = ClientConfig::new()
+        .deadline(30 * SECOND)
+        .try_limit(4 * SECOND)
+        .tries(4)
+        .backoff(backoff)
+        .rejection_waits(1)
+        .shared_budget(budget)
+        .without_slow_limit()
+        .capacity(128)
+        .outliving(8)
+        .in_flight_limit(64)
+        .breaker(rules);
+    assert_eq!(read(file), built);
+    let json = r#"{ "tries": 2, "breaker": { "probes": 2 } }"#;
+    let rules = ClientConfig::new().get_breaker().probes(2);
+    let built = ClientConfig::new().tries(2).breaker(rules);
+    assert_eq!(serde_json::from_str::<ClientConfig>(json).unwrap(), built);
+}
+
+#[test]
+fn mistakes_are_errors_that_say_what_to_do() {
+    assert!(fault("trys = 2").starts_with("unknown field `trys`, expected one of `deadline_ms`"));
+    let typo = fault("[breaker]\nopen_for = 2");
+    assert!(
+        typo.starts_with("unknown field `open_for`, expected one of"),
+        "{typo}"
+    );
+    assert!(fault("tries = 0").contains("set at least 1"));
+    assert!(fault("try_limit_ms = 10_000").contains("must be shorter than the deadline"));
+    assert!(fault("[budget]\n[shared_budget]").contains("keep one of them"));
+    assert!(fault("[breaker]\nprobes = 0").contains("set at least 1"));
+    let of_last = "[breaker]\nfailure_ratio = { percent = 50, of_last = 20 }";
+    assert!(fault(of_last).contains("set within instead of of_last"));
+    assert!(!fault(of_last).contains("last_calls"), "there is none here");
+}
