@@ -256,8 +256,8 @@ impl<'de> Deserialize<'de> for Config {
 ///
 /// const OURS: Config = Config::new().consecutive_failures(3).open_for(Duration::from_secs(1));
 /// // In its place: the deserializer of a format, such as `toml`'s or `serde_json`'s.
-/// let file = MapDeserializer::new([("open_for_ms", 250)].into_iter());
-/// assert_eq!(ConfigOver(OURS).deserialize(file)?, OURS.open_for(Duration::from_millis(250)));
+/// let file = MapDeserializer::new([("tally_only", true)].into_iter());
+/// assert_eq!(ConfigOver(OURS).deserialize(file)?, OURS.tally_only());
 /// # Ok::<(), Error>(())
 /// ```
 ///
