@@ -9,6 +9,7 @@
 //! | `retained` | the word in RAM survives resets, and is not believed after a loss of power |
 //! | `journal` | readings in flash survive resets after random numbers of instructions |
 //! | `interrupt` | a permit granted in a task, reported by an interrupt handler; a storm of both |
+//! | `futures` | what futures take in RAM, printed |
 //! | `logged` | `defmt` lines of an outage, decoded on the host |
 //! | `two_cores` | two cores that really run in parallel share one breaker; without embassy |
 #![no_std]
