@@ -58,25 +58,9 @@ impl Browser {
         } else {
             Place::BesideOthers(BROWSERS.read().unwrap_or_else(PoisonError::into_inner))
         };
-        let mut driver = Command::new("chromedriver")
-            .arg("--port=0")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("chromedriver: tests/engines/run page installs it");
-        let lines = BufReader::new(driver.stdout.take().unwrap()).lines();
-        let (found, port) = mpsc::channel();
-        // To its end, as a driver that cannot write would stop.
-        thread::spawn(move || {
-            for line in lines.map_while(Result::ok) {
-                if let Some((_, port)) = line.split_once("successfully on port ") {
-                    let _ = found.send(port.trim_end_matches('.').to_owned());
-                }
-            }
-        });
-        let port = port
-            .recv_timeout(PATIENCE)
-            .expect("chromedriver has a port");
+        let (driver, port) = (0..3)
+            .find_map(|_| start_driver())
+            .expect("chromedriver has a port: tests/engines/run page installs it");
         let name = format!("atomic-breaker-page-{}-{}", std::process::id(), driver.id());
         let mut browser = Self {
             driver,
@@ -300,6 +284,32 @@ impl Browser {
         let file = format!("{}/{name}.html", env!("CARGO_TARGET_TMPDIR"));
         std::fs::write(file, format!("<img src='data:image/png;base64,{data}'>")).unwrap();
     }
+}
+
+/// chromedriver, and its port. Now and then it ends at once instead, while other browsers start.
+fn start_driver() -> Option<(Child, String)> {
+    let mut driver = Command::new("chromedriver")
+        .arg("--port=0")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("chromedriver: tests/engines/run page installs it");
+    let lines = BufReader::new(driver.stdout.take().unwrap()).lines();
+    let (found, port) = mpsc::channel();
+    // To its end, as a driver that cannot write would stop.
+    thread::spawn(move || {
+        for line in lines.map_while(Result::ok) {
+            if let Some((_, port)) = line.split_once("successfully on port ") {
+                let _ = found.send(port.trim_end_matches('.').to_owned());
+            }
+        }
+    });
+    if let Ok(port) = port.recv_timeout(PATIENCE) {
+        return Some((driver, port));
+    }
+    let _ = driver.kill();
+    let _ = driver.wait();
+    None
 }
 
 fn element(named: &Value) -> Element {
