@@ -20,6 +20,7 @@ use crate::error::CallError;
     message = "the operation is guarded already: its error `{Self}` may be a rejection",
     label = "a breaker would be inside this one",
     note = "within a retry, call the operation itself, with `Retry::try_limit` in place of `call_timeout`",
+    note = "a bus in a guard (`GuardedI2c`, `GuardedSpi`, `GuardedIo`) is guarded already: give the driver the bus itself",
     note = "if another breaker guards the operation, take the variant with a classifier (`retry_with`, \
             `retry_fn_with`), and say what a rejection by that breaker means",
     note = "in generic code, add the bound: `E: Unguarded`, `impl Write<Error: Unguarded>`"

@@ -1,11 +1,15 @@
 //! The error of a guarded device.
 
 use core::fmt;
+use core::marker::{PhantomData, PhantomPinned};
 
 use atomic_breaker::wait::Timed;
 use atomic_breaker::{CallError, Rejected};
 
 /// Why a guarded device did not do what was asked.
+///
+/// It may be a rejection, so a retry through a breaker does not accept it, nor the error of a driver that contains it:
+/// see [`Unguarded`](crate::Unguarded).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum GuardedError<E> {
@@ -17,6 +21,13 @@ pub enum GuardedError<E> {
     /// It was asked and failed.
     Device(E),
 }
+
+/// Never `Unpin`, whatever `E` is. The parameter makes the bound below one that the compiler accepts.
+#[derive(Debug)]
+pub struct Never<E>(PhantomData<E>, PhantomPinned);
+
+/// Never, like [`CallError`]: so [`Unguarded`](crate::Unguarded) can tell it from other errors.
+impl<E> Unpin for GuardedError<E> where Never<E>: Unpin {}
 
 impl<E> GuardedError<E> {
     /// The rejection, if it was one: how long to leave the device alone.

@@ -38,6 +38,58 @@
 //! let sent = RADIO.retry(Retry::new(), || send());
 //! ```
 //!
+//! Or if the driver's bus is guarded, as the error of the driver shows:
+//! ```
+//! use atomic_breaker_embassy::{Breaker, BreakerExt, Config, EmbassyClock, Retry};
+//! use embedded_hal::i2c::{ErrorKind, ErrorType, I2c, Operation};
+//! # struct Bus;
+//! # impl ErrorType for Bus { type Error = ErrorKind; }
+//! # impl I2c for Bus {
+//! #     fn transaction(&mut self, _: u8, _: &mut [Operation<'_>]) -> Result<(), ErrorKind> { Ok(()) }
+//! # }
+//! static SENSOR: Breaker = Breaker::new(Config::new(), EmbassyClock);
+//! # enum Error<E> { I2c(E) }
+//! fn read<I: I2c>(bus: &mut I) -> Result<(), Error<I::Error>> {
+//!     bus.write(0x48, &[0]).map_err(Error::I2c)
+//! }
+//! let read = SENSOR.retry(Retry::new(), async || read(&mut Bus));
+//! ```
+//! ```compile_fail,E0277
+//! use atomic_breaker_embassy::{Breaker, BreakerExt, Config, EmbassyClock, GuardedI2c, Retry};
+//! use embedded_hal::i2c::{ErrorKind, ErrorType, I2c, Operation};
+//! # struct Bus;
+//! # impl ErrorType for Bus { type Error = ErrorKind; }
+//! # impl I2c for Bus {
+//! #     fn transaction(&mut self, _: u8, _: &mut [Operation<'_>]) -> Result<(), ErrorKind> { Ok(()) }
+//! # }
+//! static SENSOR: Breaker = Breaker::new(Config::new(), EmbassyClock);
+//! # enum Error<E> { I2c(E) }
+//! fn read<I: I2c>(bus: &mut I) -> Result<(), Error<I::Error>> {
+//!     bus.write(0x48, &[0]).map_err(Error::I2c)
+//! }
+//! let read = SENSOR.retry(Retry::new(), async || read(&mut GuardedI2c::new(Bus, &SENSOR)));
+//! ```
+//!
+//! The same for a stream:
+//! ```
+//! use atomic_breaker_embassy::{Breaker, BreakerExt, CallError, Config, EmbassyClock, Retry, Unguarded};
+//! use embedded_io_async::Write;
+//! static MODEM: Breaker = Breaker::new(Config::new(), EmbassyClock);
+//! async fn send<P: Write<Error: Unguarded>>(mut port: P) -> Result<(), CallError<P::Error>> {
+//!     MODEM.retry(Retry::new(), async || port.write_all(b"AT").await).await
+//! }
+//! async fn start<P: Write<Error: Unguarded>>(port: P) -> bool { send(port).await.is_ok() }
+//! ```
+//! ```compile_fail,E0277
+//! use atomic_breaker_embassy::{Breaker, BreakerExt, CallError, Config, EmbassyClock, GuardedIo, Retry, Unguarded};
+//! use embedded_io_async::Write;
+//! static MODEM: Breaker = Breaker::new(Config::new(), EmbassyClock);
+//! async fn send<P: Write<Error: Unguarded>>(mut port: P) -> Result<(), CallError<P::Error>> {
+//!     MODEM.retry(Retry::new(), async || port.write_all(b"AT").await).await
+//! }
+//! async fn start<P: Write<Error: Unguarded>>(port: P) -> bool { send(GuardedIo::new(port, &MODEM)).await.is_ok() }
+//! ```
+//!
 //! A classifier that says what a rejection by another breaker means makes it possible:
 //! ```
 //! use atomic_breaker::{AnyError, wait};
