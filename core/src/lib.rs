@@ -39,6 +39,7 @@
 //! | accept any breaker in your own function | [`AnyBreaker`] |
 //! | test code that uses it | [`ManualClock`] |
 //! | share rules, or replace them while running | [`Rules`], [`Builder::build_adjustable`] |
+//! | make one breaker as small as it gets, in firmware | [`static_breaker!`] |
 //! | put the word into RAM that survives a reset | [`word::Retained`], [`Breaker::restore`] |
 //! | share it between programs | [`Breaker::shared`] |
 //!
@@ -105,7 +106,9 @@ mod unguarded;
 pub mod wait;
 pub mod word;
 
-pub use breaker::{Adjustable, AnyBreaker, BitsOf, Breaker, Builder, LaterRules};
+pub use breaker::{
+    Adjustable, AnyBreaker, BitsOf, Breaker, Builder, Known, LaterRules, StaticBreaker,
+};
 pub use call::Fallback;
 pub use clock::{Clock, ManualClock, SharedClock};
 #[cfg(feature = "serde")]

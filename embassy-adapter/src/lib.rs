@@ -54,7 +54,8 @@ pub use atomic_breaker::{
     AnyBreaker, AnyError, AsRules, Attempt, BitsOf, Builder, CallError, Cause, Classify, Clock,
     Config, ConfigError, Control, CorruptWord, EventLog, Failure, Fallback, LastCalls, ManualClock,
     Observer, OnTransition, Outcome, Permit, Present, Ratio, Rejected, Rules, SharedClock,
-    Snapshot, State, Tally, Token, Transition, Unguarded, Verdict, Wait, tally, wait, word,
+    Snapshot, State, StaticBreaker, Tally, Token, Transition, Unguarded, Verdict, Wait,
+    static_breaker, tally, wait, word,
 };
 pub use clock::{EmbassyClock, EmbassyTimer};
 pub use ext::{BreakerExt, IntoTimeLimit};

@@ -3,6 +3,7 @@
 use core::mem::ManuallyDrop;
 
 use super::Breaker;
+use super::known::{Known, StaticBreaker};
 use crate::clock::{Clock, SharedClock};
 use crate::config::{AsRules, Config, ConfigError, Memory, Rules, check_memory};
 use crate::observer::{Observer, OnTransition, Transition};
@@ -170,6 +171,29 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Builder<C, W, T, O> {
         later: L,
     ) -> Result<Breaker<C, W, T, O, Adjustable<L, W::Bits>>, ConfigError> {
         self.try_with(|first| Adjustable::new(first, later))
+    }
+
+    /// What [`static_breaker!`](crate::static_breaker) makes: the word and the rules are those of `H`.
+    #[doc(hidden)]
+    pub const fn build_known<H: StaticBreaker>(self) -> Breaker<C, Known<H>, T, O, Known<H>> {
+        // Checked here, too, so that rules that do not fit are an error before they are used.
+        match self.rules() {
+            Ok(_) => self.word(Known::new()).with(Known::new()),
+            Err(error) => panic!("{}", error.message()),
+        }
+    }
+
+    #[doc(hidden)]
+    pub const fn into_word(self) -> W {
+        ManuallyDrop::into_inner(self.word)
+    }
+
+    #[doc(hidden)]
+    pub const fn into_rules(self) -> Rules<W::Bits> {
+        match self.rules() {
+            Ok(rules) => rules,
+            Err(error) => panic!("{}", error.message()),
+        }
     }
 
     fn try_with<R>(

@@ -1,8 +1,10 @@
 //! The breaker: a word, its rules, a clock, and how to make one; any breaker, and anything that leads to one.
 
 mod builder;
+mod known;
 
 pub use builder::{Adjustable, Builder, LaterRules};
+pub use known::{Known, StaticBreaker};
 
 use core::fmt;
 
