@@ -5,6 +5,7 @@ mod elsewhere;
 mod guarded;
 mod guarded_limits;
 mod half_open;
+mod known;
 mod observers;
 mod prober;
 mod promises;

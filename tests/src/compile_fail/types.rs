@@ -152,3 +152,32 @@
 //! let word = Ticks::<_, 10>(AtomicU64::new(0));
 //! Breaker::over(&word, Config::new(), ManualClock::new()).trip();
 //! ```
+//!
+//! A handle of size zero is checked when it is made, even if nothing uses it, and takes a builder:
+//! ```
+//! use atomic_breaker::{Breaker, Config, ManualClock, static_breaker, word::AtomicU32};
+//! static CLOCK: ManualClock = ManualClock::new();
+//! static_breaker! {
+//!     struct Fits: Breaker<&'static ManualClock, &'static AtomicU32> =
+//!         Breaker::builder(Config::new().consecutive_failures(255), &CLOCK).word(&WORD);
+//! }
+//! static WORD: AtomicU32 = AtomicU32::new(0);
+//! ```
+//! ```compile_fail,E0080
+//! use atomic_breaker::{Breaker, Config, ManualClock, static_breaker, word::AtomicU32};
+//! static CLOCK: ManualClock = ManualClock::new();
+//! static_breaker! {
+//!     struct TooMany: Breaker<&'static ManualClock, &'static AtomicU32> =
+//!         Breaker::builder(Config::new().consecutive_failures(256), &CLOCK).word(&WORD);
+//! }
+//! static WORD: AtomicU32 = AtomicU32::new(0);
+//! ```
+//! ```compile_fail,E0308
+//! use atomic_breaker::{Breaker, Config, ManualClock, static_breaker, word::AtomicU32};
+//! static CLOCK: ManualClock = ManualClock::new();
+//! static_breaker! {
+//!     struct Built: Breaker<&'static ManualClock, &'static AtomicU32> =
+//!         Breaker::over(&WORD, Config::new().consecutive_failures(255), &CLOCK);
+//! }
+//! static WORD: AtomicU32 = AtomicU32::new(0);
+//! ```

@@ -91,6 +91,9 @@ fn bytes_on_microcontrollers_are_those_that_are_locked() {
         "call_by_rules_at_run_time",
         "call_through_two_breakers",
         "call_timeout",
+        "call_timeout_by_handle",
+        "call_timeout_through_two_breakers",
+        "call_timeout_by_two_handles",
     ];
     assert_eq!(rows.len(), programs.len());
     for (row, program) in rows.iter().zip(programs) {
@@ -140,6 +143,30 @@ fn bytes_in_the_text_are_those_that_are_locked() {
                 "A second breaker adds {} bytes to a `call` on a Cortex-M0, {} more than the first:",
                 more("call_through_two_breakers"),
                 shown(bytes("call_through_two_breakers")[0] - 2 * call[0]),
+            ),
+        ),
+        (
+            "docs/microcontrollers.md",
+            format!(
+                "{} bytes on a Cortex-M0 instead of {}",
+                shown(bytes("call_timeout_by_handle")[0]),
+                shown(timeout[0])
+            ),
+        ),
+        (
+            "docs/microcontrollers.md",
+            format!(
+                "{} bytes by two handles, {} through two `static` breakers",
+                shown(bytes("call_timeout_by_two_handles")[0]),
+                shown(bytes("call_timeout_through_two_breakers")[0])
+            ),
+        ),
+        (
+            "CHANGELOG.md",
+            format!(
+                "takes {} bytes instead of {} on Cortex-M0",
+                shown(bytes("call_timeout_by_handle")[0]),
+                shown(timeout[0])
             ),
         ),
         (

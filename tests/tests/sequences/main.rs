@@ -10,6 +10,7 @@
 //! | `clock` | the documented promises about the wrap hold, whatever the clock does |
 //! | `corrupt` | any bits are a state or are healed once, and no history wedges |
 //! | `jitter` | open times lie within their bounds and spread over them |
+//! | `known` | a handle of size zero does what a breaker with the same parts does |
 //!
 //! Each run draws other cases, from a seed that it prints; `BREAKER_SEED=<that>` draws them again
 //! (`seed`). A failure shrinks, and is kept beside the module in `*.proptest-regressions`.
@@ -20,6 +21,7 @@ mod corrupt;
 mod event;
 mod history;
 mod jitter;
+mod known;
 mod pair;
 mod passing;
 mod rules;

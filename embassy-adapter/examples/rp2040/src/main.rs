@@ -17,6 +17,7 @@ use core::time::Duration;
 use atomic_breaker_embassy::word::Retained;
 use atomic_breaker_embassy::{
     Breaker, BreakerExt, Config, DefmtLog, EmbassyClock, GuardedI2c, State, StateWatch,
+    static_breaker,
 };
 use defmt::info;
 use embassy_executor::Spawner;
@@ -45,29 +46,29 @@ const PATIENCE: embassy_time::Duration = embassy_time::Duration::from_secs(4);
 #[unsafe(link_section = ".uninit.SENSOR")]
 static WORD: Retained = Retained::new();
 
-static SENSOR: Breaker<EmbassyClock, &Retained, (), Observers> = Breaker::builder(
-    Config::new()
-        .consecutive_failures(3)
-        .open_for(Duration::from_secs(2))
-        .exponential(2, Duration::from_secs(60))
-        .jitter_percent(10),
-    EmbassyClock,
-)
-.word(&WORD)
-.observer((DefmtLog::new("sensor"), &STATE))
-.build();
+const RULES: Config = Config::new()
+    .consecutive_failures(3)
+    .open_for(Duration::from_secs(2))
+    .exponential(2, Duration::from_secs(60))
+    .jitter_percent(10);
+
+static_breaker! {
+    /// The only breaker of this program, so its handle has no size, and its rules are folded into the code.
+    struct Sensor: Breaker<EmbassyClock, &'static Retained, (), Observers> =
+        Breaker::builder(RULES, EmbassyClock).word(&WORD).observer((DefmtLog::new("sensor"), &STATE));
+}
 
 #[embassy_executor::main]
 async fn main(spawner: Spawner) {
     let board = embassy_rp::init(embassy_rp::config::Config::default());
     // Before the first call. After a loss of power the memory holds anything, and the breaker is closed.
-    if SENSOR.restore().is_err() {
+    if Sensor.restore().is_err() {
         info!("started by power, or for the first time");
     }
     let watchdog = Watchdog::new(board.WATCHDOG);
     // The call that hung never reported its failure. Nothing else here can hang.
     if let Some(ResetReason::TimedOut) = watchdog.reset_reason() {
-        SENSOR.trip();
+        Sensor.trip();
     }
     let bus = I2c::new_blocking(
         board.I2C0,
@@ -83,10 +84,10 @@ async fn main(spawner: Spawner) {
 #[embassy_executor::task]
 async fn measure(bus: I2c<'static, I2C0, Blocking>) {
     // The driver sees a bus like any other.
-    let mut thermometer = Lm75::new(GuardedI2c::new(bus, &SENSOR), Address::default());
+    let mut thermometer = Lm75::new(GuardedI2c::new(bus, Sensor), Address::default());
     loop {
         // Sleeps while the sensor is down, instead of trying in vain.
-        SENSOR.ready().await;
+        Sensor.ready().await;
         match thermometer.read_temperature() {
             Ok(degrees) => info!("{} °C", degrees),
             Err(_) => info!("no measurement"),

@@ -13,7 +13,9 @@
 use core::time::Duration;
 
 use atomic_breaker_embassy::word::AtomicU32;
-use atomic_breaker_embassy::{Breaker, Config, DefmtLog, EmbassyClock, EmbassyTimer};
+use atomic_breaker_embassy::{
+    Breaker, Config, DefmtLog, EmbassyClock, EmbassyTimer, static_breaker,
+};
 use atomic_breaker_journal::{Entry, Journal, JournalConfig, WhenFull};
 use defmt::{info, unwrap};
 use embassy_executor::Spawner;
@@ -40,18 +42,18 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 type Storage = Flash<'static, FLASH, flash::Async, FLASH_SIZE>;
 
-static WORD: AtomicU32 = AtomicU32::new(0);
-static RADIO: Breaker<EmbassyClock, &AtomicU32, (), DefmtLog> = Breaker::builder(
-    Config::new()
-        .consecutive_failures(3)
-        .open_for(Duration::from_secs(60))
-        .exponential(2, Duration::from_secs(900))
-        .jitter_percent(10),
-    EmbassyClock,
-)
-.word(&WORD)
-.observer(DefmtLog::new("radio"))
-.build();
+const RULES: Config = Config::new()
+    .consecutive_failures(3)
+    .open_for(Duration::from_secs(60))
+    .exponential(2, Duration::from_secs(900))
+    .jitter_percent(10);
+
+static_breaker! {
+    /// The only breaker of this program, so its handle has no size, and its rules are folded into the code.
+    struct Radio: Breaker<EmbassyClock, AtomicU32, (), DefmtLog> = Breaker::builder(RULES, EmbassyClock)
+        .word(AtomicU32::new(0))
+        .observer(DefmtLog::new("radio"));
+}
 
 /// The radio module.
 struct Module(Uart<'static, uart::Async>);
@@ -109,7 +111,7 @@ async fn main(_spawner: Spawner) {
         let reading = unwrap!(adc.read(&mut sensor).await);
         unwrap!(journal.keep(&reading.to_le_bytes()).await);
         let send = async |entry: Entry<'_>| module.send(entry).await;
-        let sent = unwrap!(journal.send_all(&RADIO, EmbassyTimer, PATIENCE, send).await);
+        let sent = unwrap!(journal.send_all(&Radio, EmbassyTimer, PATIENCE, send).await);
         info!(
             "{} sent, {} wait, {} dropped",
             sent.count,
