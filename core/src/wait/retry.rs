@@ -1,5 +1,10 @@
 //! Retries.
 
+#![expect(
+    clippy::manual_async_fn,
+    reason = "an `async fn` holds each argument that it uses twice, a block once"
+)]
+
 use core::future::poll_fn;
 use core::pin::pin;
 use core::time::Duration;
@@ -161,22 +166,24 @@ pub fn retry<V, E: Unguarded, L: TryLimit>(
 /// [`retry`] with a classifier that says what a result means, to the breaker and to the retry: only a result that
 /// is a [failure](Outcome::Failure) is tried again; one that is ignored, such as the caller's own mistake, or
 /// counts as a success is returned at once.
-pub async fn retry_with<V, E, L: TryLimit>(
+pub fn retry_with<V, E, L: TryLimit>(
     breaker: impl AnyBreaker,
     timer: impl Timer,
     policy: Retry<L>,
     classify: impl Classify<V, L::Error<E>>,
     mut operation: impl AsyncFnMut() -> Result<V, E>,
-) -> Result<V, CallError<L::Error<E>>> {
-    let mut tries = Tries::new(timer, policy);
-    loop {
-        if let Some(result) = tries.turn(&breaker).await {
-            return result;
-        }
-        let sleep = policy.limit.sleep(tries.timer());
-        let ended = call::<L, _, _, _, _>(&breaker, &classify, sleep, || operation()).await;
-        if let Some(result) = tries.judge(&breaker, ended).await {
-            return result;
+) -> impl Future<Output = Result<V, CallError<L::Error<E>>>> {
+    async move {
+        let mut tries = Tries::new(timer, policy);
+        loop {
+            if let Some(result) = tries.turn(&breaker).await {
+                return result;
+            }
+            let sleep = policy.limit.sleep(tries.timer());
+            let ended = call::<L, _, _, _, _>(&breaker, &classify, sleep, || operation()).await;
+            if let Some(result) = tries.judge(&breaker, ended).await {
+                return result;
+            }
         }
     }
 }
@@ -196,25 +203,27 @@ where
 }
 
 /// [`retry_with`] for tasks that must be `Send`, like [`retry_fn`].
-pub async fn retry_fn_with<V, E, F, L: TryLimit>(
+pub fn retry_fn_with<V, E, F, L: TryLimit>(
     breaker: impl AnyBreaker,
     timer: impl Timer,
     policy: Retry<L>,
     classify: impl Classify<V, L::Error<E>>,
     mut operation: impl FnMut() -> F,
-) -> Result<V, CallError<L::Error<E>>>
+) -> impl Future<Output = Result<V, CallError<L::Error<E>>>>
 where
     F: Future<Output = Result<V, E>>,
 {
-    let mut tries = Tries::new(timer, policy);
-    loop {
-        if let Some(result) = tries.turn(&breaker).await {
-            return result;
-        }
-        let sleep = policy.limit.sleep(tries.timer());
-        let ended = call::<L, _, _, _, _>(&breaker, &classify, sleep, &mut operation).await;
-        if let Some(result) = tries.judge(&breaker, ended).await {
-            return result;
+    async move {
+        let mut tries = Tries::new(timer, policy);
+        loop {
+            if let Some(result) = tries.turn(&breaker).await {
+                return result;
+            }
+            let sleep = policy.limit.sleep(tries.timer());
+            let ended = call::<L, _, _, _, _>(&breaker, &classify, sleep, &mut operation).await;
+            if let Some(result) = tries.judge(&breaker, ended).await {
+                return result;
+            }
         }
     }
 }
@@ -306,31 +315,33 @@ impl<T: Timer, V, X> Tries<T, V, X> {
 }
 
 /// One call, and what the classifier said of its result.
-async fn call<L: TryLimit, T: Timer, V, E, F>(
+fn call<L: TryLimit, T: Timer, V, E, F>(
     breaker: &impl AnyBreaker,
     classify: &impl Classify<V, L::Error<E>>,
     sleep: L::Sleep<T>,
     operation: impl FnOnce() -> F,
-) -> Tried<V, CallError<L::Error<E>>>
+) -> impl Future<Output = Tried<V, CallError<L::Error<E>>>>
 where
     F: Future<Output = Result<V, E>>,
 {
-    let mut permit = match breaker.as_breaker().acquire() {
-        Ok(permit) => permit,
-        Err(rejected) => return Tried::Rejected(rejected.into()),
-    };
-    let result = {
-        let mut sleep = pin!(sleep);
-        let mut future = pin!(count_panic(&mut permit, operation));
-        poll_fn(|context| {
-            count_panic(&mut permit, || {
-                L::poll::<T, _, _, _>(future.as_mut(), sleep.as_mut(), context)
+    async move {
+        let mut permit = match breaker.as_breaker().acquire() {
+            Ok(permit) => permit,
+            Err(rejected) => return Tried::Rejected(rejected.into()),
+        };
+        let result = {
+            let mut sleep = pin!(sleep);
+            let mut future = pin!(count_panic(&mut permit, operation));
+            poll_fn(|context| {
+                count_panic(&mut permit, || {
+                    L::poll::<T, _, _, _>(future.as_mut(), sleep.as_mut(), context)
+                })
             })
-        })
-        .await
-        // The future is dropped before the report, so that tasks woken by the report find free what it held.
-    };
-    let outcome = count_panic(&mut permit, || classify.classify(&result));
-    permit.end(outcome);
-    Tried::new(result.map_err(CallError::Failed), outcome)
+            .await
+            // The future is dropped before the report, so that tasks woken by the report find free what it held.
+        };
+        let outcome = count_panic(&mut permit, || classify.classify(&result));
+        permit.end(outcome);
+        Tried::new(result.map_err(CallError::Failed), outcome)
+    }
 }

@@ -1,5 +1,10 @@
 //! Calls with a time limit.
 
+#![expect(
+    clippy::manual_async_fn,
+    reason = "an `async fn` holds each argument that it uses twice, a block once"
+)]
+
 use core::fmt;
 use core::future::poll_fn;
 use core::pin::pin;
@@ -142,38 +147,40 @@ where
 }
 
 /// One function, because each layer of futures would hold the operation once more.
-async fn run<V, E, F>(
+fn run<V, E, F>(
     breaker: impl AnyBreaker,
     timer: impl Timer,
     limit_ms: u64,
     classify: impl Classify<V, Timed<E>>,
     operation: impl FnOnce() -> F,
-) -> Result<V, CallError<Timed<E>>>
+) -> impl Future<Output = Result<V, CallError<Timed<E>>>>
 where
     F: Future<Output = Result<V, E>>,
 {
-    let mut permit = Permit::acquire(breaker)?;
-    let answer = {
-        let mut future = pin!(count_panic(&mut permit, operation));
-        let mut sleep = pin!(timer.sleep(limit_ms));
-        poll_fn(|context| {
-            count_panic(&mut permit, || {
-                if limit_ms == u64::MAX {
-                    future.as_mut().poll(context).map(Some)
-                } else {
-                    poll_within(future.as_mut(), sleep.as_mut(), context)
-                }
+    async move {
+        let mut permit = Permit::acquire(breaker)?;
+        let answer = {
+            let mut future = pin!(count_panic(&mut permit, operation));
+            let mut sleep = pin!(timer.sleep(limit_ms));
+            poll_fn(|context| {
+                count_panic(&mut permit, || {
+                    if limit_ms == u64::MAX {
+                        future.as_mut().poll(context).map(Some)
+                    } else {
+                        poll_within(future.as_mut(), sleep.as_mut(), context)
+                    }
+                })
             })
-        })
-        .await
-        // The future is dropped before the report, so that tasks woken by the report find free what it
-        // held.
-    };
-    let result = match answer {
-        Some(result) => result.map_err(Timed::Failed),
-        None => Err(Timed::TimedOut),
-    };
-    let outcome = count_panic(&mut permit, || classify.classify(&result));
-    permit.end(outcome);
-    result.map_err(CallError::Failed)
+            .await
+            // The future is dropped before the report, so that tasks woken by the report find free what it
+            // held.
+        };
+        let result = match answer {
+            Some(result) => result.map_err(Timed::Failed),
+            None => Err(Timed::TimedOut),
+        };
+        let outcome = count_panic(&mut permit, || classify.classify(&result));
+        permit.end(outcome);
+        result.map_err(CallError::Failed)
+    }
 }

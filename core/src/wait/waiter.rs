@@ -1,5 +1,10 @@
 //! One waiter, from its first rejection until its turn, and how long it sleeps.
 
+#![expect(
+    clippy::manual_async_fn,
+    reason = "an `async fn` holds each argument that it uses twice, a block once"
+)]
+
 use core::future::poll_fn;
 use core::pin::pin;
 use core::task::Poll;
@@ -65,24 +70,26 @@ impl<T: Timer> Waiter<T> {
     }
 
     /// Waits until a try is worthwhile; `false` when it gives up.
-    pub(super) async fn turn(&mut self, awaited: &impl Awaited) -> bool {
-        loop {
-            // Before the look at the state, so that no change is missed.
-            let seen = awaited.epoch();
-            let Some(rejected) = self.look(awaited) else {
-                return true;
-            };
-            if self.gives_up(rejected) {
-                return false;
-            }
-            let is_heard = hears(awaited).await;
-            let pause = self.pause(awaited, rejected, is_heard);
-            let woken = doze(awaited, &self.timer, &seen, pause.ms).await;
-            self.may_try = rejected.state() == State::Returning && woken == Woken::AtItsEnd;
-            if woken == Woken::Early || woken == Woken::Changed && !pause.is_spread {
-                // Other waiters find out now, too.
-                let spread_ms = self.spread_ms(awaited);
-                self.sleep(spread_ms).await;
+    pub(super) fn turn(&mut self, awaited: &impl Awaited) -> impl Future<Output = bool> {
+        async move {
+            loop {
+                // Before the look at the state, so that no change is missed.
+                let seen = awaited.epoch();
+                let Some(rejected) = self.look(awaited) else {
+                    return true;
+                };
+                if self.gives_up(rejected) {
+                    return false;
+                }
+                let is_heard = hears(awaited).await;
+                let pause = self.pause(awaited, rejected, is_heard);
+                let woken = doze(awaited, &self.timer, &seen, pause.ms).await;
+                self.may_try = rejected.state() == State::Returning && woken == Woken::AtItsEnd;
+                if woken == Woken::Early || woken == Woken::Changed && !pause.is_spread {
+                    // Other waiters find out now, too.
+                    let spread_ms = self.spread_ms(awaited);
+                    self.sleep(spread_ms).await;
+                }
             }
         }
     }

@@ -140,8 +140,9 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
         succeeded: impl Fn(&V) -> Outcome,
         operation: impl AsyncFnOnce(&mut D) -> Result<V, E>,
     ) -> Result<V, GuardedError<E>> {
-        let (of_kind, limit) = (self.classify, self.limit);
-        let classify = |result: &Result<V, Timed<E>>| match result {
+        // Borrowed, so that the future does not hold them as well.
+        let (of_kind, limit) = (&self.classify, &self.limit);
+        let classify = move |result: &Result<V, Timed<E>>| match result {
             Ok(value) => succeeded(value),
             Err(Timed::TimedOut) => limit.failure().into(),
             Err(Timed::Failed(error)) => of_kind(kind(error)),
@@ -149,6 +150,6 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
         let device = &mut self.device;
         let operation = || operation(device);
         let breaker = &self.breaker;
-        Ok(wait::call_timeout_with(breaker, EmbassyTimer, limit, classify, operation).await?)
+        Ok(wait::call_timeout_with(breaker, EmbassyTimer, *limit, classify, operation).await?)
     }
 }

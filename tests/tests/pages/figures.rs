@@ -102,6 +102,28 @@ fn bytes_on_microcontrollers_are_those_that_are_locked() {
     }
 }
 
+#[test]
+fn bytes_of_futures_are_those_that_are_locked() {
+    let rows = table(&read("docs/microcontrollers.md"), "A future takes RAM");
+    let counted = [
+        "ready",
+        "call_async",
+        "call_timeout",
+        "retry",
+        "retry_try_limit",
+        "transaction",
+        "guarded_transaction",
+        "journal_open",
+        "journal_keep",
+        "journal_send_all",
+    ];
+    let locked = locked("futures.txt");
+    assert_eq!(rows.len(), counted.len());
+    for (row, name) in rows.iter().zip(counted) {
+        assert_eq!(row[1], locked[name][0], "{name}");
+    }
+}
+
 /// With a comma after thousands.
 fn shown(number: u32) -> String {
     match number {

@@ -8,14 +8,36 @@ use core::mem::size_of_val;
 use core::time::Duration;
 
 use atomic_breaker_embassy::word::AtomicU32;
-use atomic_breaker_embassy::{Breaker, BreakerExt, Config, EmbassyClock, EmbassyTimer, Retry};
+use atomic_breaker_embassy::{
+    Breaker, BreakerExt, Config, EmbassyClock, EmbassyTimer, GuardedI2c, Retry, static_breaker,
+};
 use atomic_breaker_journal::{Entry, Journal, JournalConfig};
 use embassy_executor::Spawner;
+use embedded_hal::i2c::{ErrorKind, ErrorType as I2cErrorType, Operation};
+use embedded_hal_async::i2c::I2c;
 use embedded_storage_async::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
 use firmware::pass;
+use semihosting::println;
 
 static WORD: AtomicU32 = AtomicU32::new(0);
 static RADIO: Breaker<EmbassyClock, &AtomicU32> = Breaker::over(&WORD, Config::new(), EmbassyClock);
+
+static_breaker! {
+    struct Handle: Breaker = Breaker::builder(Config::new(), EmbassyClock);
+}
+
+/// A bus whose driver holds nothing but what it is given.
+struct Bus;
+
+impl I2cErrorType for Bus {
+    type Error = ErrorKind;
+}
+
+impl I2c for Bus {
+    async fn transaction(&mut self, _: u8, _: &mut [Operation<'_>]) -> Result<(), ErrorKind> {
+        pending().await
+    }
+}
 
 /// Erased flash whose driver holds nothing.
 struct Flash;
@@ -56,20 +78,41 @@ async fn main(_spawner: Spawner) {
     let send = pending::<Result<(), ()>>;
     let limit = Duration::from_secs(1);
     let policy = Retry::new();
-    let ready = size_of_val(&RADIO.ready());
-    let call = size_of_val(&RADIO.call_async(send));
-    let timeout = size_of_val(&RADIO.call_timeout(limit, send));
-    let retry = size_of_val(&RADIO.retry(policy, send));
-    let limited = size_of_val(&RADIO.retry(policy.try_limit(limit), send));
+    let mut bus = GuardedI2c::new(Bus, &RADIO).time_limit(limit);
+    let mut by_handle = GuardedI2c::new(Bus, Handle).time_limit(limit);
+    let mut read = [0; 2];
+    println!("{:6}  ready", size_of_val(&RADIO.ready()));
+    println!("{:6}  call_async", size_of_val(&RADIO.call_async(send)));
+    println!(
+        "{:6}  call_timeout",
+        size_of_val(&RADIO.call_timeout(limit, send))
+    );
+    println!("{:6}  retry", size_of_val(&RADIO.retry(policy, send)));
+    println!(
+        "{:6}  retry_try_limit",
+        size_of_val(&RADIO.retry(policy.try_limit(limit), send))
+    );
+    println!(
+        "{:6}  transaction",
+        size_of_val(&Bus.write_read(0x48, &[0], &mut read))
+    );
+    println!(
+        "{:6}  guarded_transaction",
+        size_of_val(&bus.write_read(0x48, &[0], &mut read))
+    );
+    println!(
+        "{:6}  guarded_transaction_by_handle",
+        size_of_val(&by_handle.write_read(0x48, &[0], &mut read))
+    );
 
     let opening = Journal::<_, 32>::open(Flash, 0x3_0000..0x4_0000, JournalConfig::new());
-    let open = size_of_val(&opening);
+    println!("{:6}  journal_open", size_of_val(&opening));
     let mut journal = opening.await.unwrap();
-    let keep = size_of_val(&journal.keep(&[0; 32]));
+    println!("{:6}  journal_keep", size_of_val(&journal.keep(&[0; 32])));
     let send = async |_: Entry<'_>| Ok::<(), ()>(());
-    let send_all = size_of_val(&journal.send_all(&RADIO, EmbassyTimer, limit, send));
-    pass!(
-        "bytes: ready {ready}, call_async {call}, call_timeout {timeout}, retry {retry}, with try_limit {limited}, \
-         open {open}, keep {keep}, send_all {send_all}"
+    println!(
+        "{:6}  journal_send_all",
+        size_of_val(&journal.send_all(&RADIO, EmbassyTimer, limit, send))
     );
+    pass!("bytes of each future are counted");
 }
