@@ -1,6 +1,6 @@
 //! Breaker methods that use embassy's timers.
 
-use atomic_breaker::wait::{self, Prober, Retry, TimeLimit, Timed, TryLimit};
+use atomic_breaker::wait::{self, Limit, Prober, Retry, TimeLimit, Timed, TryLimit};
 use atomic_breaker::{AnyBreaker, CallError, Permit, Unguarded};
 
 use crate::clock::EmbassyTimer;
@@ -128,19 +128,26 @@ impl<B: AnyBreaker> BreakerExt for B {}
     note = "give a `Duration` of `embassy_time` or `core::time`, or a `TimeLimit`"
 )]
 pub trait IntoTimeLimit {
+    /// A duration of `core`, or a [`TimeLimit`].
+    type Limit: Limit;
+
     /// The limit.
-    fn into_time_limit(self) -> TimeLimit;
+    fn into_time_limit(self) -> Self::Limit;
 }
 
 impl IntoTimeLimit for TimeLimit {
-    fn into_time_limit(self) -> TimeLimit {
+    type Limit = Self;
+
+    fn into_time_limit(self) -> Self {
         self
     }
 }
 
 impl IntoTimeLimit for core::time::Duration {
-    fn into_time_limit(self) -> TimeLimit {
-        self.into()
+    type Limit = Self;
+
+    fn into_time_limit(self) -> Self {
+        self
     }
 }
 
@@ -148,13 +155,16 @@ impl IntoTimeLimit for core::time::Duration {
 const LONGEST_S: u64 = u32::MAX as u64;
 
 impl IntoTimeLimit for embassy_time::Duration {
-    fn into_time_limit(self) -> TimeLimit {
+    type Limit = core::time::Duration;
+
+    fn into_time_limit(self) -> core::time::Duration {
         if self.as_secs() > LONGEST_S {
-            return TimeLimit::NONE;
+            // No limit.
+            return core::time::Duration::MAX;
         }
         // Rounded up to milliseconds; if it was made from milliseconds, exactly those.
         let ms = self.as_millis();
         let ms = ms + u64::from(Self::from_millis(ms) < self);
-        core::time::Duration::from_millis(ms).into()
+        core::time::Duration::from_millis(ms)
     }
 }

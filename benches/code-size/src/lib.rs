@@ -4,6 +4,7 @@
 //! cost of that guard.
 #![no_std]
 
+use core::future::poll_fn;
 use core::hint::black_box;
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
@@ -30,6 +31,21 @@ pub fn operation() -> Result<u32, Silent> {
         0 => Err(Silent),
         value => Ok(value),
     }
+}
+
+/// Reads the device, and waits until it responds, as the operations of real drivers do.
+pub async fn operation_that_waits() -> Result<u32, Silent> {
+    // SAFETY: never run, only measured.
+    let is_busy = || unsafe { CONTROL.read_volatile() } != 0;
+    poll_fn(|_| {
+        if is_busy() {
+            Poll::Pending
+        } else {
+            Poll::Ready(())
+        }
+    })
+    .await;
+    operation()
 }
 
 /// A counter that the chip keeps.

@@ -32,7 +32,7 @@ mod waiter;
 pub use awaited::{Awaited, acquire, admitted, ready};
 pub use prober::Prober;
 pub use retry::{Retry, Tried, Tries, retry, retry_fn, retry_fn_with, retry_with};
-pub use time_limit::{TimeLimit, Timed, call_timeout, call_timeout_with};
+pub use time_limit::{Limit, OneFailure, TimeLimit, Timed, call_timeout, call_timeout_with};
 pub use try_limit::TryLimit;
 
 use core::pin::Pin;

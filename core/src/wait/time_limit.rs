@@ -70,6 +70,51 @@ impl From<Duration> for TimeLimit {
     }
 }
 
+/// How long a call may take: a [`Duration`], or a [`TimeLimit`] that says what a timeout counts as.
+///
+/// A timeout of a `Duration` is a failure of weight 1, and the compiler knows it: firmware whose calls have no other
+/// limits contains no code for failures that trip at once, a third of what a call with a time limit takes.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a time limit",
+    note = "give a `Duration` of `core::time`, or a `TimeLimit`"
+)]
+pub trait Limit: Copy + Into<TimeLimit> {
+    /// What a timeout counts as, as a type.
+    type Counts: Copy + Into<Failure>;
+
+    /// What a timeout counts as.
+    fn counts(self) -> Self::Counts;
+}
+
+/// A failure of weight 1, as a type.
+#[derive(Clone, Copy, Debug)]
+pub struct OneFailure;
+
+impl From<OneFailure> for Failure {
+    #[inline]
+    fn from(_: OneFailure) -> Self {
+        Self::new()
+    }
+}
+
+impl Limit for Duration {
+    type Counts = OneFailure;
+
+    #[inline]
+    fn counts(self) -> OneFailure {
+        OneFailure
+    }
+}
+
+impl Limit for TimeLimit {
+    type Counts = Failure;
+
+    #[inline]
+    fn counts(self) -> Failure {
+        self.failure
+    }
+}
+
 /// The error of a call with a time limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -116,17 +161,16 @@ impl<E: core::error::Error> core::error::Error for Timed<E> {
 pub fn call_timeout<V, E, F>(
     breaker: impl AnyBreaker,
     timer: impl Timer,
-    limit: impl Into<TimeLimit>,
+    limit: impl Limit,
     operation: impl FnOnce() -> F,
 ) -> impl Future<Output = Result<V, CallError<Timed<E>>>>
 where
     F: Future<Output = Result<V, E>>,
 {
-    let limit = limit.into();
-    let failure = limit.failure;
+    let counts = limit.counts();
     let classify = move |result: &Result<V, Timed<E>>| match result {
         Ok(_) => Outcome::Success,
-        Err(Timed::TimedOut) => failure.into(),
+        Err(Timed::TimedOut) => Outcome::Failure(counts.into()),
         Err(Timed::Failed(_)) => Failure::new().into(),
     };
     call_timeout_with(breaker, timer, limit, classify, operation)

@@ -24,7 +24,7 @@ use embedded_storage_async::nor_flash::NorFlash;
 #[doc(no_inline)]
 pub use atomic_breaker::{
     AnyBreaker, CallError, Rejected,
-    wait::{TimeLimit, Timed, Timer},
+    wait::{Limit, TimeLimit, Timed, Timer},
 };
 pub use config::{JournalConfig, WhenCorrupt, WhenFull};
 pub use error::{Corruption, JournalError, Misfit};

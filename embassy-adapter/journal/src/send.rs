@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use atomic_breaker::wait::{self, TimeLimit, Timed, Timer};
+use atomic_breaker::wait::{self, Limit, Timed, Timer};
 use atomic_breaker::{AnyBreaker, CallError};
 use embedded_storage_async::nor_flash::NorFlash;
 
@@ -62,10 +62,9 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         &mut self,
         breaker: &B,
         timer: impl Timer + Copy,
-        limit: impl Into<TimeLimit>,
+        limit: impl Limit,
         mut send: impl AsyncFnMut(Entry<'_>) -> Result<V, E>,
     ) -> Result<Sent<E>, JournalError<F::Error>> {
-        let limit = limit.into();
         let mut count = 0;
         while let Some(record) = self.find_oldest().await? {
             let entry = record.entry(&self.buffer);
@@ -94,12 +93,11 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         &mut self,
         breaker: &B,
         timer: impl Timer + Copy,
-        limit: impl Into<TimeLimit>,
+        limit: impl Limit,
         bytes: &[u8],
         mut send: impl AsyncFnMut(Entry<'_>) -> Result<V, E>,
     ) -> Result<Sent<E>, JournalError<F::Error>> {
         Self::check_len(bytes.len())?;
-        let limit = limit.into();
         let mut done = self.send_all(breaker, timer, limit, &mut send).await?;
         let is_rejected = breaker.as_breaker().snapshot().rejection().is_some();
         if done.stopped.is_some() || is_rejected {

@@ -103,7 +103,7 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
     /// failures, use [`Config::slow_call`](atomic_breaker::Config::slow_call).
     #[must_use]
     pub fn time_limit(mut self, limit: impl IntoTimeLimit) -> Self {
-        self.limit = limit.into_time_limit();
+        self.limit = limit.into_time_limit().into();
         self
     }
 

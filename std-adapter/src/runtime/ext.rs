@@ -2,7 +2,7 @@
 
 use atomic_breaker::{
     AnyBreaker, CallError, Permit, Unguarded,
-    wait::{self, Prober, Retry, TimeLimit, Timed, TryLimit},
+    wait::{self, Limit, Prober, Retry, Timed, TryLimit},
 };
 
 use super::TokioTimer;
@@ -51,11 +51,11 @@ use super::TokioTimer;
 /// Each of these is a call through the breaker, so do not nest them: a call inside a call through the same breaker asks
 /// twice and counts twice, and while half-open the outer call holds the probe slot, so the inner one is rejected.
 pub trait BreakerExt: AnyBreaker + Sized {
-    /// Makes a call that takes no longer than `limit`, a duration or a [`TimeLimit`] that says what a timeout counts
-    /// as: [`wait::call_timeout`]. With a classifier: [`wait::call_timeout_with`].
+    /// Makes a call that takes no longer than `limit`, a duration or a [`TimeLimit`](wait::TimeLimit) that says what a
+    /// timeout counts as: [`wait::call_timeout`]. With a classifier: [`wait::call_timeout_with`].
     fn call_timeout<V, E, F>(
         &self,
-        limit: impl Into<TimeLimit>,
+        limit: impl Limit,
         operation: impl FnOnce() -> F,
     ) -> impl Future<Output = Result<V, CallError<Timed<E>>>>
     where

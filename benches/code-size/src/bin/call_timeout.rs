@@ -7,17 +7,16 @@ use core::time::Duration;
 use atomic_breaker::word::AtomicU32;
 use atomic_breaker::{Breaker, CallError, Config};
 use atomic_breaker_embassy::BreakerExt;
-use code_size::{Silent, Ticks, operation, run, wait};
+use code_size::{Ticks, operation_that_waits, run, wait};
 
 static WORD: AtomicU32 = AtomicU32::new(0);
 static RADIO: Breaker<Ticks, &AtomicU32> = Breaker::over(&WORD, Config::new(), Ticks);
 
-async fn send() -> Result<u32, Silent> {
-    operation()
-}
-
 async fn report() -> u32 {
-    match RADIO.call_timeout(Duration::from_secs(1), send).await {
+    match RADIO
+        .call_timeout(Duration::from_secs(1), operation_that_waits)
+        .await
+    {
         Ok(value) => value,
         Err(CallError::Failed(_)) => 0,
         Err(CallError::Rejected(rejected)) => wait(rejected),

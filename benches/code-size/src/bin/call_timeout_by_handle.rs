@@ -7,19 +7,18 @@ use core::time::Duration;
 use atomic_breaker::word::AtomicU32;
 use atomic_breaker::{Breaker, CallError, Config, static_breaker};
 use atomic_breaker_embassy::BreakerExt;
-use code_size::{Silent, Ticks, operation, run, wait};
+use code_size::{Ticks, operation_that_waits, run, wait};
 
 static_breaker! {
     struct Radio: Breaker<Ticks, AtomicU32> =
         Breaker::builder(Config::new(), Ticks).word(AtomicU32::new(0));
 }
 
-async fn send() -> Result<u32, Silent> {
-    operation()
-}
-
 async fn report() -> u32 {
-    match Radio.call_timeout(Duration::from_secs(1), send).await {
+    match Radio
+        .call_timeout(Duration::from_secs(1), operation_that_waits)
+        .await
+    {
         Ok(value) => value,
         Err(CallError::Failed(_)) => 0,
         Err(CallError::Rejected(rejected)) => wait(rejected),

@@ -7,7 +7,7 @@ use core::time::Duration;
 use atomic_breaker::word::AtomicU32;
 use atomic_breaker::{Breaker, CallError, Config, static_breaker};
 use atomic_breaker_embassy::BreakerExt;
-use code_size::{Silent, Ticks, operation, run, wait};
+use code_size::{Ticks, operation_that_waits, run, wait};
 
 const OTHER: Config = Config::new()
     .consecutive_failures(3)
@@ -20,12 +20,11 @@ static_breaker! {
         Breaker::builder(OTHER, Ticks).word(AtomicU32::new(0));
 }
 
-async fn send() -> Result<u32, Silent> {
-    operation()
-}
-
 async fn report(breaker: impl BreakerExt) -> u32 {
-    match breaker.call_timeout(Duration::from_secs(1), send).await {
+    match breaker
+        .call_timeout(Duration::from_secs(1), operation_that_waits)
+        .await
+    {
         Ok(value) => value,
         Err(CallError::Failed(_)) => 0,
         Err(CallError::Rejected(rejected)) => wait(rejected),

@@ -7,7 +7,7 @@ use core::time::Duration;
 use atomic_breaker::word::AtomicU32;
 use atomic_breaker::{Breaker, CallError, Config};
 use atomic_breaker_embassy::BreakerExt;
-use code_size::{Silent, Ticks, operation, run, wait};
+use code_size::{Ticks, operation_that_waits, run, wait};
 
 static WORD: AtomicU32 = AtomicU32::new(0);
 static RADIO: Breaker<Ticks, &AtomicU32> = Breaker::over(&WORD, Config::new(), Ticks);
@@ -21,12 +21,11 @@ static MODEM: Breaker<Ticks, &AtomicU32> = Breaker::over(
     Ticks,
 );
 
-async fn send() -> Result<u32, Silent> {
-    operation()
-}
-
 async fn report(breaker: &'static Breaker<Ticks, &'static AtomicU32>) -> u32 {
-    match breaker.call_timeout(Duration::from_secs(1), send).await {
+    match breaker
+        .call_timeout(Duration::from_secs(1), operation_that_waits)
+        .await
+    {
         Ok(value) => value,
         Err(CallError::Failed(_)) => 0,
         Err(CallError::Rejected(rejected)) => wait(rejected),

@@ -10,7 +10,7 @@ use atomic_breaker::word::AtomicU32;
 use atomic_breaker::{Breaker, Config};
 use atomic_breaker_embassy::EmbassyTimer;
 use atomic_breaker_journal::{Entry, Journal, JournalConfig};
-use code_size::{CONTROL, Silent, Ticks, operation, run};
+use code_size::{CONTROL, Silent, Ticks, operation_that_waits, run};
 use embedded_storage_async::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
 
 static WORD: AtomicU32 = AtomicU32::new(0);
@@ -59,7 +59,7 @@ impl NorFlash for Flash {
 }
 
 async fn send(entry: Entry<'_>) -> Result<u32, Silent> {
-    let value = operation()?;
+    let value = operation_that_waits().await?;
     Ok(value + entry.number)
 }
 
