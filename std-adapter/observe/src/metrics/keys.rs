@@ -2,10 +2,12 @@
 
 use std::fmt;
 use std::hash::Hash;
+use std::ptr;
 use std::sync::Arc;
 
 use atomic_breaker_registry::{
-    AnyRegistry, KeyedObserver, Outcome, Present, Rejected, State, Transition, words::printable,
+    AnyRegistry, KeyedObserver, Outcome, Present, Registry, Rejected, State, Transition,
+    words::printable,
 };
 
 use super::calls::{CANCELLED, end_of};
@@ -69,15 +71,14 @@ impl Metrics<Keys> {
     }
 
     /// Publishes the gauges of the states as well: their values are looked up in the registry each time, so a key that
-    /// has lost its slot is no longer shown. Without this there are no such gauges. Ends when the registry is dropped.
-    pub fn watch<R>(&self, registry: &Arc<R>)
-    where
-        Arc<R>: AnyRegistry<Key: fmt::Display>,
-        R: Send + Sync + 'static,
-    {
-        let weak = Arc::downgrade(registry);
+    /// has lost its slot is no longer shown. Without this there are no such gauges. Takes an `&Arc` of a registry, and ends
+    /// when that is dropped, or a `&'static` registry, such as the hosts of a `ClientGuard` that was leaked or is a
+    /// `static`.
+    pub fn watch<W: Watched>(&self, registry: W) {
+        let address = registry.address();
+        let handle = registry.handle();
         let look = move |seen: &mut Seen| {
-            for entry in weak.upgrade()?.entries() {
+            for entry in handle()?.entries() {
                 let state = entry.snapshot.state();
                 *seen.states.entry(state).or_default() += 1;
                 if is_down(state) {
@@ -86,8 +87,58 @@ impl Metrics<Keys> {
             }
             Some(())
         };
-        let address = Arc::as_ptr(registry).addr();
         self.0.meter.watch(address, Arc::new(look));
+    }
+}
+
+/// What [`Metrics::watch`] takes: an `&Arc` of a registry, or a `&'static` registry.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be watched",
+    label = "needs an `&Arc` of a registry, or a `&'static` registry",
+    note = "the keys need `Display`, and all of the registry `Send` and `Sync`"
+)]
+pub trait Watched {
+    #[doc(hidden)]
+    type Handle: AnyRegistry<Key: fmt::Display>;
+
+    /// Leads to the registry, as long as there is one.
+    #[doc(hidden)]
+    fn handle(self) -> impl Fn() -> Option<Self::Handle> + Send + Sync + 'static;
+
+    /// What tells registries apart.
+    #[doc(hidden)]
+    fn address(&self) -> usize;
+}
+
+impl<R> Watched for &Arc<R>
+where
+    Arc<R>: AnyRegistry<Key: fmt::Display>,
+    R: Send + Sync + 'static,
+{
+    type Handle = Arc<R>;
+
+    fn handle(self) -> impl Fn() -> Option<Arc<R>> + Send + Sync + 'static {
+        let weak = Arc::downgrade(self);
+        move || weak.upgrade()
+    }
+
+    fn address(&self) -> usize {
+        Arc::as_ptr(self).addr()
+    }
+}
+
+impl<K, C, T, O, S> Watched for &'static Registry<K, C, T, O, S>
+where
+    Self: AnyRegistry<Key: fmt::Display> + Send + Sync,
+{
+    type Handle = Self;
+
+    fn handle(self) -> impl Fn() -> Option<Self> + Send + Sync + 'static {
+        move || Some(self)
+    }
+
+    fn address(&self) -> usize {
+        ptr::from_ref::<Registry<K, C, T, O, S>>(self).addr()
     }
 }
 

@@ -153,6 +153,19 @@ fn the_gauge_of_a_key_that_lost_its_slot_falls() {
 }
 
 #[test]
+fn a_registry_that_lives_as_long_as_the_program_is_watched_by_reference() {
+    let metrics = Metrics::new("leaked");
+    let hosts = Registry::builder(RULES).observer(metrics.clone());
+    let hosts: &'static _ = hosts.build().unwrap().leak();
+    metrics.watch(hosts);
+    hosts.command(&"a", |host| host.trip()).unwrap();
+    let open = || Page::now().get("key_open", "leaked", &[("key", "a")]);
+    assert_eq!(open(), Some(1));
+    hosts.command(&"a", |host| host.reset()).unwrap();
+    assert_eq!(open(), Some(0));
+}
+
+#[test]
 fn a_registry_that_is_not_watched_has_no_gauge_that_could_be_wrong() {
     let hosts = hosts(&Metrics::new("unwatched"));
     hosts.command(&"a", |host| host.trip()).unwrap();

@@ -1,0 +1,36 @@
+//! A breaker per host, retries and time limits, around the HTTP client; watched by log, metrics and admin page.
+
+use std::time::Duration;
+
+use atomic_breaker_admin::Timeline;
+use atomic_breaker_http::{
+    Bytes, ClientConfig, ClientConfigError, ClientError, ClientGuard, ClientService, HttpClient,
+    TokioClock,
+};
+use atomic_breaker_observe::{Log, Metrics};
+use tower::Layer;
+
+/// Tokio's clock is that of `std`, except in tests that pause the time.
+pub type Guard = ClientGuard<TokioClock>;
+
+pub type Client = ClientService<Bytes, reqwest::Response, ClientError>;
+
+/// Lives as long as the program.
+pub fn start(config: ClientConfig) -> Result<(&'static Guard, Timeline), ClientConfigError> {
+    let (timeline, metrics) = (Timeline::new(), Metrics::new("hosts"));
+    let observers = (Log::new("hosts"), (metrics.clone(), timeline.of("hosts")));
+    let guard = ClientGuard::with(config, TokioClock, observers)?.leak();
+    metrics.watch(guard.hosts());
+    Ok((guard, timeline))
+}
+
+pub fn around_reqwest(guard: &'static Guard) -> reqwest::Result<Client> {
+    let client = reqwest::Client::builder()
+        // The guard's limits end with the head of a response; this one is for bodies that hang.
+        .read_timeout(Duration::from_secs(1))
+        // Few idle connections, and not for long: a host may lose its side of them without notice.
+        .pool_idle_timeout(Duration::from_secs(30))
+        .pool_max_idle_per_host(8)
+        .build()?;
+    Ok(guard.layer().layer(HttpClient::new(client)))
+}

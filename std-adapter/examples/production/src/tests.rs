@@ -1,0 +1,36 @@
+//! In virtual time, with a host that is a function.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::{future::ready, time::Duration};
+
+use atomic_breaker_http::{Bytes, ClientConfig, ClientError, RequestError};
+use tower::{Layer, service_fn};
+
+use crate::{guard, prices::Prices};
+
+static WORKS: AtomicBool = AtomicBool::new(false);
+static CALLS: AtomicU32 = AtomicU32::new(0);
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_fails_is_left_alone_and_asked_again_when_it_works() {
+    let host = service_fn(|_: http::Request<Bytes>| {
+        CALLS.fetch_add(1, Relaxed);
+        let status = if WORKS.load(Relaxed) { 200 } else { 500 };
+        let answer = http::Response::builder().status(status).body("7.50");
+        ready(Ok::<_, ClientError>(answer.unwrap().into()))
+    });
+    let (guard, _) = guard::start(ClientConfig::new()).unwrap();
+    let url = "http://host.example/".parse().unwrap();
+    let prices = Prices::new(guard.layer().layer(host), url);
+    while CALLS.load(Relaxed) < 5 {
+        prices.ask("tea").await.unwrap_err();
+    }
+    let error = prices.ask("tea").await.unwrap_err();
+    assert!(matches!(error, RequestError::Rejected(_)), "{error}");
+    assert_eq!(CALLS.load(Relaxed), 5, "nothing was sent while open");
+
+    WORKS.store(true, Relaxed);
+    tokio::time::sleep(Duration::from_millis(1_200)).await; // takes no time
+    assert_eq!(prices.ask("tea").await.unwrap(), "7.50");
+    assert_eq!(prices.ask("tea").await.unwrap(), "7.50");
+}

@@ -1,0 +1,144 @@
+//! The whole service as a process, with a host that fails: what its users, Prometheus and operators see.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use axum::{Router, routing::get};
+use reqwest::Client;
+use tokio::net::TcpListener;
+use tokio::time::sleep;
+
+/// A host at a free port, and whether it works.
+async fn host() -> (String, Arc<AtomicBool>) {
+    let works = Arc::new(AtomicBool::new(true));
+    let is_up = Arc::clone(&works);
+    let answer = async move || match is_up.load(Relaxed) {
+        true => (StatusCode::OK, "7.50"),
+        false => (StatusCode::INTERNAL_SERVER_ERROR, "broken"),
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    tokio::spawn(async { axum::serve(listener, Router::new().route("/", get(answer))).await });
+    (url, works)
+}
+
+/// Ends with the test.
+struct Service(Child);
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Service {
+    /// The process, its address, and its log.
+    fn start(path: &str) -> (Self, String, Log) {
+        let mut service = Command::new(env!("CARGO_BIN_EXE_production"))
+            .arg(path)
+            .env("ADMIN_PASSWORD", "secret")
+            .env("NO_COLOR", "1")
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(service.stderr.take().unwrap()).lines();
+        let (sends, log) = channel();
+        thread::spawn(move || lines.for_each(|line| sends.send(line.unwrap()).unwrap_or(())));
+        let log = Log(log);
+        let line = log.find("listens on ");
+        let address = line.split("listens on ").last().unwrap();
+        (Self(service), format!("http://{address}"), log)
+    }
+
+    fn signal(&self, name: &str) {
+        let kill = ["-s", name, &self.0.id().to_string()];
+        assert!(Command::new("kill").args(kill).status().unwrap().success());
+    }
+}
+
+struct Log(Receiver<String>);
+
+impl Log {
+    /// The next line with that text, within ten seconds.
+    fn find(&self, text: &str) -> String {
+        loop {
+            let line = self.0.recv_timeout(Duration::from_secs(10));
+            let line = line.unwrap_or_else(|_| panic!("no line with {text:?}"));
+            if line.contains(text) {
+                return line;
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn serves_from_its_cache_while_the_host_fails_reloads_and_stops() {
+    let (host, works) = host().await;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("settings.toml");
+    let path = path.to_str().unwrap();
+    let write = |failures: u32| {
+        let text = include_str!("../settings.toml")
+            .replace("127.0.0.1:8080", "127.0.0.1:0")
+            .replace("http://127.0.0.1:9000/", &host)
+            .replace(
+                "consecutive_failures = 5",
+                &format!("consecutive_failures = {failures}"),
+            );
+        std::fs::write(path, text).unwrap();
+    };
+    write(5);
+    let (mut service, url, log) = Service::start(path);
+    let user = Client::builder().no_proxy().build().unwrap();
+    let ask = async |path: &str| {
+        let answer = user.get(format!("{url}{path}")).send().await.unwrap();
+        (answer.status(), answer.text().await.unwrap())
+    };
+
+    assert_eq!(ask("/price/tea").await, (StatusCode::OK, "7.50".into()));
+    works.store(false, Relaxed);
+    for _ in 0..5 {
+        let known = ask("/price/tea").await;
+        assert_eq!(known, (StatusCode::OK, "7.50".into()), "from the cache");
+    }
+    let (status, text) = ask("/price/coffee").await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(text.contains("500"), "it says why: {text}");
+
+    let opened = log.find("closed -> open");
+    assert!(opened.contains("127.0.0.1"), "{opened}");
+    let (_, metrics) = ask("/metrics").await;
+    assert!(metrics.contains("circuit_breaker_key_open{"), "{metrics}");
+    assert_eq!(ask("/breakers/").await.0, StatusCode::UNAUTHORIZED);
+    let page = user
+        .get(format!("{url}/breakers/status"))
+        .basic_auth("ann", Some("secret"));
+    let page = page.send().await.unwrap();
+    assert_eq!(page.status(), StatusCode::OK);
+    assert!(page.text().await.unwrap().contains("\"open\""));
+
+    works.store(true, Relaxed);
+    sleep(Duration::from_millis(1_500)).await;
+    assert_eq!(ask("/price/coffee").await, (StatusCode::OK, "7.50".into()));
+
+    write(0);
+    service.signal("HUP");
+    log.find("the rules stay as they were");
+    log.find("a limit of 0 failures would trip before the first call: set at least 1");
+    write(2);
+    service.signal("HUP");
+    log.find("are in force");
+
+    service.signal("TERM");
+    assert!(
+        service.0.wait().unwrap().success(),
+        "a graceful stop is no failure"
+    );
+}
