@@ -10,6 +10,7 @@
 //! | `journal` | readings in flash survive resets after random numbers of instructions |
 //! | `interrupt` | a permit granted in a task, reported by an interrupt handler; a storm of both |
 //! | `futures` | what futures take in RAM, printed |
+//! | `superloop` | a loop without embassy and tasks, its clock a timer's interrupt, its breaker a handle of size zero |
 //! | `logged` | `defmt` lines of an outage, decoded on the host |
 //! | `two_cores` | two cores that really run in parallel share one breaker; without embassy |
 #![no_std]
