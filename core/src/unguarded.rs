@@ -5,7 +5,7 @@ use core::marker::{PhantomData, PhantomPinned};
 use crate::error::CallError;
 
 /// An error that is no rejection: what an operation returns that no breaker guards yet. Every error is one, except
-/// [`CallError`] and types that contain it.
+/// [`CallError`], the `GuardedError` of atomic-breaker-embassy, and types that contain either.
 ///
 /// A retry demands it, because the natural way to limit the time of each try,
 /// `breaker.retry(policy, || breaker.call_timeout(limit, send))`, has the breaker inside itself: while it is half-open, the

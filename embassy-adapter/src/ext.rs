@@ -31,7 +31,7 @@ use crate::clock::EmbassyTimer;
 /// Each of these is a call through the breaker, except [`ready`](Self::ready). A call inside a call is counted twice, and
 /// while half-open the outer one is the probe and the inner one is rejected, so the breaker never closes again. That
 /// happens if one breaker is in a [guard](crate::Guarded) *and* around the driver: guard the bus, or the calls of the
-/// driver, or use a breaker for each.
+/// driver, or use a breaker for each. Around a guarded bus [`retry`](Self::retry) does not compile, the others do.
 pub trait BreakerExt: AnyBreaker + Sized {
     /// Makes a call that takes no longer than `limit`: [`wait::call_timeout`]. `limit` is a duration, from
     /// embassy or `core`, or a [`TimeLimit`] that says what a timeout counts as; `MAX` means no limit. With a classifier:
