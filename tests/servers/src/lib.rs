@@ -11,3 +11,8 @@
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide.md")]
 mod guide {}
+
+/// The ports from other crates, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/coming-from.md")]
+mod coming_from {}
