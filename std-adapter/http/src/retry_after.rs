@@ -98,12 +98,19 @@ impl RetryAfter {
     ///
     /// [gRFC A6]: https://github.com/grpc/proposal/blob/master/A6-client-retries.md#pushback
     pub fn push_back(&self, metadata: &HeaderMap) -> Option<Duration> {
-        let mut values = metadata.get_all(PUSH_BACK).iter();
-        let longest_ms = values.try_fold(0, |longest: u64, value| {
-            Some(longest.max(push_back_ms(text(value)?)?))
-        })?;
-        let time = Duration::from_millis(longest_ms).min(self.limit);
+        let time = pushed_back(metadata)?.min(self.limit);
         (!time.is_zero()).then_some(time)
+    }
+
+    /// gRPC's push-back as the hint of a retry: what [`push_back`](Self::push_back) reads, or [`Duration::MAX`], after which
+    /// no retry is made, if the server asks not to try again.
+    pub fn push_back_hint(&self, metadata: &HeaderMap) -> Option<Duration> {
+        let refuses = metadata.contains_key(PUSH_BACK) && pushed_back(metadata).is_none();
+        if refuses {
+            Some(Duration::MAX)
+        } else {
+            self.push_back(metadata)
+        }
     }
 }
 
@@ -128,6 +135,15 @@ fn text(value: &HeaderValue) -> Option<&str> {
 }
 
 /// A signed 32-bit number without leading zeros, as gRFC A6 requires; others, and negative ones, are `None`.
+/// The longest of the push-backs, if all are valid.
+fn pushed_back(metadata: &HeaderMap) -> Option<Duration> {
+    let mut values = metadata.get_all(PUSH_BACK).iter();
+    let longest_ms = values.try_fold(0, |longest: u64, value| {
+        Some(longest.max(push_back_ms(text(value)?)?))
+    })?;
+    Some(Duration::from_millis(longest_ms))
+}
+
 fn push_back_ms(text: &str) -> Option<u64> {
     let has_needless_zero = text.len() > 1 && text.starts_with('0');
     let ms = number(text).filter(|&ms| i32::try_from(ms).is_ok())?;

@@ -170,9 +170,10 @@ enum Head {
 
 /// What results say.
 impl<X, Y> GrpcClassifier<X, Y> {
-    /// How long the server asks to wait: [`RetryAfter::push_back`].
-    pub fn push_back(&self, metadata: &HeaderMap) -> Option<Duration> {
-        self.hints.push_back(metadata)
+    /// What the server says about a retry, for [`RetryPolicy::hint`](crate::RetryPolicy::hint): how long to wait, or
+    /// [`Duration::MAX`] if it asks not to try again ([`RetryAfter::push_back_hint`]).
+    pub fn retry_hint(&self, metadata: &HeaderMap) -> Option<Duration> {
+        self.hints.push_back_hint(metadata)
     }
 
     /// What a code with its trailers says: for use without a response, such as with a `tonic::Status`.
@@ -182,7 +183,8 @@ impl<X, Y> GrpcClassifier<X, Y> {
         if !may_trip || !self.trip_on_push_back || !matches!(outcome, Outcome::Failure(_)) {
             return outcome;
         }
-        self.push_back(metadata)
+        self.hints
+            .push_back(metadata)
             .map_or(outcome, |time| Failure::retry_after(time).into())
     }
 

@@ -163,7 +163,7 @@ fn push_back_opens_where_the_server_is_busy_and_nowhere_else() {
     let limit = Duration::from_secs(300);
     let clamped = Outcome::Failure(Failure::retry_after(limit));
     assert_eq!(GRPC.code(GrpcCode::Unavailable, &long), clamped);
-    assert_eq!(GRPC.push_back(&long), Some(limit));
+    assert_eq!(GRPC.retry_hint(&long), Some(limit));
     let ten = Duration::from_secs(10);
     let clamped = Outcome::Failure(Failure::retry_after(ten));
     assert_eq!(

@@ -199,6 +199,24 @@ fn push_back_is_milliseconds_or_a_request_not_to_retry() {
     }
 }
 
+#[test]
+fn a_server_that_asks_not_to_try_again_is_not_asked_again() {
+    let hint = |values: &[&str]| {
+        let all: Vec<_> = values
+            .iter()
+            .map(|value| ("grpc-retry-pushback-ms", *value))
+            .collect();
+        RetryAfter::new().push_back_hint(&headers(&all))
+    };
+    assert_eq!(hint(&[]), None);
+    assert_eq!(hint(&["0"]), None);
+    assert_eq!(hint(&["2500"]), Some(Duration::from_millis(2_500)));
+    for refuses in ["-1", "", "soon", "1.5", "2147483648", "007"] {
+        assert_eq!(hint(&[refuses]), Some(Duration::MAX), "{refuses:?}");
+        assert_eq!(hint(&["7", refuses]), Some(Duration::MAX), "{refuses:?}");
+    }
+}
+
 /// Bytes that look a little like what is expected.
 fn value(random: &mut Random) -> Vec<u8> {
     const SEEDS: [&[u8]; 6] = [

@@ -10,12 +10,14 @@
 //! | file | what |
 //! |---|---|
 //! | `main` | **the layers around the channel: read this first** |
+//! | `retry` | retries of a method that may be called twice, with a budget; its tests |
 //! | `server` | a server that can be told to fail |
 
+mod retry;
 mod server;
 
 use std::error::Error;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use atomic_breaker_http::{
@@ -122,7 +124,12 @@ fn status(error: ServiceError<Timed<WithCauses<transport::Error>>>) -> Status {
         ServiceError::Rejected(rejection) if rejection.is_without_key() => {
             Status::internal(rejection.to_string())
         }
-        ServiceError::Rejected(rejection) => Status::unavailable(rejection.to_string()),
+        ServiceError::Rejected(rejection) => {
+            let mut status = Status::unavailable(rejection.to_string());
+            // For `retry`, which must tell it from what a server says.
+            status.set_source(Arc::new(rejection));
+            status
+        }
         ServiceError::Failed(Timed::TimedOut) => Status::deadline_exceeded("timed out"),
         ServiceError::Failed(Timed::Failed(WithCauses(error))) => Status::from_error(error.into()),
     }

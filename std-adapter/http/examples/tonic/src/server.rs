@@ -19,6 +19,8 @@ pub(crate) enum Mood {
     Works,
     /// Responds with `UNAVAILABLE`, and the HTTP status 200.
     Fails,
+    /// The same, and asks to be tried again after so many milliseconds; not at all if they are negative.
+    PushesBack(i32),
     /// Accepts calls and never responds.
     Hangs,
 }
@@ -77,6 +79,12 @@ impl Health for Answers {
                 status: ServingStatus::Serving.into(),
             })),
             Mood::Fails => Err(Status::unavailable("its database is gone")),
+            Mood::PushesBack(ms) => {
+                let mut status = Status::unavailable("it is busy");
+                let metadata = status.metadata_mut();
+                metadata.insert("grpc-retry-pushback-ms", ms.into());
+                Err(status)
+            }
             Mood::Hangs => pending().await,
         }
     }

@@ -1,0 +1,110 @@
+//! Retries of a method that may be called twice, above the breaker.
+
+use std::error::Error as _;
+
+use atomic_breaker_http::{
+    Failure, Outcome, Rejection, RetryBudget, RetryConfig, RetryLayer, RetryPolicy, ServiceError,
+};
+use tonic::body::Body;
+use tonic::client::GrpcService;
+use tonic::codegen::{Bytes, StdError};
+use tonic::{Response, Status};
+use tonic_health::pb::health_client::HealthClient;
+use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
+use tower::{Layer, Service, service_fn};
+
+use super::GRPC;
+
+/// Of one host: at most a fifth of its calls are retries, so that they do not make an outage longer.
+pub(crate) static BUDGET: RetryBudget = RetryBudget::new();
+
+/// Up to three tries of `check`, with its messages rather than their bytes: these are streams, which cannot be sent twice.
+pub(crate) fn check<S>(
+    client: HealthClient<S>,
+) -> impl Service<
+    HealthCheckRequest,
+    Response = Response<HealthCheckResponse>,
+    Error = ServiceError<Status>,
+> + Clone
+where
+    S: GrpcService<Body, Error: Into<StdError>> + Clone,
+    S::ResponseBody:
+        tonic::codegen::Body<Data = Bytes, Error: Into<StdError> + Send> + Send + 'static,
+{
+    let policy = RetryPolicy::new(RetryConfig::new(), &BUDGET, |_: &HealthCheckRequest| true)
+        .classify(classify)
+        // No sooner than the server asks, and not at all if it asks so.
+        .hint(|result: &Result<_, Status>| {
+            GRPC.retry_hint(result.as_ref().err()?.metadata().as_ref())
+        });
+    RetryLayer::new(policy).layer(service_fn(move |request| {
+        let mut client = client.clone();
+        async move { client.check(request).await.map_err(by_source) }
+    }))
+}
+
+/// What the breaker below made of it, too.
+fn classify<T>(result: &Result<T, Status>) -> Outcome {
+    match result {
+        Ok(_) => Outcome::Success,
+        // Made here and not by the server: a timeout, a lost connection.
+        Err(status) if status.source().is_some() => Failure::new().into(),
+        Err(status) => GRPC.code((status.code() as i32).into(), status.metadata().as_ref()),
+    }
+}
+
+/// A rejection was never sent: the retry waits for the breaker, without a token.
+fn by_source(status: Status) -> ServiceError<Status> {
+    let source = status.source().and_then(|source| source.downcast_ref());
+    match source {
+        Some(rejection) => ServiceError::Rejected(Rejection::clone(rejection)),
+        None => ServiceError::Failed(status),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use tower::ServiceExt;
+
+    use super::*;
+    use crate::server::{Mood, Server};
+
+    async fn ask(server: &Server) -> Result<Response<HealthCheckResponse>, ServiceError<Status>> {
+        let client = crate::client(server.url().parse().unwrap());
+        check(client).oneshot(HealthCheckRequest::default()).await
+    }
+
+    #[tokio::test]
+    async fn a_call_that_fails_is_tried_three_times() {
+        let server = Server::start().await.unwrap();
+        server.set(Mood::Fails);
+        assert!(matches!(ask(&server).await, Err(ServiceError::Failed(_))));
+        assert_eq!(server.calls(), 3);
+    }
+
+    #[tokio::test]
+    async fn a_server_that_asks_not_to_try_again_is_called_once() {
+        let server = Server::start().await.unwrap();
+        server.set(Mood::PushesBack(-1));
+        assert!(matches!(ask(&server).await, Err(ServiceError::Failed(_))));
+        assert_eq!(server.calls(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_server_that_asks_for_time_gets_it_and_the_retry_waits_for_the_breaker() {
+        let server = Server::start().await.unwrap();
+        server.set(Mood::PushesBack(150));
+        let begin = Instant::now();
+        let (result, ()) = tokio::join!(ask(&server), async {
+            while server.calls() == 0 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            server.set(Mood::Works);
+        });
+        result.unwrap();
+        assert_eq!(server.calls(), 2);
+        assert!(begin.elapsed() >= Duration::from_millis(150));
+    }
+}
