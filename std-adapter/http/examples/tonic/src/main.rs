@@ -4,7 +4,7 @@
 //! cargo run --manifest-path std-adapter/http/examples/tonic/Cargo.toml
 //! ```
 //!
-//! Starts two servers on this machine. One works all the time; the other works, fails, hangs and works again. Asks each of
+//! Starts two servers on this machine. One works all the time; the other works, fails, asks not to be tried again, hangs and works again. Asks each of
 //! them six times in each state, and prints the responses: the healthy one is served throughout. Takes about a second.
 //!
 //! | file | what |
@@ -33,7 +33,7 @@ use tonic::codegen::{Bytes, StdError};
 use tonic::transport::{self, Channel, Uri};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
-use tower::ServiceBuilder;
+use tower::{Service, ServiceBuilder, ServiceExt};
 
 /// Outlives the requests: the breakers of all hosts. Short times, so that the example is short.
 static HOSTS: LazyLock<Registry<Origin>> = LazyLock::new(|| {
@@ -87,18 +87,29 @@ async fn main() -> Result<(), Box<dyn Error>> {
         ("sick", Server::start().await?),
     ];
     let urls: [Uri; 2] = [hosts[0].1.url().parse()?, hosts[1].1.url().parse()?];
-    let mut clients = urls.clone().map(client);
+    let mut clients = urls.clone().map(|url| retry::check(client(url)));
 
-    for mood in [Mood::Works, Mood::Fails, Mood::Hangs, Mood::Works] {
+    let moods = [
+        Mood::Works,
+        Mood::Fails,
+        Mood::PushesBack(-1),
+        Mood::Hangs,
+        Mood::Works,
+    ];
+    for mood in moods {
         hosts[1].1.set(mood);
         println!("the sick host: {mood:?}");
         for ((name, server), client) in hosts.iter().zip(&mut clients) {
             for _ in 0..6 {
                 let (begin, calls) = (Instant::now(), server.calls());
-                let answer = client.check(HealthCheckRequest::default()).await;
+                let request = HealthCheckRequest::default();
+                let answer = client.ready().await?.call(request).await;
                 let text = match &answer {
                     Ok(answer) => format!("{:?}", answer.get_ref().status()),
-                    Err(status) => format!("{:?}: {}", status.code(), status.message()),
+                    Err(ServiceError::Rejected(rejection)) => rejection.to_string(),
+                    Err(ServiceError::Failed(status)) => {
+                        format!("{:?}: {}", status.code(), status.message())
+                    }
                 };
                 let (time, calls) = (begin.elapsed().as_millis(), server.calls() - calls);
                 println!("  {name:>7}: {time:>3} ms, {calls} sent: {text}");
