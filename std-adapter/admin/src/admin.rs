@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 #[cfg(feature = "fleet")]
-use atomic_breaker_fleet::{FleetStatus, Joined};
+use atomic_breaker_fleet::Joined;
 use atomic_breaker_registry::{AnyBreaker, AnyRegistry, AnyResource};
 #[cfg(feature = "steps")]
 use atomic_breaker_steps::{Steps, Store};
@@ -27,7 +27,7 @@ pub struct Admin {
     pub(super) timeline: Timeline,
     pub(super) sources: Vec<Named<Box<dyn Source>>>,
     #[cfg(feature = "fleet")]
-    pub(super) fleets: Vec<Named<tokio::sync::watch::Receiver<FleetStatus>>>,
+    pub(super) fleets: Vec<Named<super::source::Fleet>>,
     #[cfg(feature = "steps")]
     pub(super) steps: Vec<Named<OfSteps>>,
     pub(super) gate: Gate,
@@ -98,10 +98,15 @@ impl Admin {
         self
     }
 
-    /// Shows how this process stands in a fleet.
+    /// Shows how this process stands in a fleet, and at each breaker that the fleet holds open what it says about it:
+    /// give a breaker or registry the same name here as its seat has.
     #[cfg(feature = "fleet")]
     pub fn fleet(mut self, name: impl Into<Arc<str>>, joined: &Joined) -> Self {
-        let (name, it) = (name.into(), joined.watch());
+        let name = name.into();
+        let it = super::source::Fleet {
+            status: joined.watch(),
+            holds: joined.holds(),
+        };
         self.fleets.push(Named { name, it });
         self
     }

@@ -72,6 +72,9 @@ pub(super) struct Entry {
     down_since: Option<u64>,
     /// It was down before that, or for an unknown time.
     is_down_longer: bool,
+    /// If a fleet holds it open, what that says.
+    #[cfg(feature = "fleet")]
+    fleet: Option<Value>,
 }
 
 impl Entry {
@@ -79,6 +82,8 @@ impl Entry {
         let (since, outage) = last(admin, &subject, &seen.snapshot).unzip();
         let outage = outage.flatten();
         Self {
+            #[cfg(feature = "fleet")]
+            fleet: super::source::hold(&admin.fleets, &subject.of, subject.key.as_deref()),
             since,
             down_since: outage.as_ref().map(|it| it.since),
             is_down_longer: outage.map_or(is_down(seen.snapshot.state()), |it| it.is_longer),

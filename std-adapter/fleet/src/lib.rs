@@ -43,7 +43,7 @@ pub use config::FleetConfig;
 pub use engine::{Fleet, Messages};
 pub use error::FleetError;
 pub use in_process::{InProcess, InProcessMessages};
-pub use joined::{FleetStatus, Joined, Seat, Seats};
+pub use joined::{FleetHold, FleetHolds, FleetStage, FleetStatus, Joined, Seat, Seats};
 pub use message::{Answer, Ask, Message, Notice, Period, PeriodId, Reading, Verdict};
 pub use name::{InstanceId, Name};
 

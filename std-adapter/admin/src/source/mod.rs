@@ -82,11 +82,43 @@ fn not_set(error: impl ToString) -> Problem {
     Problem::unprocessable(error.to_string())
 }
 
+/// A fleet that this process has joined.
+#[cfg(feature = "fleet")]
+pub(super) struct Fleet {
+    pub(super) status: tokio::sync::watch::Receiver<atomic_breaker_fleet::FleetStatus>,
+    pub(super) holds: atomic_breaker_fleet::FleetHolds,
+}
+
+/// What the fleets say about a breaker that one of them holds open.
+#[cfg(feature = "fleet")]
+pub(super) fn hold(fleets: &[Named<Fleet>], of: &str, key: Option<&str>) -> Option<Value> {
+    use atomic_breaker_fleet::FleetStage;
+
+    let full = key.map(|key| format!("{of}/{key}"));
+    let full = full.as_deref().unwrap_or(of);
+    let found = fleets
+        .iter()
+        .find_map(|fleet| Some((fleet, fleet.it.holds.of(full)?)));
+    let (fleet, hold) = found?;
+    let stage = match hold.stage {
+        FleetStage::Waiting => "waiting",
+        FleetStage::Due => "due",
+        FleetStage::ProbedHere => "probed-here",
+        FleetStage::ProbedElsewhere => "probed-elsewhere",
+        _ => "alone",
+    };
+    Some(json!({
+        "name": fleet.name,
+        "stage": stage,
+        "probe_in_ms": hold.probe_in.as_millis() as u64,
+        "is_tripped_here": hold.is_tripped_here,
+    }))
+}
+
 /// How this process stands in a fleet.
 #[cfg(feature = "fleet")]
-pub(super) fn fleet(
-    Named { name, it }: &Named<tokio::sync::watch::Receiver<atomic_breaker_fleet::FleetStatus>>,
-) -> Value {
+pub(super) fn fleet(Named { name, it }: &Named<Fleet>) -> Value {
+    let it = &it.status;
     let status = it.borrow().clone();
     // An error means that the sender, which would change it, is gone: this process has left.
     let is_joined = it.has_changed().is_ok();

@@ -150,3 +150,32 @@ fn the_fleet_is_shown() {
     page.open();
     page.wait_for_text("#fleets li", "0 open by the fleet");
 }
+
+#[test]
+fn a_breaker_that_a_fleet_holds_open_says_whose_calls_failed_and_who_probes() {
+    let Some(page) = Page::new() else { return };
+    page.site.payments.breaker().trip();
+    page.open();
+    // As a service whose fleet holds it open would answer.
+    let answer = |fleet: &str| {
+        page.run(&format!(
+            "window.sent ||= window.fetch;
+             window.fetch = async (url, ...rest) => {{
+                 const response = await window.sent(url, ...rest);
+                 if (!String(url).includes('status')) return response;
+                 const fleet = JSON.stringify({fleet});
+                 return new Response((await response.text()).replaceAll('\"fleet\":null', `\"fleet\":${{fleet}}`));
+             }};"
+        ));
+    };
+    answer("{ name: '<b>', stage: 'waiting', probe_in_ms: 12000, is_tripped_here: false }");
+    page.wait_for_row(
+        "payments",
+        "held open by fleet <b>: other instances tripped; one instance probes in 12 s",
+    );
+    answer("{ name: 'shop', stage: 'probed-elsewhere', probe_in_ms: 0, is_tripped_here: true }");
+    page.wait_for_row(
+        "payments",
+        "held open by fleet shop: this instance and others tripped; another instance is probing",
+    );
+}

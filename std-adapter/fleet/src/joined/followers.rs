@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use atomic_breaker::Transition;
 use atomic_breaker_registry::RegistryError;
 
-use super::FleetStatus;
 use super::steer::{Registry, Steer, ours};
+use super::{FleetHolds, FleetStatus};
 use crate::member::{Action, Context, Ended, Input, Member};
 use crate::{Ask, FleetConfig, Name};
 
@@ -36,10 +36,17 @@ pub(super) struct Followers {
     /// When idle ones were last looked for.
     swept_ms: u64,
     pub(super) status: FleetStatus,
+    holds: FleetHolds,
+}
+
+impl Drop for Followers {
+    fn drop(&mut self) {
+        self.holds.clear();
+    }
 }
 
 impl Followers {
-    pub(super) fn new(config: FleetConfig) -> Self {
+    pub(super) fn new(config: FleetConfig, holds: FleetHolds) -> Self {
         Self {
             config,
             all: HashMap::new(),
@@ -49,6 +56,7 @@ impl Followers {
             ended_order: VecDeque::new(),
             swept_ms: 0,
             status: FleetStatus::default(),
+            holds,
         }
     }
 
@@ -92,6 +100,7 @@ impl Followers {
             return;
         };
         before.breaker.arm(false);
+        self.holds.forget(name);
         self.status.breakers = self.all.len();
         self.status.open -= usize::from(before.member.period().is_some());
         if let Some(due) = before.due {
@@ -185,8 +194,10 @@ impl Followers {
             is_probing: follower.breaker.is_probing(),
         };
         self.status.open -= usize::from(follower.member.period().is_some());
+        let was_open_here = follower.member.own_until > now_ms;
         let actions = follower.member.step(now, input);
         self.status.open += usize::from(follower.member.period().is_some());
+        self.holds.show(name, &follower.member, was_open_here);
         // Not again within this millisecond, whatever it says.
         let due = follower.member.due_ms().map(|due| due.max(now_ms + 1));
         let before = std::mem::replace(&mut follower.due, due);

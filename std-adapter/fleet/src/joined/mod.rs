@@ -1,6 +1,7 @@
 //! A process that has joined its fleet.
 
 mod followers;
+mod holds;
 mod identity;
 mod lane;
 mod places;
@@ -21,6 +22,7 @@ use tokio::time::Instant;
 
 use super::{Fleet, FleetConfig, FleetError, Name};
 use followers::Followers;
+pub use holds::{FleetHold, FleetHolds, FleetStage};
 use identity::{Held, of_this_machine};
 use lane::Lane;
 use places::Places;
@@ -58,6 +60,7 @@ pub struct Joined {
     queue: Queue,
     places: Places,
     status: watch::Receiver<FleetStatus>,
+    holds: FleetHolds,
     /// Aborted when dropped.
     _task: JoinSet<()>,
     _held: Option<Held>,
@@ -79,14 +82,16 @@ impl Joined {
         let (events, of_breakers) = mpsc::channel(QUEUE);
         let (status, shown) = watch::channel(FleetStatus::default());
         let overflows = Arc::<AtomicU64>::default();
+        let clock = Instant::now();
+        let holds = FleetHolds::new(clock);
         let task = Task {
             config,
             lane,
             events: of_breakers,
             shown: status,
             overflows: Arc::clone(&overflows),
-            clock: Instant::now(),
-            followers: Followers::new(config),
+            clock,
+            followers: Followers::new(config, holds.clone()),
             link: Link::default(),
         };
         let mut tasks = JoinSet::new();
@@ -95,6 +100,7 @@ impl Joined {
             queue: Queue { events, overflows },
             places: Places::default(),
             status: shown,
+            holds,
             _task: tasks,
             _held: held,
         })
@@ -133,6 +139,21 @@ impl Joined {
     /// Its status, and every change of it: a slow receiver skips to the latest.
     pub fn watch(&self) -> watch::Receiver<FleetStatus> {
         self.status.clone()
+    }
+
+    /// What the fleet says about each breaker that it holds open.
+    ///
+    /// ```
+    /// # use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let fleet = Joined::new(InProcess::new(), FleetConfig::new(3))?;
+    /// if let Some(hold) = fleet.holds().of("hosts/a.example") {
+    ///     println!("held open by the fleet; a probe in {:?}", hold.probe_in);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn holds(&self) -> FleetHolds {
+        self.holds.clone()
     }
 }
 

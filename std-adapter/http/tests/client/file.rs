@@ -89,4 +89,13 @@ fn mistakes_are_errors_that_say_what_to_do() {
     let of_last = "[breaker]\nfailure_ratio = { percent = 50, of_last = 20 }";
     assert!(fault(of_last).contains("set within instead of of_last"));
     assert!(!fault(of_last).contains("last_calls"), "there is none here");
+    assert!(
+        fault("[breaker]\nof_last = 20").starts_with("unknown field `of_last`, expected one of")
+    );
+    assert!(fault("tries = \"two\"").contains("string \"two\", expected u32"));
+    assert!(fault("tries = -1").contains("`-1`, expected u32"));
+    assert!(fault("capacity = 0").contains("set at least 1"));
+    assert!(fault("try_limit_ms = 0").contains("lengthen the limit of a try"));
+    assert!(fault("backoff = { first_ms = 0 }").contains("lengthen it"));
+    assert!(fault("[breaker]\nfailure_ratio = {}").contains("percent or basis_points: set one"));
 }

@@ -45,8 +45,22 @@ function counts(entry) {
   return parts.join(', ');
 }
 
+/** What a fleet says about a breaker that it holds open. */
+function byFleet({ fleet }) {
+  const whom = fleet.is_tripped_here ? 'this instance and others tripped' : 'other instances tripped';
+  const next = {
+    waiting: `one instance probes in ${span(fleet.probe_in_ms)}`,
+    due: 'the next instance that rejects a call probes',
+    'probed-here': 'this instance probes for all',
+    'probed-elsewhere': 'another instance is probing',
+    alone: 'this instance goes on alone',
+  }[fleet.stage];
+  return `held open by fleet ${visible(fleet.name)}: ${whom}; ${next}`;
+}
+
 function why(entry) {
   const parts = [];
+  if (entry.fleet) parts.push(byFleet(entry));
   if (entry.since) {
     parts.push(entry.since.by === null ? entry.since.why : `by hand: ${visible(entry.since.by)}`);
   } else if (entry.state !== 'closed') {

@@ -4,8 +4,9 @@
 //! cargo run --manifest-path std-adapter/http/examples/tonic/Cargo.toml
 //! ```
 //!
-//! Starts two servers on this machine. One works all the time; the other works, fails, asks not to be tried again, hangs and works again. Asks each of
-//! them six times in each state, and prints the responses: the healthy one is served throughout. Takes about a second.
+//! Starts two servers on this machine. One works all the time; the other works, fails, asks not to be tried again, hangs
+//! and works again. Asks each of them six times in each state, and prints the responses: the healthy one is served
+//! throughout. Takes about a second.
 //!
 //! | file | what |
 //! |---|---|

@@ -1,0 +1,122 @@
+//! What the fleet says about each breaker that it holds open.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::Name;
+use crate::member::Member;
+use crate::member::phase::Phase;
+
+/// What the fleet says about a breaker that it holds open, as this instance last heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FleetHold {
+    /// Who may probe.
+    pub stage: FleetStage,
+    /// How long until an instance may probe for all; zero if one may now.
+    pub probe_in: Duration,
+    /// Calls of this instance have failed, too: it had tripped when the fleet opened, or its probe failed since.
+    pub is_tripped_here: bool,
+}
+
+/// Who may probe a breaker that the fleet holds open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FleetStage {
+    /// Nobody yet.
+    Waiting,
+    /// The first instance that rejects a call.
+    Due,
+    /// This instance probes for all, or its next call does.
+    ProbedHere,
+    /// Another instance probes for all.
+    ProbedElsewhere,
+    /// This instance by itself: the fleet no longer binds it, such as when the engine does not answer.
+    Alone,
+}
+
+impl FleetStage {
+    const fn of(phase: Phase) -> Self {
+        match phase {
+            Phase::Waiting => Self::Waiting,
+            Phase::Due | Phase::BidAt(_) | Phase::Bidding => Self::Due,
+            Phase::Probing { .. } => Self::ProbedHere,
+            Phase::Taken(_) => Self::ProbedElsewhere,
+            Phase::Alone => Self::Alone,
+        }
+    }
+}
+
+/// When times began, and what was heard: no more entries than breakers that follow.
+#[derive(Debug)]
+struct Shared {
+    clock: Instant,
+    held: Mutex<HashMap<Name, Hold>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Hold {
+    stage: FleetStage,
+    ends_ms: u64,
+    is_tripped_here: bool,
+}
+
+/// The breakers that the fleet holds open: a handle for pages and programs that show them. Once the process has left the
+/// fleet, there are none.
+#[derive(Clone, Debug)]
+pub struct FleetHolds(Arc<Shared>);
+
+impl FleetHolds {
+    pub(super) fn new(clock: Instant) -> Self {
+        let held = Mutex::default();
+        Self(Arc::new(Shared { clock, held }))
+    }
+
+    /// What the fleet says about the breaker with this name, if it holds it open. The name of a registry's key is that of
+    /// the registry, a slash and the key: `hosts/a.example`.
+    pub fn of(&self, name: impl AsRef<[u8]>) -> Option<FleetHold> {
+        let all = self.0.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let hold = *all.get(name.as_ref())?;
+        drop(all);
+        let now_ms = self.0.clock.elapsed().as_millis() as u64;
+        Some(FleetHold {
+            stage: hold.stage,
+            probe_in: Duration::from_millis(hold.ends_ms.saturating_sub(now_ms)),
+            is_tripped_here: hold.is_tripped_here,
+        })
+    }
+
+    /// What a member knows after a step, before which it was or was not open because of its own calls.
+    pub(super) fn show(&self, name: &Name, member: &Member, was_open_here: bool) {
+        let hold = member.period.map(|period| Hold {
+            stage: FleetStage::of(period.phase),
+            ends_ms: period.ends,
+            is_tripped_here: was_open_here || member.has_failed,
+        });
+        let mut all = self.0.held.lock().unwrap_or_else(PoisonError::into_inner);
+        match (hold, all.get_mut(name)) {
+            (Some(hold), Some(shown)) => {
+                let is_tripped_here = shown.is_tripped_here || member.has_failed;
+                *shown = Hold {
+                    is_tripped_here,
+                    ..hold
+                };
+            }
+            (Some(hold), None) => drop(all.insert(name.clone(), hold)),
+            (None, _) => drop(all.remove(name)),
+        }
+    }
+
+    pub(super) fn forget(&self, name: &Name) {
+        let mut all = self.0.held.lock().unwrap_or_else(PoisonError::into_inner);
+        all.remove(name);
+    }
+
+    pub(super) fn clear(&self) {
+        let mut all = self.0.held.lock().unwrap_or_else(PoisonError::into_inner);
+        all.clear();
+    }
+}
