@@ -50,14 +50,18 @@ struct File {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table of settings by name")]
 struct FailuresWithin {
     failures: u32,
     window_ms: u32,
 }
 
 #[derive(Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(
+    default,
+    deny_unknown_fields,
+    expecting = "a table of settings by name"
+)]
 struct FailureRatio {
     #[serde(skip_serializing_if = "Option::is_none")]
     percent: Option<u32>,
@@ -72,21 +76,21 @@ struct FailureRatio {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table of settings by name")]
 struct Exponential {
     factor: u32,
     max_ms: u32,
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table of settings by name")]
 struct ExponentialPercent {
     percent: u32,
     max_ms: u32,
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table of settings by name")]
 struct Linear {
     step_ms: u32,
     max_ms: u32,
@@ -158,24 +162,30 @@ impl From<Ratio> for FailureRatio {
     }
 }
 
-impl TryFrom<FailureRatio> for Ratio {
-    type Error = &'static str;
-
-    fn try_from(file: FailureRatio) -> Result<Self, Self::Error> {
-        let ratio = match (file.percent, file.basis_points) {
-            (Some(percent), None) => Self::percent(percent),
-            (None, Some(points)) => Self::basis_points(points),
+impl FailureRatio {
+    /// This ratio; what is left out is as in the other one, if there is one.
+    fn over(self, other: Option<Ratio>) -> Result<Ratio, &'static str> {
+        let ratio = match (self.percent, self.basis_points, other) {
+            (Some(percent), None, _) => Ratio::percent(percent),
+            (None, Some(points), _) => Ratio::basis_points(points),
+            (None, None, Some(other)) => Ratio::basis_points(other.trips_at_basis_points()),
             _ => return Err("a failure_ratio has either percent or basis_points: set one of them"),
         };
-        let ratio = match (file.of_last, file.within_ms) {
+        let kept = other.filter(|_| self.of_last.is_none());
+        let within_ms = self.within_ms.or(kept.and_then(Ratio::within_ms));
+        let of_last = self.of_last.or(kept
+            .filter(|_| self.within_ms.is_none())
+            .and_then(Ratio::calls));
+        let ratio = match (of_last, within_ms) {
             (Some(calls), None) => ratio.of_last(calls),
             (None, Some(ms)) => ratio.within(Duration::from_millis(ms.into())),
             _ => return Err("a failure_ratio has either of_last or within_ms: set one of them"),
         };
-        Ok(match file.min_calls {
-            Some(calls) => ratio.min_calls(calls),
-            None => ratio,
-        })
+        // As many calls mean something else in a memory of another kind.
+        let kept =
+            kept.filter(|kept| kept.has_min_calls && kept.calls().is_some() == of_last.is_some());
+        let min_calls = self.min_calls.or(kept.map(Ratio::needed_calls));
+        Ok(min_calls.map_or(ratio, |calls| ratio.min_calls(calls)))
     }
 }
 
@@ -215,7 +225,8 @@ impl File {
                 );
             }
         };
-        let ratio = self.failure_ratio.map(Ratio::try_from).transpose()?;
+        let ratio = self.failure_ratio.map(|it| it.over(other.failure_ratio));
+        let ratio = ratio.transpose()?;
         Ok(Config {
             trip,
             failure_ratio: ratio.or(other.failure_ratio),
@@ -247,7 +258,7 @@ impl<'de> Deserialize<'de> for Config {
 }
 
 /// Reads a [`Config`] whose settings are those of another one where the file leaves them out: for a program with
-/// defaults of its own. (Plain deserialization uses those of [`Config::new`].)
+/// defaults of its own. So are those of a `failure_ratio` that are left out within it. (Plain deserialization uses those of [`Config::new`].)
 ///
 /// ```
 /// use atomic_breaker::{Config, ConfigOver};

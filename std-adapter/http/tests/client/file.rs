@@ -26,6 +26,20 @@ fn what_a_file_leaves_out_is_as_in_the_preset() {
     let linear = preset.get_breaker().linear(SECOND, 9 * SECOND);
     assert_eq!(rules, linear);
     assert_eq!(rules.trip, TripRule::Consecutive { failures: 5 });
+    let ratio = |file: &str| read(&format!("[breaker]\nfailure_ratio = {file}")).get_breaker();
+    let within = |percent, seconds| {
+        Ratio::percent(percent)
+            .within(seconds * SECOND)
+            .min_calls(20)
+    };
+    let preset = |ratio| preset.get_breaker().failure_ratio(ratio);
+    assert_eq!(ratio("{ percent = 30 }"), preset(within(30, 10)));
+    assert_eq!(ratio("{ within_ms = 20_000 }"), preset(within(50, 20)));
+    assert_eq!(
+        ratio("{ min_calls = 5 }"),
+        preset(within(50, 10).min_calls(5))
+    );
+    assert_eq!(ratio("{}"), preset(within(50, 10)));
 }
 
 #[test]
@@ -97,5 +111,9 @@ fn mistakes_are_errors_that_say_what_to_do() {
     assert!(fault("capacity = 0").contains("set at least 1"));
     assert!(fault("try_limit_ms = 0").contains("lengthen the limit of a try"));
     assert!(fault("backoff = { first_ms = 0 }").contains("lengthen it"));
-    assert!(fault("[breaker]\nfailure_ratio = {}").contains("percent or basis_points: set one"));
+    let both = "[breaker]\nfailure_ratio = { percent = 50, basis_points = 5_000 }";
+    assert!(fault(both).contains("percent or basis_points: set one"));
+    assert!(
+        fault("[breaker]\nfailure_ratio = 50").contains("expected a table of settings by name")
+    );
 }
