@@ -1,4 +1,5 @@
-//! The commands of `docs/admin.md`, by curl, against a server that is nested as the page says.
+//! The commands of `docs/admin.md`, by curl, against a server that is nested as the page says; and the buttons that
+//! `docs/runbook.md` names.
 
 use std::process::Command;
 
@@ -84,6 +85,25 @@ async fn the_commands_of_the_page_work() {
         assert!(
             !answer.is_empty() && !answer.contains("\"error\""),
             "{shown}\n{answer}"
+        );
+    }
+}
+
+/// What the runbook writes in bold is to be pressed, or a word that it stresses.
+#[tokio::test]
+async fn every_button_of_the_runbook_is_on_the_page() {
+    const RUNBOOK: &str = include_str!("../../../../docs/runbook.md");
+    const STRESSED: [&str; 2] = ["one process", "shadow mode"];
+    let app = World::new().app();
+    let page = app.get("/").await.body + &app.get("/?script").await.body;
+    let buttons: Vec<&str> = RUNBOOK.split("**").skip(1).step_by(2).collect();
+    assert!(buttons.len() >= 10, "{buttons:?}");
+    for button in buttons.into_iter().filter(|it| !STRESSED.contains(it)) {
+        let quoted = format!("'{button}'");
+        let with_count = format!("`{button} $");
+        assert!(
+            page.contains(&quoted) || page.contains(&with_count),
+            "no button says {button:?}"
         );
     }
 }

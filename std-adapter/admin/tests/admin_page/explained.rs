@@ -41,7 +41,10 @@ fn a_command_says_with_figures_what_it_will_do_before_it_is_chosen() {
     );
     page.press("#dialog", "Close");
     page.manage("a.example");
-    page.wait_for_text("#effect-probe-now", "1 probe at a time; 1 success close");
+    page.wait_for_text(
+        "#effect-probe-now",
+        "1 probe at a time; 1 success closes it",
+    );
     let described = "[...document.querySelectorAll('#commands button')].every((it) => document.getElementById(it.getAttribute('aria-describedby')).textContent)";
     assert!(page.is(described));
     page.press("#commands", "Probe now");

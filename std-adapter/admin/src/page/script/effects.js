@@ -5,8 +5,9 @@ const probesOf = (rules) => counted(rules.probes, 'probe', 'probes');
 /** What happens once the open time is over. */
 function afterOpen(rules) {
   const enough = rules.close_after || rules.probes;
-  const end = rules.gradual_return ? 'let traffic return' : 'close it';
-  return `${probesOf(rules)} at a time; ${counted(enough, 'success', 'successes')} ${end}`;
+  const verb = rules.gradual_return ? 'let' : 'close';
+  const end = rules.gradual_return ? 'traffic return' : 'it';
+  return `${probesOf(rules)} at a time; ${counted(enough, 'success', 'successes')} ${enough === 1 ? `${verb}s` : verb} ${end}`;
 }
 
 /** The open time of the next trip, in milliseconds without jitter. */
