@@ -1,0 +1,3 @@
+//! Replays a log of calls before breakers with other settings.
+
+fn main() {}

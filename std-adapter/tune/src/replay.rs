@@ -1,0 +1,121 @@
+//! The calls of a log once more, before breakers with other settings.
+
+use std::iter::Peekable;
+use std::time::Duration;
+
+use atomic_breaker::Config;
+use atomic_breaker_registry::RegistryError;
+
+use crate::call::Call;
+use crate::engine::{Source, Watch, play};
+use crate::figures::{Figures, Score, UsefulWithin};
+use crate::guard::{Change, Keys};
+use crate::log::Log;
+
+/// How a log is replayed.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+#[non_exhaustive]
+pub struct Replay {
+    /// [`keys`](Self::keys).
+    pub keys: Keys,
+    /// [`useful_within`](Self::useful_within).
+    pub useful_within: Option<Duration>,
+    /// [`seed`](Self::seed).
+    pub seed: u64,
+}
+
+impl Default for Replay {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Replay {
+    /// One breaker, and every answer is useful.
+    pub const fn new() -> Self {
+        Self {
+            keys: Keys::One,
+            useful_within: None,
+            seed: 0,
+        }
+    }
+
+    /// One breaker for all calls, or one per key.
+    pub const fn keys(mut self, keys: Keys) -> Self {
+        self.keys = keys;
+        self
+    }
+
+    /// Answers that take longer are of no use to the callers: such calls count as wasted.
+    pub const fn useful_within(mut self, limit: Duration) -> Self {
+        self.useful_within = Some(limit);
+        self
+    }
+
+    /// Where jitter and the choices of a gradual return come from.
+    pub const fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    pub(crate) fn useful(&self) -> UsefulWithin {
+        UsefulWithin(self.useful_within.map_or(u32::MAX, |limit| {
+            u32::try_from(limit.as_micros()).unwrap_or(u32::MAX)
+        }))
+    }
+
+    /// Replays a log in memory.
+    pub fn run(&self, config: &Config, log: &Log) -> Result<Replayed, RegistryError> {
+        self.stream(config, log.calls.iter().copied())
+    }
+
+    /// Replays calls in the order of their start, without keeping them: for a log larger than memory.
+    pub fn stream(
+        &self,
+        config: &Config,
+        calls: impl Iterator<Item = Call>,
+    ) -> Result<Replayed, RegistryError> {
+        let mut score = Score::new(1, self.useful());
+        let changes = self.play(config, calls.map(|call| call.in_part(0)), &mut score)?;
+        Ok(Replayed {
+            figures: score.total(),
+            changes,
+        })
+    }
+
+    pub(crate) fn play(
+        &self,
+        config: &Config,
+        calls: impl Iterator<Item = Call>,
+        watch: &mut impl Watch,
+    ) -> Result<Vec<Change>, RegistryError> {
+        let source = InOrder(calls.peekable());
+        play(config, self.keys, self.seed, source, watch)
+    }
+}
+
+/// What became of the calls of a log.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Replayed {
+    /// The counts.
+    pub figures: Figures,
+    /// What the breakers did, in the order of time.
+    pub changes: Vec<Change>,
+}
+
+/// Calls at the times of the log, whatever becomes of them.
+struct InOrder<I: Iterator<Item = Call>>(Peekable<I>);
+
+impl<I: Iterator<Item = Call>> Source for InOrder<I> {
+    #[inline]
+    fn next_start_us(&mut self) -> Option<u64> {
+        self.0.peek().map(|call| call.start_us)
+    }
+
+    #[inline]
+    fn take(&mut self) -> Call {
+        self.0.next().expect("a call was announced")
+    }
+}
