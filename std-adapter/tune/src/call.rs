@@ -48,6 +48,14 @@ impl Ending {
         }
     }
 
+    /// A failure whose resource asks its callers to wait, rounded up to milliseconds, at most 49 days.
+    #[must_use]
+    pub fn retry_after(mut self, time: Duration) -> Self {
+        let ms = time.as_nanos().div_ceil(1_000_000);
+        self.retry_after_ms = u32::try_from(ms).unwrap_or(u32::MAX);
+        self
+    }
+
     /// What its caller reports to the breaker.
     pub(crate) const fn outcome(self) -> Outcome {
         match (self.met, self.retry_after_ms) {

@@ -17,9 +17,17 @@ impl Log {
     ///
     /// A call that a breaker rejected when the log was written gets the ending of the call of its key that began closest
     /// to it; if all calls of its key were rejected, it stays as it is.
+    ///
+    /// # Panics
+    /// If there are more than 4 294 967 295 calls.
     #[must_use]
     pub fn new(mut calls: Vec<Call>, keys: Vec<Box<str>>) -> Self {
-        calls.sort_by_key(|call| call.start_us);
+        // Without the memory that a stable sort takes.
+        calls.sort_unstable_by_key(|call| (call.start_us, call.key));
+        assert!(
+            u32::try_from(calls.len()).is_ok(),
+            "a log has at most 4 294 967 295 calls"
+        );
         let first = calls.first().map_or(0, |call| call.start_us);
         for call in &mut calls {
             call.start_us -= first;
@@ -39,30 +47,42 @@ impl Log {
     }
 }
 
+/// The calls of a key, seen from one of them.
+#[derive(Default)]
+struct Around {
+    /// The last call before that was made: its start and its ending.
+    before: Option<(u64, Ending)>,
+    /// Rejected calls since.
+    rejected: Vec<u32>,
+}
+
 /// Gives each rejected call the ending of its neighbour in time.
 fn fill_in(calls: &mut [Call]) {
-    if !calls.iter().any(Call::was_rejected) {
-        return;
-    }
-    // First what was before, then, from the end, what comes after and is closer.
-    let mut known: HashMap<u32, (u64, Ending)> = HashMap::new();
-    let mut before: Vec<u64> = vec![u64::MAX; calls.len()];
-    for (call, distance) in calls.iter_mut().zip(&mut before) {
-        if !call.was_rejected() {
-            known.insert(call.key, (call.start_us, call.ending()));
-        } else if let Some((at, ending)) = known.get(&call.key) {
-            *distance = call.start_us - at;
-            *call = call.ending_with(*ending);
+    let mut keys: HashMap<u32, Around> = HashMap::new();
+    for number in 0..calls.len() {
+        let call = calls[number];
+        let around = keys.entry(call.key).or_default();
+        if call.was_rejected() {
+            around.rejected.push(number as u32);
+            continue;
         }
+        let after = (call.start_us, call.ending());
+        for rejected in around.rejected.drain(..) {
+            let rejected = &mut calls[rejected as usize];
+            let is_closer = |(before, _): &(u64, Ending)| {
+                rejected.start_us - before <= after.0 - rejected.start_us
+            };
+            let (_, ending) = around.before.filter(is_closer).unwrap_or(after);
+            *rejected = rejected.ending_with(ending);
+        }
+        around.before = Some(after);
     }
-    known.clear();
-    for (call, distance) in calls.iter_mut().zip(&before).rev() {
-        if !call.was_rejected() {
-            known.insert(call.key, (call.start_us, call.ending()));
-        } else if let Some((at, ending)) = known.get(&call.key)
-            && at - call.start_us < *distance
-        {
-            *call = call.ending_with(*ending);
+    for around in keys.into_values() {
+        for rejected in around.rejected {
+            let rejected = &mut calls[rejected as usize];
+            if let Some((_, ending)) = around.before {
+                *rejected = rejected.ending_with(ending);
+            }
         }
     }
 }

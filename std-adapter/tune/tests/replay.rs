@@ -1,0 +1,189 @@
+//! A log before other breakers.
+
+use atomic_breaker_tune::{Call, Config, Ending, Figures, Keys, Log, Met, Ratio, Replay, State};
+use std::time::Duration;
+
+const MS: u64 = 1_000;
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn call(at_ms: u64, met: Met) -> Call {
+    Call::new(at_ms * MS, Ending::new(met, ms(5)))
+}
+
+/// A call every 10 ms; those that begin in the given time fail.
+fn outage(calls: u64, from_ms: u64, until_ms: u64) -> Vec<Call> {
+    let calls = (0..calls).map(|number| {
+        let at = number * 10;
+        let down = (from_ms..until_ms).contains(&at);
+        call(at, if down { Met::Failure } else { Met::Success })
+    });
+    calls.collect()
+}
+
+fn of(config: Config, calls: Vec<Call>) -> Figures {
+    let log = Log::new(calls, Vec::new());
+    Replay::new().run(&config, &log).unwrap().figures
+}
+
+#[test]
+fn calls_that_do_not_overlap_are_counted_as_by_hand() {
+    let config = Config::new().consecutive_failures(5).open_for(ms(1_000));
+    // Fails from 100 ms on. The fifth failure ends at 145 ms: open until 1,145 ms. The probes of 1,150 ms and
+    // 2,160 ms (open until 2,155 ms) fail, the one at 3,170 ms succeeds.
+    let figures = of(config, outage(400, 100, 2_500));
+    assert_eq!(figures.calls, 400);
+    assert_eq!(figures.wasted, 5 + 2);
+    assert_eq!(figures.wasted_time(), 7 * ms(5));
+    // 150..1,150 · 1,160..2,160 · 2,170..3,170
+    assert_eq!(figures.rejected, 100 + 100 + 100);
+    // From 2,500 ms until the probe.
+    assert_eq!(figures.healthy_rejected, 67);
+    assert_eq!(figures.spared(), 300 - 67);
+    assert_eq!(figures.longest_call(), ms(5));
+}
+
+#[test]
+fn calls_under_way_when_it_opens_are_wasted_too() {
+    // Twenty calls begin within 20 ms and fail after 100 ms each.
+    let calls = (0..20).map(|at| Call::new(at * MS, Ending::new(Met::Failure, ms(100))));
+    let later = (0..20).map(|at| call(200 + at, Met::Success));
+    let figures = of(
+        Config::new().consecutive_failures(3),
+        calls.chain(later).collect(),
+    );
+    assert_eq!((figures.wasted, figures.healthy_rejected), (20, 20));
+    assert_eq!(figures.wasted_time(), 20 * ms(100));
+}
+
+#[test]
+fn every_kind_of_rule_runs() {
+    let ratio = Ratio::percent(50).min_calls(10);
+    for config in [
+        Config::new().failures_within(5, ms(1_000)),
+        Config::new().tally_only().failure_ratio(ratio.of_last(20)),
+        Config::new()
+            .tally_only()
+            .failure_ratio(ratio.within(ms(1_000))),
+        Config::new()
+            .consecutive_failures(1_000)
+            .slow_call(ms(5))
+            .failures_within(5, ms(1_000)),
+    ] {
+        let log = Log::new(outage(1_000, 3_000, 9_000), Vec::new());
+        for keys in [Keys::One, Keys::Each { capacity: 4 }] {
+            let replayed = Replay::new().keys(keys).run(&config, &log).unwrap();
+            assert!(replayed.figures.rejected > 100, "{config:?} {keys:?}");
+            assert!(replayed.changes[0].is_trip());
+        }
+    }
+    // More than the word can remember is an error, not another rule.
+    let config = Config::new().failure_ratio(Ratio::percent(50).of_last(1_000).min_calls(10));
+    let error = Replay::new().run(&config, &Log::default()).unwrap_err();
+    assert!(error.to_string().contains("of_last"), "{error}");
+}
+
+#[test]
+fn keys_have_breakers_of_their_own() {
+    let down = outage(500, 0, 5_000).into_iter().map(|call| call.of_key(1));
+    let calls: Vec<Call> = outage(500, 0, 0).into_iter().chain(down).collect();
+    let log = Log::new(calls, Vec::new());
+    let each = Replay::new().keys(Keys::Each { capacity: 8 });
+    let replayed = each.run(&Config::new(), &log).unwrap();
+    assert_eq!(replayed.figures.healthy_rejected, 0);
+    assert!(replayed.figures.wasted <= 6);
+    assert!(replayed.changes.iter().all(|change| change.key == 1));
+    assert_eq!(replayed.changes[0].transition.to, State::Open);
+}
+
+#[test]
+fn a_retry_after_is_kept() {
+    let asked = Ending::new(Met::Failure, ms(5)).retry_after(ms(20_000));
+    let mut calls = outage(1_000, 0, 0);
+    calls.push(Call::new(1_000 * MS, asked));
+    let figures = of(Config::new().open_for(ms(100)), calls);
+    // From 1,010 ms to the end at 9,990 ms.
+    assert_eq!((figures.wasted, figures.rejected), (1, 899));
+}
+
+#[test]
+fn a_call_that_was_rejected_met_what_its_neighbour_met() {
+    let rejected = |at_ms: u64, key: u32| call(at_ms, Met::Ignored).rejected().of_key(key);
+    let log = Log::new(
+        vec![
+            call(0, Met::Success),
+            rejected(10, 0),
+            rejected(60, 0),
+            // Another key says nothing about it.
+            call(61, Met::Success).of_key(1),
+            call(100, Met::Failure),
+            rejected(900, 0),
+            // Nobody knows.
+            rejected(901, 2),
+        ],
+        Vec::new(),
+    );
+    let met: Vec<Met> = log.calls().iter().map(|call| call.ending().met).collect();
+    let (ok, bad) = (Met::Success, Met::Failure);
+    assert_eq!(met, [ok, ok, bad, ok, bad, bad, Met::Ignored]);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run_and_another_seed_another_one() {
+    let config = Config::new()
+        .open_for(ms(300))
+        .jitter_percent(100)
+        .gradual_return(10, ms(500));
+    let log = Log::new(outage(2_000, 500, 15_000), Vec::new());
+    for keys in [Keys::One, Keys::Each { capacity: 2 }] {
+        let run = |seed| {
+            Replay::new()
+                .keys(keys)
+                .seed(seed)
+                .run(&config, &log)
+                .unwrap()
+        };
+        assert_eq!(run(1).changes, run(1).changes);
+        assert_ne!(run(1).changes, run(2).changes);
+    }
+}
+
+#[test]
+fn a_log_may_take_longer_than_the_clock_of_breakers_counts() {
+    // 130 days; the clock wraps after 49.7.
+    let day = 24 * 3_600 * 1_000;
+    let calls = (0..130 * 24).map(|hour| {
+        let down = hour % 240 < 12;
+        call(
+            hour * day / 24,
+            if down { Met::Failure } else { Met::Success },
+        )
+    });
+    let config = Config::new().consecutive_failures(2).open_for(ms(1_000));
+    let replayed = Replay::new()
+        .run(&config, &Log::new(calls.collect(), Vec::new()))
+        .unwrap();
+    assert_eq!(
+        replayed
+            .changes
+            .iter()
+            .filter(|change| change.is_trip())
+            .count(),
+        13
+    );
+    assert_eq!(replayed.figures.healthy_rejected, 0);
+}
+
+#[test]
+fn useless_answers_count_as_wasted() {
+    let late = Ending::new(Met::Success, ms(800));
+    let log = Log::new(
+        vec![Call::new(0, late), call(1_000, Met::Success)],
+        Vec::new(),
+    );
+    let replay = Replay::new().useful_within(ms(500));
+    let figures = replay.run(&Config::new(), &log).unwrap().figures;
+    assert_eq!((figures.wasted, figures.wasted_time()), (1, ms(800)));
+}
