@@ -158,6 +158,12 @@ impl Call {
         }
     }
 
+    /// The same call at another time.
+    pub(crate) const fn at(mut self, start_us: u64) -> Self {
+        self.start_us = start_us;
+        self
+    }
+
     /// The same call with another ending.
     #[must_use]
     pub const fn ending_with(mut self, ending: Ending) -> Self {

@@ -25,10 +25,10 @@ pub(crate) trait Source {
         call.ending()
     }
 
-    /// A caller is free: its call has ended, or was rejected.
+    /// A caller is free: the call that it began then has ended, or was rejected.
     #[inline]
-    fn freed(&mut self, at_us: u64) {
-        let _ = at_us;
+    fn freed(&mut self, began_us: u64, at_us: u64) {
+        let _ = (began_us, at_us);
     }
 }
 
@@ -91,18 +91,18 @@ impl<S: Source, W: Watch> Guarded for Run<'_, S, W> {
                     if let Some(permit) = guard.acquire(call.key) {
                         let ending = self.source.made(&call);
                         self.watch.made(&call, ending);
-                        calls.add(start + u64::from(ending.duration_us), permit, ending);
+                        calls.add(start, permit, ending);
                     } else {
                         self.watch.rejected(&call);
-                        self.source.freed(start);
+                        self.source.freed(start, start);
                     }
                 }
                 (_, Some(end)) => {
                     self.clock.set_us(end);
-                    if let Some((permit, ending)) = calls.end_first() {
+                    if let Some((began, permit, ending)) = calls.end_first() {
                         permit.report(ending.outcome());
+                        self.source.freed(began, end);
                     }
-                    self.source.freed(end);
                 }
                 (_, None) => return,
             }
@@ -113,7 +113,7 @@ impl<S: Source, W: Watch> Guarded for Run<'_, S, W> {
 /// Calls that have begun and not ended. What is ordered are their ends alone; permits lie still.
 struct InFlight<P> {
     ends: BinaryHeap<Reverse<(u64, u32)>>,
-    calls: Vec<Option<(P, Ending)>>,
+    calls: Vec<Option<(u64, P, Ending)>>,
     free: Vec<u32>,
 }
 
@@ -130,16 +130,17 @@ impl<P> InFlight<P> {
         self.ends.peek().map(|Reverse((end, _))| *end)
     }
 
-    fn add(&mut self, end_us: u64, permit: P, ending: Ending) {
+    fn add(&mut self, start_us: u64, permit: P, ending: Ending) {
+        let end_us = start_us.saturating_add(u64::from(ending.duration_us));
         let place = self.free.pop().unwrap_or_else(|| {
             self.calls.push(None);
             (self.calls.len() - 1) as u32
         });
-        self.calls[place as usize] = Some((permit, ending));
+        self.calls[place as usize] = Some((start_us, permit, ending));
         self.ends.push(Reverse((end_us, place)));
     }
 
-    fn end_first(&mut self) -> Option<(P, Ending)> {
+    fn end_first(&mut self) -> Option<(u64, P, Ending)> {
         let Reverse((_, place)) = self.ends.pop()?;
         self.free.push(place);
         self.calls[place as usize].take()

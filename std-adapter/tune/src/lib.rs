@@ -7,6 +7,7 @@
 //! | `clock` | the clock of a run |
 //! | `guard` | the breakers of a run |
 //! | `engine` | a run: calls begin and end in the order of time |
+//! | `callers` | callers that wait for their call before they make the next one |
 //! | `figures` | what a run costs |
 //! | `log` | calls that were recorded |
 //! | `replay` | the calls of a log, before breakers with other settings |
@@ -16,6 +17,7 @@
 #![expect(clippy::missing_errors_doc, reason = "the types of the errors say it")]
 
 mod call;
+mod callers;
 mod clock;
 mod engine;
 mod figures;

@@ -7,6 +7,7 @@ use atomic_breaker::Config;
 use atomic_breaker_registry::RegistryError;
 
 use crate::call::Call;
+use crate::callers::{Callers, Closest};
 use crate::engine::{Source, Watch, play};
 use crate::figures::{Figures, Score, UsefulWithin};
 use crate::guard::{Change, Keys};
@@ -21,6 +22,8 @@ pub struct Replay {
     pub keys: Keys,
     /// [`useful_within`](Self::useful_within).
     pub useful_within: Option<Duration>,
+    /// [`callers`](Self::callers): how many, and how often each calls.
+    pub callers: Option<(u32, Duration)>,
     /// [`seed`](Self::seed).
     pub seed: u64,
 }
@@ -37,6 +40,7 @@ impl Replay {
         Self {
             keys: Keys::One,
             useful_within: None,
+            callers: None,
             seed: 0,
         }
     }
@@ -50,6 +54,26 @@ impl Replay {
     /// Answers that take longer are of no use to the callers: such calls count as wasted.
     pub const fn useful_within(mut self, limit: Duration) -> Self {
         self.useful_within = Some(limit);
+        self
+    }
+
+    /// The calls are those of that many callers, at least one, each of which makes a call `every` so often, at least
+    /// 1 µs, unless it still waits for the one before.
+    ///
+    /// Without this, calls begin when they began in the log, whatever the breaker does. That is right where they come
+    /// from outside, as requests to a server do. But callers who wait for each call make fewer of them while the resource
+    /// hangs, and more of them when a breaker rejects them at once: calls that the log does not have. Here such a call
+    /// meets what the call of the log met that began closest to it.
+    ///
+    /// # Panics
+    /// If there is no caller, or no time between calls.
+    pub const fn callers(mut self, number: u32, every: Duration) -> Self {
+        assert!(number > 0, "at least one caller makes the calls");
+        assert!(
+            every.as_micros() > 0,
+            "callers make a call every 1 µs at most"
+        );
+        self.callers = Some((number, every));
         self
     }
 
@@ -90,6 +114,11 @@ impl Replay {
         calls: impl Iterator<Item = Call>,
         watch: &mut impl Watch,
     ) -> Result<Vec<Change>, RegistryError> {
+        if let Some((number, every)) = self.callers {
+            let every_us = u64::try_from(every.as_micros()).unwrap_or(u64::MAX / 2);
+            let source = Callers::new(number, every_us, Closest::new(calls));
+            return play(config, self.keys, self.seed, source, watch);
+        }
         let source = InOrder(calls.peekable());
         play(config, self.keys, self.seed, source, watch)
     }

@@ -187,3 +187,40 @@ fn useless_answers_count_as_wasted() {
     let figures = replay.run(&Config::new(), &log).unwrap().figures;
     assert_eq!((figures.wasted, figures.wasted_time()), (1, ms(800)));
 }
+
+#[test]
+fn callers_that_waited_make_more_calls_before_a_breaker() {
+    // Four callers, a call every 20 ms; from 1 s to 3 s each waits 500 ms in vain.
+    let mut calls = Vec::new();
+    for caller in 0..4 {
+        let mut at = caller * 5;
+        while at < 5_000 {
+            let hangs = (1_000..3_000).contains(&at);
+            let (met, took) = if hangs {
+                (Met::Failure, 500)
+            } else {
+                (Met::Success, 2)
+            };
+            calls.push(Call::new(at * MS, Ending::new(met, ms(took))));
+            at += took.max(20);
+        }
+    }
+    let log = Log::new(calls, Vec::new());
+    let config = Config::new().consecutive_failures(4).open_for(ms(250));
+    let as_logged = Replay::new().run(&config, &log).unwrap().figures;
+    let callers = Replay::new().callers(4, ms(20));
+    let figures = callers.run(&config, &log).unwrap().figures;
+    // The breaker frees them: they reject at their usual pace, but for those that wait.
+    assert!(as_logged.calls < 640, "{as_logged:?}");
+    assert!((750..820).contains(&figures.calls), "{figures:?}");
+    // Four hang from 1 s on. Three of them call again at 1.5 s, before the fourth trips it; probes at 1.765 s and 2.515 s.
+    assert_eq!(figures.wasted, 4 + 3 + 2);
+    // Never tripped, it makes the calls of the log.
+    let never = Config::new().consecutive_failures(1_000);
+    let figures = callers.run(&never, &log).unwrap().figures;
+    assert!(
+        figures.calls.abs_diff(log.calls().len() as u64) <= 8,
+        "{figures:?}"
+    );
+    assert!(figures.wasted.abs_diff(16) <= 4, "{figures:?}");
+}

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use atomic_breaker_http::{
-    Breaker, CallError, Config, Observer, State, StdClock, Transition, word::NativeWord,
+    Breaker, CallError, Config, Observer, State, StdClock, Tally, Transition, word::NativeWord,
 };
 
 use super::load::{self, Outcome};
@@ -25,7 +25,7 @@ const RULES: Config = Config::new()
     // Other processes that lost the same server do not return in lockstep with this one.
     .jitter_percent(20)
     // A response that takes this long is useless to our callers, and a sign of overload.
-    .slow_call(Duration::from_millis(100))
+    .slow_call(USEFUL)
     // Longer than the longest call: connecting and reading time out sooner.
     .probe_lease(Duration::from_secs(1));
 
@@ -33,17 +33,40 @@ const RULES: Config = Config::new()
 /// seconds.
 const GRADUAL: Config = RULES.gradual_return(10, Duration::from_secs(2));
 
-/// A breaker that records its transitions.
-pub(crate) struct Guard(Breaker<StdClock, NativeWord, (), History>);
+/// Answers that take longer are useless to the callers.
+pub(crate) const USEFUL: Duration = Duration::from_millis(100);
+
+/// A breaker that records its transitions, with memory for a ratio or without.
+pub(crate) struct Guard<T = ()>(Breaker<StdClock, NativeWord, T, History>);
 
 impl Guard {
-    const fn new(rules: Config) -> Self {
+    pub(crate) const fn new(rules: Config) -> Self {
         let history = History(Mutex::new(Vec::new()));
         Self(Breaker::builder(rules, StdClock).observer(history).build())
     }
+}
 
+impl<T: Tally> Guard<T> {
+    /// With memory for a ratio.
+    pub(crate) fn with_tally(rules: Config, tally: T) -> Self {
+        let builder = Breaker::builder(rules, StdClock).tally(tally);
+        Self(builder.observer(History(Mutex::new(Vec::new()))).build())
+    }
+}
+
+/// A guard, whatever its memory.
+pub(crate) trait Guarding: Sync {
     /// Calls the server if the breaker admits it.
-    pub(crate) fn call(&self, address: SocketAddr) -> Outcome {
+    fn call(&self, address: SocketAddr) -> Outcome;
+
+    fn state(&self) -> State;
+
+    /// All transitions so far, in the order of time.
+    fn history(&self) -> Vec<(Instant, Transition)>;
+}
+
+impl<T: Tally + Sync> Guarding for Guard<T> {
+    fn call(&self, address: SocketAddr) -> Outcome {
         match self.0.call(|| load::call(address)) {
             Ok(()) => Outcome::Answered,
             Err(CallError::Failed(_)) => Outcome::Failed,
@@ -51,12 +74,11 @@ impl Guard {
         }
     }
 
-    pub(crate) fn state(&self) -> State {
+    fn state(&self) -> State {
         self.0.state()
     }
 
-    /// All transitions so far, in the order of time.
-    pub(crate) fn history(&self) -> Vec<(Instant, Transition)> {
+    fn history(&self) -> Vec<(Instant, Transition)> {
         let mut transitions = self.0.observer().locked().clone();
         transitions.sort_by_key(|(at, _)| *at);
         transitions

@@ -9,15 +9,15 @@ use std::time::{Duration, Instant};
 
 use atomic_breaker_http::Transition;
 
-use super::guard::Guard;
+use super::guard::Guarding;
 use super::scenario::Mode;
 use super::scene::Scene;
 use super::server::{MESSAGE, Server};
 use test_support::progress::Progress;
 
-const THREADS: u32 = 8;
+pub(crate) const THREADS: u32 = 8;
 /// Each thread calls this often, unless the previous call takes longer.
-const PACE: Duration = Duration::from_millis(20);
+pub(crate) const PACE: Duration = Duration::from_millis(20);
 const CONNECT: Duration = Duration::from_millis(250);
 const READ: Duration = Duration::from_millis(250);
 
@@ -93,7 +93,7 @@ fn keep_calling(
 pub(crate) fn run(
     name: &'static str,
     scene: &'static Scene<Mode>,
-    guard: Option<&'static Guard>,
+    guard: Option<&dyn Guarding>,
 ) -> io::Result<Run> {
     let server = Server::start(Mode::Healthy, 0)?;
     let address = server.address;
@@ -163,15 +163,15 @@ fn play(
 }
 
 /// The progress that is shown while a scene is played.
-struct Shown {
+struct Shown<'g> {
     name: &'static str,
     scene: &'static Scene<Mode>,
-    guard: Option<&'static Guard>,
+    guard: Option<&'g dyn Guarding>,
     calls: usize,
     progress: Progress,
 }
 
-impl Shown {
+impl Shown<'_> {
     fn show(&mut self, time: Duration, calls: &Mutex<Vec<Call>>) -> io::Result<()> {
         if !self.progress.is_due() {
             return Ok(());

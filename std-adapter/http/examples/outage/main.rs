@@ -14,6 +14,9 @@
 //! hangs, one is restarted and cold, and one works: first by a careful client without a breaker, then by the
 //! same client behind `ClientGuard`.
 //!
+//! With the argument `predict` it plays the first scene only, without a breaker and with four others at the same time, and
+//! compares these four with what `atomic-breaker-tune` predicts from the calls of the first: 8 seconds.
+//!
 //! Takes about 50 seconds and ends with tables, texts and two pictures: `PICTURE.svg` and `PICTURE-http.svg`,
 //! by default `target/outage.svg` and `target/outage-http.svg`.
 //!
@@ -26,6 +29,7 @@
 //! | `figures` | the figures of one run |
 //! | `report` | the tables and the text |
 //! | `picture` | the timelines |
+//! | `predicted` | what `atomic-breaker-tune` predicts, against real runs |
 //! | `http` | **the third scene; its `guard` is the client behind the preset** |
 //! | `scene`, `warmth` | code shared by all scenes |
 
@@ -34,6 +38,7 @@ mod guard;
 mod http;
 mod load;
 mod picture;
+mod predicted;
 mod report;
 mod scenario;
 mod scene;
@@ -57,6 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             server::serve(mode.parse()?, port.parse()?)?;
             Ok(())
         }
+        Some(predicted::ARGUMENT) => predicted::play(),
         Some(http::ARGUMENT) => Ok(http::serve()?),
         path => play(&path.map_or_else(|| "target/outage.svg".into(), PathBuf::from)),
     }
@@ -97,9 +103,11 @@ fn play(path: &Path) -> Result<(), Box<dyn Error>> {
 
     picture::draw(path, &outage, &cold_start)?;
     http::draw(&path_http, &over_http)?;
-    let (tcp, http) = (path.display(), path_http.display());
+    let calls = path.with_extension("csv");
+    predicted::write(&outage[0], &calls)?;
+    let (tcp, http, csv) = (path.display(), path_http.display(), calls.display());
     say(&format!(
-        "The pictures of all timelines are in {tcp} and {http}."
+        "The pictures of all timelines are in {tcp} and {http}, and the calls without a breaker in {csv}."
     ))?;
     Ok(())
 }
