@@ -6,6 +6,7 @@
 //! | `cargo run --release -p benches --bin peers` | all crates in one run: times, claims, behaviour |
 //! | `cargo run --release -p benches --bin contention` | one breaker, all cores |
 //! | `cargo run --release -p benches --bin layers` | layers of tower, breakers by key, the share within a time, the retry budget; ends with 1 if a claim does not hold |
+//! | `cargo run --release -p benches --bin tune` | replays of a log, and a search for settings: their speed and memory; ends with 1 if a claim does not hold |
 //! | `cargo run --release -p benches --bin observed` | the cost of log and metrics for a closed call; ends with 1 if a claim does not hold |
 //! | `cargo run --release -p benches --bin mapped` | breakers in memory that processes share, beside those of one process |
 //! | `cargo run --release -p benches --bin memory` | bytes and allocations; a million breakers |

@@ -8,7 +8,7 @@ use atomic_breaker_registry::{AnyPermit, RegistryError};
 
 use crate::call::{Call, Ending};
 use crate::clock::VirtualClock;
-use crate::guard::{Change, Guard, Guarded, History, Keys, guarded};
+use crate::guard::{Change, Guard, Guarded, History, Keys, guarded, unguarded};
 
 /// Where the calls of a run come from, in the order of their start.
 pub(crate) trait Source {
@@ -52,9 +52,10 @@ impl<A: Watch, B: Watch> Watch for (A, B) {
     }
 }
 
-/// Plays all calls of the source, and returns the changes of the breakers. Deterministic: the same seed, the same run.
+/// Plays all calls of the source, and returns the changes of the breakers. Without a configuration there is no breaker.
+/// Deterministic: the same seed, the same run.
 pub(crate) fn play(
-    config: &Config,
+    config: Option<&Config>,
     keys: Keys,
     seed: u64,
     source: impl Source,
@@ -67,7 +68,10 @@ pub(crate) fn play(
         source,
         watch,
     };
-    guarded(*config, keys, &clock, &history, run)?;
+    match config {
+        Some(config) => guarded(*config, keys, &clock, &history, run)?,
+        None => unguarded(&clock, run),
+    }
     Ok(history.take())
 }
 

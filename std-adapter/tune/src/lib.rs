@@ -11,6 +11,10 @@
 //! | `figures` | what a run costs |
 //! | `log` | calls that were recorded |
 //! | `replay` | the calls of a log, before breakers with other settings |
+//! | `incident` | when the resource was down |
+//! | `space` | the settings among which the search chooses |
+//! | `search` | tries settings, and goes on from the best |
+//! | `recommend` | one of them, checked on incidents that it was not tuned on |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
@@ -22,8 +26,16 @@ mod clock;
 mod engine;
 mod figures;
 mod guard;
+#[cfg(feature = "replay")]
+mod incident;
 mod log;
+#[cfg(feature = "replay")]
+mod recommend;
 mod replay;
+#[cfg(feature = "replay")]
+mod search;
+#[cfg(feature = "replay")]
+mod space;
 
 #[doc(no_inline)]
 pub use atomic_breaker::{Config, Ratio, State, Transition};
@@ -32,7 +44,11 @@ pub use atomic_breaker_registry::RegistryError;
 pub use call::{Call, Ending, Met};
 pub use figures::Figures;
 pub use guard::{Change, Keys};
+#[cfg(feature = "replay")]
+pub use incident::Incident;
 pub use log::Log;
+#[cfg(feature = "replay")]
+pub use recommend::{NoRecommendation, Progress, Recommend, Recommendation, Tried, Weights};
 pub use replay::{Replay, Replayed};
 
 /// The README, whose code is compiled and run.

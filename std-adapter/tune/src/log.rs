@@ -58,6 +58,9 @@ struct Around {
 
 /// Gives each rejected call the ending of its neighbour in time.
 fn fill_in(calls: &mut [Call]) {
+    if !calls.iter().any(Call::was_rejected) {
+        return;
+    }
     let mut keys: HashMap<u32, Around> = HashMap::new();
     for number in 0..calls.len() {
         let call = calls[number];

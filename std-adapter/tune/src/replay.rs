@@ -101,16 +101,25 @@ impl Replay {
         calls: impl Iterator<Item = Call>,
     ) -> Result<Replayed, RegistryError> {
         let mut score = Score::new(1, self.useful());
-        let changes = self.play(config, calls.map(|call| call.in_part(0)), &mut score)?;
+        let changes = self.play(Some(config), calls.map(|call| call.in_part(0)), &mut score)?;
         Ok(Replayed {
             figures: score.total(),
             changes,
         })
     }
 
+    /// What the calls cost without a breaker.
+    pub fn without(&self, log: &Log) -> Figures {
+        let mut score = Score::new(1, self.useful());
+        let calls = log.calls.iter().map(|call| call.in_part(0));
+        // Without a breaker there are no settings that might not fit.
+        let _ = self.play(None, calls, &mut score);
+        score.total()
+    }
+
     pub(crate) fn play(
         &self,
-        config: &Config,
+        config: Option<&Config>,
         calls: impl Iterator<Item = Call>,
         watch: &mut impl Watch,
     ) -> Result<Vec<Change>, RegistryError> {

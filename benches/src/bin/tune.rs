@@ -1,0 +1,159 @@
+//! Speed and memory of replays, and of a search for settings.
+//!
+//! ```console
+//! cargo run --release -p benches --bin tune
+//! ```
+//!
+//! Prints Markdown; takes about a minute. Claims are held against that very run; ends with 1 and says what was missed if
+//! one does not hold.
+
+use std::hint::black_box;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use atomic_breaker_tune::{
+    Call, Config, Ending, Keys, Log, Met, NoRecommendation, Ratio, Recommend, Replay,
+};
+use benches::claim::{self, Claim};
+use benches::table::Table;
+
+const CALLS: u64 = 1_000_000;
+const ROUNDS: usize = 11;
+const RULE_SETS: usize = 1_000;
+
+/// 400 calls a second for 42 minutes, of which 8 to 50 ms long ones overlap; every four minutes the resource fails for
+/// half a minute, and one call in 200 fails at any time.
+fn calls() -> Vec<Call> {
+    let mut random = fastrand::Rng::with_seed(1);
+    let call = |number: u64| {
+        let start_us = number * 2_500;
+        let is_down = (start_us / 1_000_000) % 240 >= 210;
+        let met = match is_down || random.u32(..200) == 0 {
+            true => Met::Failure,
+            false => Met::Success,
+        };
+        let duration = Duration::from_micros(8_000 + random.u64(..42_000));
+        Call::new(start_us, Ending::new(met, duration)).of_key(random.u32(..50))
+    };
+    (0..CALLS).map(call).collect()
+}
+
+fn rules() -> [(&'static str, Config); 3] {
+    let half = Ratio::percent(50).min_calls(20);
+    [
+        ("five in a row", Config::new()),
+        (
+            "half of the last 20",
+            Config::new().failure_ratio(half.of_last(20)),
+        ),
+        (
+            "half within 10 s",
+            Config::new().failure_ratio(half.within(Duration::from_secs(10))),
+        ),
+    ]
+}
+
+const BREAKERS: [(&str, Keys); 2] = [
+    ("one breaker", Keys::One),
+    ("50 keys", Keys::Each { capacity: 4_096 }),
+];
+
+/// Million calls a second of each case: the median of interleaved rounds.
+fn speeds(log: &Log) -> Vec<(String, f64)> {
+    let cases: Vec<_> = rules()
+        .into_iter()
+        .flat_map(|(rule, config)| {
+            BREAKERS.map(|(keys, each)| (format!("{rule}, {keys}"), config, each))
+        })
+        .collect();
+    let mut rounds = vec![Vec::new(); cases.len()];
+    for _ in 0..ROUNDS {
+        for ((_, config, keys), round) in cases.iter().zip(&mut rounds) {
+            let begin = Instant::now();
+            let replayed = Replay::new().keys(*keys).run(config, log);
+            black_box(replayed.expect("valid rules"));
+            round.push(CALLS as f64 / begin.elapsed().as_secs_f64() / 1e6);
+        }
+    }
+    let median = |mut round: Vec<f64>| {
+        round.sort_by(f64::total_cmp);
+        round[round.len() / 2]
+    };
+    let names = cases.into_iter().map(|(name, ..)| name);
+    names.zip(rounds.into_iter().map(median)).collect()
+}
+
+/// Bytes a call that a log takes at the most, also while it is made; and what a run takes besides.
+fn memory() -> (f64, u64) {
+    let calls = calls();
+    let mut log = None;
+    let made = allocation_counter::measure(|| log = Some(Log::new(calls.clone(), Vec::new())));
+    let log = log.expect("a log");
+    let run = allocation_counter::measure(|| {
+        let _ = black_box(Replay::new().run(&Config::new(), &log));
+    });
+    (made.bytes_max as f64 / CALLS as f64, run.bytes_max)
+}
+
+/// Seconds that a search takes.
+fn search(log: &mut Log) -> Result<f64, NoRecommendation> {
+    let begin = Instant::now();
+    let recommend = Recommend::new().tries(RULE_SETS);
+    black_box(recommend.run(log, &())?);
+    Ok(begin.elapsed().as_secs_f64())
+}
+
+fn main() -> ExitCode {
+    let mut log = Log::new(calls(), Vec::new());
+    let speeds = speeds(&log);
+    println!("Replays of {CALLS} calls: median of {ROUNDS} interleaved rounds.\n");
+    let mut table = Table::new(["rules", "million calls a second"]);
+    for (name, speed) in &speeds {
+        table.row([name.as_str(), &format!("{speed:.1}")]);
+    }
+    println!("{table}");
+    let speed = |name: &str| {
+        let found = speeds.iter().find(|(case, _)| case == name);
+        found.map_or(0.0, |(_, speed)| *speed)
+    };
+    let seconds = match search(&mut log) {
+        Ok(seconds) => seconds,
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let (bytes, run) = memory();
+    println!("A run takes {run} bytes besides its log.\n");
+    let claims = [
+        Claim::at_least(
+            "five in a row, one breaker",
+            10.0,
+            speed("five in a row, one breaker"),
+            "million calls a second and core",
+        ),
+        Claim::at_least(
+            "half within 10 s, one breaker",
+            3.0,
+            speed("half within 10 s, one breaker"),
+            "million calls a second and core",
+        ),
+        Claim::at_most(
+            format!("{RULE_SETS} rule sets over {CALLS} calls"),
+            60.0,
+            seconds,
+            "s on the cores of this machine",
+        ),
+        Claim::at_most("memory of a log", 24.0, bytes, "bytes a call"),
+    ];
+    println!("{}", claim::table(&claims));
+    let misses = claim::misses(&claims);
+    for miss in &misses {
+        eprintln!("{miss}");
+    }
+    if misses.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}

@@ -1,0 +1,294 @@
+//! When the resource was down: found in a log by a sequential test.
+
+use std::collections::HashMap;
+
+use crate::call::Call;
+use crate::figures::{UsefulWithin, Worth, count};
+
+/// A stretch of a log in which most calls of a key were in vain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "replay", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct Incident {
+    /// The number of its key.
+    pub key: u32,
+    /// When its first call in vain began, in microseconds since the beginning of the log.
+    pub from_us: u64,
+    /// When the last call in vain began before it worked again.
+    pub until_us: u64,
+    /// The calls of the key in this time.
+    pub calls: u64,
+    /// Those of them that were in vain.
+    pub failed: u64,
+}
+
+/// A sequential probability ratio test, restarted whenever it favours the other side: the cumulative sum of E. S. Page,
+/// "Continuous Inspection Schemes", Biometrika 41 (1954). One call is worth the logarithm of how much more likely it is
+/// where half of the calls are in vain than where only the usual share is.
+///
+/// It calls an alarm at ln(10⁹), so by chance at most once in a thousand million calls of which the usual share is in vain
+/// (G. Lorden, "Procedures for Reacting to a Change in Distribution", Annals of Mathematical Statistics 42 (1971)). With a
+/// usual share of 10 % that takes 13 in a row, with 0.5 % five.
+#[derive(Clone, Copy, Debug)]
+struct Test {
+    in_vain: f64,
+    useful: f64,
+}
+
+const ALARM: f64 = 20.723_265_836_946_41;
+
+/// No log is better than that, and none is usually worse.
+const USUAL: (f64, f64) = (0.005, 0.1);
+
+impl Test {
+    fn new(usual: f64) -> Self {
+        Self {
+            in_vain: (0.5 / usual).ln(),
+            useful: (0.5 / (1.0 - usual)).ln(),
+        }
+    }
+
+    const fn worth(self, is_in_vain: bool) -> f64 {
+        if is_in_vain {
+            self.in_vain
+        } else {
+            self.useful
+        }
+    }
+}
+
+/// What a log shows of a key, call by call.
+#[derive(Clone, Copy, Debug, Default)]
+struct Watched {
+    sum: f64,
+    /// Where the sum left zero: it may be the beginning of an incident, or the last call in vain of one.
+    edge: Edge,
+    /// Since when the resource is down, if it is.
+    incident: Option<Incident>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Edge {
+    at_us: u64,
+    calls: u64,
+    failed: u64,
+}
+
+impl Watched {
+    /// Returns an incident that has just ended.
+    fn see(&mut self, call: &Call, is_in_vain: bool, test: Test) -> Option<Incident> {
+        let failed = u64::from(is_in_vain);
+        let Some(incident) = &mut self.incident else {
+            // Evidence that it is down.
+            self.sum += test.worth(is_in_vain);
+            if self.sum <= 0.0 {
+                self.sum = 0.0;
+                self.edge = Edge::default();
+                return None;
+            }
+            if self.edge.calls == 0 {
+                self.edge.at_us = call.start_us;
+            }
+            self.edge.calls += 1;
+            self.edge.failed += failed;
+            if self.sum >= ALARM {
+                self.incident = Some(Incident {
+                    key: call.key,
+                    from_us: self.edge.at_us,
+                    until_us: call.start_us,
+                    calls: self.edge.calls,
+                    failed: self.edge.failed,
+                });
+                *self = Self {
+                    incident: self.incident,
+                    ..Self::default()
+                };
+            }
+            return None;
+        };
+        // Evidence that it is up again: what came since the last call in vain belongs to the incident if it goes on.
+        self.edge.calls += 1;
+        self.edge.failed += failed;
+        self.sum -= test.worth(is_in_vain);
+        if self.sum <= 0.0 {
+            self.sum = 0.0;
+            incident.calls += self.edge.calls;
+            incident.failed += self.edge.failed;
+            incident.until_us = call.start_us;
+            self.edge = Edge::default();
+            return None;
+        }
+        if self.sum < ALARM {
+            return None;
+        }
+        let ended = self.incident.take();
+        *self = Self::default();
+        ended
+    }
+}
+
+/// The incidents of a log, in the order of their start. One that goes on at its end is one, too.
+///
+/// What share of the calls is usually in vain is learned from the log: twice that of the calls outside of what would be an
+/// incident if it were 10 %, but at least 0.5 % and at most 10 %.
+pub(crate) fn incidents(calls: &[Call], useful: UsefulWithin) -> Vec<Incident> {
+    let worth = |call: &Call| match useful.worth(call.ending()) {
+        Worth::Useful => Some(false),
+        Worth::Wasted => Some(true),
+        Worth::Neither => None,
+    };
+    let find = |usual: f64| {
+        let test = Test::new(usual);
+        let mut keys: HashMap<u32, Watched> = HashMap::new();
+        let mut found = Vec::new();
+        let (mut all, mut in_vain) = (0, 0);
+        for call in calls {
+            if let Some(is_in_vain) = worth(call) {
+                all += 1;
+                in_vain += u64::from(is_in_vain);
+                let watched = keys.entry(call.key).or_default();
+                found.extend(watched.see(call, is_in_vain, test));
+            }
+        }
+        found.extend(keys.values().filter_map(|watched| watched.incident));
+        let outside =
+            |all: u64, inside: fn(&Incident) -> u64| all - found.iter().map(inside).sum::<u64>();
+        let (all, in_vain) = (
+            outside(all, |it| it.calls),
+            outside(in_vain, |it| it.failed),
+        );
+        found.sort_unstable_by_key(|it| (it.from_us, it.key));
+        (found, all, in_vain)
+    };
+    let (_, all, in_vain) = find(USUAL.1);
+    let usual: f64 = 2.0 * count(in_vain) / count(all.max(1));
+    find(usual.clamp(USUAL.0, USUAL.1)).0
+}
+
+/// The number of the part around an incident, by its place. Where there are more than 65,535 of them, the last part has
+/// the rest.
+pub(crate) fn part_of(incident: usize) -> u16 {
+    u16::try_from(incident + 1).unwrap_or(u16::MAX)
+}
+
+/// Gives each call the number of its part: that of its key's first incident until half way to the next one, and so on; 0
+/// for keys without any. Returns how many parts there are.
+pub(crate) fn part(calls: &mut [Call], incidents: &[Incident]) -> usize {
+    let mut keys: HashMap<u32, Vec<(u64, u16)>> = HashMap::new();
+    let mut ends: HashMap<u32, u64> = HashMap::new();
+    for (place, incident) in incidents.iter().enumerate() {
+        // Each with the end of its part, which the next one of its key brings forward.
+        let parts = keys.entry(incident.key).or_default();
+        if let Some((until, _)) = parts.last_mut() {
+            let ended = ends[&incident.key];
+            *until = ended + incident.from_us.saturating_sub(ended) / 2;
+        }
+        ends.insert(incident.key, incident.until_us);
+        parts.push((u64::MAX, part_of(place)));
+    }
+    for parts in keys.values_mut() {
+        parts.reverse();
+    }
+    for call in calls {
+        let mut number = 0;
+        if let Some(parts) = keys.get_mut(&call.key) {
+            while let [.., (until, _)] = parts[..]
+                && call.start_us > until
+            {
+                parts.pop();
+            }
+            number = parts.last().map_or(0, |(_, number)| *number);
+        }
+        *call = call.in_part(number);
+    }
+    usize::from(incidents.len().checked_sub(1).map_or(0, part_of)) + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::call::{Ending, Met};
+    use std::time::Duration;
+
+    fn found(ok: impl Iterator<Item = bool>) -> Vec<Incident> {
+        let call = |(number, ok): (usize, bool)| {
+            let met = if ok { Met::Success } else { Met::Failure };
+            Call::new(number as u64, Ending::new(met, Duration::ZERO))
+        };
+        let calls: Vec<Call> = ok.enumerate().map(call).collect();
+        incidents(&calls, UsefulWithin(u32::MAX))
+    }
+
+    #[test]
+    fn the_alarm_is_the_logarithm_that_it_says() {
+        assert!((1e9_f64.ln() - ALARM).abs() < 1e-13);
+    }
+
+    #[test]
+    fn an_outage_is_found_from_its_first_failure_to_its_last() {
+        let found = found((0..1_000).map(|number| !(300..400).contains(&number)));
+        let [incident] = found[..] else {
+            panic!("{found:?}")
+        };
+        assert_eq!((incident.from_us, incident.until_us), (300, 399));
+        assert_eq!((incident.calls, incident.failed), (100, 100));
+    }
+
+    #[test]
+    fn how_many_in_a_row_are_an_incident_depends_on_what_is_usual() {
+        let row = |length: usize, every: usize| {
+            found(
+                (0..10_000)
+                    .map(move |it| it % every != 1 && !(5_000..5_000 + length).contains(&it)),
+            )
+        };
+        // Without other failures, and with one of 20 calls.
+        assert_eq!([4, 5].map(|length| row(length, usize::MAX).len()), [0, 1]);
+        assert_eq!([11, 13].map(|length| row(length, 20).len()), [0, 1]);
+    }
+
+    #[test]
+    fn half_of_the_calls_failing_is_one_incident_and_it_goes_on_at_the_end() {
+        let mut random = fastrand::Rng::with_seed(7);
+        let found = found((0..3_000).map(|number| number < 1_000 || random.bool()));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].from_us.abs_diff(1_000) < 20 && found[0].until_us > 2_980);
+    }
+
+    #[test]
+    fn a_busy_hour_with_eight_percent_errors_is_none() {
+        for seed in 0..40 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            assert_eq!(found((0..100_000).map(|_| random.u32(..100) >= 8)), []);
+        }
+    }
+
+    #[test]
+    fn parts_end_half_way_between_incidents_of_the_same_key() {
+        let incident = |key, from_us, until_us| Incident {
+            key,
+            from_us,
+            until_us,
+            calls: 0,
+            failed: 0,
+        };
+        let incidents = [
+            incident(0, 100, 200),
+            incident(1, 150, 160),
+            incident(0, 300, 400),
+        ];
+        let ok = Ending::new(Met::Success, Duration::ZERO);
+        let call = |at, key| Call::new(at, ok).of_key(key);
+        let mut calls = [
+            call(0, 0),
+            call(0, 1),
+            call(0, 2),
+            call(250, 0),
+            call(251, 0),
+            call(900, 0),
+            call(900, 1),
+        ];
+        assert_eq!(part(&mut calls, &incidents), 4);
+        assert_eq!(calls.map(|call| call.part()), [1, 2, 0, 1, 3, 3, 2]);
+    }
+}

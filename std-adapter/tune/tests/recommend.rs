@@ -1,0 +1,207 @@
+//! Settings recommended for a log.
+#![cfg(feature = "replay")]
+
+use atomic_breaker_tune::{
+    Call, Config, Ending, Figures, Keys, Log, Met, NoRecommendation, Progress, Recommend,
+    Recommendation, Replay, Weights,
+};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// 100 calls a second, which fail where `down` says so, by second.
+fn log(seconds: u64, down: impl Fn(u64) -> bool) -> Log {
+    let calls = (0..seconds * 100).map(|number| {
+        let met = if down(number / 100) {
+            Met::Failure
+        } else {
+            Met::Success
+        };
+        Call::new(number * 10_000, Ending::new(met, ms(20)))
+    });
+    Log::new(calls.collect(), Vec::new())
+}
+
+/// Once a minute it is down, for three to twelve seconds.
+fn dead_every_minute() -> Log {
+    log(600, |second| {
+        let length = 3 + second / 60 * 7 % 10;
+        (30..30 + length).contains(&(second % 60))
+    })
+}
+
+fn in_threads(threads: usize, log: &Log) -> Recommendation {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    let recommend = Recommend::new().tries(150).seed(9);
+    let mut log = log.clone();
+    pool.build()
+        .unwrap()
+        .install(|| recommend.run(&mut log, &()).unwrap())
+}
+
+#[test]
+fn what_it_recommends_is_better_than_nothing_and_than_the_defaults() {
+    let recommend = Recommend::new().tries(300).today(Config::new());
+    let found = recommend.run(&mut dead_every_minute(), &()).unwrap();
+    let today = found.today.unwrap();
+    assert!(found.pick.cost < today.cost, "{:?}", found.pick);
+    assert!(found.pick.cost < Weights::new().cost(&found.without));
+    // On the incidents that it did not know, too.
+    let checked = |figures: &Figures| Weights::new().cost(figures);
+    assert_eq!((found.incidents.len(), found.held_out), (10, 3));
+    assert!(checked(&found.pick.checked_on) < checked(&today.checked_on));
+}
+
+#[test]
+fn the_result_does_not_depend_on_the_number_of_threads() {
+    let log = dead_every_minute();
+    let (one, two) = (in_threads(1, &log), in_threads(2, &log));
+    assert_eq!(one.pick.config, two.pick.config);
+    assert_eq!(one.front.len(), two.front.len());
+    for (one, two) in one.front.iter().zip(&two.front) {
+        assert_eq!((one.config, one.all), (two.config, two.all));
+    }
+}
+
+#[test]
+fn weights_decide_between_waste_and_healthy_calls() {
+    // Half a minute of every two, 40 % of the calls fail.
+    let log = |_: ()| {
+        let mut random = fastrand::Rng::with_seed(4);
+        let calls = (0..60_000_u64).map(|number| {
+            let bad = (number / 100) % 120 >= 90;
+            let fails = random.u32(..100) < if bad { 40 } else { 1 };
+            let met = if fails { Met::Failure } else { Met::Success };
+            Call::new(number * 10_000, Ending::new(met, ms(20)))
+        });
+        Log::new(calls.collect(), Vec::new())
+    };
+    let pick = |healthy: f64| {
+        let weights = Weights::new().healthy_rejected(healthy);
+        let found = Recommend::new().tries(200).weights(weights);
+        found.run(&mut log(()), &()).unwrap().pick.all
+    };
+    let (careless, careful) = (pick(0.1), pick(20.0));
+    assert!(careless.wasted < careful.wasted);
+    assert!(careless.healthy_rejected > careful.healthy_rejected);
+}
+
+#[test]
+fn without_an_incident_it_says_so() {
+    for seed in 0..5 {
+        // A busy hour with 8 % errors.
+        let mut random = fastrand::Rng::with_seed(seed);
+        let calls = (0..360_000_u64).map(|number| {
+            let met = if random.u32(..100) < 8 {
+                Met::Failure
+            } else {
+                Met::Success
+            };
+            Call::new(number * 10_000, Ending::new(met, ms(20)))
+        });
+        let mut log = Log::new(calls.collect(), Vec::new());
+        let nothing = Recommend::new().run(&mut log, &()).unwrap_err();
+        assert!(matches!(nothing, NoRecommendation::NoIncident { .. }));
+        assert!(nothing.to_string().starts_with("no incident"), "{nothing}");
+    }
+    let nothing = Recommend::new().run(&mut Log::default(), &()).unwrap_err();
+    assert_eq!(nothing.to_string(), "no incident: the log has no calls");
+}
+
+#[test]
+fn with_two_incidents_nothing_is_checked() {
+    let mut log = log(200, |second| (50..60).contains(&second) || second >= 190);
+    let found = Recommend::new().tries(50).run(&mut log, &()).unwrap();
+    assert_eq!((found.incidents.len(), found.held_out), (2, 0));
+    assert_eq!(found.pick.checked_on, Figures::default());
+}
+
+/// Stops after so many.
+struct After(usize, AtomicUsize);
+
+impl Progress for After {
+    fn tried(&self, done: usize, of: usize) {
+        assert!(done <= of);
+        self.1.fetch_max(done, Relaxed);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.1.load(Relaxed) >= self.0
+    }
+}
+
+#[test]
+fn stopped_early_it_keeps_the_best_so_far() {
+    let after = After(20, AtomicUsize::new(0));
+    let found = Recommend::new()
+        .run(&mut dead_every_minute(), &after)
+        .unwrap();
+    assert!(!found.is_complete);
+    assert!((20..=20 + 64).contains(&found.tried), "{}", found.tried);
+    assert!(found.pick.all.wasted < found.without.wasted / 2);
+    let at_once = After(0, AtomicUsize::new(0));
+    let nothing = Recommend::new()
+        .run(&mut dead_every_minute(), &at_once)
+        .unwrap_err();
+    assert!(matches!(nothing, NoRecommendation::Stopped));
+}
+
+#[test]
+fn late_answers_are_an_incident_where_they_are_useless_and_a_slow_limit_is_found() {
+    // From the 50th second of each minute on, answers take two seconds.
+    let calls = (0..60_000_u64).map(|number| {
+        let slow = (number / 100) % 60 >= 50;
+        Call::new(
+            number * 10_000,
+            Ending::new(Met::Success, ms(if slow { 2_000 } else { 20 })),
+        )
+    });
+    let mut log = Log::new(calls.collect(), Vec::new());
+    assert!(Recommend::new().run(&mut log, &()).is_err());
+    let replay = Replay::new().useful_within(ms(500));
+    let found = Recommend::new()
+        .replay(replay)
+        .tries(300)
+        .run(&mut log, &())
+        .unwrap();
+    assert_eq!(found.incidents.len(), 10);
+    assert!(
+        found.pick.config.slow_call_ms.is_some(),
+        "{:?}",
+        found.pick.config
+    );
+    assert!(found.pick.all.wasted < found.without.wasted / 4);
+}
+
+#[test]
+fn hostile_logs_are_borne() {
+    let failed = |start| Call::new(start, Ending::new(Met::Failure, Call::LONGEST));
+    let logs = [
+        vec![failed(0)],
+        vec![failed(u64::MAX); 100],
+        vec![failed(7); 1_000],
+        (0..1_000)
+            .map(|at| failed(at * (u64::MAX / 1_000)))
+            .collect(),
+        vec![failed(0).rejected(); 1_000],
+        (0..200_000)
+            .map(|at| failed(at).of_key(at as u32))
+            .collect(),
+    ];
+    for calls in logs {
+        for keys in [Keys::One, Keys::Each { capacity: 16 }] {
+            let mut log = Log::new(calls.clone(), Vec::new());
+            let replay = Replay::new().keys(keys);
+            let number = log.calls().len() as u64;
+            if let Ok(found) = Recommend::new().replay(replay).tries(5).run(&mut log, &()) {
+                assert_eq!(found.pick.all.calls, number);
+            }
+            let callers = replay.callers(3, ms(1));
+            let figures = callers.without(&Log::new(calls[..1].to_vec(), Vec::new()));
+            assert!(figures.calls <= 3);
+        }
+    }
+}
