@@ -11,6 +11,7 @@
 //! | `figures` | what a run costs |
 //! | `log` | calls that were recorded |
 //! | `replay` | the calls of a log, before breakers with other settings |
+//! | `read` | logs of calls, from a file |
 //! | `incident` | when the resource was down |
 //! | `space` | the settings among which the search chooses |
 //! | `search` | tries settings, and goes on from the best |
@@ -30,6 +31,8 @@ mod guard;
 mod incident;
 mod log;
 #[cfg(feature = "replay")]
+mod read;
+#[cfg(feature = "replay")]
 mod recommend;
 mod replay;
 #[cfg(feature = "replay")]
@@ -47,6 +50,8 @@ pub use guard::{Change, Keys};
 #[cfg(feature = "replay")]
 pub use incident::Incident;
 pub use log::Log;
+#[cfg(feature = "replay")]
+pub use read::{Column, Format, ReadError, ReadLog, Reading, Skipped, Stream, Unit};
 #[cfg(feature = "replay")]
 pub use recommend::{NoRecommendation, Progress, Recommend, Recommendation, Tried, Weights};
 pub use replay::{Replay, Replayed};

@@ -69,7 +69,7 @@ fn the_result_does_not_depend_on_the_number_of_threads() {
 #[test]
 fn weights_decide_between_waste_and_healthy_calls() {
     // Half a minute of every two, 40 % of the calls fail.
-    let log = |_: ()| {
+    let log = || {
         let mut random = fastrand::Rng::with_seed(4);
         let calls = (0..60_000_u64).map(|number| {
             let bad = (number / 100) % 120 >= 90;
@@ -82,7 +82,7 @@ fn weights_decide_between_waste_and_healthy_calls() {
     let pick = |healthy: f64| {
         let weights = Weights::new().healthy_rejected(healthy);
         let found = Recommend::new().tries(200).weights(weights);
-        found.run(&mut log(()), &()).unwrap().pick.all
+        found.run(&mut log(), &()).unwrap().pick.all
     };
     let (careless, careful) = (pick(0.1), pick(20.0));
     assert!(careless.wasted < careful.wasted);

@@ -1,0 +1,88 @@
+//! Lines of bounded length, from a file that may be anything.
+
+use std::io::{self, BufRead};
+
+/// A longer line is skipped without being kept.
+const LONGEST: usize = 1 << 20;
+
+pub(super) struct Lines<R> {
+    input: R,
+    line: Vec<u8>,
+    number: u64,
+    /// Whether the line was looked at and is still to come.
+    is_peeked: bool,
+    is_too_long: bool,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(super) fn new(input: R) -> Self {
+        Self {
+            input,
+            line: Vec::new(),
+            number: 0,
+            is_peeked: false,
+            is_too_long: false,
+        }
+    }
+
+    /// Reads the next line that is not empty, whether it is text or not.
+    fn advance(&mut self) -> io::Result<bool> {
+        loop {
+            self.line.clear();
+            self.is_too_long = false;
+            let mut is_end = true;
+            loop {
+                let chunk = self.input.fill_buf()?;
+                if chunk.is_empty() {
+                    break;
+                }
+                is_end = false;
+                let end = chunk.iter().position(|byte| *byte == b'\n');
+                let part = &chunk[..end.unwrap_or(chunk.len())];
+                if self.line.len() + part.len() > LONGEST {
+                    self.is_too_long = true;
+                } else {
+                    self.line.extend_from_slice(part);
+                }
+                let used = end.map_or(chunk.len(), |end| end + 1);
+                self.input.consume(used);
+                if end.is_some() {
+                    break;
+                }
+            }
+            if is_end {
+                return Ok(false);
+            }
+            self.number += 1;
+            if self.is_too_long || !self.line.trim_ascii().is_empty() {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// The first line, which is then still to come.
+    pub(super) fn peek(&mut self) -> io::Result<Option<&str>> {
+        self.is_peeked = self.advance()?;
+        let text = str::from_utf8(&self.line).unwrap_or_default();
+        // Some editors write a byte order mark.
+        Ok(self.is_peeked.then(|| text.trim_start_matches('\u{feff}')))
+    }
+
+    /// The line that was looked at is not a call.
+    pub(super) fn skip(&mut self) {
+        self.is_peeked = false;
+    }
+
+    /// The next line with its number, or why it cannot be read.
+    pub(super) fn next(&mut self) -> io::Result<Option<(u64, Result<&str, &'static str>)>> {
+        if !std::mem::take(&mut self.is_peeked) && !self.advance()? {
+            return Ok(None);
+        }
+        let text = if self.is_too_long {
+            Err("is longer than a mebibyte")
+        } else {
+            str::from_utf8(&self.line).map_err(|_| "is not UTF-8")
+        };
+        Ok(Some((self.number, text)))
+    }
+}

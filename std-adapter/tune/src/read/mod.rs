@@ -1,0 +1,141 @@
+//! Logs of calls, from a file.
+
+mod calls;
+mod columns;
+mod csv_file;
+mod error;
+mod json_lines;
+mod line;
+mod request;
+mod stream;
+mod time;
+
+pub use columns::{Column, Unit};
+pub use error::{ReadError, Skipped};
+pub use stream::Stream;
+
+use std::io::BufRead;
+
+use crate::log::Log;
+use calls::Calls;
+use columns::Columns;
+
+/// How a log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Format {
+    /// Comma-separated values, whose first line names the columns.
+    Csv,
+    /// An object of JSON per line.
+    JsonLines,
+}
+
+/// How a log is read.
+///
+/// ```
+/// use atomic_breaker_tune::{Met, Reading};
+///
+/// let file = "start_ms,duration_ms,outcome,key\n0,12.5,ok,a.example\n10,250,timeout,b.example\n";
+/// let read = Reading::new().read(file.as_bytes())?;
+/// assert_eq!(read.log.calls()[1].ending().met, Met::Failure);
+/// assert_eq!(read.log.keys()[1].as_ref(), "b.example");
+/// # Ok::<(), atomic_breaker_tune::ReadError>(())
+/// ```
+///
+/// # Columns
+///
+/// Fields of JSON are named in the same way, `request.start_ms` within an object.
+///
+/// | column | what | unless named |
+/// |---|---|---|
+/// | start | when the call began: a number since any moment, or a time by RFC 3339 | `start_ms`, `start_s`, `start_us`, `start_ns`, `start`, `timestamp`, `time` |
+/// | duration | how long it took | `duration_ms`, `duration_s`, `duration_us`, `duration_ns`, `duration` |
+/// | outcome | a word, or a status of HTTP | `outcome`, `status` |
+/// | key | what was called; optional | `key`, `host` |
+/// | `retry_after` | how long its resource asks to be left alone; optional | `retry_after_ms`, `retry_after_s` |
+/// | attempt | which try of a request it is, counted from 1; optional | `attempt` |
+/// | request | a name that the tries of a request share; optional | `request`, `request_id` |
+///
+/// The end of a column's name says its unit: `_s`, `_ms`, `_us` or `_ns`. Without one it is milliseconds, unless
+/// [`unit`](Self::unit) says otherwise.
+///
+/// # Outcomes
+///
+/// | outcome | counts as |
+/// |---|---|
+/// | `ok`, `success`, `true`, statuses 100 to 399, and 400 to 499 but for the next two | success: the resource has answered |
+/// | 408, 429, statuses 500 to 599 | failure |
+/// | `failure`, `failed`, `error`, `err`, `timeout`, `slow`, `false`, `panic` | failure |
+/// | `ignored`, `cancelled`, `canceled` | nothing that is known of the resource |
+/// | `rejected` | a breaker rejected it: it would have met what its neighbour met |
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct Reading {
+    format: Option<Format>,
+    columns: Columns,
+    one_key: bool,
+}
+
+impl Reading {
+    /// The format is that of the first line, and columns have their usual names.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The format, rather than what the first line looks like.
+    pub fn format(mut self, format: Format) -> Self {
+        self.format = Some(format);
+        self
+    }
+
+    /// The name of a column.
+    pub fn column(mut self, column: Column, name: impl Into<String>) -> Self {
+        self.columns.set(column, name.into());
+        self
+    }
+
+    /// The unit of times in columns whose names do not say it.
+    pub fn unit(mut self, unit: Unit) -> Self {
+        self.columns.unit = unit;
+        self
+    }
+
+    /// All calls have the same key.
+    pub fn one_key(mut self) -> Self {
+        self.one_key = true;
+        self
+    }
+
+    /// Reads a whole log, whatever the order of its lines.
+    pub fn read(&self, input: impl BufRead) -> Result<ReadLog, ReadError> {
+        let mut stream = Calls::new(self, input)?;
+        let mut calls = Vec::new();
+        for call in &mut stream {
+            if calls.len() == u32::MAX as usize {
+                return Err(ReadError::TooLong);
+            }
+            calls.push(call);
+        }
+        let (keys, skipped) = stream.end()?;
+        Ok(ReadLog {
+            log: Log::new(calls, keys),
+            skipped,
+        })
+    }
+
+    /// Reads a log call by call, for a log larger than memory. Lines may be out of order by as much as
+    /// [`Stream::WINDOW`] calls; one that comes later is skipped, and counted.
+    pub fn stream<R: BufRead>(&self, input: R) -> Result<Stream<R>, ReadError> {
+        Ok(Stream::new(Calls::new(self, input)?))
+    }
+}
+
+/// A log that was read.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ReadLog {
+    /// Its calls.
+    pub log: Log,
+    /// The lines that are not in it.
+    pub skipped: Skipped,
+}

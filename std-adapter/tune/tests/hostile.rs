@@ -1,0 +1,127 @@
+//! Files that are no logs, or not meant to be.
+#![cfg(feature = "replay")]
+#![expect(clippy::format_collect, reason = "files of a test")]
+
+use atomic_breaker_tune::{Format, Reading};
+use std::io::{self, BufReader, Read};
+
+/// A line of ten gigabytes, after a call and before another.
+struct Endless {
+    left: u64,
+    parts: [&'static [u8]; 2],
+    place: usize,
+}
+
+impl Read for Endless {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.place == 1 && self.left > 0 {
+            let most = usize::try_from(self.left)
+                .unwrap_or(usize::MAX)
+                .min(buffer.len());
+            buffer[..most].fill(b'7');
+            self.left -= most as u64;
+            return Ok(most);
+        }
+        let Some(part) = self.parts.get(self.place) else {
+            return Ok(0);
+        };
+        self.place += 1;
+        buffer[..part.len()].copy_from_slice(part);
+        Ok(part.len())
+    }
+}
+
+#[test]
+fn a_line_of_gigabytes_is_skipped_without_being_kept() {
+    let endless = Endless {
+        left: 2 << 30,
+        parts: [b"start_ms,duration_ms,outcome\n0,1,ok\n", b"\n5,1,ok\n"],
+        place: 0,
+    };
+    let read = Reading::new()
+        .read(BufReader::with_capacity(1 << 16, endless))
+        .unwrap();
+    assert_eq!(read.log.calls().len(), 2);
+    assert_eq!(
+        read.skipped.first,
+        [(3, "is longer than a mebibyte".to_owned())]
+    );
+}
+
+#[test]
+fn hostile_files_are_borne() {
+    let deep = format!("{}{}", "{\"a\":".repeat(100_000), "}".repeat(100_000));
+    let keys: String = (0..1_100_000)
+        .map(|key| format!("{key},1,ok,{key}\n"))
+        .collect();
+    let keys = Reading::new()
+        .read(format!("start_ms,duration_ms,outcome,key\n{keys}").as_bytes())
+        .unwrap();
+    assert_eq!(keys.log.keys().len(), 1 << 20);
+    assert_eq!(keys.skipped.count, 1_100_000 - (1 << 20));
+    let long = format!(
+        "start_ms,duration_ms,outcome,key\n0,1,ok,{}\n1,1,ok,a\n",
+        "k".repeat(2_000)
+    );
+    assert_eq!(
+        Reading::new().read(long.as_bytes()).unwrap().skipped.count,
+        1
+    );
+    for file in [
+        deep.as_bytes(),
+        b"\xff\xfe\x00",
+        b"start_ms,duration_ms,outcome\n\xff,1,ok\n",
+        b"start_ms,duration_ms,outcome\n\"0,1,ok\n",
+        b"{\"start_ms\":0,\"duration_ms\":1,\"outcome\":\"ok\"}\n[1]\n\"x\"\n{]",
+        b",,,\n,,,\n",
+    ] {
+        for format in [None, Some(Format::Csv), Some(Format::JsonLines)] {
+            let reading = format.map_or(Reading::new(), |format| Reading::new().format(format));
+            let _ = reading.read(file);
+        }
+    }
+}
+
+/// A valid log, with bytes changed, removed, doubled.
+fn mutated(random: &mut fastrand::Rng) -> Vec<u8> {
+    let logs: [&[u8]; 2] = [
+        b"start_ms,duration_ms,outcome,key,attempt,request,retry_after_ms\n0,1,ok,a,1,x,\n5,2.5,503,b,2,x,100\n9,,rejected,a,,,\n",
+        b"{\"start_ms\":0,\"duration_ms\":1,\"outcome\":\"ok\",\"key\":\"a\"}\n{\"start_ms\":2,\"duration_ms\":1,\"outcome\":500}\n",
+    ];
+    let mut log = logs[random.usize(..2)].to_vec();
+    for _ in 0..random.usize(..8) {
+        if log.is_empty() {
+            break;
+        }
+        let at = random.usize(..log.len());
+        match random.u32(..5) {
+            0 => log[at] = random.u8(..),
+            1 => drop(log.remove(at)),
+            2 => log.insert(at, log[random.usize(..log.len())]),
+            3 => log.truncate(at.max(1)),
+            _ => log.insert(at, b"-+.,:\"{}e9\n\r"[random.usize(..12)]),
+        }
+    }
+    log
+}
+
+#[test]
+fn no_file_makes_it_panic_or_lose_a_line() {
+    let seed =
+        std::env::var("SEED").map_or_else(|_| fastrand::u64(..), |seed| seed.parse().unwrap());
+    println!("SEED={seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
+    for _ in 0..20_000 {
+        let log = mutated(&mut random);
+        if let Ok(read) = Reading::new().read(&log[..]) {
+            let found = read.log.calls().len() as u64;
+            assert_eq!(found + read.skipped.count, read.skipped.lines);
+        }
+        if let Ok(mut stream) = Reading::new().stream(&log[..]) {
+            let found = stream.by_ref().count() as u64;
+            if let Ok(skipped) = stream.end() {
+                assert_eq!(found + skipped.count, skipped.lines);
+            }
+        }
+    }
+}
