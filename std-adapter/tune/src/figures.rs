@@ -36,6 +36,20 @@ impl Figures {
         Duration::from_micros(self.longest_us as u64)
     }
 
+    /// The sum of so many runs as their mean, rounded.
+    #[cfg(feature = "replay")]
+    pub(crate) fn mean_of(self, runs: u64) -> Self {
+        let mean = |sum: u64| (sum + runs / 2) / runs;
+        Self {
+            calls: mean(self.calls),
+            rejected: mean(self.rejected),
+            wasted: mean(self.wasted),
+            wasted_us: mean(self.wasted_us),
+            healthy_rejected: mean(self.healthy_rejected),
+            longest_us: self.longest_us,
+        }
+    }
+
     /// Calls that were rejected and would have been wasted.
     pub const fn spared(&self) -> u64 {
         self.rejected - self.healthy_rejected

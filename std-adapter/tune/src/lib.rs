@@ -11,6 +11,8 @@
 //! | `figures` | what a run costs |
 //! | `log` | calls that were recorded |
 //! | `replay` | the calls of a log, before breakers with other settings |
+//! | `timeline` | what became of the calls of a stretch of time |
+//! | `settings` | settings as text to paste |
 //! | `read` | logs of calls, from a file |
 //! | `incident` | when the resource was down |
 //! | `space` | the settings among which the search chooses |
@@ -37,8 +39,10 @@ mod recommend;
 mod replay;
 #[cfg(feature = "replay")]
 mod search;
+mod settings;
 #[cfg(feature = "replay")]
 mod space;
+mod timeline;
 
 #[doc(no_inline)]
 pub use atomic_breaker::{Config, Ratio, State, Transition};
@@ -55,6 +59,8 @@ pub use read::{Column, Format, ReadError, ReadLog, Reading, Skipped, Stream, Uni
 #[cfg(feature = "replay")]
 pub use recommend::{NoRecommendation, Progress, Recommend, Recommendation, Tried, Weights};
 pub use replay::{Replay, Replayed};
+pub use settings::builder_line;
+pub use timeline::{Moment, Timeline};
 
 /// The README, whose code is compiled and run.
 #[cfg(doctest)]

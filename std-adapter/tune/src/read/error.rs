@@ -61,7 +61,7 @@ pub enum ReadError {
     },
     /// Not one of its lines could be read.
     NoCall(Skipped),
-    /// It has more than 4 294 967 295 calls: [stream](Reading::stream) it.
+    /// It has more than 4 294 967 295 calls: [stream](super::Reading::stream) it.
     TooLong,
     /// It could not be read.
     Io(io::Error),

@@ -1,12 +1,17 @@
 //! The settings that would have cost least, checked on incidents that they were not chosen by.
 
-use std::error::Error;
-use std::fmt;
+mod found;
+#[cfg(test)]
+mod tests;
+mod weights;
+
+pub use found::{NoRecommendation, Recommendation, Tried};
+pub use weights::Weights;
+
 use std::time::Duration;
 
 use atomic_breaker::Config;
 use atomic_breaker_registry::RegistryError;
-use serde::Serialize;
 
 use crate::figures::{Figures, Score, Worth, count};
 use crate::incident::{Incident, incidents, part, part_of};
@@ -14,65 +19,6 @@ use crate::log::Log;
 use crate::replay::Replay;
 use crate::search::{Cost, Search};
 use crate::space::{Point, Space};
-
-/// What costs how much, in wasted calls.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct Weights {
-    /// A call that is rejected though it would have been answered: 5 unless set. It is an error that need not have been;
-    /// a wasted call would have been an error anyway.
-    pub healthy_rejected: f64,
-    /// A second that a caller waits in vain: 1 unless set.
-    pub wasted_second: f64,
-}
-
-impl Default for Weights {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Weights {
-    /// The usual ones.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self {
-            healthy_rejected: 5.0,
-            wasted_second: 1.0,
-        }
-    }
-
-    /// What a rejected call costs that would have been answered, in wasted calls.
-    ///
-    /// # Panics
-    /// If it is negative or not a number.
-    #[must_use]
-    pub const fn healthy_rejected(mut self, wasted_calls: f64) -> Self {
-        assert!(wasted_calls >= 0.0, "a weight is at least 0");
-        self.healthy_rejected = wasted_calls;
-        self
-    }
-
-    /// What a second of waiting in vain costs, in wasted calls.
-    ///
-    /// # Panics
-    /// If it is negative or not a number.
-    #[must_use]
-    pub const fn wasted_second(mut self, wasted_calls: f64) -> Self {
-        assert!(wasted_calls >= 0.0, "a weight is at least 0");
-        self.wasted_second = wasted_calls;
-        self
-    }
-
-    /// What a run has cost, in wasted calls.
-    pub fn cost(&self, figures: &Figures) -> f64 {
-        self.wasted(figures) + self.healthy_rejected * count(figures.healthy_rejected)
-    }
-
-    fn wasted(&self, figures: &Figures) -> f64 {
-        count(figures.wasted) + self.wasted_second * figures.wasted_time().as_secs_f64()
-    }
-}
 
 /// Is told how far a search is, and may end it.
 pub trait Progress: Sync {
@@ -224,28 +170,39 @@ impl Recommend {
         limits
     }
 
+    /// Whether a probe comes just before a recovery or just after it is luck: in small logs the mean of several runs counts,
+    /// each with other jitter.
+    fn runs(log: &Log) -> u64 {
+        (RUN_CALLS / log.calls.len().max(1) as u64).clamp(1, MOST_RUNS)
+    }
+
     fn tried(&self, log: &Log, config: &Config, parts: usize) -> Result<Tried, RegistryError> {
-        let mut score = Score::new(parts, self.replay.useful());
-        let calls = log.calls.iter().copied();
-        let changes = self.replay.play(Some(config), calls, &mut score)?;
-        let held_out = |part: usize| part > 0 && part.is_multiple_of(HELD_OUT);
-        let sum = |take: &dyn Fn(usize) -> bool| {
-            let mut sum = Figures::default();
+        let (mut tuned_on, mut checked_on, mut trips) = (Figures::default(), Figures::default(), 0);
+        let runs = Self::runs(log);
+        for run in 0..runs {
+            let mut score = Score::new(parts, self.replay.useful());
+            let calls = log.calls.iter().copied();
+            let replay = self.replay.seed(self.replay.seed.wrapping_add(run));
+            let changes = replay.play(Some(config), calls, &mut score)?;
+            trips += changes.iter().filter(|change| change.is_trip()).count() as u64;
             for (part, figures) in score.parts.iter().enumerate() {
-                if take(part) {
-                    sum += *figures;
+                if part > 0 && part.is_multiple_of(HELD_OUT) {
+                    checked_on += *figures;
+                } else {
+                    tuned_on += *figures;
                 }
             }
-            sum
-        };
-        let all = score.total();
+        }
+        let (tuned_on, checked_on) = (tuned_on.mean_of(runs), checked_on.mean_of(runs));
+        let mut all = tuned_on;
+        all += checked_on;
         Ok(Tried {
             config: *config,
-            tuned_on: sum(&|part| !held_out(part)),
-            checked_on: sum(&held_out),
+            tuned_on,
+            checked_on,
             all,
             cost: self.weights.cost(&all),
-            trips: changes.iter().filter(|change| change.is_trip()).count() as u64,
+            trips: trips.div_ceil(runs),
         })
     }
 
@@ -294,92 +251,9 @@ impl Recommend {
     }
 }
 
+/// Runs of a small log have so many calls together, and there are at most so many.
+const RUN_CALLS: u64 = 500_000;
+const MOST_RUNS: u64 = 4;
+
 /// Every so manieth incident is held out.
 const HELD_OUT: usize = 3;
-
-/// Settings, and what they would have cost.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Tried {
-    /// The settings.
-    pub config: Config,
-    /// The whole log.
-    pub all: Figures,
-    /// The incidents that the search knew, with the calls around them.
-    pub tuned_on: Figures,
-    /// The incidents that it did not know, with the calls around them.
-    pub checked_on: Figures,
-    /// What the whole log costs, in wasted calls: see [`Weights`].
-    pub cost: f64,
-    /// How often breakers opened that let calls through.
-    pub trips: u64,
-}
-
-/// What a search has found.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Recommendation {
-    /// The settings to take: by the weights the best for the incidents that the search knew, and of those within half a
-    /// percent of it the simplest.
-    pub pick: Tried,
-    /// Those to compare with.
-    pub today: Option<Tried>,
-    /// What the log costs without a breaker.
-    pub without: Figures,
-    /// Pareto's front: settings for which none wastes less without rejecting more healthy calls, from the least wasted on,
-    /// judged by the incidents that the search knew.
-    pub front: Vec<Tried>,
-    /// All incidents, in the order of their start.
-    pub incidents: Vec<Incident>,
-    /// How many of them the search did not know: 0 if there were fewer than three, and the result is unchecked.
-    pub held_out: usize,
-    /// How many settings were tried.
-    pub tried: usize,
-    /// Whether the search came to its end.
-    pub is_complete: bool,
-}
-
-/// Why nothing is recommended.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum NoRecommendation {
-    /// The resource was never down for long enough to tell, so nothing shows which settings are better.
-    NoIncident {
-        /// All calls.
-        calls: u64,
-        /// Those in vain.
-        wasted: u64,
-    },
-    /// The settings to compare with do not fit.
-    Today(RegistryError),
-    /// The search was stopped before the first settings were tried.
-    Stopped,
-}
-
-impl fmt::Display for NoRecommendation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoIncident { calls: 0, .. } => f.write_str("no incident: the log has no calls"),
-            Self::NoIncident { calls, wasted } => write!(
-                f,
-                "no incident: {wasted} of {calls} calls were in vain, and never so many of them close together that the \
-                 resource must have been down (five to thirteen in a row, or half of them for a while): replay a log \
-                 that has an outage"
-            ),
-            Self::Today(error) => write!(f, "the settings to compare with: {error}"),
-            Self::Stopped => f.write_str("stopped before the first settings were tried"),
-        }
-    }
-}
-
-impl Error for NoRecommendation {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Today(error) => error.source(),
-            _ => None,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -1,0 +1,214 @@
+//! What the command is asked.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use atomic_breaker_tune::{Column, Format, Keys, Reading, Replay, Unit, Weights};
+use clap::{Parser, ValueEnum};
+
+/// Which settings should a circuit breaker have? Replays a log of calls before the real breaker with a thousand settings,
+/// and recommends those that would have cost least.
+///
+/// Ends with 0; with 1 if something went wrong; with 2 if it was asked something it does not understand; with 3 if the log
+/// has no incident, so that nothing shows which settings are better.
+#[derive(Debug, Parser)]
+#[command(version, name = "atomic-breaker-tune")]
+pub(crate) struct Arguments {
+    /// The log: CSV or JSON lines with a start, a duration and an outcome for each call; - for standard input
+    pub(crate) log: PathBuf,
+
+    /// Today's rules, to compare with: a file in TOML, as `Config` is read from
+    #[arg(long, value_name = "FILE")]
+    pub(crate) today: Option<PathBuf>,
+
+    /// Replay these rules alone, in memory that does not grow with the log
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["today", "json", "picture"])]
+    pub(crate) only: Option<PathBuf>,
+
+    /// Write the result for machines
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Draw the largest incident: without a breaker, with today's rules, with the recommended ones
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) picture: Option<PathBuf>,
+
+    /// One breaker for all calls, although they have keys
+    #[arg(long)]
+    pub(crate) one: bool,
+
+    /// How many keys the registry remembers
+    #[arg(long, value_name = "KEYS", default_value_t = 4_096, value_parser = capacity)]
+    pub(crate) capacity: usize,
+
+    /// Answers that take longer are useless to the callers
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    useful_within: Option<Duration>,
+
+    /// The calls come from so many callers who wait for each, and make more of them if a breaker rejects them
+    #[arg(long, value_name = "NUMBER", requires = "every", value_parser = clap::value_parser!(u32).range(1..))]
+    callers: Option<u32>,
+
+    /// How often each of the callers makes a call unless it waits
+    #[arg(long, value_name = "TIME", requires = "callers", value_parser = beat)]
+    every: Option<Duration>,
+
+    /// What a rejected call costs that would have been answered, in wasted calls
+    #[arg(long, value_name = "CALLS", default_value_t = Weights::new().healthy_rejected, value_parser = weight)]
+    healthy_rejected: f64,
+
+    /// What a second of waiting in vain costs, in wasted calls
+    #[arg(long, value_name = "CALLS", default_value_t = Weights::new().wasted_second, value_parser = weight)]
+    wasted_second: f64,
+
+    /// How many settings are tried
+    #[arg(long, value_name = "NUMBER", default_value_t = 1_000, value_parser = tries)]
+    pub(crate) tries: usize,
+
+    /// Another seed tries others
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Unless set, as many as there are cores
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
+    pub(crate) threads: usize,
+
+    /// Unless set, what the first line looks like
+    #[arg(long)]
+    format: Option<FormatName>,
+
+    /// The column that says when a call began
+    #[arg(long, value_name = "COLUMN")]
+    start: Option<String>,
+
+    /// The column that says how long it took
+    #[arg(long, value_name = "COLUMN")]
+    duration: Option<String>,
+
+    /// The column that says how it ended
+    #[arg(long, value_name = "COLUMN")]
+    outcome: Option<String>,
+
+    /// The column that says what was called
+    #[arg(long, value_name = "COLUMN")]
+    key: Option<String>,
+
+    /// The unit of times whose column does not end in _s, _ms, _us or _ns
+    #[arg(long, default_value = "ms")]
+    unit: UnitName,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum FormatName {
+    Csv,
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum UnitName {
+    S,
+    Ms,
+    Us,
+    Ns,
+}
+
+impl Arguments {
+    pub(crate) fn reading(&self) -> Reading {
+        let mut reading = Reading::new().unit(match self.unit {
+            UnitName::S => Unit::Seconds,
+            UnitName::Ms => Unit::Millis,
+            UnitName::Us => Unit::Micros,
+            UnitName::Ns => Unit::Nanos,
+        });
+        if let Some(format) = self.format {
+            reading = reading.format(match format {
+                FormatName::Csv => Format::Csv,
+                FormatName::Json => Format::JsonLines,
+            });
+        }
+        for (column, name) in [
+            (Column::Start, &self.start),
+            (Column::Duration, &self.duration),
+            (Column::Outcome, &self.outcome),
+            (Column::Key, &self.key),
+        ] {
+            if let Some(name) = name {
+                reading = reading.column(column, name);
+            }
+        }
+        if self.one {
+            reading = reading.one_key();
+        }
+        reading
+    }
+
+    pub(crate) fn replay(&self, keys: Keys) -> Replay {
+        let mut replay = Replay::new().keys(keys).seed(self.seed);
+        if let Some(limit) = self.useful_within {
+            replay = replay.useful_within(limit);
+        }
+        if let (Some(callers), Some(every)) = (self.callers, self.every) {
+            replay = replay.callers(callers, every);
+        }
+        replay
+    }
+
+    pub(crate) fn weights(&self) -> Weights {
+        Weights::new()
+            .healthy_rejected(self.healthy_rejected)
+            .wasted_second(self.wasted_second)
+    }
+}
+
+/// A number and its unit.
+fn time(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|it: char| !it.is_ascii_digit() && it != '.');
+    let (number, unit) = text.split_at(digits.unwrap_or(text.len()));
+    let secs = match unit {
+        "us" | "µs" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3_600.0,
+        _ => return Err("write a number and us, ms, s, m or h, such as 500ms".into()),
+    };
+    let number: f64 = number
+        .parse()
+        .map_err(|_| format!("{number:?} is no number"))?;
+    Duration::try_from_secs_f64(number * secs).map_err(|error| error.to_string())
+}
+
+fn beat(text: &str) -> Result<Duration, String> {
+    let time = time(text)?;
+    if time.as_micros() == 0 {
+        return Err("at least 1us".into());
+    }
+    Ok(time)
+}
+
+fn weight(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| "is no number".to_owned())?;
+    if number >= 0.0 && number.is_finite() {
+        Ok(number)
+    } else {
+        Err("a weight is at least 0".into())
+    }
+}
+
+fn within(text: &str, most: usize) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|it| (1..=most).contains(it));
+    number.ok_or_else(|| format!("write a whole number from 1 to {most}"))
+}
+
+fn capacity(text: &str) -> Result<usize, String> {
+    within(text, 1 << 24)
+}
+
+fn tries(text: &str) -> Result<usize, String> {
+    within(text, 1_000_000)
+}

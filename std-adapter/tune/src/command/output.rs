@@ -1,0 +1,228 @@
+//! What the command prints.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use anyhow::Result;
+use atomic_breaker_tune::{
+    Config, Figures, Log, Recommendation, Replayed, Skipped, Tried, Weights, builder_line,
+};
+
+use crate::words::{counted, number, table, time};
+
+const HEADINGS: [&str; 6] = [
+    "",
+    "wasted",
+    "waited in vain",
+    "healthy rejected",
+    "trips",
+    "cost",
+];
+
+/// How much of Pareto's front is shown.
+const SHOWN: usize = 6;
+
+fn row(name: String, figures: &Figures, trips: Option<u64>, weights: Weights) -> [String; 6] {
+    [
+        name,
+        number(figures.wasted),
+        time(figures.wasted_time()),
+        number(figures.healthy_rejected),
+        trips.map_or_else(|| "–".into(), number),
+        format!("{:.0}", weights.cost(figures)),
+    ]
+}
+
+fn skipped(out: &mut impl Write, skipped: &Skipped) -> io::Result<()> {
+    if skipped.count > 0 {
+        writeln!(out, "{skipped}")?;
+    }
+    Ok(())
+}
+
+/// What was read.
+pub(crate) fn read(out: &mut impl Write, name: &str, log: &Log, bad: &Skipped) -> Result<()> {
+    let calls = log.calls();
+    let last = calls.last().map_or(0, |call| call.start_us);
+    let keys = match log.keys().len() {
+        0 | 1 => String::new(),
+        keys => format!(" of {}", counted(keys, "key")),
+    };
+    writeln!(
+        out,
+        "{name}: {}{keys} in {}",
+        counted(calls.len(), "call"),
+        time(Duration::from_micros(last))
+    )?;
+    let rejected = calls.iter().filter(|call| call.was_rejected()).count();
+    if rejected > 0 {
+        writeln!(
+            out,
+            "{} of them were rejected when the log was written: each is taken to meet what the call of its key met that \
+             began closest to it",
+            number(rejected as u64)
+        )?;
+    }
+    skipped(out, bad)?;
+    Ok(())
+}
+
+/// What given rules would have cost.
+pub(crate) fn replayed(
+    out: &mut impl Write,
+    replayed: &Replayed,
+    bad: &Skipped,
+    weights: Weights,
+) -> Result<()> {
+    let trips = replayed.changes.iter().filter(|it| it.is_trip()).count();
+    let rows = [
+        HEADINGS.map(str::to_owned),
+        row(
+            "these rules".into(),
+            &replayed.figures,
+            Some(trips as u64),
+            weights,
+        ),
+    ];
+    let figures = &replayed.figures;
+    writeln!(
+        out,
+        "{} calls, {} rejected, {} of them spared a call in vain",
+        number(figures.calls),
+        number(figures.rejected),
+        number(figures.spared())
+    )?;
+    write!(out, "{}", table(&rows))?;
+    skipped(out, bad)?;
+    Ok(())
+}
+
+/// What was found.
+pub(crate) fn found(
+    out: &mut impl Write,
+    log: &Log,
+    found: &Recommendation,
+    weights: Weights,
+) -> Result<()> {
+    incidents(out, log, found)?;
+    writeln!(
+        out,
+        "\n{} tried{}; cost is in wasted calls: a second of waiting in vain costs {}, a healthy call that is rejected {}\n",
+        counted(found.tried, "setting"),
+        if found.is_complete {
+            ""
+        } else {
+            ", then stopped"
+        },
+        weights.wasted_second,
+        weights.healthy_rejected
+    )?;
+    let mut rows = vec![
+        HEADINGS.map(str::to_owned),
+        row("without a breaker".into(), &found.without, None, weights),
+    ];
+    let tried = |name: &str, tried: &Tried, figures: &Figures, trips: bool| {
+        row(name.into(), figures, trips.then_some(tried.trips), weights)
+    };
+    if let Some(today) = &found.today {
+        rows.push(tried("today's rules", today, &today.all, true));
+    }
+    rows.push(tried("recommended", &found.pick, &found.pick.all, true));
+    write!(out, "{}", table(&rows))?;
+    if found.held_out > 0 {
+        writeln!(
+            out,
+            "\nOn {} that the search did not know, every third one:\n",
+            counted(found.held_out, "incident")
+        )?;
+        let mut rows = vec![HEADINGS.map(str::to_owned)];
+        if let Some(today) = &found.today {
+            rows.push(tried("today's rules", today, &today.checked_on, false));
+        }
+        rows.push(tried(
+            "recommended",
+            &found.pick,
+            &found.pick.checked_on,
+            false,
+        ));
+        write!(out, "{}", table(&rows))?;
+    } else {
+        writeln!(
+            out,
+            "\nUnchecked: with fewer than three incidents none can be kept from the search. Take a longer log."
+        )?;
+    }
+    paste(out, &found.pick.config)?;
+    others(out, found, weights)?;
+    writeln!(
+        out,
+        "\nWhat a replay cannot know: whether the load that a breaker keeps away would have made the outage longer, and\n\
+         which calls callers would have made whom it answers at once (see --callers)."
+    )?;
+    Ok(())
+}
+
+fn incidents(out: &mut impl Write, log: &Log, found: &Recommendation) -> Result<()> {
+    const MOST: usize = 10;
+    let incidents = &found.incidents;
+    writeln!(out, "\n{}:", counted(incidents.len(), "incident"))?;
+    for incident in incidents.iter().take(MOST) {
+        let at = Duration::from_micros(incident.from_us);
+        let lasted = Duration::from_micros(incident.until_us - incident.from_us);
+        let key = log.keys().get(incident.key as usize);
+        let key = key.filter(|_| log.keys().len() > 1);
+        writeln!(
+            out,
+            "  after {}: {} of {} calls in vain within {}{}",
+            time(at),
+            number(incident.failed),
+            number(incident.calls),
+            time(lasted),
+            key.map_or_else(String::new, |key| format!(", {}", key.escape_debug()))
+        )?;
+    }
+    if incidents.len() > MOST {
+        writeln!(out, "  and {} more", incidents.len() - MOST)?;
+    }
+    Ok(())
+}
+
+fn paste(out: &mut impl Write, config: &Config) -> Result<()> {
+    writeln!(out, "\n{}\n", builder_line(config))?;
+    write!(out, "{}", toml::to_string(config)?)?;
+    if config.failure_ratio.is_some_and(|it| it.calls().is_some()) {
+        writeln!(
+            out,
+            "\nIt needs memory: .last_calls(LastCalls::new()) on the builder."
+        )?;
+    } else if config.failure_ratio.is_some() {
+        writeln!(
+            out,
+            "\nIt needs memory: a SlidingRatio of atomic-breaker-sliding, which ClientConfig of atomic-breaker-http has."
+        )?;
+    }
+    Ok(())
+}
+
+/// Others to choose from, where the weights are not yours.
+fn others(out: &mut impl Write, found: &Recommendation, weights: Weights) -> Result<()> {
+    let front = &found.front;
+    if front.len() < 2 {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\nOthers, for which none wastes less without rejecting more healthy calls:\n"
+    )?;
+    let mut rows = vec![HEADINGS.map(str::to_owned)];
+    let step = front.len().div_ceil(SHOWN).max(1);
+    for tried in front.iter().step_by(step) {
+        let line = builder_line(&tried.config);
+        let short = line
+            .trim_start_matches("Config::new()")
+            .replace("Duration::from_", "");
+        rows.push(row(short, &tried.all, Some(tried.trips), weights));
+    }
+    write!(out, "{}", table(&rows))?;
+    Ok(())
+}

@@ -1,0 +1,58 @@
+//! How far the search is, and Ctrl-C, which ends it with the best so far.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use atomic_breaker_tune::Progress;
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// The second Ctrl-C ends the program, with what shells call an interrupt.
+const INTERRUPTED: i32 = 130;
+
+pub(crate) struct Shown {
+    /// Drawn on standard error, and only if that is a terminal.
+    bar: ProgressBar,
+    is_stopped: Arc<AtomicBool>,
+}
+
+impl Shown {
+    pub(crate) fn new(tries: usize) -> Self {
+        let bar = ProgressBar::new(tries as u64);
+        if let Ok(style) = ProgressStyle::with_template(
+            "{bar:40} {pos} of {len} settings, {eta} left; Ctrl-C for the best so far",
+        ) {
+            bar.set_style(style);
+        }
+        let is_stopped = Arc::new(AtomicBool::new(false));
+        let stop = Arc::clone(&is_stopped);
+        // Without a handler Ctrl-C ends the program, as it does elsewhere.
+        let _ = ctrlc::set_handler(move || {
+            if stop.swap(true, Ordering::Relaxed) {
+                std::process::exit(INTERRUPTED);
+            }
+        });
+        Self { bar, is_stopped }
+    }
+
+    pub(crate) fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Runs it on so many threads; 0 for one per core.
+pub(crate) fn in_threads<T: Send>(threads: usize, run: impl FnOnce() -> T + Send) -> T {
+    match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
+        Ok(pool) => pool.install(run),
+        Err(_) => run(),
+    }
+}
+
+impl Progress for Shown {
+    fn tried(&self, done: usize, _: usize) {
+        self.bar.set_position(done as u64);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,55 @@
+//! Numbers, times and tables as text.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// `12,345`
+pub(crate) fn number(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 of`, or `2 of` and an s.
+pub(crate) fn counted(count: usize, of: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {of}{plural}", number(count as u64))
+}
+
+/// `2 h 5 min`, `1 min 30 s`, `2.5 s`, `250 ms`
+pub(crate) fn time(time: Duration) -> String {
+    let secs = time.as_secs();
+    match secs {
+        0 => format!("{} ms", time.as_millis()),
+        1..60 => format!("{:.1} s", time.as_secs_f64()),
+        60..3_600 => format!("{} min {} s", secs / 60, secs % 60),
+        3_600..86_400 => format!("{} h {} min", secs / 3_600, secs / 60 % 60),
+        _ => format!("{} d {} h", secs / 86_400, secs / 3_600 % 24),
+    }
+}
+
+/// Columns as wide as they need to be, the first to the left and the others to the right.
+pub(crate) fn table<const N: usize>(rows: &[[String; N]]) -> String {
+    let mut widths = [0; N];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut text = String::new();
+    for row in rows {
+        let mut line = format!("{:<1$}", row[0], widths[0]);
+        for (cell, width) in row.iter().zip(widths).skip(1) {
+            let _ = write!(line, "   {cell:>width$}");
+        }
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}

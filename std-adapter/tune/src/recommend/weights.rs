@@ -1,0 +1,64 @@
+//! What costs how much.
+
+use serde::Serialize;
+
+use crate::figures::{Figures, count};
+
+/// What costs how much, in wasted calls.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Weights {
+    /// A call that is rejected though it would have been answered: 5 unless set. It is an error that need not have been;
+    /// a wasted call would have been an error anyway.
+    pub healthy_rejected: f64,
+    /// A second that a caller waits in vain: 1 unless set.
+    pub wasted_second: f64,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Weights {
+    /// The usual ones.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            healthy_rejected: 5.0,
+            wasted_second: 1.0,
+        }
+    }
+
+    /// What a rejected call costs that would have been answered, in wasted calls.
+    ///
+    /// # Panics
+    /// If it is negative or not a number.
+    #[must_use]
+    pub const fn healthy_rejected(mut self, wasted_calls: f64) -> Self {
+        assert!(wasted_calls >= 0.0, "a weight is at least 0");
+        self.healthy_rejected = wasted_calls;
+        self
+    }
+
+    /// What a second of waiting in vain costs, in wasted calls.
+    ///
+    /// # Panics
+    /// If it is negative or not a number.
+    #[must_use]
+    pub const fn wasted_second(mut self, wasted_calls: f64) -> Self {
+        assert!(wasted_calls >= 0.0, "a weight is at least 0");
+        self.wasted_second = wasted_calls;
+        self
+    }
+
+    /// What a run has cost, in wasted calls.
+    pub fn cost(&self, figures: &Figures) -> f64 {
+        self.wasted(figures) + self.healthy_rejected * count(figures.healthy_rejected)
+    }
+
+    pub(super) fn wasted(&self, figures: &Figures) -> f64 {
+        count(figures.wasted) + self.wasted_second * figures.wasted_time().as_secs_f64()
+    }
+}
