@@ -3,13 +3,19 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::call::Call;
+use crate::call::{Call, Ending};
+use crate::cold::ColdServers;
 use crate::engine::Source;
 
 /// What callers would meet, at times that never go back.
 pub(crate) trait Resource {
     /// What a call that begins now meets, or `None` if it is over.
     fn meets(&mut self, at_us: u64) -> Option<Call>;
+
+    /// What it meets under the load that it adds.
+    fn made(&mut self, call: &Call) -> Ending {
+        call.ending()
+    }
 }
 
 /// A number of callers. Each makes a call at every beat, unless it still waits for the one before: then as soon as that
@@ -50,6 +56,10 @@ impl<R: Resource> Source for Callers<R> {
         self.next.take().expect("a call was announced")
     }
 
+    fn made(&mut self, call: &Call) -> Ending {
+        self.resource.made(call)
+    }
+
     fn freed(&mut self, began_us: u64, at_us: u64) {
         self.ready
             .push(Reverse(at_us.max(began_us.saturating_add(self.every_us))));
@@ -59,16 +69,18 @@ impl<R: Resource> Source for Callers<R> {
 /// What the call of a log met that began closest to the moment.
 pub(crate) struct Closest<I> {
     calls: I,
+    cold: ColdServers,
     before: Option<Call>,
     after: Option<Call>,
 }
 
 impl<I: Iterator<Item = Call>> Closest<I> {
-    pub(crate) fn new(mut calls: I) -> Self {
+    pub(crate) fn new(mut calls: I, cold: ColdServers) -> Self {
         let before = calls.next();
         let after = calls.next();
         Self {
             calls,
+            cold,
             before,
             after,
         }
@@ -76,6 +88,10 @@ impl<I: Iterator<Item = Call>> Closest<I> {
 }
 
 impl<I: Iterator<Item = Call>> Resource for Closest<I> {
+    fn made(&mut self, call: &Call) -> Ending {
+        self.cold.made(call)
+    }
+
     fn meets(&mut self, at_us: u64) -> Option<Call> {
         while let Some(call) = self.after.filter(|call| call.start_us <= at_us) {
             self.before = Some(call);

@@ -68,7 +68,6 @@ impl AddAssign for Figures {
 }
 
 /// A number of calls, for a cost or a share.
-#[cfg(feature = "replay")]
 #[expect(clippy::cast_precision_loss, reason = "no log has 2⁵³ calls")]
 pub(crate) fn count(calls: u64) -> f64 {
     calls as f64

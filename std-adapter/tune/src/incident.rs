@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::call::Call;
+use crate::cold::Recovery;
 use crate::figures::{UsefulWithin, Worth, count};
 
 /// A stretch of a log in which most calls of a key were in vain.
@@ -165,14 +166,33 @@ pub(crate) fn incidents(calls: &[Call], useful: UsefulWithin) -> Vec<Incident> {
     find(usual.clamp(USUAL.0, USUAL.1)).0
 }
 
+/// When the resources are back after these incidents. How many calls they usually get is the mean of the log.
+pub(crate) fn recoveries(calls: &[Call], incidents: &[Incident]) -> Vec<Recovery> {
+    let mut number: HashMap<u32, u64> = HashMap::new();
+    for call in calls {
+        *number.entry(call.key).or_default() += 1;
+    }
+    let last = calls.last().map_or(0, |last| last.start_us);
+    let seconds = count(last.max(1_000_000)) / 1e6;
+    let recovery = |it: &Incident| Recovery {
+        key: it.key,
+        // The first call after the last one in vain.
+        at_us: it.until_us + 1,
+        per_second: count(number[&it.key]) / seconds,
+    };
+    incidents.iter().map(recovery).collect()
+}
+
 /// The number of the part around an incident, by its place. Where there are more than 65,535 of them, the last part has
 /// the rest.
+#[cfg(feature = "replay")]
 pub(crate) fn part_of(incident: usize) -> u16 {
     u16::try_from(incident + 1).unwrap_or(u16::MAX)
 }
 
 /// Gives each call the number of its part: that of its key's first incident until half way to the next one, and so on; 0
 /// for keys without any. Returns how many parts there are.
+#[cfg(feature = "replay")]
 pub(crate) fn part(calls: &mut [Call], incidents: &[Incident]) -> usize {
     let mut keys: HashMap<u32, Vec<(u64, u16)>> = HashMap::new();
     let mut ends: HashMap<u32, u64> = HashMap::new();
@@ -263,6 +283,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "replay")]
     #[test]
     fn parts_end_half_way_between_incidents_of_the_same_key() {
         let incident = |key, from_us, until_us| Incident {

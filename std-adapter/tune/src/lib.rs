@@ -7,14 +7,16 @@
 //! | `clock` | the clock of a run |
 //! | `guard` | the breakers of a run |
 //! | `engine` | a run: calls begin and end in the order of time |
+//! | `cold` | a resource that is back, and cannot bear the whole load yet |
 //! | `callers` | callers that wait for their call before they make the next one |
 //! | `figures` | what a run costs |
+//! | `incident` | when the resource was down |
 //! | `log` | calls that were recorded |
 //! | `replay` | the calls of a log, before breakers with other settings |
+//! | `simulate` | outages of a kind, for a user's own tests |
 //! | `timeline` | what became of the calls of a stretch of time |
 //! | `settings` | settings as text to paste |
 //! | `read` | logs of calls, from a file |
-//! | `incident` | when the resource was down |
 //! | `space` | the settings among which the search chooses |
 //! | `search` | tries settings, and goes on from the best |
 //! | `recommend` | one of them, checked on incidents that it was not tuned on |
@@ -26,10 +28,10 @@
 mod call;
 mod callers;
 mod clock;
+mod cold;
 mod engine;
 mod figures;
 mod guard;
-#[cfg(feature = "replay")]
 mod incident;
 mod log;
 #[cfg(feature = "replay")]
@@ -40,6 +42,7 @@ mod replay;
 #[cfg(feature = "replay")]
 mod search;
 mod settings;
+mod simulate;
 #[cfg(feature = "replay")]
 mod space;
 mod timeline;
@@ -49,9 +52,9 @@ pub use atomic_breaker::{Config, Ratio, State, Transition};
 #[doc(no_inline)]
 pub use atomic_breaker_registry::RegistryError;
 pub use call::{Call, Ending, Met};
+pub use cold::ColdServer;
 pub use figures::Figures;
 pub use guard::{Change, Keys};
-#[cfg(feature = "replay")]
 pub use incident::Incident;
 pub use log::Log;
 #[cfg(feature = "replay")]
@@ -60,6 +63,7 @@ pub use read::{Column, Format, ReadError, ReadLog, Reading, Skipped, Stream, Uni
 pub use recommend::{NoRecommendation, Progress, Recommend, Recommendation, Tried, Weights};
 pub use replay::{Replay, Replayed};
 pub use settings::builder_line;
+pub use simulate::{Report, Scenario, simulate};
 pub use timeline::{Moment, Timeline};
 
 /// The README, whose code is compiled and run.

@@ -3,12 +3,15 @@
 use std::collections::HashMap;
 
 use crate::call::{Call, Ending};
+use crate::cold::Recovery;
 
 /// A log in memory: 24 bytes a call, and its keys.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
     pub(crate) calls: Vec<Call>,
     keys: Vec<Box<str>>,
+    /// For a replay with [cold servers](crate::Replay::cold_server).
+    pub(crate) recoveries: Vec<Recovery>,
 }
 
 impl Log {
@@ -33,7 +36,11 @@ impl Log {
             call.start_us -= first;
         }
         fill_in(&mut calls);
-        Self { calls, keys }
+        Self {
+            calls,
+            keys,
+            recoveries: Vec::new(),
+        }
     }
 
     /// Its calls, in the order of their start.

@@ -6,11 +6,13 @@ use std::time::Duration;
 use atomic_breaker::Config;
 use atomic_breaker_registry::RegistryError;
 
-use crate::call::Call;
+use crate::call::{Call, Ending};
 use crate::callers::{Callers, Closest};
+use crate::cold::{ColdServer, ColdServers};
 use crate::engine::{Source, Watch, play};
 use crate::figures::{Figures, Score, UsefulWithin};
 use crate::guard::{Change, Keys};
+use crate::incident::{incidents, recoveries};
 use crate::log::Log;
 
 /// How a log is replayed.
@@ -24,6 +26,8 @@ pub struct Replay {
     pub useful_within: Option<Duration>,
     /// [`callers`](Self::callers): how many, and how often each calls.
     pub callers: Option<(u32, Duration)>,
+    /// [`cold_server`](Self::cold_server).
+    pub cold_server: Option<ColdServer>,
     /// [`seed`](Self::seed).
     pub seed: u64,
 }
@@ -41,6 +45,7 @@ impl Replay {
             keys: Keys::One,
             useful_within: None,
             callers: None,
+            cold_server: None,
             seed: 0,
         }
     }
@@ -77,6 +82,14 @@ impl Replay {
         self
     }
 
+    /// After each incident of the log its resource is cold: it bears a share of its usual load at first, and calls beyond
+    /// that fail. So a replay shows what it would cost to let all calls back at once. A [stream](Self::stream) does not
+    /// know when an incident has ended, and plays no cold servers.
+    pub const fn cold_server(mut self, server: ColdServer) -> Self {
+        self.cold_server = Some(server);
+        self
+    }
+
     /// Where jitter and the choices of a gradual return come from.
     pub const fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
@@ -91,7 +104,12 @@ impl Replay {
 
     /// Replays a log in memory.
     pub fn run(&self, config: &Config, log: &Log) -> Result<Replayed, RegistryError> {
-        self.stream(config, log.calls.iter().copied())
+        let mut score = Score::new(1, self.useful());
+        let changes = self.play_log(Some(config), log, |call| call.in_part(0), &mut score)?;
+        Ok(Replayed {
+            figures: score.total(),
+            changes,
+        })
     }
 
     /// Replays calls in the order of their start, without keeping them: for a log larger than memory.
@@ -101,7 +119,8 @@ impl Replay {
         calls: impl Iterator<Item = Call>,
     ) -> Result<Replayed, RegistryError> {
         let mut score = Score::new(1, self.useful());
-        let changes = self.play(Some(config), calls.map(|call| call.in_part(0)), &mut score)?;
+        let calls = calls.map(|call| call.in_part(0));
+        let changes = self.play(Some(config), calls, ColdServers::default(), &mut score)?;
         Ok(Replayed {
             figures: score.total(),
             changes,
@@ -111,25 +130,49 @@ impl Replay {
     /// What the calls cost without a breaker.
     pub fn without(&self, log: &Log) -> Figures {
         let mut score = Score::new(1, self.useful());
-        let calls = log.calls.iter().map(|call| call.in_part(0));
         // Without a breaker there are no settings that might not fit.
-        let _ = self.play(None, calls, &mut score);
+        let _ = self.play_log(None, log, |call| call.in_part(0), &mut score);
         score.total()
     }
 
-    pub(crate) fn play(
+    /// Plays a log, and cold servers if they are asked for.
+    pub(crate) fn play_log(
+        &self,
+        config: Option<&Config>,
+        log: &Log,
+        part: impl Fn(Call) -> Call,
+        watch: &mut impl Watch,
+    ) -> Result<Vec<Change>, RegistryError> {
+        let cold = self.cold_servers(log);
+        let calls = log.calls.iter().copied().map(part);
+        self.play(config, calls, cold, watch)
+    }
+
+    fn cold_servers(&self, log: &Log) -> ColdServers {
+        let Some(server) = self.cold_server else {
+            return ColdServers::default();
+        };
+        if log.recoveries.is_empty() {
+            let found = recoveries(&log.calls, &incidents(&log.calls, self.useful()));
+            return ColdServers::new(server, &found);
+        }
+        ColdServers::new(server, &log.recoveries)
+    }
+
+    fn play(
         &self,
         config: Option<&Config>,
         calls: impl Iterator<Item = Call>,
+        cold: ColdServers,
         watch: &mut impl Watch,
     ) -> Result<Vec<Change>, RegistryError> {
         if let Some((number, every)) = self.callers {
             let every_us = u64::try_from(every.as_micros()).unwrap_or(u64::MAX / 2);
-            let source = Callers::new(number, every_us, Closest::new(calls));
+            let source = Callers::new(number, every_us, Closest::new(calls, cold));
             return play(config, self.keys, self.seed, source, watch);
         }
-        let source = InOrder(calls.peekable());
-        play(config, self.keys, self.seed, source, watch)
+        let calls = calls.peekable();
+        play(config, self.keys, self.seed, InOrder { calls, cold }, watch)
     }
 }
 
@@ -144,16 +187,24 @@ pub struct Replayed {
 }
 
 /// Calls at the times of the log, whatever becomes of them.
-struct InOrder<I: Iterator<Item = Call>>(Peekable<I>);
+struct InOrder<I: Iterator<Item = Call>> {
+    calls: Peekable<I>,
+    cold: ColdServers,
+}
 
 impl<I: Iterator<Item = Call>> Source for InOrder<I> {
     #[inline]
     fn next_start_us(&mut self) -> Option<u64> {
-        self.0.peek().map(|call| call.start_us)
+        self.calls.peek().map(|call| call.start_us)
     }
 
     #[inline]
     fn take(&mut self) -> Call {
-        self.0.next().expect("a call was announced")
+        self.calls.next().expect("a call was announced")
+    }
+
+    #[inline]
+    fn made(&mut self, call: &Call) -> Ending {
+        self.cold.made(call)
     }
 }

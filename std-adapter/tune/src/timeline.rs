@@ -52,7 +52,7 @@ impl Replay {
             length_us: (until_us.saturating_sub(from_us) / moments.max(1) as u64).max(1),
             useful: self.useful(),
         };
-        let changes = self.play(config, log.calls.iter().copied(), &mut watch)?;
+        let changes = self.play_log(config, log, |call| call, &mut watch)?;
         Ok(Timeline {
             moments: watch.parts,
             changes,

@@ -2,8 +2,8 @@
 #![cfg(feature = "replay")]
 
 use atomic_breaker_tune::{
-    Call, Config, Ending, Figures, Keys, Log, Met, NoRecommendation, Progress, Recommend,
-    Recommendation, Replay, Weights,
+    Call, ColdServer, Config, Ending, Figures, Keys, Log, Met, NoRecommendation, Progress,
+    Recommend, Recommendation, Replay, Weights,
 };
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
@@ -204,4 +204,27 @@ fn hostile_logs_are_borne() {
             assert!(figures.calls <= 3);
         }
     }
+}
+
+#[test]
+fn a_cold_server_makes_a_gradual_return_worth_it() {
+    let server = ColdServer::new(5, Duration::from_secs(15));
+    let replay = Replay::new().cold_server(server);
+    let log = || log(600, |second| second % 60 >= 30 && second % 60 < 36);
+    let config = Config::new().open_for(ms(500));
+    let warm = Replay::new().run(&config, &log()).unwrap().figures;
+    let cold = replay.run(&config, &log()).unwrap().figures;
+    assert!(cold.wasted > 3 * warm.wasted, "{cold:?} {warm:?}");
+    let gradual = config.gradual_return(10, Duration::from_secs(15));
+    let returned = replay.run(&gradual, &log()).unwrap().figures;
+    assert!(returned.wasted < cold.wasted, "{returned:?} {cold:?}");
+    // A search plays it, too.
+    let found = Recommend::new()
+        .replay(replay)
+        .tries(100)
+        .run(&mut log(), &())
+        .unwrap();
+    let without = Recommend::new().tries(100).run(&mut log(), &()).unwrap();
+    assert!(found.pick.cost > without.pick.cost);
+    assert!(found.without.wasted > without.without.wasted);
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use atomic_breaker_tune::{Column, Format, Keys, Reading, Replay, Unit, Weights};
+use atomic_breaker_tune::{ColdServer, Column, Format, Keys, Reading, Replay, Unit, Weights};
 use clap::{Parser, ValueEnum};
 
 /// Which settings should a circuit breaker have? Replays a log of calls before the real breaker with a thousand settings,
@@ -52,6 +52,10 @@ pub(crate) struct Arguments {
     /// How often each of the callers makes a call unless it waits
     #[arg(long, value_name = "TIME", requires = "callers", value_parser = beat)]
     every: Option<Duration>,
+
+    /// After an incident the resource bears so many percent of its usual load, and all of it after a time, such as 10,30s
+    #[arg(long, value_name = "PERCENT,TIME", conflicts_with = "only", value_parser = cold)]
+    cold_server: Option<ColdServer>,
 
     /// What a rejected call costs that would have been answered, in wasted calls
     #[arg(long, value_name = "CALLS", default_value_t = Weights::new().healthy_rejected, value_parser = weight)]
@@ -155,6 +159,9 @@ impl Arguments {
         if let (Some(callers), Some(every)) = (self.callers, self.every) {
             replay = replay.callers(callers, every);
         }
+        if let Some(server) = self.cold_server {
+            replay = replay.cold_server(server);
+        }
         replay
     }
 
@@ -181,6 +188,14 @@ fn time(text: &str) -> Result<Duration, String> {
         .parse()
         .map_err(|_| format!("{number:?} is no number"))?;
     Duration::try_from_secs_f64(number * secs).map_err(|error| error.to_string())
+}
+
+fn cold(text: &str) -> Result<ColdServer, String> {
+    let parts = text
+        .split_once(',')
+        .ok_or("write a percentage and a time, such as 10,30s")?;
+    let percent = within(parts.0.trim_end_matches('%'), 100)? as u8;
+    Ok(ColdServer::new(percent, time(parts.1.trim())?))
 }
 
 fn beat(text: &str) -> Result<Duration, String> {

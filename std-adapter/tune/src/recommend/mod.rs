@@ -14,7 +14,7 @@ use atomic_breaker::Config;
 use atomic_breaker_registry::RegistryError;
 
 use crate::figures::{Figures, Score, Worth, count};
-use crate::incident::{Incident, incidents, part, part_of};
+use crate::incident::{Incident, incidents, part, part_of, recoveries};
 use crate::log::Log;
 use crate::replay::Replay;
 use crate::search::{Cost, Search};
@@ -132,6 +132,7 @@ impl Recommend {
     fn divide(&self, log: &mut Log) -> Option<(Vec<Incident>, usize)> {
         let incidents = incidents(&log.calls, self.replay.useful());
         let parts = part(&mut log.calls, &incidents);
+        log.recoveries = recoveries(&log.calls, &incidents);
         (!incidents.is_empty()).then_some((incidents, parts))
     }
 
@@ -181,9 +182,8 @@ impl Recommend {
         let runs = Self::runs(log);
         for run in 0..runs {
             let mut score = Score::new(parts, self.replay.useful());
-            let calls = log.calls.iter().copied();
             let replay = self.replay.seed(self.replay.seed.wrapping_add(run));
-            let changes = replay.play(Some(config), calls, &mut score)?;
+            let changes = replay.play_log(Some(config), log, |call| call, &mut score)?;
             trips += changes.iter().filter(|change| change.is_trip()).count() as u64;
             for (part, figures) in score.parts.iter().enumerate() {
                 if part > 0 && part.is_multiple_of(HELD_OUT) {
