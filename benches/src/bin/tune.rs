@@ -17,7 +17,7 @@ use atomic_breaker_tune::{
 use benches::claim::{self, Claim};
 use benches::table::Table;
 
-const CALLS: u64 = 1_000_000;
+const CALLS: u32 = 1_000_000;
 const ROUNDS: usize = 11;
 const RULE_SETS: usize = 1_000;
 
@@ -28,14 +28,15 @@ fn calls() -> Vec<Call> {
     let call = |number: u64| {
         let start_us = number * 2_500;
         let is_down = (start_us / 1_000_000) % 240 >= 210;
-        let met = match is_down || random.u32(..200) == 0 {
-            true => Met::Failure,
-            false => Met::Success,
+        let met = if is_down || random.u32(..200) == 0 {
+            Met::Failure
+        } else {
+            Met::Success
         };
         let duration = Duration::from_micros(8_000 + random.u64(..42_000));
         Call::new(start_us, Ending::new(met, duration)).of_key(random.u32(..50))
     };
-    (0..CALLS).map(call).collect()
+    (0..u64::from(CALLS)).map(call).collect()
 }
 
 fn rules() -> [(&'static str, Config); 3] {
@@ -72,7 +73,7 @@ fn speeds(log: &Log) -> Vec<(String, f64)> {
             let begin = Instant::now();
             let replayed = Replay::new().keys(*keys).run(config, log);
             black_box(replayed.expect("valid rules"));
-            round.push(CALLS as f64 / begin.elapsed().as_secs_f64() / 1e6);
+            round.push(f64::from(CALLS) / begin.elapsed().as_secs_f64() / 1e6);
         }
     }
     let median = |mut round: Vec<f64>| {
@@ -92,7 +93,12 @@ fn memory() -> (f64, u64) {
     let run = allocation_counter::measure(|| {
         let _ = black_box(Replay::new().run(&Config::new(), &log));
     });
-    (made.bytes_max as f64 / CALLS as f64, run.bytes_max)
+    (bytes(made.bytes_max) / f64::from(CALLS), run.bytes_max)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "no machine has so much memory")]
+fn bytes(bytes: u64) -> f64 {
+    bytes as f64
 }
 
 /// Seconds that a search takes.
@@ -123,7 +129,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let (bytes, run) = memory();
+    let (per_call, run) = memory();
     println!("A run takes {run} bytes besides its log.\n");
     let claims = [
         Claim::at_least(
@@ -144,7 +150,7 @@ fn main() -> ExitCode {
             seconds,
             "s on the cores of this machine",
         ),
-        Claim::at_most("memory of a log", 24.0, bytes, "bytes a call"),
+        Claim::at_most("memory of a log", 24.0, per_call, "bytes a call"),
     ];
     println!("{}", claim::table(&claims));
     let misses = claim::misses(&claims);

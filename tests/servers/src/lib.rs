@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `liveness` | a dead resource trips its breaker and a healthy one is served again, within stated bounds |
 //! | `week` | programs that users write first, over a week of virtual time |
+//! | `simulated` | the rules of the HTTP preset open in every simulated outage, and close after it |
 //! | `keepers` | every observer that keeps the last state shows the state in the word |
 //! | `peers` | cases from the test suites of other circuit breakers |
 

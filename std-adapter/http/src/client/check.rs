@@ -53,7 +53,7 @@ impl<R: Ending> ClientConfig<R> {
             ));
         }
         self.check_breakers()?;
-        let rules = self.rules();
+        let rules = self.breaker_rules();
         let lease = Duration::from_millis(rules.lease_ms(Layout::WIDE.max_ms()).into());
         if lease < try_limit {
             return refuse(format!(
@@ -91,7 +91,7 @@ impl<R: Ending> ClientConfig<R> {
                  of_last in the failure_ratio",
             ));
         }
-        let rules = Rules::<u64>::try_new(self.rules()).map_err(ClientConfigError::of)?;
+        let rules = Rules::<u64>::try_new(self.breaker_rules()).map_err(ClientConfigError::of)?;
         let memory = SlidingRatio::<StdClock, 1>::by(StdClock);
         Breaker::try_from_parts(AtomicU64::new(0), &rules, StdClock, memory, ())
             .map(drop)
@@ -151,7 +151,7 @@ impl<R: Ending> ClientConfig<R> {
     }
 
     fn write_breaker(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rules = self.rules();
+        let rules = self.breaker_rules();
         write!(
             f,
             "    a breaker per host, {} at most: opens",

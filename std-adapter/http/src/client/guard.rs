@@ -99,7 +99,7 @@ impl<C: Clock, R: Ending> ClientGuard<C, R> {
         config.check()?;
         let places = config.capacity.min(MOST_PLACES);
         let of_budgets = if config.shares_budget { 1 } else { places };
-        let hosts = Registry::builder(config.rules())
+        let hosts = Registry::builder(config.breaker_rules())
             .capacity(config.capacity)
             .clock(clock.clone())
             .observer(observer)
@@ -133,7 +133,7 @@ impl<C: Clock, R: Ending> ClientGuard<C, R> {
         let config = self.config.breaker(rules);
         config.check()?;
         self.hosts
-            .set_config(config.rules())
+            .set_config(config.breaker_rules())
             .map_err(ClientConfigError::of)
     }
 
@@ -143,7 +143,7 @@ impl<C: Clock, R: Ending> ClientGuard<C, R> {
         let config = self.config.breaker(rules);
         config.check()?;
         self.hosts
-            .set_config_of(host, config.rules())
+            .set_config_of(host, config.breaker_rules())
             .map_err(ClientConfigError::of)
     }
 

@@ -14,7 +14,8 @@ use clap::{Parser, ValueEnum};
 #[derive(Debug, Parser)]
 #[command(version, name = "atomic-breaker-tune")]
 pub(crate) struct Arguments {
-    /// The log: CSV or JSON lines with a start, a duration and an outcome for each call; - for standard input
+    /// The log: CSV or JSON lines with a start, a duration and an outcome for each call, an access log of nginx or Envoy, or
+    /// spans in OTLP's JSON; - for standard input
     pub(crate) log: PathBuf,
 
     /// Today's rules, to compare with: a file in TOML, as `Config` is read from
@@ -111,6 +112,9 @@ pub(crate) struct Arguments {
 enum FormatName {
     Csv,
     Json,
+    Nginx,
+    Envoy,
+    Otlp,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -133,6 +137,9 @@ impl Arguments {
             reading = reading.format(match format {
                 FormatName::Csv => Format::Csv,
                 FormatName::Json => Format::JsonLines,
+                FormatName::Nginx => Format::Nginx,
+                FormatName::Envoy => Format::Envoy,
+                FormatName::Otlp => Format::Otlp,
             });
         }
         for (column, name) in [

@@ -7,7 +7,7 @@ use super::columns::{Column, Columns};
 use super::error::{ReadError, Skipped};
 use super::line::Lines;
 use super::request::Requests;
-use super::{Format, Reading, csv_file, json_lines, time};
+use super::{Format, Reading, csv_file, envoy, json_lines, nginx, otlp, time};
 use crate::call::Call;
 
 /// What a line says.
@@ -16,10 +16,30 @@ pub(super) struct Row<'l> {
     pub(super) fields: [Option<Cow<'l, str>>; Column::COUNT],
 }
 
-/// A way to find the fields of a line.
+/// A way to find the calls of a line.
 enum Parser {
     Csv(Box<csv_file::Parser>),
     Json(json_lines::Parser),
+    Nginx,
+    Envoy,
+    Otlp,
+}
+
+/// What the first line looks like.
+fn format_of(first: &str) -> Format {
+    let first = first.trim_start();
+    let bare = first.replace(char::is_whitespace, "");
+    if bare.starts_with("{\"resourceSpans\"") {
+        Format::Otlp
+    } else if first.starts_with('{') {
+        Format::JsonLines
+    } else if first.starts_with('[') {
+        Format::Envoy
+    } else if first.starts_with("msec=") {
+        Format::Nginx
+    } else {
+        Format::Csv
+    }
 }
 
 /// The calls of a log, in the order of its lines.
@@ -32,19 +52,15 @@ pub(super) struct Calls<R> {
     error: Option<io::Error>,
     /// What times are relative to: that of the first call.
     origin: Option<i128>,
+    /// Of the last line, the last one first.
+    found: Vec<Call>,
 }
 
 impl<R: BufRead> Calls<R> {
     pub(super) fn new(reading: &Reading, input: R) -> Result<Self, ReadError> {
         let mut lines = Lines::new(input);
         let first = lines.peek()?.ok_or(ReadError::Empty)?;
-        let format = reading.format.unwrap_or({
-            if first.trim_start().starts_with('{') {
-                Format::JsonLines
-            } else {
-                Format::Csv
-            }
-        });
+        let format = reading.format.unwrap_or_else(|| format_of(first));
         let mut columns = reading.columns.clone();
         let parser = match format {
             Format::Csv => {
@@ -53,6 +69,9 @@ impl<R: BufRead> Calls<R> {
                 Parser::Csv(Box::new(parser))
             }
             Format::JsonLines => Parser::Json(json_lines::Parser::new(first, &mut columns)?),
+            Format::Nginx => Parser::Nginx,
+            Format::Envoy => Parser::Envoy,
+            Format::Otlp => Parser::Otlp,
         };
         Ok(Self {
             lines,
@@ -62,6 +81,7 @@ impl<R: BufRead> Calls<R> {
             skipped: Skipped::default(),
             error: None,
             origin: None,
+            found: Vec::new(),
         })
     }
 
@@ -82,6 +102,9 @@ impl<R: BufRead> Iterator for Calls<R> {
 
     fn next(&mut self) -> Option<Call> {
         loop {
+            if let Some(call) = self.found.pop() {
+                return Some(call);
+            }
             let (number, line) = match self.lines.next() {
                 Ok(Some(line)) => line,
                 Ok(None) => return None,
@@ -91,20 +114,25 @@ impl<R: BufRead> Iterator for Calls<R> {
                 }
             };
             self.skipped.lines += 1;
-            let call = line
+            let (origin, requests) = (&mut self.origin, &mut self.requests);
+            let mut one = |logged: time::Logged<'_>| {
+                let call = time::call(logged, origin, requests)?;
+                self.found.push(call);
+                Ok(())
+            };
+            let read = line
                 .map_err(str::to_owned)
                 .and_then(|line| match &mut self.parser {
-                    Parser::Csv(parser) => Ok(parser.row(line)),
-                    Parser::Json(parser) => parser.row(line),
-                })
-                .and_then(|row| {
-                    let requests = &mut self.requests;
-                    time::call(&row, &self.columns, &mut self.origin, requests)
+                    Parser::Csv(parser) => one(time::logged(&parser.row(line), &self.columns)?),
+                    Parser::Json(parser) => one(time::logged(&parser.row(line)?, &self.columns)?),
+                    Parser::Envoy => one(envoy::call(line)?),
+                    Parser::Nginx => nginx::calls(line)?.into_iter().try_for_each(one),
+                    Parser::Otlp => otlp::calls(line)?.into_iter().try_for_each(one),
                 });
-            match call {
-                Ok(call) => return Some(call),
-                Err(why) => self.skipped.add(number, why),
+            if let Err(why) = read {
+                self.skipped.add(number, why);
             }
+            self.found.reverse();
         }
     }
 }

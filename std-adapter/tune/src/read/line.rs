@@ -3,7 +3,7 @@
 use std::io::{self, BufRead};
 
 /// A longer line is skipped without being kept.
-const LONGEST: usize = 1 << 20;
+const LONGEST: usize = 1 << 24;
 
 pub(super) struct Lines<R> {
     input: R,
@@ -79,7 +79,7 @@ impl<R: BufRead> Lines<R> {
             return Ok(None);
         }
         let text = if self.is_too_long {
-            Err("is longer than a mebibyte")
+            Err("is longer than 16 MiB")
         } else {
             str::from_utf8(&self.line).map_err(|_| "is not UTF-8")
         };

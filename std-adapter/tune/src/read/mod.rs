@@ -3,9 +3,12 @@
 mod calls;
 mod columns;
 mod csv_file;
+mod envoy;
 mod error;
 mod json_lines;
 mod line;
+mod nginx;
+mod otlp;
 mod request;
 mod stream;
 mod time;
@@ -28,6 +31,20 @@ pub enum Format {
     Csv,
     /// An object of JSON per line.
     JsonLines,
+    /// An access log of nginx, written with this format. Each upstream of a request is a call, and its key the upstream's
+    /// address:
+    ///
+    /// ```text
+    /// log_format breaker 'msec=$msec request_time=$request_time upstream=$upstream_addr '
+    ///                    'status=$upstream_status time=$upstream_response_time';
+    /// ```
+    Nginx,
+    /// An access log of Envoy in its default format. The key is the upstream's address, or without one the authority; flags
+    /// of the response decide before its status.
+    Envoy,
+    /// Spans of OpenTelemetry in the JSON of its protocol, a batch per line, as the collector's file exporter writes them.
+    /// Those of kind client are calls; the key is `server.address`, `peer.service`, `net.peer.name` or `rpc.service`.
+    Otlp,
 }
 
 /// How a log is read.

@@ -1,5 +1,6 @@
 //! A call from the fields of a line.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -12,13 +13,22 @@ use crate::call::{Call, Ending, Met};
 /// Times more than a century away from the first one are no times.
 const CENTURY_NS: i128 = 100 * 366 * 86_400 * 1_000_000_000;
 
-/// The call that a line describes, or what is wrong with the line.
-pub(super) fn call(
-    row: &Row<'_>,
-    columns: &Columns,
-    origin: &mut Option<i128>,
-    requests: &mut Requests,
-) -> Result<Call, String> {
+/// A call as a line describes it.
+pub(super) struct Logged<'l> {
+    /// Nanoseconds since some moment.
+    pub(super) began: i128,
+    pub(super) took: Duration,
+    pub(super) met: Met,
+    pub(super) is_rejected: bool,
+    pub(super) is_retry: bool,
+    pub(super) key: Cow<'l, str>,
+    /// The name that the tries of a request share.
+    pub(super) request: Option<Cow<'l, str>>,
+    pub(super) retry_after: Option<Duration>,
+}
+
+/// The call that the fields of a line describe, or what is wrong with them.
+pub(super) fn logged<'l>(row: &'l Row<'_>, columns: &Columns) -> Result<Logged<'l>, String> {
     let field = |column: Column| {
         let text = row.fields[column as usize].as_deref();
         text.filter(|text| !text.is_empty())
@@ -27,46 +37,73 @@ pub(super) fn call(
 
     let began = moment(needed(Column::Start)?, columns.unit_of(Column::Start))?;
     let (met, is_rejected) = outcome(needed(Column::Outcome)?)?;
-    let duration = match field(Column::Duration) {
+    let took = match field(Column::Duration) {
         Some(text) => duration(text, columns.unit_of(Column::Duration))?,
         // It was not made.
         None if is_rejected => Duration::ZERO,
         None => return Err(format!("has no {}", Column::Duration)),
     };
-    if duration > Call::LONGEST {
-        return Err("took longer than 71 minutes".into());
-    }
-    let mut ending = Ending::new(met, duration);
-    if let Some(text) = field(Column::RetryAfter)
-        && met == Met::Failure
-    {
-        let time = self::duration(text, columns.unit_of(Column::RetryAfter))?;
-        ending = ending.retry_after(time);
-    }
-    let first = *origin.get_or_insert(began);
-    let since = began - first;
-    // Calls may be logged after others that began later: the first line is in the middle of what can be told.
-    let start_us = u64::try_from((since + CENTURY_NS).div_euclid(1_000));
-    let Some(start_us) = start_us.ok().filter(|_| since <= CENTURY_NS) else {
-        return Err("began more than a century before or after the first call".into());
-    };
-    let key = requests.key(field(Column::Key).unwrap_or_default())?;
-    let mut call = Call::new(start_us, ending).of_key(key);
-    let is_later = match field(Column::Attempt) {
+    let retry_after = field(Column::RetryAfter)
+        .map(|text| duration(text, columns.unit_of(Column::RetryAfter)))
+        .transpose()?;
+    let is_retry = match field(Column::Attempt) {
         Some(text) => match text.parse::<u32>() {
             Ok(attempt) => attempt > 1,
-            Err(_) => return Err(format!("the number of the try is {text:?}")),
+            Err(_) => return Err(format!("the number of the try is {:?}", shown(text))),
         },
         None => false,
     };
-    let is_known = field(Column::Request).is_some_and(|request| requests.is_known(request));
-    if is_later || is_known {
-        call = call.retry();
-    }
-    Ok(if is_rejected { call.rejected() } else { call })
+    Ok(Logged {
+        began,
+        took,
+        met,
+        is_rejected,
+        is_retry,
+        key: field(Column::Key).unwrap_or_default().into(),
+        request: field(Column::Request).map(Cow::Borrowed),
+        retry_after,
+    })
 }
 
-fn outcome(text: &str) -> Result<(Met, bool), String> {
+/// The call itself. Its time is relative to the first one's.
+pub(super) fn call(
+    logged: Logged<'_>,
+    origin: &mut Option<i128>,
+    requests: &mut Requests,
+) -> Result<Call, String> {
+    if logged.took > Call::LONGEST {
+        return Err("took longer than 71 minutes".into());
+    }
+    let mut ending = Ending::new(logged.met, logged.took);
+    if let Some(time) = logged.retry_after
+        && logged.met == Met::Failure
+    {
+        ending = ending.retry_after(time);
+    }
+    let since = logged
+        .began
+        .saturating_sub(*origin.get_or_insert(logged.began));
+    // Calls may be logged after others that began later: the first line is in the middle of what can be told.
+    let start_us = u64::try_from(since.saturating_add(CENTURY_NS).div_euclid(1_000));
+    let Some(start_us) = start_us.ok().filter(|_| since <= CENTURY_NS) else {
+        return Err("began more than a century before or after the first call".into());
+    };
+    let key = requests.key(&logged.key)?;
+    let mut call = Call::new(start_us, ending).of_key(key);
+    let is_known = logged
+        .request
+        .is_some_and(|request| requests.is_known(&request));
+    if logged.is_retry || is_known {
+        call = call.retry();
+    }
+    Ok(if logged.is_rejected {
+        call.rejected()
+    } else {
+        call
+    })
+}
+
+pub(super) fn outcome(text: &str) -> Result<(Met, bool), String> {
     let is_any = |words: &[&str]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
     if let Ok(status) = text.parse::<u16>() {
         return match status {
@@ -96,7 +133,7 @@ fn outcome(text: &str) -> Result<(Met, bool), String> {
 }
 
 /// Nanoseconds since some moment.
-fn moment(text: &str, unit: Unit) -> Result<i128, String> {
+pub(super) fn moment(text: &str, unit: Unit) -> Result<i128, String> {
     if let Some(ns) = nanos(text, unit) {
         return Ok(ns);
     }
@@ -106,9 +143,14 @@ fn moment(text: &str, unit: Unit) -> Result<i128, String> {
         .map_err(|_| format!("its start is {:?}, which is no time", shown(text)))
 }
 
-fn duration(text: &str, unit: Unit) -> Result<Duration, String> {
+pub(super) fn duration(text: &str, unit: Unit) -> Result<Duration, String> {
     let ns = nanos(text, unit).ok_or_else(|| format!("{:?} is no duration", shown(text)))?;
-    let ns = u64::try_from(ns).map_err(|_| format!("a duration is {:?}", shown(text)))?;
+    duration_of(ns).map_err(|_| format!("a duration is {:?}", shown(text)))
+}
+
+/// Nanoseconds, which must not be negative.
+pub(super) fn duration_of(ns: i128) -> Result<Duration, String> {
+    let ns = u64::try_from(ns).map_err(|_| format!("a duration is {ns} ns"))?;
     Ok(Duration::from_nanos(ns))
 }
 

@@ -18,7 +18,7 @@ use crate::guard::Keys;
 /// Plays a scenario before the real breaker with these settings, on a virtual clock: a minute takes milliseconds. The same
 /// settings and the same scenario give the same report.
 ///
-/// Settings of `ClientConfig` of atomic-breaker-http are those of its `get_breaker()`.
+/// The rules of a `ClientConfig` of atomic-breaker-http are its `breaker_rules()`.
 ///
 /// ```
 /// use atomic_breaker_tune::{Config, Scenario, simulate};

@@ -1,0 +1,80 @@
+//! The access log of Envoy, in its default format.
+
+use super::columns::Unit;
+use super::time::{Logged, duration, moment, outcome};
+use crate::call::Met;
+
+/// Flags of responses that Envoy made because the upstream did not answer properly, in time or at all.
+const FAILED: [&str; 9] = ["UF", "UC", "UT", "UR", "LR", "UH", "URX", "UPE", "UMSDR"];
+/// Those that say nothing about the upstream: the caller left, no route, limits of Envoy itself.
+const NEITHER: [&str; 8] = ["DC", "NR", "RL", "UAEX", "RLSE", "DPE", "IH", "FI"];
+/// Rejected by Envoy's own limits or breakers.
+const REJECTED: [&str; 2] = ["UO", "OM"];
+
+/// ```text
+/// [2016-04-15T20:17:00.310Z] "GET /x HTTP/2" 503 UF 0 91 30 - "-" "curl" "cc21d9b0" "shop.example" "10.0.2.1:80"
+/// ```
+pub(super) fn call(line: &str) -> Result<Logged<'_>, String> {
+    let words = words(line)?;
+    let word = |place: usize, what: &str| {
+        let found = words.get(place).copied();
+        found.ok_or_else(|| format!("has no {what}"))
+    };
+    let began = moment(word(0, "start")?, Unit::Seconds)?;
+    let status = word(2, "status")?;
+    let flags = word(3, "flags")?;
+    let took = duration(word(6, "duration")?, Unit::Millis)?;
+    let request = word(10, "request")?;
+    let (authority, upstream) = (word(11, "authority")?, word(12, "upstream")?);
+    let has = |known: &[&str]| flags.split(',').any(|flag| known.contains(&flag));
+    let (met, is_rejected) = if has(&REJECTED) {
+        (Met::Ignored, true)
+    } else if has(&NEITHER) {
+        (Met::Ignored, false)
+    } else if has(&FAILED) {
+        (Met::Failure, false)
+    } else {
+        outcome(status)?
+    };
+    let key = if upstream == "-" { authority } else { upstream };
+    Ok(Logged {
+        began,
+        took,
+        met,
+        is_rejected,
+        is_retry: false,
+        key: key.into(),
+        request: (request != "-").then_some(request.into()),
+        retry_after: None,
+    })
+}
+
+/// Words, of which those in quotes or brackets may contain spaces.
+fn words(line: &str) -> Result<Vec<&str>, String> {
+    let mut words = Vec::new();
+    let mut rest = line.trim();
+    while let Some(first) = rest.chars().next() {
+        let end = match first {
+            '"' => '"',
+            '[' => ']',
+            _ => ' ',
+        };
+        let begin = usize::from(end != ' ');
+        let found = rest[begin..].find(end).map(|place| place + begin);
+        let length = match found {
+            Some(place) => place,
+            None if end == ' ' => rest.len(),
+            None => return Err(format!("has a {first} without an end")),
+        };
+        words.push(&rest[begin..length]);
+        rest = rest
+            .get(length + usize::from(end != ' ')..)
+            .unwrap_or_default();
+        rest = rest.trim_start();
+        // No format has more.
+        if words.len() > 64 {
+            break;
+        }
+    }
+    Ok(words)
+}

@@ -1,0 +1,69 @@
+//! The access log of nginx, in a format that names what breakers see.
+
+use std::time::Duration;
+
+use super::columns::Unit;
+use super::time::{Logged, duration, moment, outcome};
+
+/// Every upstream that a request was sent to is a call; those after the first are retries. A line that was answered without
+/// an upstream has none.
+///
+/// ```text
+/// msec=1795521600.250 request_time=0.350 upstream=10.0.0.1:80, 10.0.0.2:80 status=502, 200 time=0.250, 0.100
+/// ```
+pub(super) fn calls(line: &str) -> Result<Vec<Logged<'_>>, String> {
+    let field = |name: &str| {
+        let mark = format!("{name}=");
+        // At the beginning, or after a space: a value may contain the name.
+        let place = line
+            .match_indices(&mark)
+            .find(|(place, _)| *place == 0 || line.as_bytes()[place - 1] == b' ');
+        let (place, _) = place.ok_or_else(|| format!("has no {name}="))?;
+        let value = &line[place + mark.len()..];
+        // Values are lists with spaces, so they end where the next name begins.
+        let names = ["msec=", "request_time=", "upstream=", "status=", "time="];
+        let ends = names
+            .iter()
+            .filter_map(|next| value.find(&format!(" {next}")));
+        Ok::<&str, String>(value[..ends.min().unwrap_or(value.len())].trim())
+    };
+    // Tries are separated by commas, and by colons after an internal redirect.
+    let list = |text: &'_ str| -> Vec<String> {
+        let text = text.replace(" : ", ", ");
+        text.split(", ").map(|it| it.trim().to_owned()).collect()
+    };
+    let ended = moment(field("msec")?, Unit::Seconds)?;
+    let whole = duration(field("request_time")?, Unit::Seconds)?;
+    let upstreams = list(field("upstream")?);
+    let statuses = list(field("status")?);
+    let times = list(field("time")?);
+    if upstreams.len() != statuses.len() || statuses.len() != times.len() {
+        return Err("has not as many upstreams as statuses and times".into());
+    }
+    let mut began = ended.saturating_sub(i128::from(whole.as_nanos() as u64));
+    let mut calls = Vec::new();
+    for ((upstream, status), time) in upstreams.into_iter().zip(statuses).zip(times) {
+        if upstream == "-" {
+            continue;
+        }
+        // A try that was given up before its answer has no time, or no status.
+        let took = if time == "-" {
+            Duration::ZERO
+        } else {
+            duration(&time, Unit::Seconds)?
+        };
+        let (met, is_rejected) = outcome(if status == "-" { "error" } else { &status })?;
+        calls.push(Logged {
+            began,
+            took,
+            met,
+            is_rejected,
+            is_retry: !calls.is_empty(),
+            key: upstream.into(),
+            request: None,
+            retry_after: None,
+        });
+        began = began.saturating_add(i128::from(took.as_nanos() as u64));
+    }
+    Ok(calls)
+}

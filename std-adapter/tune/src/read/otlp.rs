@@ -1,0 +1,91 @@
+//! Spans of OpenTelemetry, as its collector writes them to files: JSON by the protocol, a batch per line.
+
+use serde_json::Value;
+
+use super::columns::Unit;
+use super::time::{Logged, duration_of, moment, outcome};
+use crate::call::Met;
+
+/// What is called, by the first of these attributes.
+const KEYS: [&str; 4] = [
+    "server.address",
+    "peer.service",
+    "net.peer.name",
+    "rpc.service",
+];
+/// `SPAN_KIND_CLIENT`
+const CLIENT: u64 = 3;
+/// `STATUS_CODE_ERROR`
+const ERROR: u64 = 2;
+/// Codes of gRPC that say something about the server: UNKNOWN, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, INTERNAL,
+/// UNAVAILABLE, `DATA_LOSS`.
+const GRPC_FAILURES: [i64; 6] = [2, 4, 8, 13, 14, 15];
+
+/// The spans of clients in a batch; others are no calls.
+pub(super) fn calls(line: &str) -> Result<Vec<Logged<'static>>, String> {
+    let batch: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let resources = list(&batch, "resourceSpans");
+    let scopes = resources.flat_map(|it| list(it, "scopeSpans"));
+    let spans = scopes.flat_map(|it| list(it, "spans"));
+    let clients = spans.filter(|span| is(&span["kind"], CLIENT, "SPAN_KIND_CLIENT"));
+    clients.map(call).collect()
+}
+
+fn list<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
+    value[name].as_array().into_iter().flatten()
+}
+
+/// Enumerations are numbers, or names.
+fn is(value: &Value, number: u64, name: &str) -> bool {
+    value.as_u64() == Some(number) || value.as_str() == Some(name)
+}
+
+/// 64-bit numbers are strings.
+fn number(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+fn call(span: &Value) -> Result<Logged<'static>, String> {
+    let time = |name: &str| {
+        let text = number(&span[name]).ok_or_else(|| format!("a span has no {name}"))?;
+        moment(&text, Unit::Nanos)
+    };
+    let (began, ended) = (time("startTimeUnixNano")?, time("endTimeUnixNano")?);
+    let took = duration_of(ended.saturating_sub(began))?;
+    let attribute = |wanted: &str| {
+        let found = list(span, "attributes").find(|it| it["key"] == wanted);
+        found.and_then(|it| {
+            let value = &it["value"];
+            number(&value["stringValue"]).or_else(|| number(&value["intValue"]))
+        })
+    };
+    let resends = attribute("http.request.resend_count");
+    let status = attribute("http.response.status_code").or_else(|| attribute("http.status_code"));
+    let code = attribute("rpc.grpc.status_code").and_then(|it| it.parse::<i64>().ok());
+    let (met, is_rejected) = match (status, code) {
+        (Some(status), _) => outcome(&status)?,
+        (None, Some(code)) if GRPC_FAILURES.contains(&code) => (Met::Failure, false),
+        (None, None) if is(&span["status"]["code"], ERROR, "STATUS_CODE_ERROR") => {
+            (Met::Failure, false)
+        }
+        (None, _) => (Met::Success, false),
+    };
+    Ok(Logged {
+        began,
+        took,
+        met,
+        is_rejected,
+        is_retry: resends.is_some_and(|it| it != "0"),
+        key: KEYS
+            .iter()
+            .find_map(|key| attribute(key))
+            .unwrap_or_default()
+            .into(),
+        request: None,
+        retry_after: None,
+    })
+}

@@ -1,0 +1,140 @@
+//! Logs of proxies, and spans.
+#![cfg(feature = "replay")]
+
+use atomic_breaker_tune::{Call, Met, ReadLog, Reading};
+use std::time::Duration;
+
+fn read(file: &str) -> ReadLog {
+    Reading::new().read(file.as_bytes()).unwrap()
+}
+
+/// Start in milliseconds, what it met, its duration in milliseconds, its key, whether it is a retry.
+fn shown(read: &ReadLog) -> Vec<(u64, Met, u128, &str, bool)> {
+    let show = |call: &Call| {
+        let ending = call.ending();
+        let took = Duration::from_micros(ending.duration_us.into()).as_millis();
+        let key = read.log.keys()[call.key as usize].as_ref();
+        (
+            call.start_us / 1_000,
+            ending.met,
+            took,
+            key,
+            call.is_retry(),
+        )
+    };
+    read.log.calls().iter().map(show).collect()
+}
+
+const OK: Met = Met::Success;
+const BAD: Met = Met::Failure;
+
+#[test]
+fn each_upstream_of_nginx_is_a_call() {
+    let file = "\
+        msec=1795521600.350 request_time=0.350 upstream=10.0.0.1:80, 10.0.0.2:80 status=502, 200 time=0.250, 0.100\n\
+        msec=1795521600.400 request_time=0.000 upstream=- status=- time=-\n\
+        msec=1795521601.000 request_time=0.010 upstream=unix:/tmp/a.sock : 10.0.0.2:80 status=404 : 504 time=0.004 : 0.006\n\
+        msec=1795521602.000 request_time=1.000 upstream=10.0.0.1:80 status=- time=-\n\
+        msec=1795521603.000 request_time=1.000 upstream=10.0.0.1:80 status=200\n";
+    let read = read(file);
+    let expected = [
+        (0, BAD, 250, "10.0.0.1:80", false),
+        (250, OK, 100, "10.0.0.2:80", true),
+        (990, OK, 4, "unix:/tmp/a.sock", false),
+        (994, BAD, 6, "10.0.0.2:80", true),
+        (1_000, BAD, 0, "10.0.0.1:80", false),
+    ];
+    assert_eq!(shown(&read), expected);
+    assert_eq!(read.skipped.count, 1);
+    assert!(
+        read.skipped.to_string().contains("line 5: has no time="),
+        "{}",
+        read.skipped
+    );
+}
+
+#[test]
+fn flags_of_envoy_decide_before_the_status() {
+    let line = |time: &str, status: &str, flags: &str, upstream: &str, id: &str| {
+        format!(
+            "[2026-11-24T12:00:{time}Z] \"POST /api/v1 HTTP/2\" {status} {flags} 154 0 226 100 \"10.0.35.28\" \"a b\" \"{id}\" \"shop.example\" \"{upstream}\"\n"
+        )
+    };
+    let file = [
+        line("00.000", "204", "-", "tcp://10.0.2.1:80", "a"),
+        line("01.000", "503", "UF,URX", "tcp://10.0.2.1:80", "b"),
+        line("01.500", "504", "UT", "tcp://10.0.2.1:80", "b"),
+        line("02.000", "0", "DC", "-", "c"),
+        line("03.000", "503", "UO", "tcp://10.0.2.1:80", "-"),
+        line("04.000", "404", "-", "tcp://10.0.2.1:80", "-"),
+        "[2026-11-24T12:00:05Z] \"GET\n".to_owned(),
+    ]
+    .concat();
+    let read = read(&file);
+    let upstream = "tcp://10.0.2.1:80";
+    let expected = [
+        (0, OK, 226, upstream, false),
+        (1_000, BAD, 226, upstream, false),
+        (1_500, BAD, 226, upstream, true),
+        (2_000, Met::Ignored, 226, "shop.example", false),
+        // It would have met what its neighbour met.
+        (3_000, OK, 226, upstream, false),
+        (4_000, OK, 226, upstream, false),
+    ];
+    assert_eq!(shown(&read), expected);
+    assert!(read.log.calls()[4].was_rejected());
+    assert!(
+        read.skipped
+            .to_string()
+            .contains("line 7: has a \" without an end")
+    );
+}
+
+#[test]
+fn spans_of_clients_are_calls() {
+    let span = |kind: &str, from: u64, until: u64, more: &str| {
+        format!(
+            r#"{{"kind":{kind},"startTimeUnixNano":"{}","endTimeUnixNano":{},"attributes":[{{"key":"server.address","value":{{"stringValue":"db"}}}}{more}]}}"#,
+            1_795_521_600_000_000_000 + from * 1_000_000,
+            1_795_521_600_000_000_000 + until * 1_000_000
+        )
+    };
+    let status = |code: &str| {
+        format!(r#",{{"key":"http.response.status_code","value":{{"intValue":"{code}"}}}}"#)
+    };
+    let grpc = r#",{"key":"rpc.grpc.status_code","value":{"intValue":14}}"#;
+    let resent = r#",{"key":"http.request.resend_count","value":{"intValue":"1"}}"#;
+    let batch = |spans: &[String]| {
+        let spans = spans.join(",");
+        format!(r#"{{"resourceSpans":[{{"resource":{{}},"scopeSpans":[{{"spans":[{spans}]}}]}}]}}"#)
+            + "\n"
+    };
+    let file = [
+        batch(&[
+            span("3", 0, 20, &status("200")),
+            span("2", 1, 5, ""),
+            span("\"SPAN_KIND_CLIENT\"", 10, 15, &status("503")),
+        ]),
+        batch(&[
+            span("3", 20, 30, grpc),
+            span("3", 40, 50, &format!("{resent}{}", status("404"))),
+        ]),
+        batch(&[span("1", 0, 1, "")]),
+        batch(&[span("3", 60, 50, "")]),
+        batch(&[r#"{"kind":3,"startTimeUnixNano":"1795521600070000000","endTimeUnixNano":"1795521600071000000","status":{"code":"STATUS_CODE_ERROR"}}"#.to_owned()]),
+    ]
+    .concat();
+    let read = read(&file);
+    let expected = [
+        (0, OK, 20, "db", false),
+        (10, BAD, 5, "db", false),
+        (20, BAD, 10, "db", false),
+        (40, OK, 10, "db", true),
+        (70, BAD, 1, "", false),
+    ];
+    assert_eq!(shown(&read), expected);
+    assert_eq!(
+        read.skipped.first,
+        [(4, "a duration is -10000000 ns".to_owned())]
+    );
+}
