@@ -7,12 +7,15 @@
 //! Prints Markdown; takes about a minute. Claims are held against that very run; ends with 1 and says what was missed if
 //! one does not hold.
 
+use std::fs;
 use std::hint::black_box;
+use std::io;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use atomic_breaker_tune::{
-    Call, Config, Ending, Keys, Log, Met, NoRecommendation, Ratio, Recommend, Replay,
+    Call, Config, Ending, Keys, Log, Met, NoRecommendation, Ratio, Recommend, Recorder, Replay,
+    Seen,
 };
 use benches::claim::{self, Claim};
 use benches::table::Table;
@@ -101,6 +104,28 @@ fn bytes(bytes: u64) -> f64 {
     bytes as f64
 }
 
+/// Nanoseconds that a recorded call costs, its queue never full: the median of interleaved rounds.
+fn recording() -> io::Result<f64> {
+    const RECORDED: u32 = 100_000;
+    let path = std::env::temp_dir().join(format!("recorded-{}.csv", std::process::id()));
+    let mut rounds = Vec::new();
+    for _ in 0..ROUNDS {
+        let recorder = Recorder::builder().queue(RECORDED as usize).start(&path)?;
+        let begin = Instant::now();
+        for _ in 0..RECORDED {
+            recorder.begin(black_box("host-1.example")).end(Seen::Ok);
+        }
+        rounds.push(begin.elapsed().as_secs_f64() * 1e9 / f64::from(RECORDED));
+        let summary = recorder.finish();
+        fs::remove_file(&path)?;
+        if summary.written != u64::from(RECORDED) {
+            return Err(io::Error::other(format!("{summary:?}")));
+        }
+    }
+    rounds.sort_by(f64::total_cmp);
+    Ok(rounds[ROUNDS / 2])
+}
+
 /// Seconds that a search takes.
 fn search(log: &mut Log) -> Result<f64, NoRecommendation> {
     let begin = Instant::now();
@@ -131,6 +156,12 @@ fn main() -> ExitCode {
     };
     let (per_call, run) = memory();
     println!("A run takes {run} bytes besides its log.\n");
+    match recording() {
+        Ok(ns) => {
+            println!("A recorded call costs {ns:.0} ns, two readings of the clock among them.\n")
+        }
+        Err(error) => eprintln!("the recorder was not measured: {error}"),
+    }
     let claims = [
         Claim::at_least(
             "five in a row, one breaker",

@@ -14,6 +14,7 @@
 //! | `log` | calls that were recorded |
 //! | `replay` | the calls of a log, before breakers with other settings |
 //! | `simulate` | outages of a kind, for a user's own tests |
+//! | `record` | writes a log that can be replayed |
 //! | `timeline` | what became of the calls of a stretch of time |
 //! | `settings` | settings as text to paste |
 //! | `read` | logs of calls, from a file |
@@ -38,6 +39,7 @@ mod log;
 mod read;
 #[cfg(feature = "replay")]
 mod recommend;
+mod record;
 mod replay;
 #[cfg(feature = "replay")]
 mod search;
@@ -61,6 +63,9 @@ pub use log::Log;
 pub use read::{Column, Format, ReadError, ReadLog, Reading, Skipped, Stream, Unit};
 #[cfg(feature = "replay")]
 pub use recommend::{NoRecommendation, Progress, Recommend, Recommendation, Tried, Weights};
+#[cfg(feature = "tower")]
+pub use record::{RecordFuture, RecordLayer, RecordService};
+pub use record::{RecordSummary, Recorder, RecorderBuilder, Recording, Seen};
 pub use replay::{Replay, Replayed};
 pub use settings::builder_line;
 pub use simulate::{Report, Scenario, simulate};

@@ -1,0 +1,57 @@
+//! What is recorded of a result.
+
+use std::error::Error;
+
+use atomic_breaker::Rejected;
+use atomic_breaker_registry::Rejection;
+
+/// How a recorded call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Seen {
+    /// The resource answered.
+    Ok,
+    /// It failed, or did not answer in time.
+    Failed,
+    /// The result says nothing about the resource.
+    Ignored,
+    /// A breaker rejected the call.
+    Rejected,
+    /// The caller left before the result.
+    Cancelled,
+}
+
+impl Seen {
+    /// `Ok` is a success, a rejection by a breaker is one wherever in the chain of the error it is, every other `Err` is a
+    /// failure.
+    pub fn of<T, E: Error + 'static>(result: &Result<T, E>) -> Self {
+        match result {
+            Ok(_) => Self::Ok,
+            Err(error) => Self::of_error(error),
+        }
+    }
+
+    /// The same for an error, such as what is in a `Box<dyn Error>`.
+    pub fn of_error(error: &(dyn Error + 'static)) -> Self {
+        let is_rejection =
+            |error: &(dyn Error + 'static)| error.is::<Rejected>() || error.is::<Rejection>();
+        let mut next = Some(error);
+        while let Some(error) = next {
+            if is_rejection(error) {
+                return Self::Rejected;
+            }
+            next = error.source();
+        }
+        Self::Failed
+    }
+
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Failed => "failed",
+            Self::Ignored => "ignored",
+            Self::Rejected => "rejected",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
