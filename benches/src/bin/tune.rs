@@ -158,7 +158,7 @@ fn main() -> ExitCode {
     println!("A run takes {run} bytes besides its log.\n");
     match recording() {
         Ok(ns) => {
-            println!("A recorded call costs {ns:.0} ns, two readings of the clock among them.\n")
+            println!("A recorded call costs {ns:.0} ns, two readings of the clock among them.\n");
         }
         Err(error) => eprintln!("the recorder was not measured: {error}"),
     }
