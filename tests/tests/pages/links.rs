@@ -18,6 +18,22 @@ pub(crate) fn targets(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// The labels of `[text][label]`.
+pub(crate) fn labels(text: &str) -> impl Iterator<Item = &str> {
+    prose(text).flat_map(|line| {
+        let after = line.split("][").skip(1);
+        after.filter_map(|rest| rest.split_once(']').map(|(label, _)| label))
+    })
+}
+
+/// The labels of `[label]: target`.
+pub(crate) fn defined(text: &str) -> impl Iterator<Item = &str> {
+    prose(text).filter_map(|line| {
+        let (label, _) = line.strip_prefix('[')?.split_once("]: ")?;
+        Some(label)
+    })
+}
+
 /// Where `[label]: target` leads.
 pub(crate) fn definitions(text: &str) -> impl Iterator<Item = &str> {
     prose(text).filter_map(|line| {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use links::{anchors, definitions, targets};
+use links::{anchors, defined, definitions, labels, targets};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -43,6 +43,19 @@ fn pages() -> Vec<(PathBuf, String)> {
 
 fn shown(path: &Path) -> String {
     path.strip_prefix(root()).unwrap().display().to_string()
+}
+
+#[test]
+fn every_label_of_a_link_is_defined() {
+    let mut count = 0;
+    for (page, text) in pages() {
+        for label in labels(&text) {
+            count += 1;
+            let is_defined = defined(&text).any(|it| it == label);
+            assert!(is_defined, "{}: [..][{label}]", shown(&page));
+        }
+    }
+    assert!(count > 10, "{count} labels");
 }
 
 #[test]

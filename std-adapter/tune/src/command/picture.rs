@@ -196,7 +196,7 @@ fn panel(
         .y_label_formatter(&|calls| format!("{calls:.0}"))
         .x_label_formatter(&|secs| format!("{secs} s"))
         .label_style(text(13))
-        .axis_style(INK)
+        .axis_style(INK.stroke_width(1))
         .draw()?;
     for (place, moment) in (0..MOMENTS).zip(&timeline.moments) {
         let (left, mut bottom) = (f64::from(place) * width, 0.0);

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 use super::calls::Row;
 use super::columns::{Column, Columns, Unit};
@@ -137,9 +138,8 @@ pub(super) fn moment(text: &str, unit: Unit) -> Result<i128, String> {
     if let Some(ns) = nanos(text, unit) {
         return Ok(ns);
     }
-    let parsed = text.parse::<Timestamp>();
-    parsed
-        .map(Timestamp::as_nanosecond)
+    OffsetDateTime::parse(text, &Rfc3339)
+        .map(OffsetDateTime::unix_timestamp_nanos)
         .map_err(|_| format!("its start is {:?}, which is no time", shown(text)))
 }
 
