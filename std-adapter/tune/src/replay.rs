@@ -16,6 +16,9 @@ use crate::incident::{incidents, recoveries};
 use crate::log::Log;
 
 /// How a log is replayed.
+///
+/// Further tries of a request are calls like any other: they begin when they began in the log, also if the breaker rejects the
+/// try before. So settings that reject the first try of many requests are charged for their retries as well.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 #[non_exhaustive]

@@ -86,6 +86,7 @@ fn it_reads_searches_prints_writes_and_draws() {
     assert_eq!(output.status.code(), Some(0), "{}", error(&output));
     for words in [
         "-: 30,000 calls in 9 min 59 s",
+        "outcomes taken for failures: timeout (",
         "10 incidents:",
         "after 30.0 s: 150 of 150 calls in vain within",
         "without a breaker",
@@ -164,6 +165,30 @@ fn bad_lines_are_shown_and_the_rest_counts() {
     let text = text(&output);
     assert!(
         text.contains("1 of 30000 lines were skipped\n  line 2: its start is \"never\""),
+        "{text}"
+    );
+}
+
+#[test]
+fn rejections_and_retries_of_the_log_are_told() {
+    let log = log()
+        .lines()
+        .enumerate()
+        .map(|(number, line)| match number {
+            0 => format!("{line},attempt\n"),
+            number if number % 100 == 0 => line.replace(",ok,", ",rejected,") + ",1\n",
+            number if number % 50 == 1 => format!("{line},2\n"),
+            _ => format!("{line},\n"),
+        })
+        .collect::<String>();
+    let output = tune(&["-", "--tries", "3"], &log);
+    let text = text(&output);
+    assert!(
+        text.contains("\n600 of them are further tries of a request"),
+        "{text}"
+    );
+    assert!(
+        text.contains("of them were rejected when the log was written"),
         "{text}"
     );
 }

@@ -108,6 +108,35 @@ fn outcomes_are_words_or_statuses() {
 }
 
 #[test]
+fn words_that_are_taken_for_failures_are_listed() {
+    let mut file = String::from("start_ms,duration_ms,outcome\n");
+    for number in 0..100 {
+        let outcome = ["ok", "okay", "refused", "504"][number % 4];
+        file += &format!("{number},1,{outcome}\n");
+    }
+    for number in 0..40 {
+        file += &format!("{number},1,error{number}\n");
+    }
+    let read = read(&file);
+    assert_eq!(
+        read.log
+            .calls()
+            .iter()
+            .filter(|call| call.ending().met == BAD)
+            .count(),
+        115
+    );
+    let words = &read.skipped.failures;
+    assert_eq!((words.found().len(), words.others()), (20, 23));
+    let shown = words.to_string();
+    assert!(
+        shown.starts_with("okay (25), refused (25), 504 (25), error0 (1), "),
+        "{shown}"
+    );
+    assert!(shown.ends_with(" and 23 others"), "{shown}");
+}
+
+#[test]
 fn what_a_breaker_rejected_met_what_its_neighbour_met() {
     let file =
         "start_ms,duration_ms,outcome\n0,5,failure\n10,,rejected\n900,0,rejected\n1000,7,ok\n";
@@ -175,7 +204,7 @@ fn one_key_joins_all() {
 #[test]
 fn bad_lines_are_counted_and_shown_with_their_numbers() {
     let file = "start_ms,duration_ms,outcome\n\
-        0,1,ok\nNaN,1,ok\n2,-1,ok\n3,inf,ok\n4,1,maybe\n5,1\n6,4300000,ok\n\
+        0,1,ok\nNaN,1,ok\n2,-1,ok\n3,inf,ok\n4,1,?\n5,1\n6,4300000,ok\n\
         1e30,1,ok\n9223372036854775807,1,ok\n10,1,999\n11,0x10,ok\n12,1,\n";
     let read = read(file);
     assert_eq!(read.log.calls().len(), 1);
@@ -186,7 +215,7 @@ fn bad_lines_are_counted_and_shown_with_their_numbers() {
         "line 3: its start is \"NaN\", which is no time",
         "line 4: a duration is \"-1\"",
         "line 5: \"inf\" is no duration",
-        "line 6: its outcome is \"maybe\": write ok, failure, ignored, rejected or a status of HTTP",
+        "line 6: its outcome is \"?\": write ok, failure, ignored, rejected or a status of HTTP",
         "line 7: has no outcome",
         "line 8: took longer than 71 minutes",
         "line 10: began more than a century before or after the first call",

@@ -34,6 +34,9 @@ fn row(name: String, figures: &Figures, trips: Option<u64>, weights: Weights) ->
 }
 
 fn skipped(out: &mut impl Write, skipped: &Skipped) -> io::Result<()> {
+    if !skipped.failures.found().is_empty() {
+        writeln!(out, "outcomes taken for failures: {}", skipped.failures)?;
+    }
     if skipped.count > 0 {
         writeln!(out, "{skipped}")?;
     }
@@ -54,6 +57,14 @@ pub(crate) fn read(out: &mut impl Write, name: &str, log: &Log, bad: &Skipped) -
         counted(calls.len(), "call"),
         time(Duration::from_micros(last))
     )?;
+    let retries = calls.iter().filter(|call| call.is_retry()).count();
+    if retries > 0 {
+        writeln!(
+            out,
+            "{} of them are further tries of a request, replayed like any other call",
+            number(retries as u64)
+        )?;
+    }
     let rejected = calls.iter().filter(|call| call.was_rejected()).count();
     if rejected > 0 {
         writeln!(

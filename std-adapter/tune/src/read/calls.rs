@@ -115,6 +115,7 @@ impl<R: BufRead> Iterator for Calls<R> {
             };
             self.skipped.lines += 1;
             let (origin, requests) = (&mut self.origin, &mut self.requests);
+            let words = &mut self.skipped.failures;
             let mut one = |logged: time::Logged<'_>| {
                 let call = time::call(logged, origin, requests)?;
                 self.found.push(call);
@@ -123,8 +124,12 @@ impl<R: BufRead> Iterator for Calls<R> {
             let read = line
                 .map_err(str::to_owned)
                 .and_then(|line| match &mut self.parser {
-                    Parser::Csv(parser) => one(time::logged(&parser.row(line), &self.columns)?),
-                    Parser::Json(parser) => one(time::logged(&parser.row(line)?, &self.columns)?),
+                    Parser::Csv(parser) => {
+                        one(time::logged(&parser.row(line), &self.columns, words)?)
+                    }
+                    Parser::Json(parser) => {
+                        one(time::logged(&parser.row(line)?, &self.columns, words)?)
+                    }
                     Parser::Envoy => one(envoy::call(line)?),
                     Parser::Nginx => nginx::calls(line)?.into_iter().try_for_each(one),
                     Parser::Otlp => otlp::calls(line)?.into_iter().try_for_each(one),

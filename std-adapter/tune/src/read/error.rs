@@ -6,7 +6,7 @@ use std::io;
 
 use super::columns::Column;
 
-/// Lines that could not be read.
+/// What is not in a log that was read, and what was taken for a failure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Skipped {
@@ -16,6 +16,55 @@ pub struct Skipped {
     pub count: u64,
     /// The numbers of the first ten, counted from 1, and why.
     pub first: Vec<(u64, String)>,
+    /// The outcomes that were taken for failures, those of CSV and JSON lines: a word that was meant otherwise is among them.
+    pub failures: Words,
+}
+
+/// Words, and how often they occur.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Words {
+    found: Vec<(String, u64)>,
+    others: u64,
+}
+
+impl Words {
+    const SHOWN: usize = 20;
+    const LONGEST: usize = 40;
+
+    /// The first twenty different words, in the order in which they were met, and how often.
+    pub fn found(&self) -> &[(String, u64)] {
+        &self.found
+    }
+
+    /// How often others were met.
+    pub const fn others(&self) -> u64 {
+        self.others
+    }
+
+    pub(super) fn add(&mut self, word: &str) {
+        let is_it = |(found, _): &&mut (String, u64)| found == word;
+        if let Some((_, count)) = self.found.iter_mut().find(is_it) {
+            *count += 1;
+        } else if self.found.len() < Self::SHOWN && word.len() <= Self::LONGEST {
+            self.found.push((word.to_owned(), 1));
+        } else {
+            self.others += 1;
+        }
+    }
+}
+
+impl fmt::Display for Words {
+    /// `timeout (12), 503 (3) and 7 others`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, (word, count)) in self.found.iter().enumerate() {
+            let before = if place == 0 { "" } else { ", " };
+            write!(f, "{before}{} ({count})", word.escape_debug())?;
+        }
+        match self.others {
+            0 => Ok(()),
+            others => write!(f, " and {others} others"),
+        }
+    }
 }
 
 impl Skipped {

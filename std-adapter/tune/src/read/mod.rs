@@ -14,7 +14,7 @@ mod stream;
 mod time;
 
 pub use columns::{Column, Unit};
-pub use error::{ReadError, Skipped};
+pub use error::{ReadError, Skipped, Words};
 pub use stream::Stream;
 
 use std::io::BufRead;
@@ -82,9 +82,9 @@ pub enum Format {
 /// |---|---|
 /// | `ok`, `success`, `true`, statuses 100 to 399, and 400 to 499 but for the next two | success: the resource has answered |
 /// | 408, 429, statuses 500 to 599 | failure |
-/// | `failure`, `failed`, `error`, `err`, `timeout`, `slow`, `false`, `panic` | failure |
 /// | `ignored`, `cancelled`, `canceled` | nothing that is known of the resource |
 /// | `rejected` | a breaker rejected it: it would have met what its neighbour met |
+/// | any other word, such as `failed`, `timeout`, `refused` | failure; [`Skipped::failures`] lists them |
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct Reading {

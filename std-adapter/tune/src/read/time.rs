@@ -8,6 +8,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::calls::Row;
 use super::columns::{Column, Columns, Unit};
+use super::error::Words;
 use super::request::Requests;
 use crate::call::{Call, Ending, Met};
 
@@ -29,7 +30,11 @@ pub(super) struct Logged<'l> {
 }
 
 /// The call that the fields of a line describe, or what is wrong with them.
-pub(super) fn logged<'l>(row: &'l Row<'_>, columns: &Columns) -> Result<Logged<'l>, String> {
+pub(super) fn logged<'l>(
+    row: &'l Row<'_>,
+    columns: &Columns,
+    words: &mut Words,
+) -> Result<Logged<'l>, String> {
     let field = |column: Column| {
         let text = row.fields[column as usize].as_deref();
         text.filter(|text| !text.is_empty())
@@ -37,7 +42,11 @@ pub(super) fn logged<'l>(row: &'l Row<'_>, columns: &Columns) -> Result<Logged<'
     let needed = |column: Column| field(column).ok_or_else(|| format!("has no {column}"));
 
     let began = moment(needed(Column::Start)?, columns.unit_of(Column::Start))?;
-    let (met, is_rejected) = outcome(needed(Column::Outcome)?)?;
+    let word = needed(Column::Outcome)?;
+    let (met, is_rejected) = outcome(word)?;
+    if met == Met::Failure {
+        words.add(word);
+    }
     let took = match field(Column::Duration) {
         Some(text) => duration(text, columns.unit_of(Column::Duration))?,
         // It was not made.
@@ -116,21 +125,20 @@ pub(super) fn outcome(text: &str) -> Result<(Met, bool), String> {
     if is_any(&["ok", "success", "true"]) {
         return Ok((Met::Success, false));
     }
-    if is_any(&[
-        "failure", "failed", "error", "err", "timeout", "slow", "false", "panic",
-    ]) {
-        return Ok((Met::Failure, false));
-    }
     if is_any(&["ignored", "cancelled", "canceled"]) {
         return Ok((Met::Ignored, false));
     }
     if is_any(&["rejected"]) {
         return Ok((Met::Ignored, true));
     }
-    let shown: String = text.chars().take(40).collect();
-    Err(format!(
-        "its outcome is {shown:?}: write ok, failure, ignored, rejected or a status of HTTP"
-    ))
+    // A number that is no status, or nothing that has a name.
+    if !text.starts_with(char::is_alphabetic) {
+        return Err(format!(
+            "its outcome is {:?}: write ok, failure, ignored, rejected or a status of HTTP",
+            shown(text)
+        ));
+    }
+    Ok((Met::Failure, false))
 }
 
 /// Nanoseconds since some moment.

@@ -75,9 +75,9 @@ impl fmt::Display for NoRecommendation {
             Self::NoIncident { calls: 0, .. } => f.write_str("no incident: the log has no calls"),
             Self::NoIncident { calls, wasted } => write!(
                 f,
-                "no incident: {wasted} of {calls} calls were in vain, and never so many of them close together that the \
-                 resource must have been down (five to thirteen in a row, or half of them for a while): replay a log \
-                 that has an outage"
+                "no incident: {wasted} of {calls} calls were in vain, and never so many of one key close together that it \
+                 must have been down (five to thirteen in a row, or half of them for a while): replay a log that has an \
+                 outage"
             ),
             Self::Today(error) => write!(f, "the settings to compare with: {error}"),
             Self::Stopped => f.write_str("stopped before the first settings were tried"),
