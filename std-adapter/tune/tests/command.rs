@@ -148,8 +148,10 @@ fn a_log_without_an_incident_ends_with_three() {
         .lines()
         .map(|line| line.replace("timeout", "ok") + "\n")
         .collect();
-    let output = tune(&["-"], &log);
+    let json = folder("nothing").join("out.json");
+    let output = tune(&["-", "--json", &json.display().to_string()], &log);
     assert_eq!(output.status.code(), Some(3));
+    assert!(!json.exists(), "a file of nothing");
     assert!(
         text(&output).contains("Nothing to recommend: no incident: 0 of 30000 calls"),
         "{}",

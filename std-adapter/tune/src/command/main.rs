@@ -63,8 +63,14 @@ fn rules(path: &Path) -> Result<Config> {
 /// What cannot be written is noticed before the work.
 fn check_output(path: Option<&Path>) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
+    let words = || format!("cannot write {}", path.display());
+    let is_new = !path.exists();
     let file = OpenOptions::new().create(true).append(true).open(path);
-    file.with_context(|| format!("cannot write {}", path.display()))?;
+    drop(file.with_context(words)?);
+    // Nothing may come of it.
+    if is_new {
+        fs::remove_file(path).with_context(words)?;
+    }
     Ok(())
 }
 
