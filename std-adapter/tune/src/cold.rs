@@ -127,9 +127,10 @@ impl ColdServers {
             return true;
         };
         // The next one ends what is left of the one before.
-        while let [.., next, _] = to_come[..]
-            && next.back_us <= at_us
-        {
+        while let [.., next, _] = to_come[..] {
+            if at_us < next.back_us {
+                break;
+            }
             to_come.pop();
         }
         to_come.last_mut().is_none_or(|it| it.bears(at_us))

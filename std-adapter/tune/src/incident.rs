@@ -212,8 +212,9 @@ pub(crate) fn part(calls: &mut [Call], incidents: &[Incident]) -> usize {
     for call in calls {
         let mut number = 0;
         if let Some(parts) = keys.get_mut(&call.key) {
-            while let [.., (until, _)] = parts[..]
-                && call.start_us > until
+            while parts
+                .last()
+                .is_some_and(|(until, _)| call.start_us > *until)
             {
                 parts.pop();
             }

@@ -104,9 +104,8 @@ impl<'s, V: Send> Search<'s, V> {
         for setting in 0..SETTINGS {
             for step in [-1, 1] {
                 let mut point = parents[0];
-                if let Some(value) = point[setting].checked_add_signed(step)
-                    && usize::from(value) < lengths[setting]
-                {
+                let value = point[setting].checked_add_signed(step);
+                if let Some(value) = value.filter(|it| usize::from(*it) < lengths[setting]) {
                     point[setting] = value;
                     self.add(&mut points, point);
                 }

@@ -85,9 +85,7 @@ pub(super) fn call(
         return Err("took longer than 71 minutes".into());
     }
     let mut ending = Ending::new(logged.met, logged.took);
-    if let Some(time) = logged.retry_after
-        && logged.met == Met::Failure
-    {
+    if let (Some(time), Met::Failure) = (logged.retry_after, logged.met) {
         ending = ending.retry_after(time);
     }
     let since = logged
