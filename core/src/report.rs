@@ -184,6 +184,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         ticket: Ticket<W::Bits>,
         weight: u16,
     ) -> Applied<W::Bits> {
+        self.rules.assume(machine.config);
         let mut verdict = None;
         self.apply_if_current(machine, ticket, |circuit, now| {
             let recorded = self.record(machine, &mut verdict, circuit, Some(weight));

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use atomic_breaker::config::Growth;
 use atomic_breaker::word::Layout;
 use atomic_breaker::{Config, ManualClock, State};
 
@@ -229,4 +230,38 @@ fn limits_of_growth_by_fractions_and_steps() {
     assert!(
         rejected_wide(from(1).linear(Duration::MAX, Duration::MAX)).contains("longer than 2^31 ms")
     );
+}
+
+#[test]
+fn a_factor_in_percent_is_kept_in_256ths_rounded_up() {
+    let max = 1 << 30;
+    let exact = |percent: u32| (u64::from(percent) * 256).div_ceil(100);
+    let one = 1_u32 << 20;
+    let after = |percent| {
+        let clock = ManualClock::new();
+        let config = Config::new()
+            .open_for(ms(one.into()))
+            .exponential_percent(percent, ms(max));
+        let breaker = breaker::<atomic_breaker::word::AtomicU64>(config, &clock);
+        breaker.trip();
+        clock.advance(opened_for(&breaker));
+        breaker.acquire().unwrap().failure();
+        opened_for(&breaker).as_millis() as u64
+    };
+    for percent in (130..=40_000).step_by(7) {
+        let grown = ((u64::from(one) * exact(percent)) >> 8).min(max);
+        // The word keeps an open time with eleven significant bits, but its deadline is exact.
+        assert_eq!(after(percent), grown, "{percent}");
+        assert_eq!(
+            Growth::exponential(percent, 1),
+            Config::new()
+                .exponential_percent(percent, ms(1))
+                .growth
+                .unwrap()
+        );
+    }
+    // Larger ones fill the field, and do not wrap.
+    for percent in [1_677_721_600, 1_677_721_599, u32::MAX] {
+        assert_eq!(after(percent), max);
+    }
 }

@@ -20,7 +20,7 @@
 //! | `calls`, `panicking` | classifiers, panics, futures, tokens |
 //! | `attempt`, `owned`, `generic` | permits for `?`, owned permits, code that takes any breaker |
 //! | `rules`, `taken_over`, `adjusted` | rules that are shared, replaced, and set on one breaker |
-//! | `config`, `parts`, `files` | settings that do not fit, and their messages; configurations from a file |
+//! | `config`, `faults`, `parts`, `files` | settings that do not fit, and their messages; configurations from a file |
 
 // Needs the std adapter.
 #[cfg(target_pointer_width = "64")]
@@ -37,6 +37,7 @@ mod demanded;
 mod demanded_late;
 mod errors;
 mod events;
+mod faults;
 mod files;
 mod forgotten;
 mod generic;

@@ -1,6 +1,7 @@
 //! How a breaker behaves: a `const` builder, checked against the word.
 
 mod check;
+mod fault;
 #[cfg(feature = "serde")]
 mod file;
 mod rules;
@@ -8,6 +9,7 @@ mod terms;
 
 pub(crate) use check::check_memory;
 pub use check::{ConfigError, Memory};
+pub use fault::Fault;
 #[cfg(feature = "serde")]
 pub use file::ConfigOver;
 pub use rules::{AsRules, Rules};

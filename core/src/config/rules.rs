@@ -99,6 +99,14 @@ impl<B: Bits> Rules<B> {
 pub trait AsRules<B: Bits> {
     /// The rules.
     fn as_rules(&self) -> &Rules<B>;
+
+    /// Tells the compiler what is known of these rules when the program is compiled, where they arrive as an argument. By
+    /// default nothing.
+    #[doc(hidden)]
+    #[inline]
+    fn assume(&self, config: &Config) {
+        let _ = config;
+    }
 }
 
 impl<B: Bits> AsRules<B> for Rules<B> {

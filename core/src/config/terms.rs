@@ -3,7 +3,7 @@
 
 use core::time::Duration;
 
-use crate::number::{half, ms};
+use crate::number::{by_hundred, half, ms};
 
 /// What the word counts while closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,20 +53,26 @@ pub struct Growth {
 }
 
 impl Growth {
-    pub(crate) const fn exponential(percent: u32, max_ms: u32) -> Self {
-        let factor = (percent as u64 * 256).div_ceil(100);
+    /// By a factor in percent, up to a maximum in milliseconds: what [`Config::exponential_percent`] sets.
+    ///
+    /// [`Config::exponential_percent`]: super::Config::exponential_percent
+    pub const fn exponential(percent: u32, max_ms: u32) -> Self {
+        // In 256ths, rounded up.
+        let (whole, rest) = by_hundred(percent);
+        let part = by_hundred(rest * 256 + PERCENT - 1).0;
+        let factor = match whole.checked_mul(256) {
+            Some(whole) => whole.saturating_add(part),
+            None => u32::MAX,
+        };
         Self {
-            factor: if factor > u32::MAX as u64 {
-                u32::MAX
-            } else {
-                factor as u32
-            },
+            factor,
             step_ms: 0,
             max_ms,
         }
     }
 
-    pub(crate) const fn linear(step_ms: u32, max_ms: u32) -> Self {
+    /// By a step, up to a maximum, both in milliseconds: what [`Config::linear`](super::Config::linear) sets.
+    pub const fn linear(step_ms: u32, max_ms: u32) -> Self {
         Self {
             factor: 256,
             step_ms,
@@ -96,6 +102,8 @@ impl Growth {
     }
 
     /// `first_ms` after this many steps.
+    // Once in flash.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) const fn after(self, first_ms: u32, steps: u32) -> u32 {
         let mut ms = first_ms;
         let mut step = 0;

@@ -102,6 +102,7 @@ impl<B: Bits> Machine<'_, B> {
     }
 
     /// The open time without any demand: `open_for`, grown with each trip in a row.
+    #[inline]
     fn own_open_ms(self, trips: u32) -> u32 {
         let open_ms = self.config.open_for_ms;
         match self.config.growth {

@@ -61,6 +61,11 @@ impl<W> Retained<W> {
             mark: [AtomicU32::new(0), AtomicU32::new(0)],
         }
     }
+
+    /// The word, without its mark: for a breaker that is not to restore it.
+    pub const fn word(&self) -> &W {
+        &self.word
+    }
 }
 
 impl<W: Word> Word for Retained<W> {
