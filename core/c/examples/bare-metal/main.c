@@ -1,0 +1,124 @@
+/* A driver whose transfers end in an interrupt, behind a breaker whose state survives a reset.
+ *
+ * First start: the radio works, then fails, and the breaker opens; the chip is reset. Second start: the breaker is still
+ * open, one probe finds the radio well again, and it closes. */
+#include "breakers.h"
+#include "semihosting.h"
+
+/* Memory that start-up does not clear. */
+__attribute__((section(".noinit"))) ab_retained radio;
+
+static volatile uint32_t milliseconds;
+static volatile bool radio_works = true;
+
+/* The transfer that is under way: written by main while there is none, and by the interrupt when it ends. */
+static ab_token transfer;
+static volatile uint32_t transfer_left_ms;
+static volatile uint32_t transfers_ended;
+
+/* Cortex-M0 has no compare-and-swap: the library asks for a critical section. Not needed with --single-core, nor on a
+ * Cortex-M3 or later. */
+uint32_t ab_enter_critical(void)
+{
+    uint32_t primask;
+    __asm__ volatile("mrs %0, primask\n\tcpsid i" : "=r"(primask) : : "memory");
+    return primask;
+}
+
+void ab_leave_critical(uint32_t primask)
+{
+    __asm__ volatile("msr primask, %0" : : "r"(primask) : "memory");
+}
+
+/* Every millisecond. The last one of a transfer stands for the interrupt of the radio. */
+void sys_tick(void)
+{
+    milliseconds++;
+    if (transfer_left_ms == 0 || --transfer_left_ms > 0)
+        return;
+    radio_report(&transfer, radio_works, milliseconds);
+    transfers_ended++;
+}
+
+static void start_clock(uint32_t ticks_per_ms)
+{
+    *(volatile uint32_t *)0xE000E014 = ticks_per_ms - 1; /* reload */
+    *(volatile uint32_t *)0xE000E018 = 0;                /* current */
+    *(volatile uint32_t *)0xE000E010 = 7;                /* on, with its interrupt, by the core's clock */
+}
+
+static void reset_chip(void)
+{
+    *(volatile uint32_t *)0xE000ED0C = 0x05FA0004; /* AIRCR: SYSRESETREQ */
+    for (;;)
+        ;
+}
+
+static void sleep_ms(uint32_t ms)
+{
+    for (uint32_t since = milliseconds; milliseconds - since < ms;)
+        __asm__ volatile("wfi");
+}
+
+/* Sends a packet, and waits until it has ended. Returns 0, or how long not to try. */
+static uint32_t send(void)
+{
+    ab_permit permit = radio_acquire(milliseconds);
+    if (!permit.admitted)
+        return permit.wait_ms;
+    transfer = permit.token;
+    uint32_t before = transfers_ended;
+    __asm__ volatile("" : : : "memory"); /* the compiler writes the token first */
+    transfer_left_ms = 3;                /* from here on it is the interrupt's */
+    while (transfers_ended == before)
+        __asm__ volatile("wfi");
+    return 0;
+}
+
+static void first_start(void)
+{
+    for (int packet = 0; packet < 10; packet++)
+        CHECK(send() == 0);
+    CHECK(radio_state() == AB_CLOSED);
+
+    radio_works = false;
+    for (int packet = 0; packet < 3; packet++) {
+        CHECK(radio_state() == AB_CLOSED);
+        CHECK(send() == 0);
+    }
+    CHECK(radio_state() == AB_OPEN);
+    uint32_t wait_ms = send();
+    CHECK(wait_ms > 0 && wait_ms <= 512 + 64);
+    CHECK(transfers_ended == 13);
+    reset_chip();
+}
+
+static void second_start(void)
+{
+    CHECK(radio_state() == AB_OPEN);
+    uint32_t rejected = 0, wait_ms;
+    while ((wait_ms = send()) != 0) {
+        CHECK(transfers_ended == 0);
+        rejected++;
+        sleep_ms(wait_ms < 100 ? wait_ms : 100);
+    }
+    CHECK(transfers_ended == 1);
+    CHECK(rejected >= 5 && milliseconds >= 512 && milliseconds <= 512 + 2 * 64 + 10);
+    CHECK(radio_state() == AB_CLOSED);
+    CHECK(send() == 0);
+
+    /* Its token was used up by the interrupt. */
+    CHECK(!radio_report(&transfer, false, milliseconds) && radio_snapshot(milliseconds).failures == 0);
+    print("passed: reports by interrupt, open through a reset, closed by one probe\n");
+    finish(0);
+}
+
+int main(void)
+{
+    bool kept = radio_restore(0);
+    start_clock(CORE_CLOCK_HZ / 1000);
+    if (kept)
+        second_start();
+    CHECK(radio_state() == AB_CLOSED);
+    first_start();
+}

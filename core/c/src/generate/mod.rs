@@ -1,0 +1,243 @@
+//! What the command makes of `breakers.toml`: a header for C, and Rust for the library, with every rule checked.
+//!
+//! ```toml
+//! [radio]
+//! consecutive_failures = 3
+//! open_for_ms = 2000
+//! exponential = { factor = 2, max_ms = 60000 }
+//!
+//! [modem]
+//! failures_within = { failures = 5, window_ms = 30000 }
+//! tick_ms = 1024           # a power of two from 1 to 65536; 64 unless set
+//! retained = true          # in memory that survives a reset
+//! jitter_percent = 20
+//! seed_from = "device_id"  # a `uint32_t` of your program that differs from device to device
+//! ```
+//!
+//! The settings are those of [`Config`]; a failure ratio needs more than one word, and is not offered.
+
+mod header;
+mod rust;
+
+use std::collections::BTreeMap;
+use std::format;
+use std::string::{String, ToString as _};
+use std::vec::Vec;
+
+use atomic_breaker::word::{Bits, TickBits};
+use atomic_breaker::{Config, Rules};
+use serde::Deserialize as _;
+use toml::{Table, Value};
+
+/// The two files.
+#[derive(Clone, Debug)]
+pub struct Generated {
+    /// For C and C++: `breakers.h`.
+    pub header: String,
+    /// For the library: `breakers.rs`.
+    pub rust: String,
+}
+
+/// A breaker of the file.
+struct Breaker {
+    name: String,
+    /// The settings as they stand in the file, checked.
+    settings: Table,
+    retained: bool,
+    seed_from: Option<String>,
+}
+
+/// The breakers by the binary logarithm of their tick.
+type Breakers = BTreeMap<u32, Vec<Breaker>>;
+
+/// More of one tick than a byte tells apart, or than anyone wants in one program.
+const MOST: usize = 200;
+/// A file that is longer was not written by hand.
+const LONGEST: usize = 1 << 20;
+
+/// Makes both files of the text of `breakers.toml`.
+///
+/// # Errors
+/// What is wrong with the file, and what to do.
+pub fn generate(text: &str) -> Result<Generated, String> {
+    if text.len() > LONGEST {
+        return Err("it is longer than 1 MiB".into());
+    }
+    let file: Table = text.parse().map_err(|error| format!("{error}"))?;
+    let mut breakers = Breakers::new();
+    for (name, value) in file {
+        let Value::Table(settings) = value else {
+            return Err(format!(
+                "{name}: settings belong to a breaker: write [{name}], or [radio] above"
+            ));
+        };
+        let (log2, breaker) =
+            breaker(name.clone(), settings).map_err(|error| format!("[{name}]: {error}"))?;
+        let same_tick = breakers.entry(log2).or_default();
+        same_tick.push(breaker);
+        if same_tick.len() > MOST {
+            return Err(format!("there are more than {MOST} breakers of one tick"));
+        }
+    }
+    check_names(&breakers)?;
+    Ok(Generated {
+        header: header::of(&breakers),
+        rust: rust::of(&breakers),
+    })
+}
+
+/// Reads and checks the settings of a breaker.
+fn breaker(name: String, mut settings: Table) -> Result<(u32, Breaker), String> {
+    check_name(&name)?;
+    let tick_ms = match settings.remove("tick_ms") {
+        None => 64,
+        Some(Value::Integer(ms @ 1..=65_536)) if ms.count_ones() == 1 => ms,
+        Some(_) => return Err("tick_ms: set a power of two from 1 to 65536".into()),
+    };
+    let retained = match settings.remove("retained") {
+        None => false,
+        Some(Value::Boolean(retained)) => retained,
+        Some(_) => return Err("retained: set true or false".into()),
+    };
+    let seed_from = match settings.remove("seed_from") {
+        None => None,
+        Some(Value::String(variable)) => {
+            check_name(&variable).map_err(|error| format!("seed_from: {error}"))?;
+            Some(variable)
+        }
+        Some(_) => return Err("seed_from: set the name of a variable".into()),
+    };
+    for ratio in ["failure_ratio", "tally_only"] {
+        if settings.contains_key(ratio) {
+            return Err(format!(
+                "{ratio} needs more memory than one word, which is not offered for C: use \
+                 failures_within"
+            ));
+        }
+    }
+    let config = Config::deserialize(Value::Table(settings.clone()))
+        .map_err(|error| error.to_string().trim_end().to_string())?;
+    let has_seed = config.seed.is_some();
+    match (config.jitter_percent, has_seed, &seed_from) {
+        (_, true, Some(_)) => return Err("seed and seed_from: set one of them".into()),
+        (1.., false, None) => {
+            return Err("jitter without a seed is the same on every device: set seed_from to the name \
+                        of a uint32_t of your program that differs from device to device, such as the \
+                        chip's unique number, or seed to a number"
+                .into());
+        }
+        (0, _, Some(_)) => {
+            return Err(
+                "seed_from has no effect without jitter_percent: set that, or leave it out".into(),
+            );
+        }
+        _ => {}
+    }
+    let log2 = tick_ms.trailing_zeros();
+    check(config, log2)?;
+    let breaker = Breaker {
+        name,
+        settings,
+        retained,
+        seed_from,
+    };
+    Ok((log2, breaker))
+}
+
+/// Checks the rules for a word of this tick.
+fn check(config: Config, log2: u32) -> Result<(), String> {
+    fn fits<B: Bits>(config: Config) -> Result<(), String> {
+        Rules::<B>::try_new(config).map(drop).map_err(|error| {
+            let longest = B::LAYOUT.max_ms();
+            let message = error.message();
+            if message.contains("longer than") {
+                format!("{message} (the longest time with this tick is {longest} ms)")
+            } else {
+                message.into()
+            }
+        })
+    }
+    macro_rules! by_tick {
+        ($($n:literal)+) => {
+            match log2 {
+                $($n => fits::<TickBits<$n>>(config),)+
+                _ => Err("tick_ms is a power of two from 1 to 65536".into()),
+            }
+        };
+    }
+    by_tick!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16)
+}
+
+/// What the generated functions are called, after the name of the breaker.
+const SUFFIXES: &[&str] = &[
+    "acquire",
+    "report",
+    "ignore",
+    "report_failures",
+    "report_down",
+    "cancel",
+    "renew",
+    "state",
+    "snapshot",
+    "restore",
+    "trip",
+    "force_open",
+    "release",
+    "disable",
+    "enable",
+    "reset",
+    "probe_now",
+];
+
+/// Names of C and C++ that cannot be variables.
+const KEYWORDS: &str = " alignas alignof and asm auto bool break case catch char class compl const \
+    constexpr continue decltype default delete do double else enum explicit export extern false float \
+    for friend goto if inline int long main mutable namespace new noexcept not nullptr operator or \
+    private protected public register restrict return short signed sizeof static struct switch \
+    template this throw true try typedef typeid typename union unsigned using virtual void volatile \
+    while xor ";
+
+/// Whether a name can be that of a variable and part of a function's.
+fn check_name(name: &str) -> Result<(), String> {
+    let is_fine = name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        && name.len() <= 40
+        && !name.starts_with("ab_")
+        && !KEYWORDS.contains(&format!(" {name} "));
+    if is_fine {
+        return Ok(());
+    }
+    Err(format!(
+        "{name:?} cannot be a variable of C here: use lower-case letters, digits and underscores, at most \
+         40, no keyword of C or C++, and not ab_ in front"
+    ))
+}
+
+/// Whether no variable is called as a function of another breaker.
+fn check_names(breakers: &Breakers) -> Result<(), String> {
+    let all = || breakers.values().flatten();
+    if all().next().is_none() {
+        return Err("there is no breaker in it: begin with [radio], for example".into());
+    }
+    let variables = || all().flat_map(|of| of.seed_from.iter().chain([&of.name]));
+    for breaker in all() {
+        for suffix in SUFFIXES {
+            let function = format!("{}_{suffix}", breaker.name);
+            if variables().any(|name| *name == function) {
+                return Err(format!(
+                    "{function} would be a variable, and a function of [{}]: rename one of them",
+                    breaker.name
+                ));
+            }
+        }
+        if variables().filter(|name| **name == breaker.name).count() > 1 {
+            return Err(format!(
+                "seed_from = {:?} is a breaker: name another variable",
+                breaker.name
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,2 @@
+//! The functions of the header, through a C compiler: see `through.c`.
+//! Nothing is here, so that the tests link what `build.rs` compiles.
