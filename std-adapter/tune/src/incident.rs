@@ -183,11 +183,20 @@ pub(crate) fn recoveries(calls: &[Call], incidents: &[Incident]) -> Vec<Recovery
     incidents.iter().map(recovery).collect()
 }
 
-/// The number of the part around an incident, by its place. Where there are more than 65,535 of them, the last part has
-/// the rest.
+/// The number of the part around each of these incidents, which are in the order of their start. Those that overlap, of
+/// several keys, are one outage, and share a part: what is known of one is known of the others. Where there are more
+/// outages than numbers, they begin again, so that every third number is that of every third outage.
 #[cfg(feature = "replay")]
-pub(crate) fn part_of(incident: usize) -> u16 {
-    u16::try_from(incident + 1).unwrap_or(u16::MAX)
+pub(crate) fn parts_of(incidents: &[Incident]) -> Vec<u16> {
+    let (mut number, mut until_us) = (0, None);
+    let mut part = |it: &Incident| {
+        if until_us.is_none_or(|until| it.from_us > until) {
+            number = number % u16::MAX + 1;
+        }
+        until_us = until_us.max(Some(it.until_us));
+        number
+    };
+    incidents.iter().map(&mut part).collect()
 }
 
 /// Gives each call the number of its part: that of its key's first incident until half way to the next one, and so on; 0
@@ -196,7 +205,8 @@ pub(crate) fn part_of(incident: usize) -> u16 {
 pub(crate) fn part(calls: &mut [Call], incidents: &[Incident]) -> usize {
     let mut keys: HashMap<u32, Vec<(u64, u16)>> = HashMap::new();
     let mut ends: HashMap<u32, u64> = HashMap::new();
-    for (place, incident) in incidents.iter().enumerate() {
+    let numbers = parts_of(incidents);
+    for (incident, number) in incidents.iter().zip(&numbers) {
         // Each with the end of its part, which the next one of its key brings forward.
         let parts = keys.entry(incident.key).or_default();
         if let Some((until, _)) = parts.last_mut() {
@@ -204,7 +214,7 @@ pub(crate) fn part(calls: &mut [Call], incidents: &[Incident]) -> usize {
             *until = ended + incident.from_us.saturating_sub(ended) / 2;
         }
         ends.insert(incident.key, incident.until_us);
-        parts.push((u64::MAX, part_of(place)));
+        parts.push((u64::MAX, *number));
     }
     for parts in keys.values_mut() {
         parts.reverse();
@@ -222,7 +232,7 @@ pub(crate) fn part(calls: &mut [Call], incidents: &[Incident]) -> usize {
         }
         *call = call.in_part(number);
     }
-    usize::from(incidents.len().checked_sub(1).map_or(0, part_of)) + 1
+    usize::from(numbers.into_iter().max().unwrap_or(0)) + 1
 }
 
 #[cfg(test)]
@@ -310,7 +320,30 @@ mod tests {
             call(900, 0),
             call(900, 1),
         ];
-        assert_eq!(part(&mut calls, &incidents), 4);
-        assert_eq!(calls.map(|call| call.part()), [1, 2, 0, 1, 3, 3, 2]);
+        // The first two overlap: one outage.
+        assert_eq!(part(&mut calls, &incidents), 3);
+        assert_eq!(calls.map(|call| call.part()), [1, 1, 0, 1, 2, 2, 1]);
+    }
+
+    #[cfg(feature = "replay")]
+    #[test]
+    fn every_third_number_is_that_of_every_third_outage_however_many_there_are() {
+        let incident = |number: u64| Incident {
+            key: 0,
+            from_us: 10 * number,
+            until_us: 10 * number + 5,
+            calls: 5,
+            failed: 5,
+        };
+        let incidents: Vec<_> = (0..200_000).map(incident).collect();
+        let parts = parts_of(&incidents);
+        for (place, part) in parts.iter().enumerate() {
+            assert!(*part > 0);
+            assert_eq!(
+                part.is_multiple_of(3),
+                (place + 1).is_multiple_of(3),
+                "{place}"
+            );
+        }
     }
 }

@@ -143,7 +143,7 @@ pub(crate) fn found(
     if found.held_out > 0 {
         writeln!(
             out,
-            "\nOn {} that the search did not know, every third one:\n",
+            "\nOn {} that the search did not know, of every third outage:\n",
             counted(found.held_out, "incident")
         )?;
         let mut rows = vec![HEADINGS.map(str::to_owned)];

@@ -44,7 +44,8 @@ pub struct Recommendation {
     pub front: Vec<Tried>,
     /// All incidents, in the order of their start.
     pub incidents: Vec<Incident>,
-    /// How many of them the search did not know: 0 if there were fewer than three, and the result is unchecked.
+    /// How many of them the search did not know, those of every third outage: 0 if there were fewer than three outages, and
+    /// the result is unchecked.
     pub held_out: usize,
     /// How many settings were tried.
     pub tried: usize,

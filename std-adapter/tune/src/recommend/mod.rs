@@ -14,7 +14,7 @@ use atomic_breaker::Config;
 use atomic_breaker_registry::RegistryError;
 
 use crate::figures::{Figures, Score, Worth, count};
-use crate::incident::{Incident, incidents, part, part_of, recoveries};
+use crate::incident::{Incident, incidents, part, parts_of, recoveries};
 use crate::log::Log;
 use crate::replay::Replay;
 use crate::search::{Cost, Search};
@@ -113,8 +113,8 @@ impl Recommend {
         self
     }
 
-    /// Searches, on all threads of rayon's pool. With three or more incidents the search knows nothing of every third one,
-    /// on which its result is then checked.
+    /// Searches, on all threads of rayon's pool. With three or more outages the search knows nothing of every third one,
+    /// on which its result is then checked. Incidents of several keys that overlap are one outage.
     pub fn run(
         &self,
         log: &mut Log,
@@ -241,8 +241,9 @@ impl Recommend {
             today,
             without: self.replay.without(log),
             front: front.iter().map(|it| search.tried[*it].2.clone()).collect(),
-            held_out: (0..incidents.len())
-                .filter(|place| usize::from(part_of(*place)).is_multiple_of(HELD_OUT))
+            held_out: parts_of(&incidents)
+                .into_iter()
+                .filter(|part| usize::from(*part).is_multiple_of(HELD_OUT))
                 .count(),
             incidents,
             tried: search.tried.len(),
@@ -255,5 +256,5 @@ impl Recommend {
 const RUN_CALLS: u64 = 500_000;
 const MOST_RUNS: u64 = 4;
 
-/// Every so manieth incident is held out.
+/// Every so manieth outage is held out.
 const HELD_OUT: usize = 3;

@@ -113,6 +113,36 @@ fn the_pick_is_within_five_percent_of_trying_everything() {
 }
 
 #[test]
+fn an_outage_of_several_keys_is_known_to_the_search_as_a_whole_or_not_at_all() {
+    // Twenty keys, down together, and later two more times.
+    let down = |second: u64| {
+        [300..330, 900..930, 1_500..1_530]
+            .iter()
+            .any(|out| out.contains(&second))
+    };
+    for (outages, held_out) in [(1, 0), (3, 20)] {
+        let calls = (0..outages * 60_000_u64).map(|number| {
+            let met = if down(number / 100) {
+                Met::Failure
+            } else {
+                Met::Success
+            };
+            Call::new(number * 10_000, Ending::new(met, Duration::from_millis(20)))
+                .of_key(number as u32 % 20)
+        });
+        let mut log = Log::new(calls.collect(), Vec::new());
+        let replay = Replay::new().keys(Keys::Each { capacity: 64 });
+        let found = Recommend::new()
+            .replay(replay)
+            .tries(20)
+            .run(&mut log, &())
+            .unwrap();
+        assert_eq!(found.incidents.len() as u64, 20 * outages);
+        assert_eq!(found.held_out, held_out);
+    }
+}
+
+#[test]
 fn incidents_that_were_held_out_are_counted_apart() {
     for (name, mut log, keys) in logs() {
         let recommend = Recommend::new().replay(Replay::new().keys(keys)).tries(60);
