@@ -206,8 +206,10 @@ pub struct CRules<B> {
     checked: MaybeUninit<Rules<B>>,
 }
 
-/// "atomic-breaker", as in `Retained`: the rules were checked.
-const MARK: u32 = 0xA70B_4EAC ^ 0x0C0C_0C0C;
+/// "atomic-breaker", as in `Retained`: the rules were checked for a word of these bits.
+const fn mark<B>() -> u32 {
+    0xA70B_4EAC ^ 0x0C0C_0C00 ^ size_of::<B>() as u32
+}
 
 // It fits into `ab_rules`, and is aligned as that is.
 const _: () = assert!(size_of::<CRules<u64>>() <= 26 * 4 && align_of::<CRules<u64>>() == 4);
@@ -221,7 +223,7 @@ impl<B: Bits> CRules<B> {
         let config = settings.config()?;
         let rules = Rules::try_new(config).map_err(|error| Text::of(error.fault()))?;
         Ok(Self {
-            mark: MARK,
+            mark: mark::<B>(),
             checked: MaybeUninit::new(rules),
         })
     }
@@ -229,7 +231,7 @@ impl<B: Bits> CRules<B> {
     /// The rules, if they were checked.
     pub(crate) fn get(&self) -> Option<Checked<'_, B>> {
         // SAFETY: the mark is set together with the rules, by `new` alone.
-        (self.mark == MARK).then(|| Checked(unsafe { self.checked.assume_init_ref() }))
+        (self.mark == mark::<B>()).then(|| Checked(unsafe { self.checked.assume_init_ref() }))
     }
 }
 
