@@ -106,10 +106,11 @@ macro_rules! functions {
             #[unsafe(export_name = concat!($name, "state"))]
             pub unsafe extern "C" fn state(word: *const W) -> u32 {
                 static ANY: Rules<$bits> = Rules::new(Config::new());
-                // SAFETY: it is NULL, or leads to a word.
-                let Some(word) = (unsafe { word.as_ref() }) else {
+                if word.is_null() || !word.is_aligned() {
                     return 0;
-                };
+                }
+                // SAFETY: it leads to a word.
+                let word = unsafe { &*word };
                 let at = At { now_ms: 0, entropy: 0 };
                 steps::state(&Breaker::from_parts(word, &ANY, at, (), ()))
             }
