@@ -11,6 +11,7 @@
 //! | `callers` | callers that wait for their call before they make the next one |
 //! | `figures` | what a run costs |
 //! | `incident` | when the resource was down |
+//! | `parts` | the parts of a log around its incidents |
 //! | `log` | calls that were recorded |
 //! | `replay` | the calls of a log, before breakers with other settings |
 //! | `simulate` | outages of a kind, for a user's own tests |
@@ -35,6 +36,8 @@ mod figures;
 mod guard;
 mod incident;
 mod log;
+#[cfg(feature = "replay")]
+mod parts;
 #[cfg(feature = "replay")]
 mod read;
 #[cfg(feature = "replay")]

@@ -14,8 +14,9 @@ use atomic_breaker::Config;
 use atomic_breaker_registry::RegistryError;
 
 use crate::figures::{Figures, Score, Worth, count};
-use crate::incident::{Incident, incidents, part, parts_of, recoveries};
+use crate::incident::{Incident, incidents, recoveries};
 use crate::log::Log;
+use crate::parts::{part, parts_of};
 use crate::replay::Replay;
 use crate::search::{Cost, Search};
 use crate::space::{Point, Space};
