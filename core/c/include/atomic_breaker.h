@@ -11,7 +11,8 @@
  *   ab_report(&radio, &radio_rules, &permit.token, ok, now_ms());
  *
  * Report every permit on every path: one that is forgotten counts as nothing while the breaker is closed, and keeps a
- * probe's place for the lease when it is half-open.
+ * probe's place for the lease when it is half-open. A last ab_report(..., false, ...) at a common exit sees to that: it
+ * does nothing if the permit was reported before.
  *
  * All functions may be called by any number of threads and interrupt handlers at once, take no lock, allocate nothing
  * and never wait. They keep nothing but the word that you pass: no global, no clock.
