@@ -140,11 +140,15 @@ where
         self.is_under_way();
         let pause = match self.policy.classify.classify(&result) {
             Outcome::Failure(_) => self.failed(self.policy.hint.retry_hint(&result)),
+            // It says nothing about the server, but the caller may try again then.
+            Outcome::Ignored => match self.policy.hint.retry_hint(&result) {
+                Some(hint) => self.failed(Some(hint)),
+                None => None,
+            },
             Outcome::Success => {
                 self.budget().deposit();
                 None
             }
-            Outcome::Ignored => None,
         };
         let result = result.map_err(ServiceError::Failed);
         match pause {

@@ -7,7 +7,7 @@
 //!               │           │           for the pause before, waits for retry_in, at no cost
 //!               │           └ made:     a try
 //!               ├ success:  deposits a share of a token; returns
-//!               ├ ignored:  returns
+//!               ├ ignored:  returns, unless the server says when to try again: then as below
 //!               └ failure:  may this request be sent twice? is a try left? does the pause end in time?
 //!                           has the budget a token?  ─ yes ─→ pauses, then asks the breaker again
 //! ```

@@ -13,7 +13,7 @@ use super::{AnyBudget, RetryConfig};
 /// | the result is | |
 /// |---|---|
 /// | a success | returned, and deposits a share of a token |
-/// | [ignored](crate::Outcome::Ignored) | returned |
+/// | [ignored](crate::Outcome::Ignored) | returned, unless the server [says when to try again](RetryHint): then like a failure |
 /// | a failure | tried again, if the request may be sent twice, a try is left, the pause ends before the deadline, and the budget has a token |
 /// | a rejection | waited for, if the breaker says how long, the wait ends before the deadline, and a wait is left; costs no try and no token, as the request was not made |
 ///
@@ -171,7 +171,8 @@ impl<Q: ?Sized, F: Fn(&Q) -> bool> Idempotent<Q> for F {
 /// caller's retry. If the breaker rejects a retry after such a pause, the retry waits for the breaker, too, but only
 /// once.
 ///
-/// Asked only for results that are failures. The pause is the hint plus what the [`Backoff`](super::Backoff) draws, so
+/// Asked for results that are failures, and for those that are ignored, such as a 429: that says nothing about the server,
+/// but when to try again. The pause is the hint plus what the [`Backoff`](super::Backoff) draws, so
 /// that callers with the same hint do not return together. With a hint that ends after the deadline, however large, the
 /// result is returned at once.
 ///

@@ -91,6 +91,33 @@ async fn a_hint_delays_the_retry_of_its_caller() {
     }
 }
 
+/// A 429 concerns one tenant, so it says nothing to the breaker, and yet it names a time.
+#[tokio::test(start_paused = true)]
+async fn an_ignored_result_is_tried_again_when_the_server_says() {
+    for (hint, calls) in [(None, 1), (Some(2 * SECOND), 2), (Some(Duration::MAX), 1)] {
+        let server = Server::new(LENIENT, |call| Ok(if call == 0 { 429 } else { 200 }));
+        let budget = budget();
+        let policy = RetryPolicy::new(CONFIG, budget, always)
+            .classify(|result: &Answer| match result {
+                Ok(429) => Outcome::Ignored,
+                _ => Outcome::Success,
+            })
+            .hint(move |result: &Answer| hint.filter(|_| matches!(result, Ok(429))));
+        let answer = server.client(policy).oneshot(Read).await.unwrap();
+        assert_eq!(answer, if calls == 2 { 200 } else { 429 });
+        let made = server.calls();
+        assert_eq!(made.len(), calls, "{hint:?}");
+        if calls == 2 {
+            assert!(made[1] - made[0] >= 2 * SECOND);
+            assert_eq!(
+                budget.millitokens(),
+                99_200,
+                "a token, and a fifth of one back"
+            );
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn with_a_hint_without_end_the_response_is_returned_at_once_and_costs_nothing() {
     for hint in [10 * SECOND, Duration::from_nanos(u64::MAX), Duration::MAX] {
