@@ -5,7 +5,7 @@ use std::fmt;
 use http::{HeaderMap, Response};
 use http_body::Body;
 
-use crate::error_rule::status_text;
+use crate::error_rule::{report_by, scope_of_status, status_text};
 use crate::parts::judged;
 use crate::{
     AnyError, AnyPermit, BodyRule, Classify, ErrorRule, Outcome, Report, ReportingBody, Scope,
@@ -114,7 +114,9 @@ where
                 }))
             }
             Ok(response) => {
-                permit.report_because(outcome, || status_text(response.status()));
+                let status = response.status();
+                let judgement = (outcome, scope_of_status(status, outcome));
+                report_by(permit, || judgement, || status_text(status));
                 Ok(response.map(ReportingBody::reported))
             }
             Err(error) => match self.head.report(permit, Err(error)) {
@@ -147,8 +149,8 @@ pub struct HttpBodyRule<Y = AnyError> {
 pub(crate) struct OwnLimit;
 
 impl<E, Y: ErrorRule<E>> BodyRule<E> for HttpBodyRule<Y> {
-    fn ended(self, _: Option<&HeaderMap>) -> Outcome {
-        Outcome::Success
+    fn ended(self, _: Option<&HeaderMap>) -> (Outcome, Scope) {
+        (Outcome::Success, Scope::Call)
     }
 
     fn broken(self, error: &E) -> (Outcome, Scope) {

@@ -23,11 +23,13 @@ use crate::{AnyPermit, Outcome, Scope};
 /// struct Verdict;
 ///
 /// impl<E> BodyRule<E> for Verdict {
-///     fn ended(self, trailers: Option<&HeaderMap>) -> Outcome {
-///         match trailers.and_then(|trailers| trailers.get("verdict")) {
+///     fn ended(self, trailers: Option<&HeaderMap>) -> (Outcome, Scope) {
+///         let verdict = trailers.and_then(|trailers| trailers.get("verdict"));
+///         let outcome = match verdict {
 ///             Some(verdict) if verdict == "fine" => Outcome::Success,
 ///             _ => Failure::new().into(),
-///         }
+///         };
+///         (outcome, Scope::Call)
 ///     }
 ///     fn broken(self, _: &E) -> (Outcome, Scope) {
 ///         (Failure::new().into(), Scope::Call)
@@ -42,10 +44,11 @@ use crate::{AnyPermit, Outcome, Scope};
 /// # Ok::<(), atomic_breaker_http::Rejected>(())
 /// ```
 pub trait BodyRule<E> {
-    /// The body came to its end, with or without trailers.
-    fn ended(self, trailers: Option<&HeaderMap>) -> Outcome;
+    /// The body came to its end, with or without trailers: what that says, and whom it concerns, as in
+    /// [`ErrorRule::judge`](super::ErrorRule::judge).
+    fn ended(self, trailers: Option<&HeaderMap>) -> (Outcome, Scope);
 
-    /// The body was cut off: what that says, and whom it concerns, as in [`ErrorRule::judge`](super::ErrorRule::judge).
+    /// The body was cut off: what that says, and whom it concerns.
     fn broken(self, error: &E) -> (Outcome, Scope);
 
     /// What it counts as if the body is dropped before its end by a reader who is not waiting for the server. `None`
@@ -212,8 +215,11 @@ impl<B: Body, P: AnyPermit, R: BodyRule<B::Error>> Body for ReportingBody<B, P, 
 
 fn end<P: AnyPermit, R: BodyRule<E>, E>(open: &mut Option<(P, R)>, trailers: Option<&HeaderMap>) {
     if let Some((permit, rule)) = open.take() {
-        let judge = || (rule.ended(trailers), Scope::Call);
-        report_by(permit, judge, || "failed at the end of the body".to_owned());
+        report_by(
+            permit,
+            || rule.ended(trailers),
+            || "failed at the end of the body".to_owned(),
+        );
     }
 }
 

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use crate::error_rule::{report_by, why};
+use crate::error_rule::{is_quota, report_by, scope_of_status, why};
 use crate::{
     AnyError, AnyPermit, AtEnd, ByMethod, Classify, ErrorRule, Failure, Outcome, Report,
     ResponseHead, RetryAfter, RetryBudget, RetryConfig, RetryHint, RetryPolicy, Scope,
 };
 
-/// The [classifier](Classify) of HTTP: 5xx, 408, 429 and every `Err` count as failed, a `Retry-After` of a 503 opens the
-/// breaker at once. The [table](crate#what-counts-as-what) says why, and how to change it. It looks at the head of the response;
+/// The [classifier](Classify) of HTTP: 5xx, 408 and every `Err` count as failed, a 429 is neutral, a `Retry-After` of a 503
+/// opens the breaker at once. The [table](crate#what-counts-as-what) says why, and how to change it. It looks at the head of the response;
 /// [`at_end_of_body`](Self::at_end_of_body) waits for the body as well.
 ///
 /// `Copy`, three words in addition to what its rule for errors captures, and usable for any number of breakers.
@@ -49,7 +49,7 @@ pub struct HttpClassifier<X = AnyError> {
 }
 
 impl HttpClassifier {
-    /// 5xx, 408, 429 and every error are failures of weight 1.
+    /// 5xx, 408 and every error are failures of weight 1; a 429 is neutral.
     pub const fn new() -> Self {
         Self {
             statuses: usual,
@@ -64,7 +64,9 @@ impl HttpClassifier {
 /// Even with "404 Not Found" the server has responded.
 fn usual(status: StatusCode) -> Outcome {
     match status {
-        StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => Failure::new().into(),
+        // It concerns one tenant, and may come from a limiter in front of a server that is dead.
+        StatusCode::TOO_MANY_REQUESTS => Outcome::Ignored,
+        StatusCode::REQUEST_TIMEOUT => Failure::new().into(),
         status if status.is_server_error() => Failure::new().into(),
         _ => Outcome::Success,
     }
@@ -73,7 +75,7 @@ fn usual(status: StatusCode) -> Outcome {
 /// The settings.
 impl<X> HttpClassifier<X> {
     /// What each status counts as, with or without a weight, in place of the default; a `Retry-After` of a 503 still
-    /// counts, if 503 is a failure.
+    /// counts, if 503 is a failure, and a 429 that is ignored still lets a probe [succeed](Scope::Quota).
     ///
     /// ```
     /// use atomic_breaker_http::{Failure, HttpClassifier, Outcome};
@@ -144,8 +146,8 @@ impl<X> HttpClassifier<X> {
         self
     }
 
-    /// Whether a 429 with `Retry-After` opens the breaker at once, at least for that time. By default it does not: it
-    /// counts as one failure. Turn it on where all calls through a breaker share one quota.
+    /// Whether a 429 is a failure, and with `Retry-After` opens the breaker at once, at least for that time. By default
+    /// it is [neutral](Scope::Quota). Turn it on where all calls through a breaker share one quota.
     pub const fn trip_on_429(mut self, trip: bool) -> Self {
         self.trip_on_429 = trip;
         self
@@ -162,8 +164,9 @@ pub type HttpRetryPolicy<B = &'static RetryBudget, X = AnyError> =
     RetryPolicy<B, ByMethod, HttpClassifier<X>, HttpClassifier<X>>;
 
 impl<X: Copy> HttpClassifier<X> {
-    /// A policy that retries what this classifier counts as a failure, if the request may be sent twice ([`ByMethod`]
-    /// says which may), and not before a `Retry-After` has elapsed. Give the breaker below the same classifier.
+    /// A policy that retries what this classifier counts as a failure, and a 429 that it ignores, if the request may be
+    /// sent twice ([`ByMethod`] says which may), and not before a `Retry-After` has elapsed. Give the breaker below the
+    /// same classifier.
     ///
     /// ```
     /// use atomic_breaker_http::{HttpClassifier, HttpRetryPolicy, RetryBudget, RetryConfig};
@@ -176,7 +179,14 @@ impl<X: Copy> HttpClassifier<X> {
     /// # Panics
     /// When the numbers are invalid: [`RetryPolicy::new`].
     pub const fn retry_policy<B>(self, config: RetryConfig, budget: B) -> HttpRetryPolicy<B, X> {
-        RetryPolicy::from_parts(config, budget, ByMethod, self, self)
+        RetryPolicy::from_parts(config, budget, ByMethod, self.for_retries(), self)
+    }
+}
+
+impl<X> HttpClassifier<X> {
+    /// For the caller a 429 is a failure that a later try may cure, whatever it says about the server.
+    pub(crate) const fn for_retries(self) -> Self {
+        self.trip_on_429(true)
     }
 }
 
@@ -200,7 +210,10 @@ impl<X> HttpClassifier<X> {
 
     /// What a status alone says.
     pub fn status(&self, status: StatusCode) -> Outcome {
-        (self.statuses)(status)
+        match (self.statuses)(status) {
+            Outcome::Ignored if self.trip_on_429 && is_quota(status) => Failure::new().into(),
+            outcome => outcome,
+        }
     }
 
     /// What an error says.
@@ -216,7 +229,10 @@ impl<X> HttpClassifier<X> {
         X: ErrorRule<E>,
     {
         match result {
-            Ok(response) => (self.response(response), Scope::Call),
+            Ok(response) => {
+                let outcome = self.response(response);
+                (outcome, scope_of_status(response.status(), outcome))
+            }
             Err(error) => self.errors.judge(error),
         }
     }

@@ -59,6 +59,12 @@ pub enum Scope {
     /// as its outcome says; so it does in a body if the client was waiting for the host when the limit passed. If not,
     /// the reader took so long, and it concerns the [caller](Self::Caller).
     Limit,
+    /// The caller, whose quota is used up: a 429, `RESOURCE_EXHAUSTED`. Its call is ignored, so that one tenant cannot
+    /// shut out the others, nor hide from them that the host behind a limiter is dead. A **probe** succeeds with it: the
+    /// host has responded, and otherwise a tenant that takes each probe would keep the others out. It needs to know which
+    /// calls are probes, as layers and [`call_reported`](crate::call_reported) do; with
+    /// [`call_with`](atomic_breaker::Breaker::call_with) such a probe is ignored, too, and the next one decides.
+    Quota,
 }
 
 impl Scope {
@@ -92,8 +98,23 @@ pub(crate) fn report_by<P: AnyPermit>(
         }
         // Dropping the permit cancels it.
         (Scope::Caller, Outcome::Failure(_)) => None,
+        (Scope::Quota, Outcome::Ignored) if permit.is_probe() => permit.report(Outcome::Success),
         _ => permit.report_because(outcome, why),
     };
+}
+
+/// Whether a status says that the quota of a caller is used up.
+pub(crate) fn is_quota(status: StatusCode) -> bool {
+    status == StatusCode::TOO_MANY_REQUESTS
+}
+
+/// Whom a response concerns.
+pub(crate) fn scope_of_status(status: StatusCode, outcome: Outcome) -> Scope {
+    if is_quota(status) && outcome == Outcome::Ignored {
+        Scope::Quota
+    } else {
+        Scope::Call
+    }
 }
 
 /// A few words about a result that counted as a failure: "503 Service Unavailable", "transport: connection reset".

@@ -24,7 +24,7 @@
 //! |---|---|---|---|
 //! | 1xx, 2xx, 3xx, 600 and above | success | the server has responded | [`statuses`](HttpClassifier::statuses) |
 //! | 408 | failure | the server, or a proxy, ran out of time | |
-//! | 429 | failure; its `Retry-After` is for [its caller](HttpClassifier::retry_hint) | the quota of one tenant must not shut out the others | [`trip_on_429`](HttpClassifier::trip_on_429) |
+//! | 429 | [ignored](Scope::Quota), but a probe succeeds; its `Retry-After` is for [its caller](HttpClassifier::retry_hint) | the server has responded; the quota of one tenant must not shut out the others | [`trip_on_429`](HttpClassifier::trip_on_429) |
 //! | other 4xx | success | the server has responded, the request was wrong | [`statuses`](HttpClassifier::statuses) |
 //! | 503 with `Retry-After` | opens at once, at least for that time, [at most 300 s](RetryAfter) | the server asks for it | [`trip_on_503`](HttpClassifier::trip_on_503), [`max_retry_after`](HttpClassifier::max_retry_after) |
 //! | 5xx | failure; a `Retry-After` is read only with 503, the only one of them for which RFC 9110 describes it | | [`statuses`](HttpClassifier::statuses) |

@@ -82,6 +82,9 @@ pub(crate) fn needs_fresh_connection(
 enum Verdict {
     /// The outcome is known already.
     Known(Outcome),
+    /// reqwest determines the outcome itself.
+    #[cfg_attr(not(feature = "reqwest"), allow(dead_code, reason = "of reqwest"))]
+    OfReqwest((Outcome, Scope)),
     /// The connection ended before the response; other calls may have been on it.
     Lost {
         is_shared: bool,
@@ -102,6 +105,7 @@ impl Verdict {
         let failure = Failure::new().into();
         match self {
             Self::Known(outcome) => (outcome, Scope::Call),
+            Self::OfReqwest(known) => known,
             // Nothing by itself, but a reason to retry; the scope says how often it counts.
             Self::Unprocessed => (Failure::with_weight(0).into(), Scope::Unprocessed),
             Self::Lost { is_shared: true } => (failure, Scope::Connection),
@@ -138,7 +142,7 @@ fn of_reqwest(error: &(dyn Error + 'static)) -> Option<Verdict> {
     let is_limit = |error: &reqwest::Error| error.is_timeout() && !error.is_connect();
     if let Some(error) = error.downcast_ref::<ClientError>() {
         if let Some(known) = error.known() {
-            return Some(Verdict::Known(known));
+            return Some(Verdict::OfReqwest(known));
         }
         return match (is_limit(error), error.has_own_limit()) {
             (true, true) => Some(Verdict::OwnLimit),

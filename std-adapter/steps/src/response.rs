@@ -17,7 +17,7 @@ use crate::error::{BoxError, Kind};
 /// | 2xx, "303 See Other" | `Ok` |
 /// | 503 with `Retry-After` | [`StepError::retry_after`]: the breaker of its lane opens for that time, too |
 /// | 429 with `Retry-After` | [`StepError::not_before`]: for this job alone |
-/// | any other failure by this classifier, such as 5xx, 408 | one try; due again by the schedule |
+/// | any other 429, or failure by this classifier, such as 5xx, 408 | one try; due again by the schedule |
 /// | any other | [`StepError::end`]: the server would say the same again |
 ///
 /// # Errors
@@ -50,16 +50,15 @@ pub fn step_result<X>(
 ) -> Result<(), StepError> {
     let status = response.status();
     let words = status.to_string();
-    let Outcome::Failure(failure) = classifier.response(response) else {
-        let is_done = status.is_success() || status == StatusCode::SEE_OTHER;
-        return if is_done {
-            Ok(())
-        } else {
-            Err(StepError::end(words))
-        };
+    let shortest = match classifier.response(response) {
+        Outcome::Failure(failure) => failure.min_open_time(),
+        // Of no concern to the breaker, but the job may be done later.
+        Outcome::Ignored if status == StatusCode::TOO_MANY_REQUESTS => None,
+        _ if status.is_success() || status == StatusCode::SEE_OTHER => return Ok(()),
+        _ => return Err(StepError::end(words)),
     };
     let hint = classifier.retry_hint(response);
-    Err(match (failure.min_open_time(), hint) {
+    Err(match (shortest, hint) {
         (Some(time), _) => StepError::retry_after(time, words),
         (None, Some(time)) => StepError::not_before(time, words),
         (None, None) => words.into(),

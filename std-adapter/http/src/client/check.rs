@@ -193,6 +193,9 @@ impl<R: Ending> ClientConfig<R> {
         if let Some(most) = self.in_flight_limit {
             write!(f, "; opens with more than {most} in flight")?;
         }
+        if self.trip_on_429 {
+            f.write_str("; a 429 is a failure")?;
+        }
         if self.ending.at_end().is_some() {
             f.write_str("; truncated bodies are failures")?;
         }

@@ -48,6 +48,7 @@ pub struct ClientConfig<R = AtHead> {
     pub(super) capacity: usize,
     pub(super) outliving: u32,
     pub(super) in_flight_limit: Option<u32>,
+    pub(crate) trip_on_429: bool,
     pub(crate) ending: R,
 }
 
@@ -74,6 +75,7 @@ impl ClientConfig {
             capacity: 4_096,
             outliving: 32,
             in_flight_limit: None,
+            trip_on_429: false,
             ending: AtHead,
         }
     }
@@ -101,6 +103,7 @@ impl ClientConfig {
             capacity: self.capacity,
             outliving: self.outliving,
             in_flight_limit: self.in_flight_limit,
+            trip_on_429: self.trip_on_429,
             ending: AtEndOfBody { probes_wait: false },
         }
     }
@@ -232,6 +235,15 @@ impl<R> ClientConfig<R> {
     /// one takes. As with [`InFlightLimit`](crate::InFlightLimit), the call that exceeds the limit is rejected.
     pub const fn in_flight_limit(mut self, tries: u32) -> Self {
         self.in_flight_limit = Some(tries);
+        self
+    }
+
+    /// Whether a 429 is a failure of its host, and with `Retry-After` opens its breaker at once, at least for that time.
+    /// By default it concerns only the [caller](crate::Scope::Quota), whose retry waits for the `Retry-After`: one tenant
+    /// over its quota does not shut out the others. Set it where all calls to a host share one quota, so that none is sent
+    /// in vain.
+    pub const fn trip_on_429(mut self, trip: bool) -> Self {
+        self.trip_on_429 = trip;
         self
     }
 

@@ -25,6 +25,8 @@ struct File {
     capacity: Option<usize>,
     outliving: Option<u32>,
     in_flight_limit: Option<u32>,
+    #[serde(default)]
+    trip_on_429: bool,
 }
 
 /// Rules that are the preset's where the file leaves them out.
@@ -105,6 +107,7 @@ impl<'de> Deserialize<'de> for ClientConfig {
         config.breaker = file.breaker.map_or(config.breaker, |rules| rules.0);
         config.capacity = file.capacity.unwrap_or(config.capacity);
         config.outliving = file.outliving.unwrap_or(config.outliving);
+        config.trip_on_429 = file.trip_on_429;
         config.in_flight_limit = file.in_flight_limit.or(config.in_flight_limit);
         config.check().map_err(D::Error::custom)?;
         Ok(config)

@@ -95,20 +95,21 @@ where
 
     fn layer(&self, client: S) -> Self::Service {
         let config = self.guard.config();
-        let http = || HttpClassifier::new().errors(Tried(self.errors.clone()));
+        let http = HttpClassifier::new().trip_on_429(config.trip_on_429);
+        let judge = || http.errors(Tried(self.errors.clone()));
         let budget = BudgetOfHost::new(self.guard.clone(), self.origin.clone());
         let retry = RetryPolicy::from_parts(
             config.retry(),
             budget.clone(),
             ByMethod,
-            http(),
-            HttpClassifier::new(),
+            judge().for_retries(),
+            http,
         );
         let retried = RetryLayer::new(retry).layer(Tries {
             client,
             by_host: PerHost::with(HostsOf(self.guard.clone()), self.origin.clone()),
             budget,
-            report: config.ending.report(http()),
+            report: config.ending.report(judge()),
             guard: self.guard.clone(),
         });
         let deadline = config.deadline;

@@ -7,7 +7,7 @@ use http::{HeaderMap, Response, StatusCode, header::CONTENT_TYPE};
 use http_body::Body;
 
 use super::GrpcAtHead;
-use crate::error_rule::{report_by, why};
+use crate::error_rule::{is_quota, report_by, why};
 use crate::{
     AnyError, AnyPermit, BodyRule, ErrorRule, Failure, GrpcCode, Outcome, Report, ReportingBody,
     ResponseHead, RetryAfter, Scope,
@@ -19,7 +19,8 @@ use crate::{
 ///
 /// | code | counts as |
 /// |---|---|
-/// | `UNAVAILABLE`, `INTERNAL`, `DATA_LOSS`, `UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED` | failure |
+/// | `UNAVAILABLE`, `INTERNAL`, `DATA_LOSS`, `UNKNOWN`, `DEADLINE_EXCEEDED` | failure |
+/// | `RESOURCE_EXHAUSTED` | with push-back a failure that opens at once; without it neutral, as it concerns [one tenant](Scope::Quota) |
 /// | `CANCELLED` | ignored |
 /// | the other eleven | success: the server has responded |
 ///
@@ -27,7 +28,7 @@ use crate::{
 /// |---|---|
 /// | `grpc-status` that is not a valid code | `UNKNOWN` |
 /// | body that ends without `grpc-status` | `UNKNOWN` |
-/// | HTTP status other than 200 without `grpc-status`, such as from a proxy | what the [table](GrpcCode::from_http) of gRPC says |
+/// | HTTP status other than 200 without `grpc-status`, such as from a proxy | what the [table](GrpcCode::from_http) of gRPC says, except that 429 is `RESOURCE_EXHAUSTED` |
 /// | content type other than `application/grpc`, without `grpc-status` | `UNKNOWN`: the response is not from the server but from something in front of it |
 /// | `Err`, error of the body | failure, unless [set](Self::errors) [otherwise](Self::body_errors) |
 /// | body dropped before its end | cancelled, see [`ReportingBody`]: without a status there is no verdict |
@@ -105,6 +106,8 @@ impl<X, Y> GrpcClassifier<X, Y> {
     /// });
     /// assert_eq!(GRPC.code(GrpcCode::DataLoss, &HeaderMap::new()), Failure::tripping().into());
     /// ```
+    ///
+    /// Where all calls share one quota, `GrpcCode::ResourceExhausted => Failure::new().into()`.
     pub const fn codes(mut self, codes: fn(GrpcCode) -> Outcome) -> Self {
         self.codes = codes;
         self
@@ -147,7 +150,7 @@ impl<X, Y> GrpcClassifier<X, Y> {
     }
 
     /// Whether a server's push-back opens the breaker. It does unless this is set to `false`; then such a call counts
-    /// like any failure. Turn it off where push-back is for one of several tenants of a server.
+    /// like any other of its [code](Self::codes). Turn it off where push-back is for one of several tenants of a server.
     pub const fn trip_on_push_back(mut self, trip: bool) -> Self {
         self.trip_on_push_back = trip;
         self
@@ -179,8 +182,12 @@ impl<X, Y> GrpcClassifier<X, Y> {
     /// What a code with its trailers says: for use without a response, such as with a `tonic::Status`.
     pub fn code(&self, code: GrpcCode, metadata: &HeaderMap) -> Outcome {
         let outcome = (self.codes)(code);
-        let may_trip = matches!(code, GrpcCode::Unavailable | GrpcCode::ResourceExhausted);
-        if !may_trip || !self.trip_on_push_back || !matches!(outcome, Outcome::Failure(_)) {
+        let may_trip = match code {
+            GrpcCode::Unavailable => matches!(outcome, Outcome::Failure(_)),
+            GrpcCode::ResourceExhausted => outcome != Outcome::Success,
+            _ => false,
+        };
+        if !may_trip || !self.trip_on_push_back {
             return outcome;
         }
         self.hints
@@ -212,7 +219,10 @@ impl<X, Y> GrpcClassifier<X, Y> {
     {
         match result {
             Ok(response) => match head(response) {
-                Head::Code(code) => Some((self.response(code, response), Scope::Call)),
+                Head::Code(code) => {
+                    let outcome = self.response(code, response);
+                    Some((outcome, scope_of_code(code, outcome)))
+                }
                 Head::Later { .. } => None,
             },
             Err(error) => Some(self.errors.judge(error)),
@@ -286,14 +296,14 @@ pub struct GrpcBodyRule<Y = AnyError> {
 }
 
 impl<E, Y: ErrorRule<E>> BodyRule<E> for GrpcBodyRule<Y> {
-    fn ended(self, trailers: Option<&HeaderMap>) -> Outcome {
+    fn ended(self, trailers: Option<&HeaderMap>) -> (Outcome, Scope) {
         let empty = HeaderMap::new();
         let trailers = trailers.unwrap_or(&empty);
-        GrpcCode::read(trailers)
-            .or(self.without)
-            .map_or(Outcome::Ignored, |code| {
-                self.classifier.code(code, trailers)
-            })
+        let code = GrpcCode::read(trailers).or(self.without);
+        code.map_or((Outcome::Ignored, Scope::Call), |code| {
+            let outcome = self.classifier.code(code, trailers);
+            (outcome, scope_of_code(code, outcome))
+        })
     }
 
     fn broken(self, error: &E) -> (Outcome, Scope) {
@@ -320,10 +330,22 @@ impl<X, Y> fmt::Debug for GrpcClassifier<X, Y> {
     }
 }
 
+/// Whom a call that ended with this code concerns.
+fn scope_of_code(code: GrpcCode, outcome: Outcome) -> Scope {
+    if code == GrpcCode::ResourceExhausted && outcome == Outcome::Ignored {
+        Scope::Quota
+    } else {
+        Scope::Call
+    }
+}
+
 /// What the head of a response says, by the rules of gRPC.
 fn head(response: &impl ResponseHead) -> Head {
     if let Some(code) = GrpcCode::read(response.headers()) {
         return Head::Code(code);
+    }
+    if is_quota(response.status()) {
+        return Head::Code(GrpcCode::ResourceExhausted);
     }
     if response.status() != StatusCode::OK {
         return Head::Code(GrpcCode::from_http(response.status()));

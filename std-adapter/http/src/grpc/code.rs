@@ -110,16 +110,16 @@ impl GrpcCode {
     }
 
     /// What a call that ended so counts as, unless a rule says [otherwise](crate::GrpcClassifier::codes): failures of
-    /// weight 1, successes if the server has responded, and `Cancelled` is ignored.
+    /// weight 1, and successes if the server has responded. `Cancelled` is ignored, and so is `ResourceExhausted`, which
+    /// concerns [one tenant](crate::Scope::Quota).
     pub fn outcome(self) -> Outcome {
         match self {
             Self::Unavailable
             | Self::Internal
             | Self::DataLoss
             | Self::Unknown
-            | Self::DeadlineExceeded
-            | Self::ResourceExhausted => Failure::new().into(),
-            Self::Cancelled => Outcome::Ignored,
+            | Self::DeadlineExceeded => Failure::new().into(),
+            Self::Cancelled | Self::ResourceExhausted => Outcome::Ignored,
             _ => Outcome::Success,
         }
     }

@@ -3,6 +3,7 @@
 use std::error::Error;
 
 use crate::causes::causes_of;
+use crate::error_rule::scope_of_status;
 use crate::{ClientError, ErrorRule, HttpClassifier, Outcome, Scope, UsualErrors};
 
 /// A [rule](ErrorRule) for the errors of reqwest and reqwest-middleware, alone or as the cause of another error: the
@@ -12,7 +13,7 @@ use crate::{ClientError, ErrorRule, HttpClassifier, Outcome, Scope, UsualErrors}
 /// |---|---|
 /// | `is_builder` (a URL without a host, a scheme that is not HTTP) | ignored |
 /// | `is_redirect` (too many of them, or one that leads nowhere) | success: the host has responded |
-/// | an error with a status (`error_for_status`) | like the status: 5xx, 408 and 429 are failures |
+/// | an error with a status (`error_for_status`) | like the status: 5xx and 408 are failures, 429 is [neutral](Scope::Quota) |
 /// | all others | what [`UsualErrors`] says |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReqwestErrors;
@@ -21,24 +22,25 @@ impl<E: Error + 'static> ErrorRule<E> for ReqwestErrors {
     fn judge(&self, error: &E) -> (Outcome, Scope) {
         let known = causes_of(error).find_map(|cause| cause.downcast_ref().and_then(known));
         let (usual, scope) = UsualErrors.judge(error);
-        (known.unwrap_or(usual), scope)
+        known.unwrap_or((usual, scope))
     }
 }
 
 impl ClientError {
-    /// The outcome, if reqwest itself determines it.
-    pub(crate) fn known(&self) -> Option<Outcome> {
+    /// The outcome and whom it concerns, if reqwest itself determines it.
+    pub(crate) fn known(&self) -> Option<(Outcome, Scope)> {
         known(self)
     }
 }
 
-fn known(error: &reqwest::Error) -> Option<Outcome> {
+fn known(error: &reqwest::Error) -> Option<(Outcome, Scope)> {
     if let Some(status) = error.status() {
-        Some(HttpClassifier::new().status(status))
+        let outcome = HttpClassifier::new().status(status);
+        Some((outcome, scope_of_status(status, outcome)))
     } else if error.is_builder() {
-        Some(Outcome::Ignored)
+        Some((Outcome::Ignored, Scope::Call))
     } else if error.is_redirect() {
-        Some(Outcome::Success)
+        Some((Outcome::Success, Scope::Call))
     } else {
         None
     }

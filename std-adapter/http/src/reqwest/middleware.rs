@@ -15,12 +15,12 @@ use super::{ReqwestErrors, into_reqwest};
 use crate::at_end::OwnLimit;
 use crate::by_method::may_be_sent_twice;
 use crate::client::Ending;
-use crate::error_rule::{report_by, status_text};
+use crate::error_rule::{report_by, scope_of_status, status_text};
 use crate::parts::{count_panic, judged};
 use crate::usual_errors::{FRESH_CONNECTIONS, needs_fresh_connection, scope_of};
 use crate::{
     Admit, AnyPermit, AtEnd, AtEndOfBody, Classify, ClientGuard, Clock, ErrorRule, Hosts,
-    HttpClassifier, Outcome, PerHost, Report, Scope, text_of,
+    HttpClassifier, Outcome, PerHost, Report, text_of,
 };
 
 /// A breaker among the middlewares of a `reqwest_middleware::ClientWithMiddleware`: one for all requests, or one per
@@ -239,7 +239,7 @@ where
             }
             (result, _) => {
                 let scope = match &result {
-                    Ok(_) => Scope::Call,
+                    Ok(response) => scope_of_status(response.status(), outcome),
                     Err(error) => scope_of(error).of_own_limit(has_own_limit),
                 };
                 let why = || match &result {
@@ -294,6 +294,7 @@ impl<C: Clock, R: Ending> ClientGuard<C, R> {
         let mut middleware =
             BreakerMiddleware::new(PerHost::new(self.hosts())).time_limit(config.try_limit);
         middleware.at_end = config.ending.at_end();
+        middleware.http = middleware.http.trip_on_429(config.trip_on_429);
         middleware
     }
 }

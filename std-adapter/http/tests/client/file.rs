@@ -55,6 +55,7 @@ fn every_setting_has_the_name_of_its_method() {
         capacity = 128
         outliving = 8
         in_flight_limit = 64
+        trip_on_429 = true
         [breaker]
         failure_ratio = { percent = 30, within_ms = 60_000, min_calls = 50 }
         open_for_ms = 2_000
@@ -80,6 +81,7 @@ fn every_setting_has_the_name_of_its_method() {
         .capacity(128)
         .outliving(8)
         .in_flight_limit(64)
+        .trip_on_429(true)
         .breaker(rules);
     assert_eq!(read(file), built);
     let json = r#"{ "tries": 2, "breaker": { "probes": 2 } }"#;

@@ -10,6 +10,7 @@
 //! | `in_flight` | a host that hangs is noticed by its calls in flight |
 //! | `leaving` | callers that leave before their host has answered |
 //! | `liveness` | days with a host that fails and recovers, and callers of any patience |
+//! | `quota` | one tenant over its quota, beside others |
 //! | `refused` | requests that a host refuses unprocessed, through a stack of layers, over loopback |
 //! | `requests` | what becomes of requests |
 //! | `streams` | HTTP/2: what the end of a connection says, over loopback |
@@ -27,6 +28,7 @@ mod file;
 mod in_flight;
 mod leaving;
 mod liveness;
+mod quota;
 mod refused;
 mod requests;
 mod retries;

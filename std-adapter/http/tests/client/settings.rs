@@ -138,6 +138,11 @@ fn the_plan_names_what_never_ends_and_what_is_left_out() {
     let patient = Backoff::new().longest(Duration::MAX).factor(u32::MAX);
     let plan = config.backoff(patient).tries(9).to_string();
     assert!(plan.contains("no limit of pauses"), "{plan}");
+    let shared = config.trip_on_429(true).to_string();
+    assert!(
+        shared.contains("never slow; a 429 is a failure\n"),
+        "{shared}"
+    );
     let once = config.tries(1).to_string();
     assert!(once.contains("\n  1 try\n"), "{once}");
 }

@@ -64,6 +64,16 @@ fn trailers_carry_push_back() {
 }
 
 #[test]
+fn a_used_up_quota_in_trailers_is_neutral_and_as_a_probe_a_success() {
+    for (is_probe, expected) in [(false, IGNORED), (true, SUCCESS)] {
+        let log = Log::default();
+        let steps = script([status("8"), End]);
+        read(&mut call(&log, is_probe, response(200, &[KIND], steps)));
+        assert_eq!(log.end(), expected);
+    }
+}
+
+#[test]
 fn a_body_that_ends_without_a_status_is_a_failure() {
     for steps in [
         vec![Data("a"), End],

@@ -120,6 +120,8 @@ async fn responses_that_are_failures_are_tried_again_after_the_time_that_they_as
         (502, None, 3, 0),
         (404, None, 1, 0),
         (200, None, 1, 0),
+        // The breaker ignores it, and yet its caller may try again.
+        (429, None, 3, 0),
         (429, Some("2"), 3, 4),
         (429, Some("100"), 1, 0),
     ] {

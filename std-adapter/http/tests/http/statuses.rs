@@ -5,12 +5,12 @@ use std::io::{self, ErrorKind};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Cause, Classify, Config, Failure, HttpClassifier, ManualClock, Outcome, Report, ResponseHead,
-    State,
+    Cause, Classify, Config, Failure, GrpcClassifier, HttpClassifier, ManualClock, Outcome, Report,
+    ResponseHead, State,
 };
 use http::{Response, StatusCode};
 
-use crate::support::{Fate, Log, ONE, response};
+use crate::support::{Fate, Log, ONE, Script, response, script};
 
 type Breaker<'a> = atomic_breaker_http::Breaker<&'a ManualClock>;
 
@@ -24,7 +24,8 @@ fn classify<B>(response: Response<B>) -> Outcome {
 fn every_status_from_100_to_999_counts_as_documented() {
     for code in 100..=999 {
         let expected = match code {
-            408 | 429 | 500..=599 => ONE,
+            429 => Outcome::Ignored,
+            408 | 500..=599 => ONE,
             _ => Outcome::Success,
         };
         assert_eq!(classify(response(code, &[], ())), expected, "{code}");
@@ -40,7 +41,8 @@ fn a_hint_counts_for_503_alone_and_429_alone_by_option() {
     let hinted = Outcome::Failure(Failure::retry_after(Duration::from_secs(7)));
     for code in 100..=999 {
         let response = response(code, &retry, ());
-        let plain = HTTP.status(response.status());
+        let status = response.status();
+        let plain = HTTP.status(status);
         let expected = if code == 503 { hinted } else { plain };
         assert_eq!(HTTP.response(&response), expected, "{code}");
         let expected = if matches!(code, 429 | 503) {
@@ -53,6 +55,8 @@ fn a_hint_counts_for_503_alone_and_429_alone_by_option() {
             expected,
             "{code}"
         );
+        let expected = if code == 429 { ONE } else { plain };
+        assert_eq!(HTTP.trip_on_429(true).status(status), expected, "{code}");
         assert_eq!(HTTP.trip_on_503(false).response(&response), plain, "{code}");
         let hint = matches!(code, 429 | 503).then_some(Duration::from_secs(7));
         assert_eq!(HTTP.retry_hint(&response), hint, "{code}");
@@ -99,7 +103,7 @@ fn every_error_is_a_failure_unless_a_rule_says_otherwise() {
 }
 
 #[test]
-fn a_503_with_a_hint_opens_for_that_long_and_a_429_counts_one() {
+fn a_503_with_a_hint_opens_for_that_long_and_a_429_counts_nowhere() {
     let clock = ManualClock::new();
     let breaker = Breaker::new(Config::new().consecutive_failures(3), &clock);
     let call = |code, retry| {
@@ -107,7 +111,10 @@ fn a_503_with_a_hint_opens_for_that_long_and_a_429_counts_one() {
         breaker.call_with(HTTP, answer).is_ok()
     };
     assert!(call(429, "60"));
-    assert_eq!(breaker.snapshot().failures(), 1);
+    assert_eq!(breaker.snapshot().failures(), 0);
+    assert!(call(500, "60"));
+    assert!(call(429, "60"));
+    assert_eq!(breaker.snapshot().failures(), 1, "nor does it hide others");
     assert_eq!(breaker.state(), State::Closed);
 
     assert!(call(503, "60"));
@@ -122,21 +129,61 @@ fn a_503_with_a_hint_opens_for_that_long_and_a_429_counts_one() {
 }
 
 #[test]
-fn three_429_in_a_row_trip_for_the_usual_time_and_not_for_their_hint() {
+fn a_429_trips_for_its_hint_or_the_usual_time_by_option() {
     let clock = ManualClock::new();
     let rules = Config::new()
         .consecutive_failures(3)
         .open_for(Duration::from_secs(5));
-    let breaker = Breaker::new(rules, &clock);
-    let last = (0..3)
-        .filter_map(|_| {
+    let last = |hints: &[(&'static str, &str)]| {
+        let breaker = Breaker::new(rules, &clock);
+        let mut calls = 0;
+        let tripped = loop {
+            calls += 1;
             let permit = breaker.acquire().unwrap();
-            permit.report(HTTP.response(&response(429, &[("retry-after", "300")], ())))
-        })
-        .last()
-        .expect("the third has tripped");
-    assert_eq!(last.cause, Cause::FailureLimit);
-    assert_eq!(last.open_for(), Some(Duration::from_secs(5)));
+            let answer = response(429, hints, ());
+            if let Some(tripped) = permit.report(HTTP.trip_on_429(true).response(&answer)) {
+                break tripped;
+            }
+        };
+        (calls, tripped.cause, tripped.open_for().unwrap().as_secs())
+    };
+    assert_eq!(last(&[("retry-after", "300")]), (1, Cause::RetryAfter, 300));
+    assert_eq!(last(&[]), (3, Cause::FailureLimit, 5));
+}
+
+/// A probe asks whether the host responds, and it does. If it decided nothing, a tenant over its quota that takes each
+/// probe would keep the others out.
+#[test]
+fn a_429_is_neutral_and_as_a_probe_a_success() {
+    type Answer = Result<Response<Script>, &'static str>;
+    fn report(is_probe: bool, http: impl Report<Response<Script>, &'static str>) -> Fate {
+        let log = Log::default();
+        let answer: Answer = Ok(response(429, &[("retry-after", "9")], script([])));
+        drop(http.report(log.permit(is_probe), answer));
+        log.end()
+    }
+    let by_rule = HTTP.statuses(|_| Outcome::Ignored);
+    let hinted = Outcome::Failure(Failure::retry_after(Duration::from_secs(9)));
+    let grpc = GrpcClassifier::new();
+    for (is_probe, expected) in [(false, Outcome::Ignored), (true, Outcome::Success)] {
+        assert_eq!(report(is_probe, HTTP), Fate::Reported(expected));
+        assert_eq!(report(is_probe, by_rule), Fate::Reported(expected));
+        assert_eq!(
+            report(is_probe, HTTP.at_end_of_body()),
+            Fate::Reported(expected)
+        );
+        assert_eq!(report(is_probe, grpc), Fate::Reported(expected));
+        assert_eq!(report(is_probe, grpc.at_head()), Fate::Reported(expected));
+        assert_eq!(
+            report(is_probe, HTTP.trip_on_429(true)),
+            Fate::Reported(hinted)
+        );
+        let as_success = HTTP.statuses(|_| Outcome::Success);
+        assert_eq!(
+            report(is_probe, as_success),
+            Fate::Reported(Outcome::Success)
+        );
+    }
 }
 
 #[test]
@@ -155,7 +202,7 @@ fn reasons_are_short() {
 
     for (code, text) in [
         (503, Some("503 Service Unavailable")),
-        (429, Some("429 Too Many Requests")),
+        (429, None),
         (599, Some("599")),
         (404, None),
         (200, None),

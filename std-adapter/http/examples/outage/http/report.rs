@@ -123,8 +123,8 @@ fn in_words([a, b]: &[Figures; 2]) -> String {
          cold host returned gradually. Normal service was back with the preset after {} (fails), {}\n\
          (hangs), {} (cold); without it after {}, {}, {}. The longest open time, a\n\
          `Retry-After` and the limit of a try that hangs bound the first two of these times. The host that limits\n\
-         answered {} calls with the preset, {} without: 429s open the breaker, which does not know when the\n\
-         quota is fresh.\n",
+         answered {} calls with the preset, {} without: a 429 concerns its caller, whose retry waits, and opens\n\
+         no breaker.\n",
         unable(a),
         unable(b),
         early(a),
