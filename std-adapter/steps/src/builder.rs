@@ -39,6 +39,13 @@ pub(super) struct Times {
     pub(super) count: Option<Duration>,
 }
 
+impl Times {
+    /// How long a claimed job waits for its turn: its lease must last until the step renews it.
+    pub(super) fn patience(&self) -> Duration {
+        self.lease / 4
+    }
+}
+
 const MINUTE: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 

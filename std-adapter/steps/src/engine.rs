@@ -12,7 +12,7 @@ use super::builder::Times;
 use super::job::unreadable;
 use super::job_observer::{Asked, JobObserver, Watched};
 use super::notifier::AnyNotifier;
-use super::room::{Room, Start};
+use super::room::{Place, Room};
 use super::saver::Saver;
 use super::store::{Put, Store, StoreError};
 use super::under_way::{One, UnderWay};
@@ -104,9 +104,10 @@ impl<D: Store> Steps<D> {
         S: Serialize + DeserializeOwned + Send + 'static,
     {
         let (job, room) = self.new_job(workflow, key, state)?;
-        let start = room.start_now().ok();
+        let place = room.place();
         let call = self.0.called.begin();
-        let ran = tokio::spawn(Arc::clone(&self.0).keep_and_run(job, start, call));
+        let ran =
+            tokio::spawn(Arc::clone(&self.0).keep_and_run(job, Arc::clone(room), place, call));
         // Otherwise the store panicked, or the runtime is being shut down.
         let ran = ran
             .await
@@ -143,7 +144,7 @@ impl<D: Store> Steps<D> {
         workflow: &Workflow<S>,
         key: impl Into<String>,
         state: &S,
-    ) -> Result<(NewJob, &Room), EnqueueError> {
+    ) -> Result<(NewJob, &Arc<Room>), EnqueueError> {
         if !self.0.workflows.contains_key(workflow.kind()) {
             return Err(EnqueueError::Unknown(workflow.kind()));
         }
@@ -200,10 +201,12 @@ impl<D: Store> Inner<D> {
     async fn keep_and_run(
         self: Arc<Self>,
         job: NewJob,
-        start: Option<Start>,
+        room: Arc<Room>,
+        place: Option<Place>,
         call: One,
     ) -> Result<Unread, StoreError> {
-        let lease = start.is_some().then_some(self.times.lease);
+        let place = place.filter(|_| room.would_admit());
+        let lease = place.is_some().then_some(self.times.lease);
         let (id, right) = match self.put(&job, lease).await? {
             Put::New(id, right) => (id, right),
             Put::Exists(job) => return Ok(Unread::of(job)),
@@ -217,6 +220,10 @@ impl<D: Store> Inner<D> {
             job: running(&job, id),
             is_lost: false,
             fault: None,
+        };
+        let start = match place {
+            Some(place) => self.begin(&room, place, &call.part).await,
+            None => None,
         };
         let ran = self.run(start, claimed, &call.part).await;
         Ok(Unread(Some(id), ran))

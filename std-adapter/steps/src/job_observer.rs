@@ -34,6 +34,7 @@ named! {
     #[expect(missing_docs, reason = "named after the methods")]
     pub enum Asked {
         Put = "put",
+        NextDue = "next_due",
         Claim = "claim",
         Renew = "renew",
         Save = "save",
@@ -108,7 +109,7 @@ pub trait JobObserver: Send + Sync {
     /// The store failed, or did not answer in time.
     fn store_failed(&self, asked: Asked, error: &str) {}
 
-    /// The store has answered a claim or a save.
+    /// The store has answered a worker: a claim, a save, or when the next job is due.
     fn store_answered(&self) {}
 }
 
@@ -157,7 +158,7 @@ impl<D: Store> Watched<D> {
         let late = |_| Err(StoreError::new(format!("no answer within {limit:.1?}")));
         let answered = answered.unwrap_or_else(late);
         match &answered {
-            Ok(_) if matches!(asked, Asked::Claim | Asked::Save) => {
+            Ok(_) if matches!(asked, Asked::NextDue | Asked::Claim | Asked::Save) => {
                 self.observers.each(|it| it.store_answered());
             }
             Ok(_) => {}

@@ -7,7 +7,6 @@ use atomic_breaker_resource::{Admit, AnyPermit, Outcome, Rejection, State};
 use super::StepError;
 use super::caught::caught_now;
 use super::error::Kind;
-use super::room::Full;
 
 /// The resource of a step: a name that jobs are kept with, and how many of its steps run at the same time. With a
 /// [breaker](Self::guarded), jobs that it would reject are not even looked for.
@@ -89,7 +88,6 @@ impl Lane {
         }
     }
 
-    #[cfg(feature = "http")]
     pub(super) const fn is_guarded(&self) -> bool {
         self.gate.is_some()
     }
@@ -108,6 +106,34 @@ impl Lane {
             until_begun: self.asks_within,
         })
     }
+
+    /// How many of these steps would be admitted now, and why not more. Their permits are given back at once: a probe,
+    /// or a place in a limit, that is held while a store is asked is missing for those who call. While traffic returns
+    /// any may pass.
+    pub(super) fn would_admit(&self, most: usize) -> (usize, Option<Full>) {
+        if self.gate.is_none() {
+            return (most, None);
+        }
+        // All at once, as each probe has a slot of its own.
+        let mut held = Vec::with_capacity(most);
+        for many in 0..most {
+            match self.admit() {
+                Ok(admitted) => held.push(admitted),
+                Err(Full::Rejected(rejected)) if rejected.state() == State::Returning => {}
+                Err(full) => return (many, Some(full)),
+            }
+        }
+        (most, None)
+    }
+}
+
+/// Why no step may start.
+pub(super) enum Full {
+    /// As many run as may.
+    Room,
+    Rejected(Rejection),
+    /// Its breaker panicked, or an observer of it: with this message.
+    Panicked(String),
 }
 
 impl fmt::Debug for Lane {
@@ -143,12 +169,6 @@ impl Admitted {
 
     pub(super) fn give_back(&mut self) {
         self.report(Outcome::Ignored, "");
-    }
-
-    /// Restarts its time, if it still counts.
-    pub(super) fn renew(&mut self) -> bool {
-        let permit = self.permit.as_mut();
-        permit.is_none_or(|permit| caught_now(|| permit.renew()).unwrap_or(false))
     }
 
     /// A probe that is still under way keeps its slot. For any other call the measured time goes on.

@@ -13,7 +13,7 @@
 //! | `lane` | [`Lane`]: the resource of a step, and its breaker |
 //! | `schedule` | [`Schedule`]: when a step that failed is tried again |
 //! | `engine`, `builder` | [`Steps`]: keeps jobs, and runs them at once if asked to |
-//! | `worker`, `room` | [`Worker`]: claims jobs that are due, as many as a lane has room for |
+//! | `worker`, `looks`, `room` | [`Worker`]: claims jobs that are due, as many as a lane has room for |
 //! | `under_way` | the work that a worker waits for when it stops |
 //! | `runner`, `ending`, `saver` | runs the steps of a job; what becomes of those that fail; saves the results |
 //! | `notifier` | [`Notifier`]: tells a person |
@@ -49,6 +49,7 @@ mod job;
 mod job_observer;
 mod keep;
 mod lane;
+mod looks;
 mod memory;
 mod named;
 mod notifier;

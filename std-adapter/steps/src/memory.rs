@@ -102,6 +102,12 @@ impl Store for MemoryStore {
         Ok(Put::New(id, right))
     }
 
+    async fn next_due(&self, lane: &str) -> Result<Option<Duration>, StoreError> {
+        let (jobs, now) = self.jobs();
+        let next = jobs.due_in(lane).next();
+        Ok(next.map(|(due, _)| since(due, now)))
+    }
+
     async fn claim(&self, lane: &str, most: u32, lease: Duration) -> Result<Claim, StoreError> {
         let (mut jobs, now) = self.jobs();
         let due = jobs.due_in(lane).take_while(|(due, _)| *due <= now);

@@ -1,18 +1,23 @@
-//! Room for the steps of a lane.
+//! Room for the steps of a lane. Only a step that is ready to run takes any: looking for a job, keeping one and saving
+//! one take none, however long the store needs, as a place or a probe that waits for the store is missing elsewhere.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::time::Duration;
 
+use atomic_breaker_resource::State;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep};
 
-use super::lane::{Admitted, Lane};
-use atomic_breaker_resource::Rejection;
+use super::lane::{Admitted, Full, Lane};
+use super::under_way::Part;
+
+/// How often a job asks for its share of returning traffic.
+const RETURNING: Duration = Duration::from_millis(100);
 
 /// A lane with room for its steps.
 pub(super) struct Room {
     pub(super) lane: Lane,
     free: Arc<Semaphore>,
-    /// Starts that workers hold while they only look for jobs.
-    lent: Mutex<Vec<Start>>,
     /// How many requests are kept for this lane.
     #[cfg(feature = "http")]
     pub(super) kept: crate::bound::Bound,
@@ -20,19 +25,22 @@ pub(super) struct Room {
     pub(super) came: Notify,
 }
 
+/// A place among the steps that may run here at the same time.
+pub(super) struct Place(OwnedSemaphorePermit);
+
 /// The right to run one step here.
 pub(super) struct Start {
     pub(super) admitted: Admitted,
-    room: OwnedSemaphorePermit,
+    place: Place,
 }
 
-/// Why none may start.
-pub(super) enum Full {
-    /// As many run as may.
-    Room,
-    Rejected(Rejection),
-    /// Its breaker panicked, or an observer of it: with this message.
-    Panicked(String),
+/// The answer to a step that is ready to run.
+pub(super) enum Begin {
+    /// It runs now.
+    Now(Start),
+    /// Traffic returns, and this time its share went to other calls: it asks again.
+    Soon(Place),
+    Not(Full),
 }
 
 impl Room {
@@ -40,63 +48,77 @@ impl Room {
         Self {
             free: Arc::new(Semaphore::new(lane.at_once as usize)),
             lane,
-            lent: Mutex::default(),
             #[cfg(feature = "http")]
             kept: crate::bound::Bound::default(),
             came: Notify::new(),
         }
     }
 
+    /// Takes a place, if one is free.
+    pub(super) fn place(&self) -> Option<Place> {
+        let free = Arc::clone(&self.free).try_acquire_owned();
+        free.ok().map(Place)
+    }
+
+    /// The place for the next step of a job, here: the one of the step before, if that ran here, too.
+    pub(super) fn place_after(&self, before: Start) -> Option<Place> {
+        if Arc::ptr_eq(before.place.0.semaphore(), &self.free) {
+            return Some(before.place);
+        }
+        self.place()
+    }
+
+    /// How many steps could run now, up to this many, and why not more.
+    pub(super) fn could_start(&self, most: usize) -> (usize, Option<Full>) {
+        let free = self.free.available_permits();
+        let (many, full) = self.lane.would_admit(most.min(free));
+        (many, full.or_else(|| (many < most).then_some(Full::Room)))
+    }
+
+    /// Whether the breaker would admit a step that has a place.
+    pub(super) fn would_admit(&self) -> bool {
+        self.lane.would_admit(1).0 > 0
+    }
+
+    /// Runs a call now, or not at all.
     pub(super) fn start(&self) -> Result<Start, Full> {
-        let room = Arc::clone(&self.free).try_acquire_owned();
-        let room = room.map_err(|_| Full::Room)?;
-        Ok(Start {
-            admitted: self.lane.admit()?,
-            room,
-        })
-    }
-
-    /// The same for a step that is ready to run: it goes before those that a worker only looks for.
-    pub(super) fn start_now(&self) -> Result<Start, Full> {
-        self.start().or_else(|full| {
-            let lent = self.lent().pop();
-            lent.map_or(Err(full), |start| self.again(start))
-        })
-    }
-
-    /// Reuses a right that was held for a while, or takes another one if it no longer counts.
-    pub(super) fn again(&self, mut start: Start) -> Result<Start, Full> {
-        if !start.admitted.renew() {
-            start.admitted.give_back();
-            start.admitted = self.lane.admit()?;
-        }
-        Ok(start)
-    }
-
-    /// Until they are [taken back](Self::take_back), a step that is ready may start with one of these.
-    pub(super) fn lend(&self, starts: Vec<Start>) {
-        self.lent().extend(starts);
-    }
-
-    /// As many as were lent, less those that were taken.
-    pub(super) fn take_back(&self, most: usize) -> Vec<Start> {
-        let mut lent = self.lent();
-        let rest = lent.len().saturating_sub(most);
-        lent.split_off(rest)
-    }
-
-    fn lent(&self) -> MutexGuard<'_, Vec<Start>> {
-        // No breaker is asked under the lock.
-        self.lent.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The right to the next step of a job, here. If the previous step ran here, too, its room is reused.
-    pub(super) fn start_after(&self, before: Start) -> Result<Start, Full> {
-        if !Arc::ptr_eq(before.room.semaphore(), &self.free) {
-            return self.start_now();
-        }
+        let place = self.place().ok_or(Full::Room)?;
         let admitted = self.lane.admit()?;
-        Ok(Start { admitted, ..before })
+        Ok(Start { admitted, place })
+    }
+
+    /// Asks once for the right to run a step in this place.
+    pub(super) fn begin(&self, place: Place) -> Begin {
+        match self.lane.admit() {
+            Ok(admitted) => Begin::Now(Start { admitted, place }),
+            Err(Full::Rejected(rejected)) if rejected.state() == State::Returning => {
+                Begin::Soon(place)
+            }
+            Err(full) => Begin::Not(full),
+        }
+    }
+
+    /// Asks again while traffic returns: a job that has come this far is not put back for others at each draw. Until
+    /// this time is over, or the worker gives up.
+    pub(super) async fn begin_soon(
+        &self,
+        mut begin: Begin,
+        time: Duration,
+        part: &Part,
+    ) -> Option<Start> {
+        let until = Instant::now() + time;
+        loop {
+            let place = match begin {
+                Begin::Now(start) => return Some(start),
+                Begin::Soon(place) if Instant::now() < until => place,
+                Begin::Soon(_) | Begin::Not(_) => return None,
+            };
+            tokio::select! {
+                () = sleep(RETURNING) => {}
+                () = part.given_up() => return None,
+            }
+            begin = self.begin(place);
+        }
     }
 
     /// Waits until there is room.

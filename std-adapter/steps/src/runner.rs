@@ -13,7 +13,7 @@ use super::engine::Inner;
 use super::error::Kind;
 use super::job::unreadable;
 use super::job_observer::{Asked, Tried};
-use super::room::Start;
+use super::room::{Place, Room, Start};
 use super::store::{Change, Store};
 use super::under_way::Part;
 use super::workflow::{Plan, Step, StepContext};
@@ -45,6 +45,12 @@ pub(super) enum Ended {
 }
 
 impl<D: Store> Inner<D> {
+    /// The right to run a job that is claimed, in this place.
+    pub(super) async fn begin(&self, room: &Room, place: Place, part: &Part) -> Option<Start> {
+        let begin = room.begin(place);
+        room.begin_soon(begin, self.times.patience(), part).await
+    }
+
     /// Without a start there is no longer room for it.
     pub(super) async fn run(
         &self,
@@ -95,16 +101,17 @@ impl<D: Store> Inner<D> {
             let Some(room) = self.lanes.get(next.lane) else {
                 return Ran::Later(job.id);
             };
-            let next_start = room.start_after(start);
-            let keep = next_start.is_ok().then_some(self.times.lease);
+            let place = room.place_after(start).filter(|_| room.would_admit());
+            let keep = place.is_some().then_some(self.times.lease);
             let change = Change::next(next.name, next.lane, state, keep);
             let saved = self.save(right, &job, change).await;
-            match next_start {
-                Ok(next) if saved.is_held => start = next,
-                _ => {
-                    room.came.notify_one();
-                    return Ran::Later(job.id);
-                }
+            let Some(place) = place.filter(|_| saved.is_held) else {
+                room.came.notify_one();
+                return Ran::Later(job.id);
+            };
+            match self.begin(room, place, part).await {
+                Some(next) => start = next,
+                None => return self.give_back(right, &job).await,
             }
         }
     }

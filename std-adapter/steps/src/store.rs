@@ -254,6 +254,13 @@ pub trait Store: Send + Sync + 'static {
         lease: Option<Duration>,
     ) -> impl Future<Output = Result<Put, StoreError>> + Send;
 
+    /// How long until the first job of a lane may be claimed: 0 if one is due, `None` if no job of it waits or runs.
+    /// Changes nothing: workers look with this before they ask the lane's breaker.
+    fn next_due(
+        &self,
+        lane: &str,
+    ) -> impl Future<Output = Result<Option<Duration>, StoreError>> + Send;
+
     /// Claims up to `most` jobs of a lane that are due, in the order in which they were due; a running job is due when
     /// its lease ends. A job whose lease has run out before is claimed alone, as it may be what kills its workers. A
     /// claimed job counts as begun.

@@ -3,24 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_resource::{Rejection, State};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::engine::Inner;
 use super::job_observer::Asked;
-use super::room::{Full, Room, Start};
+use super::looks::work;
 use super::store::{Store, StoreError};
 use super::under_way::UnderWay;
 
-/// How many are claimed at a time, at most.
-const TOGETHER: usize = 64;
-
 /// How many jobs are forgotten, or wait again, at a time.
 const AT_A_TIME: u32 = 1_000;
-
-/// The longest pause before a store that failed is asked again, unless jobs are polled less often.
-const ASKED_AGAIN: Duration = Duration::from_secs(30);
 
 /// Roughly how often old jobs are forgotten, and parked ones looked for.
 const HOUSE: Duration = Duration::from_secs(600);
@@ -97,7 +90,10 @@ impl Drop for Worker {
     }
 }
 
-async fn until_stopped(mut stops: watch::Receiver<bool>, work: impl Future<Output = ()>) {
+pub(super) async fn until_stopped(
+    mut stops: watch::Receiver<bool>,
+    work: impl Future<Output = ()>,
+) {
     tokio::select! {
         // The sender is gone when the worker is.
         _ = stops.wait_for(|is_stopped| *is_stopped) => {}
@@ -105,120 +101,8 @@ async fn until_stopped(mut stops: watch::Receiver<bool>, work: impl Future<Outpu
     }
 }
 
-/// Stops between two claims only: jobs that were claimed are run.
-async fn work<D: Store>(
-    inner: Arc<Inner<D>>,
-    room: Arc<Room>,
-    stops: watch::Receiver<bool>,
-    claimed: Arc<UnderWay>,
-) {
-    let mut failures = 0;
-    let mut lends = true;
-    // The worker itself holds the sender until it stops.
-    while !*stops.borrow() && stops.has_changed().is_ok() {
-        let (starts, full) = starts(&room);
-        let wanted = starts.len();
-        let mut pause = None;
-        if wanted > 0 {
-            if let Ok((next, gave_back)) = claim(&inner, &room, starts, lends, &claimed).await {
-                failures = 0;
-                pause = next;
-                // Calls in quick succession must not keep a job waiting forever.
-                lends = !gave_back;
-            } else {
-                failures += 1;
-                let longest = inner.times.poll.max(ASKED_AGAIN);
-                pause = Some((inner.times.poll * failures.min(30)).min(longest));
-            }
-        }
-        let poll = spread(inner.times.poll);
-        let pauses = async {
-            match (pause, full) {
-                // There may be more, and there is room.
-                (None, None) if wanted > 0 => {}
-                (None, Some(Full::Room)) => room.has_room().await,
-                (None, Some(Full::Rejected(rejection))) => {
-                    sleep(until_asked_again(&rejection, poll)).await;
-                }
-                (pause, _) => {
-                    let pause = pause.unwrap_or(poll).max(Duration::from_millis(1));
-                    let _ = timeout(pause, room.came.notified()).await;
-                }
-            }
-        };
-        until_stopped(stops.clone(), pauses).await;
-    }
-}
-
-/// While traffic returns, a share of calls passes: ask often, not only at the end of the return.
-const RETURNING: Duration = Duration::from_millis(100);
-
-fn until_asked_again(rejection: &Rejection, poll: Duration) -> Duration {
-    let longest = match rejection.state() {
-        State::Returning => poll.min(RETURNING),
-        _ => poll,
-    };
-    let wait = rejection.retry_in().unwrap_or(longest);
-    wait.max(Duration::from_millis(10)).min(longest)
-}
-
-/// As many jobs as may start, and why not more.
-fn starts(room: &Room) -> (Vec<Start>, Option<Full>) {
-    let mut starts = Vec::new();
-    let mut why = None;
-    for _ in 0..TOGETHER.min(room.lane.at_once as usize) {
-        match room.start() {
-            Ok(start) => starts.push(start),
-            // One is rejected, but the next may pass.
-            Err(Full::Rejected(rejection)) if rejection.state() == State::Returning => {
-                why = Some(Full::Rejected(rejection));
-            }
-            Err(full) => return (starts, Some(full)),
-        }
-    }
-    (starts, why)
-}
-
-/// Claims as many as may start, and starts them. The rest is given back at once. Returns when the next one is due, if
-/// there were fewer, and whether one was given back.
-///
-/// Meanwhile what it `lends` goes to steps that are ready to run: a store may take long.
-async fn claim<D: Store>(
-    inner: &Arc<Inner<D>>,
-    room: &Room,
-    starts: Vec<Start>,
-    lends: bool,
-    under_way: &UnderWay,
-) -> Result<(Option<Duration>, bool), StoreError> {
-    let most = starts.len();
-    let held = if lends {
-        room.lend(starts);
-        None
-    } else {
-        Some(starts)
-    };
-    let (lane, lease) = (room.lane.name, inner.times.lease);
-    let store = &inner.store;
-    let claim = store.ask(Asked::Claim, |it| it.claim(lane, most as u32, lease));
-    let claim = claim.await;
-    let held = held.unwrap_or_else(|| room.take_back(most));
-    let claim = claim?;
-    let fewer = claim.jobs.len() < most;
-    let mut gave_back = false;
-    let mut starts = held.into_iter().filter_map(|start| room.again(start).ok());
-    for claimed in claim.jobs {
-        let start = starts.next();
-        gave_back |= start.is_none();
-        let (inner, one) = (Arc::clone(inner), under_way.begin());
-        tokio::spawn(async move { inner.run(start, claimed, &one.part).await });
-    }
-    let poll = spread(inner.times.poll);
-    let next = fewer.then(|| claim.next_due.map_or(poll, |due| due.min(poll)));
-    Ok((next, gave_back))
-}
-
 /// Up to a tenth sooner or later, so that workers do not ask in lockstep.
-fn spread(time: Duration) -> Duration {
+pub(super) fn spread(time: Duration) -> Duration {
     time.mul_f64(0.9 + 0.2 * fastrand::f64())
 }
 

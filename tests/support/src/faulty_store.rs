@@ -28,6 +28,7 @@ pub enum Fault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
     Put,
+    NextDue,
     Claim,
     Renew,
     Save,
@@ -141,6 +142,10 @@ impl Store for FaultyStore {
     ) -> impl Future<Output = Result<Put, StoreError>> + Send {
         let put = self.jobs.put(job, lease);
         self.answer(Asked::Put, put)
+    }
+
+    async fn next_due(&self, lane: &str) -> Result<Option<Duration>, StoreError> {
+        self.answer(Asked::NextDue, self.jobs.next_due(lane)).await
     }
 
     fn claim(

@@ -18,6 +18,9 @@ RETURNING id"#;
 pub(crate) const BY_KEY: &str = r#"
 SELECT *, "{schema}".micros() AS now FROM "{schema}".job WHERE kind = $1 AND key = $2"#;
 
+pub(crate) const NEXT_DUE: &str = "
+SELECT min(due) AS due, micros() AS now FROM job WHERE lane = $1 AND ended IS NULL";
+
 /// This does not wait for the disk: a claim that is lost in a crash of the server never happened, and its worker cannot
 /// save. To ensure that, no fence is used twice: it is the time, if that is greater than the last fence plus one.
 /// Anything saved later reaches the disk only after the claim.

@@ -178,6 +178,15 @@ impl Store for PostgresStore {
         pool.call(put).await
     }
 
+    async fn next_due(&self, lane: &str) -> Result<Option<Duration>, StoreError> {
+        let rows = self.0.pool.query(sql::NEXT_DUE, &[&lane]).await?;
+        let next = rows.first().and_then(|row| {
+            let due: Option<i64> = row.get("due");
+            due.map(|due| since(due, row.get("now")))
+        });
+        Ok(next)
+    }
+
     async fn claim(&self, lane: &str, most: u32, lease: Duration) -> Result<Claim, StoreError> {
         let (many, lease) = (i64::from(most), micros(lease)?);
         let values: [&(dyn ToSql + Sync); 3] = [&lane, &many, &lease];

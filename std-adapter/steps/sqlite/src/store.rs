@@ -126,11 +126,25 @@ fn put(connection: &Connection, new: &NewJob, lease: Option<Duration>, now: i64)
     Ok(Put::Exists(found.job(id, now)))
 }
 
+fn next_due(connection: &Connection, lane: &str, now: i64) -> Result<Option<Duration>> {
+    let mut select = connection.prepare_cached(
+        "SELECT min(due) FROM atomic_breaker_job WHERE lane = ?1 AND ended IS NULL",
+    )?;
+    let next: Option<i64> = select.query_one([lane], |row| row.get(0))?;
+    Ok(next.map(|due| since(due, now)))
+}
+
 impl Store for SqliteStore {
     async fn put(&self, job: &NewJob, lease: Option<Duration>) -> Result<Put, StoreError> {
         let job = job.clone();
         let put = move |connection: &Connection, now| put(connection, &job, lease, now);
         self.thread.ask(Does::Write, put).await
+    }
+
+    async fn next_due(&self, lane: &str) -> Result<Option<Duration>, StoreError> {
+        let lane = lane.to_owned();
+        let next = move |connection: &Connection, now| next_due(connection, &lane, now);
+        self.thread.ask(Does::Read, next).await
     }
 
     async fn claim(&self, lane: &str, most: u32, lease: Duration) -> Result<Claim, StoreError> {
@@ -150,14 +164,11 @@ impl Store for SqliteStore {
             for (id, row) in due {
                 update.execute((id.get(), row.due, row.fence, row.is_suspect, row.is_alone))?;
             }
-            let mut next_due = None;
-            if jobs.len() < most as usize {
-                let mut select = connection.prepare_cached(
-                    "SELECT min(due) FROM atomic_breaker_job WHERE lane = ?1 AND ended IS NULL",
-                )?;
-                let next: Option<i64> = select.query_one([&lane], |row| row.get(0))?;
-                next_due = next.map(|due| since(due, now));
-            }
+            let next_due = if jobs.len() < most as usize {
+                next_due(connection, &lane, now)?
+            } else {
+                None
+            };
             Ok(Claim { jobs, next_due })
         };
         self.thread.ask(Does::Claim, claim).await

@@ -223,6 +223,29 @@ pub(super) async fn the_next_due_time_of_the_lane_is_told(store: &impl Store) {
     assert!(LEASE / 2 < next && next <= LEASE, "{next:?}");
 }
 
+pub(super) async fn when_a_job_is_due_is_found_out_without_a_claim(store: &impl Store) {
+    let next_due = async |lane| store.next_due(lane).await.unwrap();
+    assert_eq!(next_due("a").await, None);
+    store.put(&job("later").delay(LEASE), None).await.unwrap();
+    let next = next_due("a").await.unwrap();
+    assert!(LEASE / 2 < next && next <= LEASE, "{next:?}");
+    let id = put(store, "now").await;
+    for _ in 0..3 {
+        assert_eq!(next_due("a").await, Some(Duration::ZERO));
+    }
+    assert_eq!(next_due("b").await, None);
+    let job = found(store, id).await;
+    assert_eq!((job.status, job.failures), (Status::Waiting, 0));
+    // A job that runs is due when its lease is over, and one that has ended never is.
+    let right = claim(store, 1, SHORT).await[0].right;
+    let next = next_due("a").await.unwrap();
+    assert!(next <= SHORT, "{next:?}");
+    pause(SHORT * 2).await;
+    assert_eq!(next_due("a").await, Some(Duration::ZERO));
+    assert!(save(store, right, done()).await.is_held);
+    assert!(next_due("a").await.unwrap() > LEASE / 2);
+}
+
 pub(super) async fn a_job_whose_lease_is_over_is_claimed_again_and_was_lost(store: &impl Store) {
     put(store, "k").await;
     let began = Instant::now();

@@ -80,6 +80,7 @@ promises! {
         only_jobs_of_the_lane_are_claimed
         no_job_is_claimed_twice
         the_next_due_time_of_the_lane_is_told
+        when_a_job_is_due_is_found_out_without_a_claim
         a_job_whose_lease_is_over_is_claimed_again_and_was_lost
         of_several_that_were_lost_together_none_is_blamed_and_each_comes_alone
         a_job_that_runs_is_due_when_its_lease_is_over

@@ -8,7 +8,8 @@ use tokio::sync::oneshot;
 
 use super::unheard::{Refused, Unheard};
 use crate::engine::{Inner, Ran, Steps, Unread, running};
-use crate::room::{Full, Start};
+use crate::lane::Full;
+use crate::room::Start;
 use crate::runner::Ended;
 use crate::store::{Put, Store, StoreError};
 use crate::under_way::Part;
@@ -54,7 +55,7 @@ impl<D: Store> Steps<D> {
         if workflow.plan.steps.len() > 1 {
             return Err(EnqueueError::Steps(workflow.kind()));
         }
-        let start = room.start_now();
+        let start = room.start();
         let (answer, answered) = oneshot::channel();
         let inner = Arc::clone(&self.0);
         let call = inner.called.begin();

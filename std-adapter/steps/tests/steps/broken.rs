@@ -80,6 +80,12 @@ impl Store for Broken {
         self.store.put(&job, lease).await
     }
 
+    async fn next_due(&self, lane: &str) -> Result<Option<Duration>, StoreError> {
+        let next = self.store.next_due(lane).await?;
+        let lies = self.promise == "when_a_job_is_due_is_found_out_without_a_claim";
+        Ok(next.filter(|next| !lies || !next.is_zero()))
+    }
+
     async fn claim(&self, lane: &str, most: u32, lease: Duration) -> Result<Claim, StoreError> {
         let mut claim = match self.promise {
             "only_jobs_of_the_lane_are_claimed" => {

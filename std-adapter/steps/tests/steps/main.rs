@@ -10,6 +10,7 @@
 //! | `schedule` | when a failed step is tried again, and when a person is notified |
 //! | `observers` | notifications of observers, and observers that panic |
 //! | `lanes` | lanes and their breakers |
+//! | `looking` | workers that look for jobs while others call |
 //! | `within` | steps whose calls go through the breaker of their lane |
 //! | `keep_calls`, `keep_dropped` | calls that are kept if they do not succeed; callers that leave in the middle |
 //! | `keep_requests`, `keep_limits`, `keep_bodies`, `keep_secrets`, `keep_replay` | kept requests: which, how many, how stored, how sent again |
@@ -54,6 +55,7 @@ mod keep_secrets;
 #[cfg(feature = "http")]
 mod keep_server;
 mod lanes;
+mod looking;
 mod observers;
 mod parked;
 #[cfg(feature = "http")]

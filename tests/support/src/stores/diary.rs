@@ -35,6 +35,10 @@ impl<S: Store> Store for Diary<S> {
         self.store.put(job, lease).await
     }
 
+    async fn next_due(&self, lane: &str) -> Result<Option<Duration>, StoreError> {
+        self.store.next_due(lane).await
+    }
+
     async fn claim(&self, lane: &str, most: u32, lease: Duration) -> Result<Claim, StoreError> {
         let claim = self.store.claim(lane, most, lease).await?;
         let lines = claim.jobs.iter().map(|claimed| {

@@ -33,6 +33,11 @@ impl Jobs {
     fn change<T: Default>(&mut self, id: JobId, change: impl Fn(&mut Row) -> T) -> T {
         self.rows.get_mut(&id).map(change).unwrap_or_default()
     }
+
+    fn next_due(&self, lane: &str, now: i64) -> Option<Duration> {
+        let rows = self.rows.values().filter(|row| row.lane == lane);
+        rows.filter_map(|row| row.due_in(now)).min()
+    }
 }
 
 impl FileStore {
@@ -82,6 +87,12 @@ impl Store for FileStore {
         .await
     }
 
+    async fn next_due(&self, lane: &str) -> Result<Option<Duration>, StoreError> {
+        let lane = lane.to_owned();
+        self.ask(move |jobs, now| Ok(jobs.next_due(&lane, now)))
+            .await
+    }
+
     async fn claim(&self, lane: &str, most: u32, lease: Duration) -> Result<Claim, StoreError> {
         let lane = lane.to_owned();
         self.ask(move |jobs, now| {
@@ -91,8 +102,7 @@ impl Store for FileStore {
             due.sort_by_key(|(id, row)| (row.due, *id));
             due.truncate(most as usize);
             let claimed = Row::claim(&mut due, lease, now);
-            let rows = jobs.rows.values().filter(|row| row.lane == lane);
-            let next_due = rows.filter_map(|row| row.due_in(now)).min();
+            let next_due = jobs.next_due(&lane, now);
             Ok(Claim {
                 next_due: next_due.filter(|_| claimed.len() < most as usize),
                 jobs: claimed,

@@ -99,6 +99,10 @@ impl<S: Store> Store for WithDiary<S> {
         Ok(put)
     }
 
+    async fn next_due(&self, lane: &str) -> Result<Option<Duration>, StoreError> {
+        self.store.next_due(lane).await
+    }
+
     async fn claim(&self, lane: &str, most: u32, lease: Duration) -> Result<Claim, StoreError> {
         let claim = self.0.claim(lane, most, lease).await?;
         for claimed in &claim.jobs {

@@ -1,0 +1,219 @@
+//! Looks for the jobs of a lane, and claims those that its breaker would admit.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::Claimed;
+use super::engine::Inner;
+use super::job_observer::Asked;
+use super::lane::Full;
+use super::room::{Begin, Place, Room};
+use super::store::{Claim, Store, StoreError};
+use super::under_way::UnderWay;
+use super::worker::{spread, until_stopped};
+
+/// How many are claimed at a time, at most.
+const TOGETHER: usize = 64;
+
+/// The longest pause before a store that failed is asked again, unless jobs are polled less often.
+const ASKED_AGAIN: Duration = Duration::from_secs(30);
+
+/// Stops between two claims only: jobs that were claimed are run.
+pub(super) async fn work<D: Store>(
+    inner: Arc<Inner<D>>,
+    room: Arc<Room>,
+    stops: watch::Receiver<bool>,
+    claimed: Arc<UnderWay>,
+) {
+    let mut looks = Looks {
+        inner,
+        room,
+        claimed,
+        is_due: false,
+        holds: false,
+        failures: 0,
+    };
+    // The worker itself holds the sender until it stops.
+    while !*stops.borrow() && stops.has_changed().is_ok() {
+        let pause = looks.look().await;
+        let room = &looks.room;
+        let pauses = async {
+            match pause {
+                Pause::None => {}
+                Pause::Room => room.has_room().await,
+                Pause::Asleep(time) => sleep(time).await,
+                Pause::Until(time) => {
+                    let time = time.max(Duration::from_millis(1));
+                    let _ = timeout(time, room.came.notified()).await;
+                }
+            }
+        };
+        until_stopped(stops.clone(), pauses).await;
+    }
+}
+
+/// What comes before the next look.
+enum Pause {
+    /// There may be more, and there is room.
+    None,
+    /// Until a step has ended.
+    Room,
+    /// A job that comes changes nothing: the breaker rejects it.
+    Asleep(Duration),
+    /// Or until a job comes.
+    Until(Duration),
+}
+
+/// How a worker looks for the jobs of a lane.
+///
+/// A job that is due is looked for first, without the breaker: a lane without jobs takes no probe. Then the breaker is
+/// asked how many it would admit, and as many are claimed. Only when the store has answered, each job asks for its
+/// permit; a job that is rejected then is put back as it was. So no permit waits for a store.
+struct Looks<D> {
+    inner: Arc<Inner<D>>,
+    room: Arc<Room>,
+    claimed: Arc<UnderWay>,
+    /// A job was due when the store last said so.
+    is_due: bool,
+    /// Jobs were put back as calls had taken their places: calls in quick succession must not keep a job waiting
+    /// forever, so the next claim holds its places.
+    holds: bool,
+    /// Of the store, in a row.
+    failures: u32,
+}
+
+/// What the store answered.
+struct Found {
+    claim: Claim,
+    /// Those that were held meanwhile.
+    places: Vec<Place>,
+    took: Duration,
+}
+
+impl<D: Store> Looks<D> {
+    async fn look(&mut self) -> Pause {
+        let poll = spread(self.inner.times.poll);
+        match self.due(poll).await {
+            Ok(None) => {}
+            Ok(Some(later)) => return Pause::Until(later),
+            Err(_) => return self.failed(),
+        }
+        let (most, full) = self
+            .room
+            .could_start(TOGETHER.min(self.room.lane.at_once as usize));
+        if most > 0 {
+            return match self.claim(most).await {
+                Ok(found) => self.start(found, most, full, poll),
+                Err(_) => self.failed(),
+            };
+        }
+        full.map_or(Pause::Until(poll), |full| until_not(&full, poll))
+    }
+
+    /// Whether a job is due, as far as is known; otherwise how long until that is worth asking. A lane without a
+    /// breaker has nothing to lose by a claim.
+    async fn due(&mut self, poll: Duration) -> Result<Option<Duration>, StoreError> {
+        if self.is_due || !self.room.lane.is_guarded() {
+            return Ok(None);
+        }
+        let (lane, store) = (self.room.lane.name, &self.inner.store);
+        let lease = self.inner.times.lease;
+        let next = store.ask_within(lease, Asked::NextDue, |it| it.next_due(lane));
+        let next = next.await?.unwrap_or(Duration::MAX);
+        self.failures = 0;
+        self.is_due = next.is_zero();
+        Ok((!self.is_due).then_some(next.min(poll)))
+    }
+
+    /// Claims this many at most. An answer after the lease is worth nothing.
+    async fn claim(&self, most: usize) -> Result<Found, StoreError> {
+        let began = Instant::now();
+        let mut places = Vec::new();
+        if self.holds {
+            places.extend((0..most).map_while(|_| self.room.place()));
+        }
+        let (lane, lease) = (self.room.lane.name, self.inner.times.lease);
+        let store = &self.inner.store;
+        let claim = store.ask_within(lease, Asked::Claim, |it| it.claim(lane, most as u32, lease));
+        Ok(Found {
+            claim: claim.await?,
+            places,
+            took: began.elapsed(),
+        })
+    }
+
+    /// Starts what was claimed, or puts it back at once.
+    fn start(
+        &mut self,
+        found: Found,
+        most: usize,
+        mut full: Option<Full>,
+        poll: Duration,
+    ) -> Pause {
+        let Found {
+            claim, mut places, ..
+        } = found;
+        self.failures = 0;
+        let fewer = claim.jobs.len() < most;
+        self.is_due = !fewer || claim.next_due.is_some_and(|next| next.is_zero());
+        // What was put back may not be due again yet.
+        self.holds &= claim.jobs.is_empty();
+        let mut puts_back = false;
+        for claimed in claim.jobs {
+            let place = places.pop().or_else(|| self.room.place());
+            let begin = place.map_or(Begin::Not(Full::Room), |place| self.room.begin(place));
+            let begin = match begin {
+                Begin::Not(why) => {
+                    (self.is_due, puts_back) = (true, true);
+                    self.holds |= matches!(why, Full::Room);
+                    full = Some(why);
+                    None
+                }
+                begin => Some(begin),
+            };
+            self.spawn(claimed, begin, found.took);
+        }
+        match full {
+            Some(full) if puts_back || !fewer => until_not(&full, poll),
+            None if !fewer => Pause::None,
+            _ => Pause::Until(claim.next_due.map_or(poll, |next| next.min(poll))),
+        }
+    }
+
+    fn spawn(&self, claimed: Claimed, begin: Option<Begin>, took: Duration) {
+        let (inner, room) = (Arc::clone(&self.inner), Arc::clone(&self.room));
+        let one = self.claimed.begin();
+        tokio::spawn(async move {
+            let time = inner.times.patience().saturating_sub(took);
+            let start = match begin {
+                Some(begin) => room.begin_soon(begin, time, &one.part).await,
+                None => None,
+            };
+            inner.run(start, claimed, &one.part).await
+        });
+    }
+
+    /// Then it is looked again whether a job is due: while the store fails, no breaker is asked.
+    fn failed(&mut self) -> Pause {
+        self.failures += 1;
+        self.is_due = false;
+        let poll = self.inner.times.poll;
+        let longest = poll.max(ASKED_AGAIN);
+        Pause::Until((poll * self.failures.min(30)).min(longest))
+    }
+}
+
+/// When it is worth asking again.
+fn until_not(full: &Full, poll: Duration) -> Pause {
+    match full {
+        Full::Room => Pause::Room,
+        Full::Rejected(rejection) => {
+            let wait = rejection.retry_in().unwrap_or(poll);
+            Pause::Asleep(wait.max(Duration::from_millis(10)).min(poll))
+        }
+        Full::Panicked(_) => Pause::Until(poll),
+    }
+}
