@@ -136,12 +136,7 @@ impl World {
             return;
         };
         instance.breaker.clock().set_ms(self.now as u32);
-        let seen = instance.breaker.snapshot();
-        let now = Context {
-            now_ms: self.now,
-            is_connected: true,
-            is_probing: seen.probes_in_flight() > 0 || seen.successes() > 0,
-        };
+        let now = Context::of(self.now, true, &instance.breaker.snapshot());
         let actions = member.step(now, input);
         let due = member.due_ms().map(|due| due.max(self.now + 1));
         if let Some(before) = instance.due {

@@ -188,11 +188,8 @@ impl Followers {
         let Some(follower) = self.all.get_mut(name) else {
             return asks;
         };
-        let now = Context {
-            now_ms,
-            is_connected,
-            is_probing: follower.breaker.is_probing(),
-        };
+        let seen = follower.breaker.snapshot().unwrap_or_default();
+        let now = Context::of(now_ms, is_connected, &seen);
         self.status.open -= usize::from(follower.member.period().is_some());
         let was_open_here = follower.member.own_until > now_ms;
         let actions = follower.member.step(now, input);

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use atomic_breaker::{AnyBreaker, Config, Observer, Rejected, Transition};
+use atomic_breaker::word::Bits;
+use atomic_breaker::{AnyBreaker, BitsOf, Config, Observer, Rejected, Snapshot, Transition};
 use atomic_breaker_registry::RegistryError;
 
 use super::places::Places;
-use super::steer::{Event, Queue, Steer, is_ours, is_probing};
+use super::steer::{Event, Queue, Steer, is_ours};
 use crate::Name;
 use crate::member::Action;
 
@@ -68,11 +69,14 @@ impl Observer for Seat {
 
 impl<B: AnyBreaker + Send> Steer for (Seat, B) {
     fn rules(&self) -> Config {
-        *self.1.as_breaker().config()
+        let mut rules = *self.1.as_breaker().config();
+        // Unless it is set, the word of this breaker may not hold the default.
+        rules.probe_lease_ms = Some(rules.lease_ms(BitsOf::<B>::LAYOUT.max_ms()));
+        rules
     }
 
-    fn is_probing(&self) -> bool {
-        is_probing(&self.1.as_breaker().snapshot())
+    fn snapshot(&self) -> Option<Snapshot> {
+        Some(self.1.as_breaker().snapshot())
     }
 
     fn transitions_since(&self, made: &Transition) -> u16 {

@@ -6,11 +6,11 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use atomic_breaker::{Config, Rejected, Transition};
+use atomic_breaker::{Config, Rejected, Snapshot, Transition};
 use atomic_breaker_registry::{AnyRegistry, KeyName, KeyedObserver, RegistryError};
 
 use super::places::Places;
-use super::steer::{Event, Queue, Registry, Steer, is_ours, is_probing};
+use super::steer::{Event, Queue, Registry, Steer, is_ours};
 use crate::Name;
 use crate::member::Action;
 use crate::name::SEPARATOR;
@@ -178,10 +178,9 @@ where
         own.unwrap_or_else(|| registry.config())
     }
 
-    fn is_probing(&self) -> bool {
+    fn snapshot(&self) -> Option<Snapshot> {
         let registry = &self.registry;
-        let entry = registry.entry(&self.key);
-        entry.is_some_and(|entry| is_probing(&entry.snapshot))
+        Some(registry.entry(&self.key)?.snapshot)
     }
 
     fn transitions_since(&self, made: &Transition) -> u16 {

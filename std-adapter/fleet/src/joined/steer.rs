@@ -71,16 +71,12 @@ pub(super) fn ours<R>(act: impl FnOnce() -> R) -> Option<R> {
 /// A breaker, as the fleet handles it.
 pub(super) trait Steer: Send {
     fn rules(&self) -> Config;
-    /// A probe is in flight, or one of several has succeeded.
-    fn is_probing(&self) -> bool;
+    /// `None` for a key without a slot.
+    fn snapshot(&self) -> Option<Snapshot>;
     /// How many transitions the word has seen since `made`, modulo its epochs: 0 while that is the last.
     fn transitions_since(&self, made: &Transition) -> u16;
     /// An error if there is no slot for a key.
     fn act(&self, action: Action) -> Result<Option<Transition>, RegistryError>;
     /// Starts to wait for the next rejection, or stops.
     fn arm(&self, is_armed: bool);
-}
-
-pub(super) const fn is_probing(seen: &Snapshot) -> bool {
-    seen.probes_in_flight() > 0 || seen.successes() > 0
 }

@@ -1,5 +1,7 @@
 //! What a member is notified of, and what it wants done.
 
+use atomic_breaker::Snapshot;
+
 use crate::message::{Answer, Ask, Notice};
 
 /// What the instance knows when something happens.
@@ -11,6 +13,21 @@ pub struct Context {
     pub is_connected: bool,
     /// Half-open here: a probe is in flight, or one of several has succeeded.
     pub is_probing: bool,
+    /// Half-open here: how many of several probes have succeeded.
+    pub successes: u8,
+}
+
+impl Context {
+    /// What it knows of a breaker that looks like this.
+    pub const fn of(now_ms: u64, is_connected: bool, breaker: &Snapshot) -> Self {
+        let successes = breaker.successes();
+        Self {
+            now_ms,
+            is_connected,
+            is_probing: breaker.probes_in_flight() > 0 || successes > 0,
+            successes,
+        }
+    }
 }
 
 /// What happens to a member.

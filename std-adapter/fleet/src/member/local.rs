@@ -99,23 +99,6 @@ impl Member {
         self.ask(Ask::Verdict { id, verdict });
     }
 
-    /// A probe hangs: another instance may have better luck. What this one finds eventually still counts, if no other
-    /// was faster.
-    fn give_up(&mut self) {
-        if let Some(Current {
-            grace,
-            phase: Phase::Probing {
-                until, is_given_up, ..
-            },
-            ..
-        }) = &mut self.period
-        {
-            *is_given_up = true;
-            self.rests_until = *until + 2 * *grace;
-            self.has_failed = true;
-        }
-    }
-
     /// A caller is there to probe with.
     fn want(&mut self) {
         if !self.wants_rejections(self.now) {

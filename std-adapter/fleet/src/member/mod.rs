@@ -6,6 +6,7 @@ mod lease;
 mod local;
 mod notice;
 pub(crate) mod phase;
+pub(crate) mod right;
 
 use atomic_breaker::Config;
 

@@ -1,10 +1,8 @@
 //! Where an instance is within a period of its fleet, and what changes as time passes.
 
-use super::{Action, Context, Member};
+use super::right::UnderWay;
+use super::{Action, Member};
 use crate::message::{Ask, PeriodId};
-
-/// For how many more leases an instance that got no call before its right ended may still probe for all.
-const SELDOM: u64 = 64;
 
 /// A period of the fleet, as this instance knows it.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +35,7 @@ pub(crate) enum Phase {
         until: u64,
         /// When to check whether to ask again.
         renew: u64,
+        under_way: UnderWay,
         /// Its probe was lost: it does not ask again.
         is_given_up: bool,
     },
@@ -69,46 +68,18 @@ impl Current {
         self.word_until.saturating_sub(self.grace / 2)
     }
 
-    fn bid(&self) -> Action {
+    pub(super) fn bid(&self, lease: u64) -> Action {
         Action::Ask(Ask::Bid {
             id: self.id,
-            lease_ms: self.lease() as u32,
+            lease_ms: lease as u32,
         })
-    }
-
-    /// Asks again as long as a probe is under way. If the right ends without one, the next call may still probe for
-    /// `SELDOM` leases; then this instance goes on alone.
-    fn keep_probing(&mut self, now: Context, actions: &mut Vec<Action>) {
-        let (time, lease) = (now.now_ms, self.lease());
-        let bid = self.bid();
-        let Phase::Probing {
-            until,
-            renew,
-            is_given_up,
-        } = &mut self.phase
-        else {
-            return;
-        };
-        if now.is_probing && now.is_connected && !*is_given_up {
-            actions.push(bid);
-            *renew = time + (lease / 3).max(1);
-        } else if time < *until {
-            *renew = time + (lease / 12).max(1);
-        } else if now.is_probing || !now.is_connected || time >= *until + SELDOM * lease {
-            self.phase = Phase::Alone;
-            return;
-        } else {
-            // Others may have the right by now. Calls are rare here, and the next one probes all the same.
-            *renew = time + lease;
-        }
-        if time < *until {
-            *renew = (*renew).min(*until);
-        }
     }
 }
 
 impl Member {
     pub(super) fn pass_time(&mut self) {
+        let probe_lease = self.probe_lease();
+        self.watch_probe(probe_lease);
         let Some(period) = &mut self.period else {
             return;
         };
@@ -118,12 +89,12 @@ impl Member {
             Phase::Taken(until) if now >= until => period.phase = Phase::Due,
             Phase::Bidding if now >= period.word_until => period.phase = Phase::Alone,
             Phase::BidAt(at) if now >= at && self.now.is_connected => {
-                self.actions.push(period.bid());
+                self.actions.push(period.bid(period.lease()));
                 period.phase = Phase::Bidding;
             }
             Phase::BidAt(at) if now >= at => period.phase = Phase::Alone,
             Phase::Probing { renew, .. } if now >= renew => {
-                period.keep_probing(self.now, &mut self.actions);
+                period.keep_probing(self.now, probe_lease, &mut self.actions);
             }
             _ => {}
         }

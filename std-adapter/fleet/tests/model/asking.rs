@@ -4,6 +4,7 @@ use super::mail::Mail;
 use super::mutation::Mutation;
 use super::word::State;
 use super::world::{World, name};
+use crate::member::phase::Phase;
 use crate::{Action, Answer, Ask, Input, InstanceId, Notice, Verdict};
 
 /// The first two numbers drawn are 72 %, 20 % and 15 % of the greatest: what instances do is spread.
@@ -15,6 +16,13 @@ impl World {
         let member = &mut self.instances[who].member;
         if self.mutation == Some(Mutation::EndsAreForgotten) {
             member.ended = crate::member::Ended::default();
+        }
+        if self.mutation == Some(Mutation::HungProbesKeepTheRight) {
+            if let Some(Phase::Probing { under_way, .. }) =
+                member.period.as_mut().map(|period| &mut period.phase)
+            {
+                under_way.since = now.now_ms;
+            }
         }
         // The same numbers at every step, so that they are no part of a state.
         member.random = fastrand::Rng::with_seed(SEEDS[who]);

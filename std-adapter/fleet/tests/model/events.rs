@@ -33,6 +33,9 @@ pub(super) enum Event {
     /// The calls of this instance fail, or recover.
     Sick(usize),
     Well(usize),
+    /// The next probe of this instance hangs, and it makes no other call; or that probe ends after all.
+    Hangs(usize),
+    Ends(usize),
 }
 
 impl Event {
@@ -61,6 +64,8 @@ impl Event {
             Self::Resumed(who) => instance(who).is_paused,
             Self::Sick(who) => !instance(who).is_sick,
             Self::Well(who) => instance(who).is_sick,
+            Self::Hangs(who) => !instance(who).hangs && !instance(who).is_hung,
+            Self::Ends(who) => instance(who).is_hung && !instance(who).is_dead,
         }
     }
 
@@ -103,6 +108,8 @@ impl Event {
             Self::Resumed(who) => world.instances[who].is_paused = false,
             Self::Sick(who) => world.instances[who].is_sick = true,
             Self::Well(who) => world.instances[who].is_sick = false,
+            Self::Hangs(who) => world.instances[who].hangs = true,
+            Self::Ends(who) => world.end_hung(who),
         }
         // The winner may be gone, and its verdict lost.
         let is_plain = matches!(self, Self::Down | Self::Up | Self::Sick(_) | Self::Well(_));

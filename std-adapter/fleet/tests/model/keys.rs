@@ -60,8 +60,14 @@ impl Member {
                 Phase::Probing {
                     until,
                     renew,
+                    under_way,
                     is_given_up,
-                } => (5 + u64::from(is_given_up), [until, renew]),
+                } => {
+                    // Here a breaker closes after one success.
+                    key.ago(Some(under_way.since), now_ms);
+                    key.number(under_way.is_seen.into());
+                    (5 + u64::from(is_given_up), [until, renew])
+                }
                 Phase::Alone => (7, [0, 0]),
             };
             key.number(phase);

@@ -35,6 +35,8 @@ impl World {
                 instance.is_dead,
                 instance.is_paused,
                 instance.is_sick,
+                instance.hangs,
+                instance.is_hung,
                 self.probes.1.contains(&who),
             ];
             for flag in flags {

@@ -3,7 +3,7 @@
 //! A world has instances, each with a `Member` and a breaker that trips on one failure, a
 //! `Ledger` as their engine, and messages between them. At each tick one event may happen:
 //! the resource fails or recovers, messages are lost, duplicated or forged, the engine is gone, empty or back to older
-//! data, instances are killed, started again, paused, or sick. The search is breadth first, so whatever it finds comes
+//! data, instances are killed, started again, paused, or sick, and probes hang. The search is breadth first, so whatever it finds comes
 //! by the shortest path.
 //!
 //! The sources of the package are compiled into this program, as it compares every field of a state.
@@ -68,6 +68,8 @@ const TICK_MS: u64 = 250;
 /// The open time, and the longest one.
 const OPEN_MS: u32 = 2_000;
 const LONGEST_MS: u32 = 4_000;
+/// The lease of a probe.
+const LEASE_MS: u64 = 1_000;
 const POLL_TICKS: u64 = 8;
 const WINDOW_MS: u64 = 1_500;
 
@@ -84,6 +86,7 @@ fn rules() -> Config {
     Config::new()
         .consecutive_failures(1)
         .open_for(Duration::from_millis(OPEN_MS.into()))
+        .probe_lease(Duration::from_millis(LEASE_MS))
         .exponential(2, Duration::from_millis(LONGEST_MS.into()))
         .max_retry_after(Duration::from_millis(LONGEST_MS.into()))
 }

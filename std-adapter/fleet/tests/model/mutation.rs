@@ -24,6 +24,8 @@ pub(super) enum Mutation {
     OneWitnessIsTwo,
     /// A successful probe is not reported.
     SuccessIsNotTold,
+    /// A right to probe is kept for as long as a probe is under way, even if that hangs.
+    HungProbesKeepTheRight,
     /// An instance whose probe failed bids again at once.
     WhoFailedDoesNotRest,
 }

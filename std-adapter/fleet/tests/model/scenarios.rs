@@ -13,15 +13,20 @@ const BOUND: u32 = 24;
 /// One more open time, and its pause, where one of the failed probes was that of a sick instance.
 const BOUND_SICK: u32 = BOUND + 24;
 
+/// The lease of a probe that hangs, and half a grace.
+const BOUND_HUNG: u32 = BOUND + 6;
+
 /// Three instances, two of which open it for all.
 fn scenario(name: &'static str, events: &[(Event, u8)]) -> Scenario {
     let is_sick = events.iter().any(|(event, _)| matches!(event, Sick(_)));
+    let hung = events.iter().filter(|(event, _)| matches!(event, Hangs(_)));
+    let hung = hung.count() as u32;
     Scenario {
         name,
         world: World::new(3, 2),
         events: events.to_vec(),
         depth: 50,
-        bound: if is_sick { BOUND_SICK } else { BOUND },
+        bound: if is_sick { BOUND_SICK } else { BOUND } + hung * (BOUND_HUNG - BOUND),
     }
 }
 
@@ -52,6 +57,20 @@ fn scenarios() -> Vec<Scenario> {
         scenario("paused", &[(Down, 1), (Paused(0), 1), (Resumed(0), 1)]),
         scenario("sick", &[(Down, 1), (Sick(0), 1)]),
         scenario("crashes", &[(Sick(0), 1), (Killed(0), 3), (Started(0), 3)]),
+        scenario("hung", &[(Down, 1), (Hangs(0), 1), (Ends(0), 1)]),
+        scenario("two hung", &[(Down, 1), (Hangs(0), 1), (Hangs(1), 1)]),
+        scenario(
+            "hung and gone",
+            &[(Down, 1), (Hangs(0), 1), (Gone, 1), (Back, 1)],
+        ),
+        scenario(
+            "hung and paused",
+            &[(Down, 1), (Hangs(0), 1), (Paused(0), 1), (Resumed(0), 1)],
+        ),
+        scenario(
+            "hung and unanswered",
+            &[(Down, 1), (Hangs(0), 1), (Unanswered(0), 2)],
+        ),
         scenario("two sick", &[(Sick(0), 1), (Sick(1), 1), (Well(0), 1)]),
         seldom("seldom", &[1, 2], &[(Down, 1), (Sick(0), 1)]),
         seldom("seldom and gone", &[0, 1, 2], &[(Down, 1), (Gone, 1)]),
@@ -109,7 +128,7 @@ fn any_two_faults_together_are_survived() {
     if std::env::var_os(LARGER).is_none() {
         return;
     }
-    let faults: [&[(Event, u8)]; 9] = [
+    let faults: [&[(Event, u8)]; 10] = [
         &[(Flushed, 1)],
         &[(Gone, 1), (Back, 1)],
         &[(Kept, 1), (Older, 2)],
@@ -119,6 +138,7 @@ fn any_two_faults_together_are_survived() {
         &[(Forged, 1)],
         &[(Killed(0), 1), (Started(0), 1)],
         &[(Sick(0), 1)],
+        &[(Hangs(0), 1), (Ends(0), 1)],
     ];
     for (at, first) in faults.iter().enumerate() {
         for second in &faults[at..] {
@@ -138,7 +158,7 @@ fn any_two_faults_together_are_survived() {
 }
 
 /// Faults of the protocol, the scenario that finds each, and part of its message.
-const MUTATIONS: [(Mutation, &str, &str); 11] = [
+const MUTATIONS: [(Mutation, &str, &str); 12] = [
     (AnswersAreMessages, "fallen back twice", "healthy instances"),
     (EndsAreForgotten, "older", "a period that had ended"),
     (SilenceIsNotNoticed, "seldom and gone", "healthy instances"),
@@ -149,6 +169,7 @@ const MUTATIONS: [(Mutation, &str, &str); 11] = [
     (RightsDoNotLapse, "killed", "healthy instances"),
     (OneWitnessIsTwo, "two sick", "healthy instances"),
     (SuccessIsNotTold, "seldom", "healthy instances"),
+    (HungProbesKeepTheRight, "hung", "healthy instances"),
     (WhoFailedDoesNotRest, "sick", "healthy instances"),
 ];
 

@@ -1,6 +1,7 @@
-//! The breaker of an instance, as far as its fleet sees it: it trips on one failure, and its calls take no time.
+//! The breaker of an instance, as far as its fleet sees it: it trips on one failure, and its calls take no time, except
+//! for probes that hang.
 
-use super::{LONGEST_MS, OPEN_MS};
+use super::{LEASE_MS, LONGEST_MS, OPEN_MS};
 use crate::{Action, Local};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,25 +18,51 @@ pub(super) enum State {
     Open {
         until: u64,
     },
-    HalfOpen,
-}
-
-/// The outcome of a call.
-pub(super) enum Called {
-    Rejected,
-    Made {
-        is_probe: bool,
-        local: Option<Local>,
+    HalfOpen {
+        /// Since when a probe has hung.
+        hung: Option<u64>,
     },
 }
 
+/// A call that was admitted and has ended.
+#[derive(Clone, Copy)]
+pub(super) struct Made {
+    pub(super) is_probe: bool,
+    pub(super) local: Option<Local>,
+}
+
 impl Word {
-    pub(super) fn call(&mut self, now_ms: u64, is_up: bool) -> Called {
+    /// `None` if it is rejected.
+    pub(super) fn call(&mut self, now_ms: u64, is_up: bool) -> Option<Made> {
         let is_probe = match self.state {
-            State::Open { until } if now_ms < until => return Called::Rejected,
-            State::Open { .. } | State::HalfOpen => true,
+            State::Open { until } if now_ms < until => return None,
+            State::Open { .. } | State::HalfOpen { .. } => true,
             State::Closed => false,
         };
+        Some(self.report(now_ms, is_up, is_probe))
+    }
+
+    /// Whether a call at this time is a probe.
+    pub(super) fn is_due(&self, now_ms: u64) -> bool {
+        match self.state {
+            State::Open { until } => now_ms >= until,
+            State::HalfOpen { hung } => hung.is_none_or(|since| now_ms >= since + LEASE_MS),
+            State::Closed => false,
+        }
+    }
+
+    /// A probe begins, and does not end.
+    pub(super) fn hang(&mut self, now_ms: u64) {
+        let hung = Some(now_ms);
+        self.state = State::HalfOpen { hung };
+    }
+
+    pub(super) fn is_probing(&self) -> bool {
+        matches!(self.state, State::HalfOpen { hung: Some(_) })
+    }
+
+    /// The outcome of a call that was admitted.
+    pub(super) fn report(&mut self, now_ms: u64, is_up: bool, is_probe: bool) -> Made {
         let local = if is_up {
             *self = Self::default();
             is_probe.then_some(Local::Recovered)
@@ -54,7 +81,7 @@ impl Word {
                 }
             })
         };
-        Called::Made { is_probe, local }
+        Made { is_probe, local }
     }
 
     pub(super) fn act(&mut self, now_ms: u64, action: Action) {
@@ -67,8 +94,10 @@ impl Word {
                 let until = now_ms + for_ms;
                 State::Open { until }
             }
-            (Action::Probe, State::Open { .. }) => State::HalfOpen,
-            (Action::Close, State::Open { .. } | State::HalfOpen) => {
+            (Action::Probe, State::Open { .. } | State::HalfOpen { .. }) => {
+                State::HalfOpen { hung: None }
+            }
+            (Action::Close, State::Open { .. } | State::HalfOpen { .. }) => {
                 self.trips = 0;
                 State::Closed
             }
@@ -79,7 +108,8 @@ impl Word {
     pub(super) fn key(&self, now_ms: u64) -> u64 {
         let state = match self.state {
             State::Closed => 0,
-            State::HalfOpen => 1,
+            State::HalfOpen { hung: None } => 1,
+            State::HalfOpen { hung: Some(since) } => 1 << 32 | (now_ms - since).min(LEASE_MS),
             State::Open { until } => 2 + until.saturating_sub(now_ms),
         };
         state << 8 | u64::from(self.trips)

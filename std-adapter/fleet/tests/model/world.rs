@@ -2,7 +2,7 @@
 
 use super::mail::Mail;
 use super::mutation::Mutation;
-use super::word::{Called, State, Word};
+use super::word::{Made, State, Word};
 use super::{POLL_TICKS, TICK_MS, WINDOW_MS, fleet, rules};
 use crate::{Context, Input, InstanceId, Ledger, Local, Member, Message, Name, Notice};
 
@@ -53,6 +53,10 @@ pub(super) struct Instance {
     pub(super) is_paused: bool,
     /// Its calls fail, whatever the resource does.
     pub(super) is_sick: bool,
+    /// Its next probe hangs.
+    pub(super) hangs: bool,
+    /// A probe hangs, and it makes no other call.
+    pub(super) is_hung: bool,
     /// Marks of the periods that it was told have ended.
     pub(super) ended: Vec<u64>,
 }
@@ -101,6 +105,8 @@ impl World {
             is_dead: false,
             is_paused: false,
             is_sick: false,
+            hangs: false,
+            is_hung: false,
             ended: Vec::new(),
         }
     }
@@ -211,27 +217,48 @@ impl World {
     fn call(&mut self, who: usize) {
         let (now, context) = (self.now, self.context(who));
         let instance = &mut self.instances[who];
+        if instance.is_hung {
+            return;
+        }
+        if instance.hangs && instance.word.is_due(now) {
+            instance.word.hang(now);
+            (instance.hangs, instance.is_hung) = (false, true);
+            self.note_probe(who);
+            return;
+        }
         let is_up = self.is_up && !instance.is_sick;
+        let is_awaited = instance.member.wants_rejections(context);
         match instance.word.call(now, is_up) {
-            Called::Rejected => {
-                if instance.member.wants_rejections(context) {
-                    self.input(who, Input::Local(Local::Rejected));
-                }
+            Some(made) => self.made(who, is_up, made),
+            None if is_awaited => self.input(who, Input::Local(Local::Rejected)),
+            None => {}
+        }
+    }
+
+    /// The probe that hangs ends after all, with an outcome.
+    pub(super) fn end_hung(&mut self, who: usize) {
+        let (now, is_up) = (self.now, self.is_up);
+        let instance = &mut self.instances[who];
+        instance.is_hung = false;
+        // Otherwise its outcome is out of date.
+        if instance.word.is_probing() {
+            let made = instance.word.report(now, is_up, true);
+            self.made(who, is_up, made);
+        }
+    }
+
+    fn made(&mut self, who: usize, is_up: bool, made: Made) {
+        if made.is_probe {
+            self.note_probe(who);
+        }
+        if !is_up {
+            self.trips.push((who, self.now));
+        }
+        if let Some(mut local) = made.local {
+            if let Some(mutation) = self.mutation {
+                mutation.change_local(&mut local);
             }
-            Called::Made { is_probe, local } => {
-                if is_probe {
-                    self.note_probe(who);
-                }
-                if !is_up {
-                    self.trips.push((who, now));
-                }
-                if let Some(mut local) = local {
-                    if let Some(mutation) = self.mutation {
-                        mutation.change_local(&mut local);
-                    }
-                    self.input(who, Input::Local(local));
-                }
-            }
+            self.input(who, Input::Local(local));
         }
     }
 
@@ -254,15 +281,17 @@ impl World {
         Context {
             now_ms: self.clock(who),
             is_connected: self.instances[who].is_connected,
-            is_probing: false,
+            is_probing: self.instances[who].word.is_probing(),
+            successes: 0,
         }
     }
 
     /// Whether every healthy instance that is alive is served; by then all faults have ended except those of sick
-    /// instances.
+    /// instances and of probes that hang.
     pub(super) fn all_are_served(&self) -> bool {
         self.instances.iter().all(|instance| {
-            instance.is_dead || instance.is_sick || instance.word.state == State::Closed
+            let makes_calls = !instance.is_dead && !instance.is_sick && !instance.is_hung;
+            !makes_calls || instance.word.state == State::Closed
         })
     }
 }

@@ -2,6 +2,7 @@
 
 mod engine_lost;
 mod faulty;
+mod hung;
 mod keys;
 mod older;
 mod operators;

@@ -131,6 +131,70 @@ fn a_long_probe_keeps_its_right() {
     );
 }
 
+/// When the right of an instance ends whose probe hangs from now on; every bid is won.
+fn right_of_a_hung_probe(instance: &mut Instance) -> u64 {
+    let began = instance.now.now_ms;
+    instance.now.is_probing = true;
+    let mut until = began + 500;
+    for _ in 0..1_200 {
+        for action in instance.run_to(50) {
+            let Action::Ask(ask @ Ask::Bid { lease_ms, .. }) = action else {
+                panic!("{action:?}");
+            };
+            until = until.max(instance.now.now_ms + u64::from(lease_ms));
+            instance.answer(ask, true, leased(period(5, 0), lease_ms));
+        }
+    }
+    until - began
+}
+
+#[test]
+fn the_right_of_a_hung_probe_ends_with_its_lease() {
+    let mut instance = Instance::probing(period(5, 0));
+    let ms = right_of_a_hung_probe(&mut instance);
+    // 30 s unless set, from the earliest time at which the probe may have begun.
+    assert!((29_800..=30_050).contains(&ms), "{ms} ms");
+    assert_eq!(instance.member.period(), None);
+    // It lets others go first, and what it finds at last still counts.
+    let healthy = instance.local(Local::Recovered);
+    assert!(
+        matches!(healthy[..], [Action::Ask(Ask::Verdict { .. })]),
+        "{healthy:?}"
+    );
+}
+
+#[test]
+fn a_success_of_several_keeps_the_right_for_another_lease() {
+    let mut instance = Instance::probing(period(5, 0));
+    let first = right_of_a_success_after(&mut instance, 20_000);
+    assert!((49_800..=50_200).contains(&first), "{first} ms");
+}
+
+/// When the right ends if one of several probes succeeds after so long, and the next one hangs.
+fn right_of_a_success_after(instance: &mut Instance, ms: u64) -> u64 {
+    let began = instance.now.now_ms;
+    instance.now.is_probing = true;
+    for _ in 0..ms / 50 {
+        for action in instance.run_to(50) {
+            if let Action::Ask(ask) = action {
+                instance.answer(ask, true, leased(period(5, 0), 500));
+            }
+        }
+    }
+    instance.now.successes = 1;
+    instance.now.now_ms - began + right_of_a_hung_probe(instance)
+}
+
+#[test]
+fn an_instance_that_was_paused_while_it_probed_asks_for_no_more() {
+    let mut instance = Instance::probing(period(5, 0));
+    instance.now.is_probing = true;
+    instance.run_to(100);
+    instance.now.now_ms += 3_600_000;
+    assert_eq!(instance.run_to(1_000), []);
+    assert_eq!(instance.member.period(), None);
+}
+
 #[test]
 fn a_lost_probe_gives_its_right_up() {
     let mut instance = Instance::probing(period(5, 0));

@@ -31,6 +31,7 @@ impl Instance {
                 now_ms: 1_000_000,
                 is_connected: true,
                 is_probing: false,
+                successes: 0,
             },
         }
     }
