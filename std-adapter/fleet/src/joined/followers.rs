@@ -79,7 +79,8 @@ impl Followers {
 
     pub(super) fn join(&mut self, name: Name, breaker: Box<dyn Steer>, registry: Option<Name>) {
         self.forget(&name);
-        let mut member = Member::new(&self.config, &breaker.rules(), fastrand::u64(..));
+        let rules = ours(|| breaker.rules()).unwrap_or_default();
+        let mut member = Member::new(&self.config, &rules, fastrand::u64(..));
         if let Some(ended) = self.ended.get(&name) {
             // An engine that falls back to one of these periods trips nothing here.
             member.ended = *ended;
@@ -190,6 +191,9 @@ impl Followers {
         };
         let seen = follower.breaker.snapshot().unwrap_or_default();
         let now = Context::of(now_ms, is_connected, &seen);
+        if let Some(rules) = ours(|| follower.breaker.rules()) {
+            follower.member.set_rules(&rules);
+        }
         self.status.open -= usize::from(follower.member.period().is_some());
         let was_open_here = follower.member.own_until > now_ms;
         let actions = follower.member.step(now, input);

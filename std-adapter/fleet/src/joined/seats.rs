@@ -173,9 +173,7 @@ where
     K: Hash + Eq + Clone + Send + Sync,
 {
     fn rules(&self) -> Config {
-        let registry = &self.registry;
-        let own = registry.command_if_present(&self.key, |breaker| *breaker.config());
-        own.unwrap_or_else(|| registry.config())
+        self.registry.config_of(&self.key)
     }
 
     fn snapshot(&self) -> Option<Snapshot> {

@@ -70,6 +70,7 @@ pub(super) fn ours<R>(act: impl FnOnce() -> R) -> Option<R> {
 
 /// A breaker, as the fleet handles it.
 pub(super) trait Steer: Send {
+    /// Those that apply now. May run code of the user's, which may panic.
     fn rules(&self) -> Config;
     /// `None` for a key without a slot.
     fn snapshot(&self) -> Option<Snapshot>;

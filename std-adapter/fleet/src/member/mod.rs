@@ -96,6 +96,14 @@ impl Member {
         }
     }
 
+    /// Other rules of its breaker, from now on.
+    pub fn set_rules(&mut self, rules: &Config) {
+        if self.rules != *rules {
+            self.rules = *rules;
+            self.longest_ms = breaker::longest_ms(rules);
+        }
+    }
+
     /// Handles what happened, and returns what must be done, in order.
     pub fn step(&mut self, now: Context, input: Input) -> Vec<Action> {
         self.now = now;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_fleet::{FleetConfig, Seat};
-use atomic_breaker_registry::{Breaker, Config, Permit, State, word::NativeWord};
+use atomic_breaker_fleet::{FleetConfig, InProcess, Joined, Seat};
+use atomic_breaker_registry::{Breaker, Config, Permit, State, TokioClock, word::NativeWord};
+use atomic_breaker_std::KeptRules;
 
 use super::support::{Ahead, GRACE_MS, STEP_MS, World, rules};
 
@@ -150,4 +151,52 @@ async fn a_probe_that_succeeds_after_its_lease_closes_all() {
     permit.success();
     scene.world.settle().await;
     assert!(scene.world.all_are(State::Closed), "{:?}", scene.world);
+}
+
+#[tokio::test(start_paused = true)]
+async fn rules_set_while_in_use_apply_to_the_right_to_probe() {
+    let engine = InProcess::new();
+    let joined: Vec<_> = (0..2)
+        .map(|_| Joined::new(engine.clone(), FleetConfig::new(2)).unwrap())
+        .collect();
+    let breakers: Vec<_> = joined
+        .iter()
+        .map(|joined| {
+            let seat = joined.seat("payments").unwrap();
+            let breaker = Breaker::builder(rules(), TokioClock)
+                .observer(seat.clone())
+                .build_adjustable(KeptRules::new());
+            let breaker = Arc::new(breaker);
+            seat.take(Arc::clone(&breaker));
+            breaker
+        })
+        .collect();
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    for breaker in &breakers {
+        for _ in 0..3 {
+            breaker.acquire().unwrap().failure();
+        }
+        let lease = Duration::from_millis(LEASE_MS);
+        breaker.set_config(rules().probe_lease(lease)).unwrap();
+    }
+    let (mut hung, mut waited) = (None, 0);
+    for _ in 0..6_000 {
+        tokio::time::sleep(Duration::from_millis(STEP_MS)).await;
+        waited += u64::from(hung.is_some()) * STEP_MS;
+        for (who, breaker) in breakers.iter().enumerate() {
+            let Some((first, _)) = &hung else {
+                hung = breaker.acquire().ok().map(|permit| (who, permit));
+                continue;
+            };
+            if *first != who
+                && breaker
+                    .acquire()
+                    .is_ok_and(|permit| permit.success().is_some())
+            {
+                assert!(waited <= BOUND_MS, "{waited} ms");
+                return;
+            }
+        }
+    }
+    panic!("shut out for good");
 }

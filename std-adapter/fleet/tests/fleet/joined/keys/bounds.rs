@@ -1,9 +1,10 @@
 //! Names that are no keys, more keys than slots, and two with one name.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
-use atomic_breaker_registry::{Breaker, Registry, State, TokioClock};
+use atomic_breaker_registry::{Breaker, Config, Registry, State, TokioClock};
 
 use super::super::support::rules;
 use super::{Hosts, Process, count, idle, open_elsewhere, processes};
@@ -170,5 +171,37 @@ async fn a_registry_whose_name_has_a_slash_is_an_error_that_says_so() {
     ] {
         let error = joined.seats::<String>(name).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_never_called_here_follows_by_the_rules_of_its_class() {
+    let engine = InProcess::new();
+    let joined = Joined::new(engine.clone(), FleetConfig::new(3)).unwrap();
+    let seats = joined.seats("hosts").unwrap();
+    // No rules accept more than their own longest open time.
+    let open_for = |seconds| {
+        let open_for = Duration::from_secs(seconds);
+        Config::new().open_for(open_for).max_retry_after(open_for)
+    };
+    let hosts: Hosts = Registry::builder(open_for(1))
+        .rules_by([(true, open_for(8))], |host: &String| match &**host {
+            "broken" => panic!("a fault of the user's"),
+            host => host.starts_with("slow"),
+        })
+        .clock(TokioClock)
+        .observer(seats.clone())
+        .build()
+        .unwrap();
+    seats.take(Arc::new(hosts));
+    idle(20).await;
+    for (host, seconds) in [("slow", 8), ("quick", 1), ("broken", 0), ("slower", 8)] {
+        open_elsewhere(&engine, format!("hosts/{host}").as_bytes()).await;
+        idle(20).await;
+        let hold = joined.holds().of(format!("hosts/{host}"));
+        let probe_in = hold.map_or(0, |hold| hold.probe_in.as_millis().div_ceil(1_000));
+        if host != "broken" {
+            assert_eq!(probe_in, seconds, "{host}");
+        }
     }
 }
