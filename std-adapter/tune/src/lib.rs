@@ -63,7 +63,9 @@ pub use guard::{Change, Keys};
 pub use incident::Incident;
 pub use log::Log;
 #[cfg(feature = "replay")]
-pub use read::{Column, Format, ReadError, ReadLog, Reading, Skipped, Stream, Unit, Words};
+pub use read::{
+    Column, Format, OtherUnit, ReadError, ReadLog, Reading, Skipped, Stream, Unit, Words,
+};
 #[cfg(feature = "replay")]
 pub use recommend::{NoRecommendation, Progress, Recommend, Recommendation, Tried, Weights};
 #[cfg(feature = "tower")]

@@ -103,9 +103,13 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "COLUMN")]
     key: Option<String>,
 
-    /// The unit of times whose column does not end in _s, _ms, _us or _ns
-    #[arg(long, default_value = "ms")]
-    unit: UnitName,
+    /// The unit of times whose column does not end in _s, _ms, _us or _ns: ms unless set
+    #[arg(long)]
+    unit: Option<UnitName>,
+
+    /// The unit of starts, whatever their column is called
+    #[arg(long, value_name = "UNIT")]
+    start_unit: Option<UnitName>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -125,14 +129,26 @@ enum UnitName {
     Ns,
 }
 
+impl From<UnitName> for Unit {
+    fn from(name: UnitName) -> Self {
+        match name {
+            UnitName::S => Self::Seconds,
+            UnitName::Ms => Self::Millis,
+            UnitName::Us => Self::Micros,
+            UnitName::Ns => Self::Nanos,
+        }
+    }
+}
+
 impl Arguments {
     pub(crate) fn reading(&self) -> Reading {
-        let mut reading = Reading::new().unit(match self.unit {
-            UnitName::S => Unit::Seconds,
-            UnitName::Ms => Unit::Millis,
-            UnitName::Us => Unit::Micros,
-            UnitName::Ns => Unit::Nanos,
-        });
+        let mut reading = Reading::new();
+        if let Some(unit) = self.unit {
+            reading = reading.unit(unit.into());
+        }
+        if let Some(unit) = self.start_unit {
+            reading = reading.start_unit(unit.into());
+        }
         if let Some(format) = self.format {
             reading = reading.format(match format {
                 FormatName::Csv => Format::Csv,

@@ -3,12 +3,14 @@
 //! | module | contents |
 //! |---|---|
 //! | `arguments` | what it is asked |
+//! | `advice` | which options to give |
 //! | `progress` | how far it is; Ctrl-C |
 //! | `words` | numbers, times and tables as text |
 //! | `output` | what it prints |
 //! | `json` | the same for machines |
 //! | `picture` | the same to look at |
 
+mod advice;
 mod arguments;
 mod json;
 mod output;
@@ -25,6 +27,7 @@ use anyhow::{Context, Result, bail};
 use atomic_breaker_tune::{Config, Keys, NoRecommendation, Recommend, Replay};
 use clap::Parser;
 
+use advice::explained;
 use arguments::Arguments;
 use progress::{Shown, in_threads};
 
@@ -83,10 +86,12 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     let name = arguments.log.display().to_string();
     let reading = arguments.reading();
     if let Some(config) = only {
-        let mut calls = reading.stream(input).with_context(|| name.clone())?;
+        let calls = reading.stream(input);
+        let mut calls = calls.map_err(|error| explained(&arguments.log, error))?;
         let keys = arguments.keys(true);
         let replayed = arguments.replay(keys).stream(&config, &mut calls)?;
-        let skipped = calls.end().with_context(|| name)?;
+        let skipped = calls.end();
+        let skipped = skipped.map_err(|error| explained(&arguments.log, error))?;
         output::replayed(
             &mut io::stdout().lock(),
             &replayed,
@@ -95,7 +100,8 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         )?;
         return Ok(ExitCode::SUCCESS);
     }
-    let read = reading.read(input).with_context(|| name.clone())?;
+    let read = reading.read(input);
+    let read = read.map_err(|error| explained(&arguments.log, error))?;
     let mut log = read.log;
     let keys = arguments.keys(log.keys().len() > 1);
     let replay = arguments.replay(keys);

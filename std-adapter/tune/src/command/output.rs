@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use anyhow::Result;
 use atomic_breaker_tune::{
-    Config, Figures, Log, Recommendation, Replayed, Skipped, Tried, Weights, builder_line,
+    Column, Config, Figures, Log, Recommendation, Replayed, Skipped, Tried, Weights, builder_line,
 };
 
+use crate::advice;
 use crate::words::{counted, number, table, time};
 
 const HEADINGS: [&str; 6] = [
@@ -34,6 +35,20 @@ fn row(name: String, figures: &Figures, trips: Option<u64>, weights: Weights) ->
 }
 
 fn skipped(out: &mut impl Write, skipped: &Skipped) -> io::Result<()> {
+    if let Some(unit) = &skipped.unit {
+        writeln!(out, "{unit}{}", advice::units(unit))?;
+    }
+    if skipped
+        .guesses
+        .iter()
+        .any(|(column, _)| *column == Column::Key)
+    {
+        writeln!(
+            out,
+            "no column says what was called, so there is one breaker for all: perhaps {}",
+            advice::names(&skipped.guesses)
+        )?;
+    }
     if !skipped.failures.found().is_empty() {
         writeln!(out, "outcomes taken for failures: {}", skipped.failures)?;
     }

@@ -1,25 +1,33 @@
 //! The calls of a log, in the order of its lines.
 
 use std::borrow::Cow;
-use std::io::{self, BufRead};
+use std::io::BufRead;
 
-use super::columns::{Column, Columns};
+use super::columns::{Column, Unit};
 use super::error::{ReadError, Skipped};
 use super::line::Lines;
 use super::request::Requests;
 use super::{Format, Reading, csv_file, envoy, json_lines, nginx, otlp, time};
 use crate::call::Call;
 
+/// What a line says in a column.
+#[derive(Clone, Debug)]
+pub(super) struct Field<'l> {
+    pub(super) text: Cow<'l, str>,
+    /// Of a time. `None` if it is not said anywhere.
+    pub(super) unit: Option<Unit>,
+}
+
 /// What a line says.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Row<'l> {
-    pub(super) fields: [Option<Cow<'l, str>>; Column::COUNT],
+    pub(super) fields: [Option<Field<'l>>; Column::COUNT],
 }
 
 /// A way to find the calls of a line.
 enum Parser {
     Csv(Box<csv_file::Parser>),
-    Json(json_lines::Parser),
+    Json(Box<json_lines::Parser>),
     Nginx,
     Envoy,
     Otlp,
@@ -47,11 +55,13 @@ pub(super) struct Calls<R> {
     lines: Lines<R>,
     parser: Parser,
     requests: Requests,
-    columns: Columns,
     skipped: Skipped,
-    error: Option<io::Error>,
+    /// Why reading ended before the end.
+    error: Option<ReadError>,
     /// What times are relative to: that of the first call.
     origin: Option<i128>,
+    /// Whether the unit of times may be another one than it seems.
+    doubts_units: bool,
     /// Of the last line, the last one first.
     found: Vec<Call>,
 }
@@ -61,14 +71,14 @@ impl<R: BufRead> Calls<R> {
         let mut lines = Lines::new(input);
         let first = lines.peek()?.ok_or(ReadError::Empty)?;
         let format = reading.format.unwrap_or_else(|| format_of(first));
-        let mut columns = reading.columns.clone();
+        let columns = &reading.columns;
         let parser = match format {
             Format::Csv => {
-                let parser = csv_file::Parser::new(first, &mut columns)?;
+                let parser = csv_file::Parser::new(first, columns)?;
                 lines.skip();
                 Parser::Csv(Box::new(parser))
             }
-            Format::JsonLines => Parser::Json(json_lines::Parser::new(first, &mut columns)?),
+            Format::JsonLines => Parser::Json(Box::new(json_lines::Parser::new(columns))),
             Format::Nginx => Parser::Nginx,
             Format::Envoy => Parser::Envoy,
             Format::Otlp => Parser::Otlp,
@@ -77,21 +87,30 @@ impl<R: BufRead> Calls<R> {
             lines,
             parser,
             requests: Requests::new(reading.one_key),
-            columns,
             skipped: Skipped::default(),
             error: None,
             origin: None,
+            doubts_units: !columns.is_unit_given(),
             found: Vec::new(),
         })
     }
 
     /// The names of the keys, and what was skipped.
-    pub(super) fn end(self) -> Result<(Vec<Box<str>>, Skipped), ReadError> {
+    pub(super) fn end(mut self) -> Result<(Vec<Box<str>>, Skipped), ReadError> {
         if let Some(error) = self.error {
-            return Err(error.into());
+            return Err(error);
         }
-        if self.skipped.count == self.skipped.lines {
-            return Err(ReadError::NoCall(self.skipped));
+        let are_all_skipped = self.skipped.count == self.skipped.lines;
+        self.skipped.guesses = match self.parser {
+            Parser::Json(parser) => {
+                parser.check(are_all_skipped)?;
+                parser.guesses()
+            }
+            Parser::Csv(parser) => parser.guesses,
+            _ => Vec::new(),
+        };
+        if are_all_skipped {
+            return Err(ReadError::NoCall(Box::new(self.skipped)));
         }
         Ok((self.requests.into_keys(), self.skipped))
     }
@@ -109,35 +128,84 @@ impl<R: BufRead> Iterator for Calls<R> {
                 Ok(Some(line)) => line,
                 Ok(None) => return None,
                 Err(error) => {
-                    self.error = Some(error);
+                    self.error = Some(error.into());
                     return None;
                 }
             };
             self.skipped.lines += 1;
-            let (origin, requests) = (&mut self.origin, &mut self.requests);
-            let words = &mut self.skipped.failures;
-            let mut one = |logged: time::Logged<'_>| {
-                let call = time::call(logged, origin, requests)?;
-                self.found.push(call);
-                Ok(())
+            let mut taken = Taken {
+                origin: &mut self.origin,
+                requests: &mut self.requests,
+                skipped: &mut self.skipped,
+                found: &mut self.found,
+                doubts_units: self.doubts_units,
             };
-            let read = line
-                .map_err(str::to_owned)
-                .and_then(|line| match &mut self.parser {
-                    Parser::Csv(parser) => {
-                        one(time::logged(&parser.row(line), &self.columns, words)?)
-                    }
-                    Parser::Json(parser) => {
-                        one(time::logged(&parser.row(line)?, &self.columns, words)?)
-                    }
-                    Parser::Envoy => one(envoy::call(line)?),
-                    Parser::Nginx => nginx::calls(line)?.into_iter().try_for_each(one),
-                    Parser::Otlp => otlp::calls(line)?.into_iter().try_for_each(one),
-                });
-            if let Err(why) = read {
-                self.skipped.add(number, why);
+            let read = line.map_err(|why| Wrong::Line(why.into()));
+            match read.and_then(|line| taken.line(&mut self.parser, line)) {
+                Ok(()) => {}
+                Err(Wrong::Line(why)) => self.skipped.add(number, why),
+                Err(Wrong::Log(error)) => {
+                    self.error = Some(error);
+                    return None;
+                }
             }
             self.found.reverse();
         }
+    }
+}
+
+/// Why a line is no call, or why no line is.
+enum Wrong {
+    Line(String),
+    Log(ReadError),
+}
+
+impl From<String> for Wrong {
+    fn from(why: String) -> Self {
+        Self::Line(why)
+    }
+}
+
+/// What a line adds to.
+struct Taken<'t> {
+    origin: &'t mut Option<i128>,
+    requests: &'t mut Requests,
+    skipped: &'t mut Skipped,
+    found: &'t mut Vec<Call>,
+    doubts_units: bool,
+}
+
+impl Taken<'_> {
+    fn line(&mut self, parser: &mut Parser, line: &str) -> Result<(), Wrong> {
+        match parser {
+            Parser::Csv(parser) => self.row(&parser.row(line))?,
+            Parser::Json(parser) => self.row(&parser.row(line)?)?,
+            Parser::Envoy => self.call(envoy::call(line)?)?,
+            Parser::Nginx => nginx::calls(line)?
+                .into_iter()
+                .try_for_each(|call| self.call(call))?,
+            Parser::Otlp => otlp::calls(line)?
+                .into_iter()
+                .try_for_each(|call| self.call(call))?,
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, row: &Row<'_>) -> Result<(), Wrong> {
+        let logged = time::logged(row, &mut self.skipped.failures)?;
+        if self.doubts_units && self.origin.is_none() {
+            match time::doubt(row) {
+                Some((doubt, false)) => return Err(Wrong::Log(ReadError::Unit(doubt))),
+                Some((doubt, true)) => self.skipped.unit = Some(doubt),
+                None => {}
+            }
+        }
+        Ok(self.call(logged)?)
+    }
+
+    fn call(&mut self, logged: time::Logged<'_>) -> Result<(), String> {
+        self.found
+            .push(time::call(logged, self.origin, self.requests)?);
+        Ok(())
     }
 }

@@ -63,6 +63,80 @@ impl Column {
         }
     }
 
+    /// Other names that people give it, without marks and in small letters.
+    const fn others(self) -> &'static [&'static str] {
+        match self {
+            Self::Start => &[
+                "at",
+                "began",
+                "begin",
+                "date",
+                "datetime",
+                "msec",
+                "started",
+                "startedat",
+                "starttime",
+                "timeiso8601",
+                "timelocal",
+                "ts",
+            ],
+            Self::Duration => &[
+                "dur",
+                "elapsed",
+                "latency",
+                "requesttime",
+                "responsetime",
+                "rt",
+                "timetaken",
+                "took",
+                "upstreamresponsetime",
+            ],
+            Self::Outcome => &[
+                "code",
+                "httpstatus",
+                "ok",
+                "responsecode",
+                "result",
+                "statuscode",
+                "success",
+                "upstreamstatus",
+            ],
+            Self::Key => &[
+                "address",
+                "backend",
+                "destination",
+                "domain",
+                "endpoint",
+                "hostname",
+                "instance",
+                "peer",
+                "server",
+                "service",
+                "target",
+                "upstream",
+                "upstreamaddr",
+                "upstreamhost",
+            ],
+            Self::RetryAfter | Self::Attempt | Self::Request => &[],
+        }
+    }
+
+    /// Whether a name of a column may mean it, though it is not one of the usual ones.
+    fn may_be(self, name: &str) -> bool {
+        let plain = |name: &str| {
+            let marks = |it: &char| it.is_ascii_alphanumeric();
+            name.chars()
+                .filter(marks)
+                .collect::<String>()
+                .to_ascii_lowercase()
+        };
+        let whole = plain(name);
+        let stem = Unit::of_name(name).and_then(|_| name.rsplit_once('_'));
+        let stem = stem.map_or_else(|| whole.clone(), |(stem, _)| plain(stem));
+        let is_it = |known: &str| known == whole || known == stem;
+        self.others().iter().any(|it| is_it(it)) || self.usual().iter().any(|it| is_it(&plain(it)))
+    }
+
     const fn is_needed(self) -> bool {
         matches!(self, Self::Start | Self::Duration | Self::Outcome)
     }
@@ -106,6 +180,18 @@ impl Unit {
         }
     }
 
+    /// The unit, other than this one, in which a number is Unix time of this century.
+    pub(super) fn mistaken_for(self, number: &str) -> Option<Self> {
+        const SINCE_2001_UNTIL_2099: std::ops::Range<f64> = 1e9..4.1e9;
+        let number: f64 = number.parse().ok()?;
+        let is_now = |unit: &Self| {
+            let seconds = number * f64::from(unit.nanos()) / 1e9;
+            SINCE_2001_UNTIL_2099.contains(&seconds)
+        };
+        let units = [Self::Seconds, Self::Millis, Self::Micros, Self::Nanos];
+        units.into_iter().find(is_now).filter(|unit| *unit != self)
+    }
+
     fn of_name(name: &str) -> Option<Self> {
         let (_, end) = name.rsplit_once('_')?;
         match end {
@@ -118,12 +204,23 @@ impl Unit {
     }
 }
 
-/// The names that were given, and then those that were found.
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Seconds => "seconds",
+            Self::Millis => "milliseconds",
+            Self::Micros => "microseconds",
+            Self::Nanos => "nanoseconds",
+        })
+    }
+}
+
+/// The names of columns that were given, and the units of those whose names do not say it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Columns {
     given: [Option<String>; Column::COUNT],
-    found: [Option<String>; Column::COUNT],
-    pub(super) unit: Unit,
+    pub(super) unit: Option<Unit>,
+    pub(super) start_unit: Option<Unit>,
 }
 
 impl Columns {
@@ -131,40 +228,63 @@ impl Columns {
         self.given[column as usize] = Some(name);
     }
 
-    /// Looks for each column, where `has` says which names there are.
-    pub(super) fn find(
-        &mut self,
-        has: impl Fn(&str) -> bool,
-        all: impl FnOnce() -> Vec<String>,
-    ) -> Result<(), ReadError> {
-        for column in Column::ALL {
-            let names: Vec<&str> = match &self.given[column as usize] {
-                Some(name) => vec![name],
-                None => column.usual().to_vec(),
-            };
-            let found = names
-                .iter()
-                .find(|name| has(name))
-                .map(|&name| name.to_owned());
-            let is_given = self.given[column as usize].is_some();
-            if found.is_none() && (column.is_needed() || is_given) {
-                return Err(ReadError::NoColumn {
-                    column,
-                    names: names.into_iter().map(str::to_owned).collect(),
-                    found: all(),
-                });
-            }
-            self.found[column as usize] = found;
+    pub(super) const fn is_unit_given(&self) -> bool {
+        self.unit.is_some() || self.start_unit.is_some()
+    }
+
+    pub(super) const fn is_given(&self, column: Column) -> bool {
+        self.given[column as usize].is_some()
+    }
+
+    /// The names that a column may have: the one that was given, or the usual ones, the best first.
+    pub(super) fn names(&self, column: Column) -> Vec<&str> {
+        match &self.given[column as usize] {
+            Some(name) => vec![name],
+            None => column.usual().to_vec(),
         }
-        Ok(())
     }
 
-    pub(super) fn name(&self, column: Column) -> Option<&str> {
-        self.found[column as usize].as_deref()
+    /// The unit of times in the column of this name. `None` if neither its name nor the reading says it.
+    pub(super) fn unit_of(&self, column: Column, name: &str) -> Option<Unit> {
+        let start = self.start_unit.filter(|_| matches!(column, Column::Start));
+        start.or_else(|| Unit::of_name(name)).or(self.unit)
     }
 
-    pub(super) fn unit_of(&self, column: Column) -> Unit {
-        let name = self.name(column);
-        name.and_then(Unit::of_name).unwrap_or(self.unit)
+    /// An error if a column that is needed, or was named, was not found among those that there are.
+    pub(super) fn check(
+        &self,
+        is_found: impl Fn(Column) -> bool,
+        all: &[String],
+    ) -> Result<(), ReadError> {
+        let is_missing =
+            |column: &Column| !is_found(*column) && (column.is_needed() || self.is_given(*column));
+        let missing: Vec<Column> = Column::ALL.into_iter().filter(is_missing).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let names = |column: Column| self.names(column).into_iter().map(str::to_owned).collect();
+        Err(ReadError::NoColumn {
+            guesses: self.guesses(is_found, all),
+            missing: missing.into_iter().map(|it| (it, names(it))).collect(),
+            found: all.to_vec(),
+        })
+    }
+
+    /// Columns that may be meant by those that were neither found nor named.
+    pub(super) fn guesses(
+        &self,
+        is_found: impl Fn(Column) -> bool,
+        all: &[String],
+    ) -> Vec<(Column, String)> {
+        let is_open = |column: &Column| !is_found(*column) && !self.is_given(*column);
+        let guess = |column: Column| {
+            let name = all.iter().find(|name| column.may_be(name))?;
+            Some((column, name.clone()))
+        };
+        Column::ALL
+            .into_iter()
+            .filter(is_open)
+            .filter_map(guess)
+            .collect()
     }
 }

@@ -4,12 +4,14 @@ use std::borrow::Cow;
 
 use csv_core::{ReadRecordResult, Reader};
 
-use super::calls::Row;
-use super::columns::{Column, Columns};
+use super::calls::{Field, Row};
+use super::columns::{Column, Columns, Unit};
 use super::error::ReadError;
 
 pub(super) struct Parser {
-    places: [Option<usize>; Column::COUNT],
+    /// Where each column is, and its unit.
+    places: [Option<(usize, Option<Unit>)>; Column::COUNT],
+    pub(super) guesses: Vec<(Column, String)>,
     fields: Fields,
 }
 
@@ -62,24 +64,32 @@ impl Fields {
 }
 
 impl Parser {
-    pub(super) fn new(first: &str, columns: &mut Columns) -> Result<Self, ReadError> {
+    pub(super) fn new(first: &str, columns: &Columns) -> Result<Self, ReadError> {
         let mut fields = Fields::new();
         fields.split(first);
         let names = (0..fields.count).filter_map(|place| fields.get(place));
         let names: Vec<String> = names.map(str::to_owned).collect();
-        let place = |wanted: &str| names.iter().position(|name| name == wanted);
-        columns.find(|name| place(name).is_some(), || names.clone())?;
+        let place = |column: Column| {
+            let place = |wanted: &str| names.iter().position(|name| name == wanted);
+            let mut wanted = columns.names(column).into_iter();
+            wanted.find_map(|name| Some((place(name)?, columns.unit_of(column, name))))
+        };
+        columns.check(|column| place(column).is_some(), &names)?;
         Ok(Self {
-            places: Column::ALL.map(|column| columns.name(column).and_then(place)),
+            places: Column::ALL.map(place),
+            guesses: columns.guesses(|column| place(column).is_some(), &names),
             fields,
         })
     }
 
     pub(super) fn row<'p>(&'p mut self, line: &str) -> Row<'p> {
         self.fields.split(line);
-        let field = |place: Option<usize>| place.and_then(|place| self.fields.get(place));
+        let field = |(place, unit): (usize, Option<Unit>)| {
+            let text = Cow::Borrowed(self.fields.get(place)?);
+            Some(Field { text, unit })
+        };
         Row {
-            fields: self.places.map(|place| field(place).map(Cow::Borrowed)),
+            fields: self.places.map(|place| place.and_then(field)),
         }
     }
 }

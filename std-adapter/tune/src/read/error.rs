@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
-use super::columns::Column;
+use super::columns::{Column, Unit};
 
 /// What is not in a log that was read, and what was taken for a failure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +18,32 @@ pub struct Skipped {
     pub first: Vec<(u64, String)>,
     /// The outcomes that were taken for failures, those of CSV and JSON lines: a word that was meant otherwise is among them.
     pub failures: Words,
+    /// Columns that were not read, because they were not named, though they may be meant: of CSV and JSON lines.
+    pub guesses: Vec<(Column, String)>,
+    /// Starts in a column whose name says milliseconds, which they may not be.
+    pub unit: Option<OtherUnit>,
+}
+
+/// A start that is read in milliseconds, but is Unix time of this century in another unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OtherUnit {
+    /// The start of the first call, as it is written.
+    pub start: String,
+    /// The unit in which it is Unix time.
+    pub seems: Unit,
+}
+
+impl fmt::Display for OtherUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the first call's start is {}: Unix time of this century, if it is in {}, but it is read in {}",
+            self.start.escape_debug(),
+            self.seems,
+            Unit::Millis
+        )
+    }
 }
 
 /// Words, and how often they occur.
@@ -99,17 +125,19 @@ impl fmt::Display for Skipped {
 pub enum ReadError {
     /// There is nothing in it.
     Empty,
-    /// A column is missing.
+    /// Columns are missing.
     NoColumn {
-        /// Which.
-        column: Column,
-        /// The names that were looked for.
-        names: Vec<String>,
-        /// The columns that there are.
+        /// Which, and the names that were looked for.
+        missing: Vec<(Column, Vec<String>)>,
+        /// The columns that there are: of JSON lines, those of the first line.
         found: Vec<String>,
+        /// Columns that may be meant.
+        guesses: Vec<(Column, String)>,
     },
+    /// Nothing says the unit of the starts, and milliseconds are unlikely: [say it](super::Reading::start_unit).
+    Unit(OtherUnit),
     /// Not one of its lines could be read.
-    NoCall(Skipped),
+    NoCall(Box<Skipped>),
     /// It has more than 4 294 967 295 calls: [stream](super::Reading::stream) it.
     TooLong,
     /// It could not be read.
@@ -121,15 +149,11 @@ impl fmt::Display for ReadError {
         match self {
             Self::Empty => f.write_str("the log is empty"),
             Self::NoColumn {
-                column,
-                names,
+                missing,
                 found,
-            } => write!(
-                f,
-                "no column says the {column}: name it; looked for {}, found {}",
-                names.join(", "),
-                found.join(", ")
-            ),
+                guesses,
+            } => no_column(f, missing, found, guesses),
+            Self::Unit(unit) => write!(f, "{unit}: say which unit it is"),
             Self::NoCall(skipped) => write!(f, "no line is a call: {skipped}"),
             Self::TooLong => f.write_str(
                 "more calls than a log in memory holds: replay one set of rules, which needs no memory",
@@ -137,6 +161,42 @@ impl fmt::Display for ReadError {
             Self::Io(error) => error.fmt(f),
         }
     }
+}
+
+fn no_column(
+    f: &mut fmt::Formatter<'_>,
+    missing: &[(Column, Vec<String>)],
+    found: &[String],
+    guesses: &[(Column, String)],
+) -> fmt::Result {
+    const MOST: usize = 30;
+    f.write_str("no column says ")?;
+    for (place, (column, names)) in missing.iter().enumerate() {
+        let before = if place == 0 { "" } else { ", nor " };
+        write!(f, "{before}the {column} (looked for {})", names.join(", "))?;
+    }
+    f.write_str(": name it; found ")?;
+    for (place, name) in found.iter().take(MOST).enumerate() {
+        let before = if place == 0 { "" } else { ", " };
+        write!(f, "{before}{}", shown(name))?;
+    }
+    match found.len() {
+        0 => f.write_str("none")?,
+        1..=MOST => {}
+        more => write!(f, " and {} others", more - MOST)?,
+    }
+    for (place, (column, name)) in guesses.iter().enumerate() {
+        let before = if place == 0 { "; perhaps" } else { "," };
+        write!(f, "{before} {} is the {column}", shown(name))?;
+    }
+    Ok(())
+}
+
+/// The beginning of a name, without what a terminal would take for a command.
+fn shown(name: &str) -> String {
+    let start: String = name.chars().take(Words::LONGEST).collect();
+    let more = if start.len() < name.len() { "…" } else { "" };
+    format!("{}{more}", start.escape_debug())
 }
 
 impl Error for ReadError {

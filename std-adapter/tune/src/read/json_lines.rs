@@ -1,15 +1,21 @@
-//! An object of JSON per line.
+//! An object of JSON per line, each with fields of its own.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::calls::Row;
-use super::columns::{Column, Columns};
+use super::calls::{Field, Row};
+use super::columns::{Column, Columns, Unit};
 use super::error::ReadError;
 
 pub(super) struct Parser {
-    names: [Option<String>; Column::COUNT],
+    /// The names that each column may have, and their units.
+    names: [Vec<(String, Option<Unit>)>; Column::COUNT],
+    /// Which columns were in any line so far.
+    found: [bool; Column::COUNT],
+    /// The fields of the first object.
+    first: Option<Vec<String>>,
+    columns: Columns,
 }
 
 /// A field of an object, or with dots in its name of an object within it.
@@ -22,27 +28,62 @@ fn field<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
 }
 
 impl Parser {
-    pub(super) fn new(first: &str, columns: &mut Columns) -> Result<Self, ReadError> {
-        let first: Value = serde_json::from_str(first).unwrap_or_default();
-        let names = || match &first {
-            Value::Object(fields) => fields.keys().cloned().collect(),
-            _ => Vec::new(),
+    pub(super) fn new(columns: &Columns) -> Self {
+        let names = |column: Column| {
+            let names = columns.names(column).into_iter();
+            let unit = |name: &str| (name.to_owned(), columns.unit_of(column, name));
+            names.map(unit).collect()
         };
-        columns.find(|name| field(&first, name).is_some(), names)?;
-        Ok(Self {
-            names: Column::ALL.map(|column| columns.name(column).map(str::to_owned)),
-        })
+        Self {
+            names: Column::ALL.map(names),
+            found: [false; Column::COUNT],
+            first: None,
+            columns: columns.clone(),
+        }
     }
 
-    pub(super) fn row(&self, line: &str) -> Result<Row<'static>, String> {
+    pub(super) fn row(&mut self, line: &str) -> Result<Row<'static>, String> {
         let value: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
-        let text = |name: &Option<String>| match field(&value, name.as_deref()?)? {
-            Value::String(text) => Some(text.clone()),
-            Value::Array(_) | Value::Object(_) | Value::Null => None,
-            other => Some(other.to_string()),
+        if let (None, Value::Object(fields)) = (&self.first, &value) {
+            self.first = Some(fields.keys().cloned().collect());
+        }
+        let mut row = Row::default();
+        for column in Column::ALL {
+            let place = column as usize;
+            for (name, unit) in &self.names[place] {
+                let text = match field(&value, name) {
+                    None => continue,
+                    Some(Value::Array(_) | Value::Object(_)) => {
+                        if self.columns.is_given(column) {
+                            return Err(format!("its {column} is a list or an object"));
+                        }
+                        continue;
+                    }
+                    Some(Value::String(text)) => text.clone(),
+                    Some(other) => other.to_string(),
+                };
+                let text = Cow::Owned(text);
+                row.fields[place] = Some(Field { text, unit: *unit });
+                self.found[place] = true;
+                break;
+            }
+        }
+        Ok(row)
+    }
+
+    /// An error if a column is in none of the lines.
+    pub(super) fn check(&self, are_all_skipped: bool) -> Result<(), ReadError> {
+        // Needed ones are missed only where no line has all of them.
+        let is_found = |column: Column| {
+            self.found[column as usize] || !(are_all_skipped || self.columns.is_given(column))
         };
-        Ok(Row {
-            fields: self.names.each_ref().map(|name| text(name).map(Cow::Owned)),
-        })
+        self.columns
+            .check(is_found, self.first.as_deref().unwrap_or_default())
+    }
+
+    pub(super) fn guesses(&self) -> Vec<(Column, String)> {
+        let is_found = |column: Column| self.found[column as usize];
+        self.columns
+            .guesses(is_found, self.first.as_deref().unwrap_or_default())
     }
 }

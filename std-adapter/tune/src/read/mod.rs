@@ -14,7 +14,7 @@ mod stream;
 mod time;
 
 pub use columns::{Column, Unit};
-pub use error::{ReadError, Skipped, Words};
+pub use error::{OtherUnit, ReadError, Skipped, Words};
 pub use stream::Stream;
 
 use std::io::BufRead;
@@ -61,7 +61,8 @@ pub enum Format {
 ///
 /// # Columns
 ///
-/// Fields of JSON are named in the same way, `request.start_ms` within an object.
+/// Fields of JSON are named in the same way, `request.start_ms` within an object. Each line of JSON may have others; a column
+/// that was [named](Self::column) must be in one of them.
 ///
 /// | column | what | unless named |
 /// |---|---|---|
@@ -74,7 +75,8 @@ pub enum Format {
 /// | request | a name that the tries of a request share; optional | `request`, `request_id` |
 ///
 /// The end of a column's name says its unit: `_s`, `_ms`, `_us` or `_ns`. Without one it is milliseconds, unless
-/// [`unit`](Self::unit) says otherwise.
+/// [`unit`](Self::unit) says otherwise. If nothing says the unit of a start that would be Unix time of this century in
+/// another one, the log is [refused](ReadError::Unit).
 ///
 /// # Outcomes
 ///
@@ -113,7 +115,13 @@ impl Reading {
 
     /// The unit of times in columns whose names do not say it.
     pub fn unit(mut self, unit: Unit) -> Self {
-        self.columns.unit = unit;
+        self.columns.unit = Some(unit);
+        self
+    }
+
+    /// The unit of starts that are numbers, whatever the name of their column says.
+    pub fn start_unit(mut self, unit: Unit) -> Self {
+        self.columns.start_unit = Some(unit);
         self
     }
 

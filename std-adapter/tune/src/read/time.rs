@@ -7,8 +7,8 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::calls::Row;
-use super::columns::{Column, Columns, Unit};
-use super::error::Words;
+use super::columns::{Column, Unit};
+use super::error::{OtherUnit, Words};
 use super::request::Requests;
 use crate::call::{Call, Ending, Met};
 
@@ -30,31 +30,32 @@ pub(super) struct Logged<'l> {
 }
 
 /// The call that the fields of a line describe, or what is wrong with them.
-pub(super) fn logged<'l>(
-    row: &'l Row<'_>,
-    columns: &Columns,
-    words: &mut Words,
-) -> Result<Logged<'l>, String> {
+pub(super) fn logged<'l>(row: &'l Row<'_>, words: &mut Words) -> Result<Logged<'l>, String> {
     let field = |column: Column| {
-        let text = row.fields[column as usize].as_deref();
+        let field = row.fields[column as usize].as_ref();
+        let text = field.map(|field| field.text.as_ref());
         text.filter(|text| !text.is_empty())
+    };
+    let unit = |column: Column| {
+        let field = row.fields[column as usize].as_ref();
+        field.and_then(|field| field.unit).unwrap_or_default()
     };
     let needed = |column: Column| field(column).ok_or_else(|| format!("has no {column}"));
 
-    let began = moment(needed(Column::Start)?, columns.unit_of(Column::Start))?;
+    let began = moment(needed(Column::Start)?, unit(Column::Start))?;
     let word = needed(Column::Outcome)?;
     let (met, is_rejected) = outcome(word)?;
     if met == Met::Failure {
         words.add(word);
     }
     let took = match field(Column::Duration) {
-        Some(text) => duration(text, columns.unit_of(Column::Duration))?,
+        Some(text) => duration(text, unit(Column::Duration))?,
         // It was not made.
         None if is_rejected => Duration::ZERO,
         None => return Err(format!("has no {}", Column::Duration)),
     };
     let retry_after = field(Column::RetryAfter)
-        .map(|text| duration(text, columns.unit_of(Column::RetryAfter)))
+        .map(|text| duration(text, unit(Column::RetryAfter)))
         .transpose()?;
     let is_retry = match field(Column::Attempt) {
         Some(text) => match text.parse::<u32>() {
@@ -73,6 +74,21 @@ pub(super) fn logged<'l>(
         request: field(Column::Request).map(Cow::Borrowed),
         retry_after,
     })
+}
+
+/// Whether the start may be Unix time in another unit than milliseconds, and whether its column says that it is not.
+pub(super) fn doubt(row: &Row<'_>) -> Option<(OtherUnit, bool)> {
+    let start = row.fields[Column::Start as usize].as_ref()?;
+    // A count of microseconds or nanoseconds may well begin where the computer did.
+    if start.unit.unwrap_or_default() != Unit::Millis {
+        return None;
+    }
+    let seems = Unit::Millis.mistaken_for(&start.text)?;
+    let doubt = OtherUnit {
+        start: shown(&start.text),
+        seems,
+    };
+    Some((doubt, start.unit.is_some()))
 }
 
 /// The call itself. Its time is relative to the first one's.
