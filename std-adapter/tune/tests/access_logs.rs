@@ -42,7 +42,8 @@ fn each_upstream_of_nginx_is_a_call() {
         (250, OK, 100, "10.0.0.2:80", true),
         (990, OK, 4, "unix:/tmp/a.sock", false),
         (994, BAD, 6, "10.0.0.2:80", true),
-        (1_000, BAD, 0, "10.0.0.1:80", false),
+        // Its caller has left.
+        (1_000, Met::Ignored, 0, "10.0.0.1:80", false),
     ];
     assert_eq!(shown(&read), expected);
     assert_eq!(read.skipped.count, 1);
@@ -51,6 +52,67 @@ fn each_upstream_of_nginx_is_a_call() {
         "{}",
         read.skipped
     );
+}
+
+#[test]
+fn a_group_of_nginx_without_live_upstreams_is_no_resource() {
+    // Both refuse, and are then left alone for ten seconds: the group's name stands where an address would.
+    let mut file = String::new();
+    for number in 0..40 {
+        let (upstreams, statuses, times) = match number {
+            10 => ("10.0.0.1:80, [::1]:80", "502, 502", "0.001, 0.001"),
+            11..20 => ("backend", "502", "0.000"),
+            20 => ("unix:/tmp/a.sock, backend", "502, 502", "0.001, 0.000"),
+            _ => ("10.0.0.1:80", "200", "0.004"),
+        };
+        file += &format!(
+            "msec={} request_time=0.004 upstream={upstreams} status={statuses} time={times}\n",
+            1_795_521_600 + number
+        );
+    }
+    let read = read(&file);
+    let keys = ["10.0.0.1:80", "[::1]:80", "backend", "unix:/tmp/a.sock"];
+    assert_eq!(read.log.keys(), keys.map(Box::from));
+    let calls = read.log.calls();
+    let failed = calls.iter().filter(|call| call.ending().met == BAD);
+    assert_eq!(failed.count(), 3);
+    let rejected: Vec<&Call> = calls.iter().filter(|call| call.was_rejected()).collect();
+    assert_eq!(rejected.len(), 10);
+    assert!(rejected.iter().all(|call| call.key == 2));
+    // Nothing is known of what they would have met; where all share a breaker, their neighbours met it.
+    assert!(
+        rejected
+            .iter()
+            .all(|call| call.ending().met == Met::Ignored)
+    );
+    let joined = Reading::new().one_key().read(file.as_bytes()).unwrap();
+    let met = |number: usize| joined.log.calls()[number].ending().met;
+    assert_eq!([11, 12, 20, 23].map(met), [BAD, BAD, BAD, OK]);
+}
+
+#[test]
+fn callers_that_left_say_nothing_of_the_resource() {
+    let nginx = "msec=10.5 request_time=3.000 upstream=10.0.0.1:80 status=- time=3.000\n\
+        msec=11.5 request_time=3.000 upstream=10.0.0.1:80 status=499 time=3.000\n";
+    let csv = "start_ms,duration_ms,status\n7500,3000,499\n8500,3000,cancelled\n";
+    let span = |start: &str, end: &str| {
+        format!(
+            r#"{{"kind":3,"startTimeUnixNano":"{start}","endTimeUnixNano":"{end}","attributes":[{{"key":"rpc.grpc.status_code","value":{{"intValue":1}}}}],"status":{{"code":2}}}}"#
+        )
+    };
+    let otlp = format!(
+        r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{},{}]}}]}}]}}"#,
+        span("7500000000", "10500000000"),
+        span("8500000000", "11500000000")
+    );
+    for file in [nginx, csv, &otlp] {
+        let calls = read(file).log.calls().to_vec();
+        assert_eq!(calls.len(), 2, "{file}");
+        for call in calls {
+            assert_eq!(call.ending().met, Met::Ignored, "{file}");
+            assert_eq!(call.ending().duration_us, 3_000_000, "{file}");
+        }
+    }
 }
 
 #[test]
@@ -67,6 +129,8 @@ fn flags_of_envoy_decide_before_the_status() {
         line("02.000", "0", "DC", "-", "c"),
         line("03.000", "503", "UO", "tcp://10.0.2.1:80", "-"),
         line("04.000", "404", "-", "tcp://10.0.2.1:80", "-"),
+        line("05.000", "503", "UH", "-", "-"),
+        line("06.000", "503", "NC", "-", "-"),
         "[2026-11-24T12:00:05Z] \"GET\n".to_owned(),
     ]
     .concat();
@@ -80,13 +144,20 @@ fn flags_of_envoy_decide_before_the_status() {
         // It would have met what its neighbour met.
         (3_000, OK, 226, upstream, false),
         (4_000, OK, 226, upstream, false),
+        // No host was healthy, so none was called; nor was one that has no cluster.
+        (5_000, Met::Ignored, 226, "shop.example", false),
+        (6_000, Met::Ignored, 226, "shop.example", false),
     ];
     assert_eq!(shown(&read), expected);
-    assert!(read.log.calls()[4].was_rejected());
+    let rejected = |number: usize| read.log.calls()[number].was_rejected();
+    assert_eq!(
+        [3, 4, 5, 6, 7].map(rejected),
+        [false, true, false, true, false]
+    );
     assert!(
         read.skipped
             .to_string()
-            .contains("line 7: has a \" without an end")
+            .contains("line 9: has a \" without an end")
     );
 }
 

@@ -1,11 +1,13 @@
 //! What the command prints.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 use std::time::Duration;
 
 use anyhow::Result;
 use atomic_breaker_tune::{
-    Column, Config, Figures, Log, Recommendation, Replayed, Skipped, Tried, Weights, builder_line,
+    Column, Config, Figures, Log, Met, Recommendation, Replayed, Skipped, Tried, Weights,
+    builder_line,
 };
 
 use crate::advice;
@@ -80,16 +82,49 @@ pub(crate) fn read(out: &mut impl Write, name: &str, log: &Log, bad: &Skipped) -
             number(retries as u64)
         )?;
     }
-    let rejected = calls.iter().filter(|call| call.was_rejected()).count();
-    if rejected > 0 {
+    rejected(out, log)?;
+    let left = calls.iter().filter(|call| !call.was_rejected());
+    let left = left
+        .filter(|call| call.ending().met == Met::Ignored)
+        .count();
+    if left > 0 {
         writeln!(
             out,
-            "{} of them were rejected when the log was written: each is taken to meet what the call of its key met that \
-             began closest to it",
-            number(rejected as u64)
+            "{} of them say nothing of the resource: their callers left, or asked for something wrong",
+            number(left as u64)
         )?;
     }
     skipped(out, bad)?;
+    Ok(())
+}
+
+/// Calls that were rejected when the log was written, and those of them that have no neighbour.
+fn rejected(out: &mut impl Write, log: &Log) -> Result<()> {
+    let calls = log.calls();
+    let rejected = calls.iter().filter(|call| call.was_rejected()).count();
+    if rejected == 0 {
+        return Ok(());
+    }
+    let made = calls.iter().filter(|call| !call.was_rejected());
+    let made: HashSet<u32> = made.map(|call| call.key).collect();
+    let alone = calls
+        .iter()
+        .filter(|call| !made.contains(&call.key))
+        .count();
+    writeln!(
+        out,
+        "{} of them were rejected when the log was written: each is taken to meet what the call of its key met that \
+         began closest to it",
+        number(rejected as u64)
+    )?;
+    if alone > 0 {
+        writeln!(
+            out,
+            "{} of these have a key without other calls, such as a group that had no live upstream: they count for \
+             nothing, unless all keys share a breaker (--one)",
+            number(alone as u64)
+        )?;
+    }
     Ok(())
 }
 

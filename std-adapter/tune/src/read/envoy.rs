@@ -5,11 +5,11 @@ use super::time::{Logged, duration, moment, outcome};
 use crate::call::Met;
 
 /// Flags of responses that Envoy made because the upstream did not answer properly, in time or at all.
-const FAILED: [&str; 9] = ["UF", "UC", "UT", "UR", "LR", "UH", "URX", "UPE", "UMSDR"];
-/// Those that say nothing about the upstream: the caller left, no route, limits of Envoy itself.
-const NEITHER: [&str; 8] = ["DC", "NR", "RL", "UAEX", "RLSE", "DPE", "IH", "FI"];
-/// Rejected by Envoy's own limits or breakers.
-const REJECTED: [&str; 2] = ["UO", "OM"];
+const FAILED: [&str; 8] = ["UF", "UC", "UT", "UR", "LR", "URX", "UPE", "UMSDR"];
+/// Those that say nothing about the upstream: the caller left, no route or cluster, limits of Envoy itself.
+const NEITHER: [&str; 9] = ["DC", "NR", "NC", "RL", "UAEX", "RLSE", "DPE", "IH", "FI"];
+/// Rejected by Envoy's own limits or breakers, or because all hosts are left alone for their failures.
+const REJECTED: [&str; 4] = ["UO", "UH", "OM", "DO"];
 
 /// ```text
 /// [2016-04-15T20:17:00.310Z] "GET /x HTTP/2" 503 UF 0 91 30 - "-" "curl" "cc21d9b0" "shop.example" "10.0.2.1:80"

@@ -32,7 +32,7 @@ pub enum Format {
     /// An object of JSON per line.
     JsonLines,
     /// An access log of nginx, written with this format. Each upstream of a request is a call, and its key the upstream's
-    /// address:
+    /// address. A group without live upstreams has rejected a call; a call without a status was left by its caller.
     ///
     /// ```text
     /// log_format breaker 'msec=$msec request_time=$request_time upstream=$upstream_addr '
@@ -40,7 +40,7 @@ pub enum Format {
     /// ```
     Nginx,
     /// An access log of Envoy in its default format. The key is the upstream's address, or without one the authority; flags
-    /// of the response decide before its status.
+    /// of the response decide before its status: `UO`, `UH`, `OM` and `DO` reject a call.
     Envoy,
     /// Spans of OpenTelemetry in the JSON of its protocol, a batch per line, as the collector's file exporter writes them.
     /// Those of kind client are calls; the key is `server.address`, `peer.service`, `net.peer.name` or `rpc.service`.
@@ -82,9 +82,9 @@ pub enum Format {
 ///
 /// | outcome | counts as |
 /// |---|---|
-/// | `ok`, `success`, `true`, statuses 100 to 399, and 400 to 499 but for the next two | success: the resource has answered |
+/// | `ok`, `success`, `true`, statuses 100 to 399, and 400 to 498 but for the next two | success: the resource has answered |
 /// | 408, 429, statuses 500 to 599 | failure |
-/// | `ignored`, `cancelled`, `canceled` | nothing that is known of the resource |
+/// | `ignored`, `cancelled`, `canceled`, 499: the caller has left | nothing that is known of the resource |
 /// | `rejected` | a breaker rejected it: it would have met what its neighbour met |
 /// | any other word, such as `failed`, `timeout`, `refused` | failure; [`Skipped::failures`] lists them |
 #[derive(Clone, Debug, Default)]

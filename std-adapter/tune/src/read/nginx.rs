@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use super::columns::Unit;
 use super::time::{Logged, duration, moment, outcome};
+use crate::call::Met;
 
 /// Every upstream that a request was sent to is a call; those after the first are retries. A line that was answered without
-/// an upstream has none.
+/// an upstream has none. Where all servers of a group are left alone for their failures, nginx calls none of them, and the
+/// group's name stands in the place of an address: such a call was rejected.
 ///
 /// ```text
 /// msec=1795521600.250 request_time=0.350 upstream=10.0.0.1:80, 10.0.0.2:80 status=502, 200 time=0.250, 0.100
@@ -52,7 +54,14 @@ pub(super) fn calls(line: &str) -> Result<Vec<Logged<'_>>, String> {
         } else {
             duration(&time, Unit::Seconds)?
         };
-        let (met, is_rejected) = outcome(if status == "-" { "error" } else { &status })?;
+        let (met, is_rejected) = if !is_address(&upstream) {
+            (Met::Ignored, true)
+        } else if status == "-" {
+            // Its caller left before an answer.
+            (Met::Ignored, false)
+        } else {
+            outcome(&status)?
+        };
         calls.push(Logged {
             began,
             took,
@@ -66,4 +75,9 @@ pub(super) fn calls(line: &str) -> Result<Vec<Logged<'_>>, String> {
         began = began.saturating_add(i128::from(took.as_nanos() as u64));
     }
     Ok(calls)
+}
+
+/// Addresses of servers have a port, or are the path of a socket; names of groups have neither.
+fn is_address(upstream: &str) -> bool {
+    upstream.starts_with("unix:") || upstream.contains(':')
 }

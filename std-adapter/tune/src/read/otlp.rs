@@ -17,6 +17,8 @@ const KEYS: [&str; 4] = [
 const CLIENT: u64 = 3;
 /// `STATUS_CODE_ERROR`
 const ERROR: u64 = 2;
+/// CANCELLED: the caller has left.
+const GRPC_CANCELLED: i64 = 1;
 /// Codes of gRPC that say something about the server: UNKNOWN, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, INTERNAL,
 /// UNAVAILABLE, `DATA_LOSS`.
 const GRPC_FAILURES: [i64; 6] = [2, 4, 8, 13, 14, 15];
@@ -68,6 +70,7 @@ fn call(span: &Value) -> Result<Logged<'static>, String> {
     let code = attribute("rpc.grpc.status_code").and_then(|it| it.parse::<i64>().ok());
     let (met, is_rejected) = match (status, code) {
         (Some(status), _) => outcome(&status)?,
+        (None, Some(GRPC_CANCELLED)) => (Met::Ignored, false),
         (None, Some(code)) if GRPC_FAILURES.contains(&code) => (Met::Failure, false),
         (None, None) if is(&span["status"]["code"], ERROR, "STATUS_CODE_ERROR") => {
             (Met::Failure, false)

@@ -132,6 +132,8 @@ pub(super) fn outcome(text: &str) -> Result<(Met, bool), String> {
     if let Ok(status) = text.parse::<u16>() {
         return match status {
             408 | 429 | 500..=599 => Ok((Met::Failure, false)),
+            // Of nginx: its client has left.
+            499 => Ok((Met::Ignored, false)),
             100..=499 => Ok((Met::Success, false)),
             _ => Err(format!("{status} is no status of HTTP")),
         };
