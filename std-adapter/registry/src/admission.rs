@@ -198,7 +198,8 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         Err(Rejection::new(rejected, last_failure))
     }
 
-    /// A key without a slot is closed and clear; only a failure, or a slow call, makes it worth one.
+    /// A key without a slot is closed and clear; only a failure, or a slow call, makes it worth one, unless the rules
+    /// remember calls.
     #[inline]
     fn absent(&self, ruleset: &Ruleset) -> Granted {
         // 0 is treated as 1 millisecond, as it is when a breaker admits a call.
@@ -207,7 +208,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
             kind: Kind::Absent,
             started_ms: ruleset.slow_call_ms.map_or(0, start),
             place: Place::NONE,
-            // A counter: shows whether any key got a slot since.
+            // A counter: shows whether any key got a slot since, or rules were replaced.
             bits: self.newest(),
         }
     }
@@ -218,10 +219,15 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         ruleset: &Ruleset,
         random: impl Fn() -> u32,
     ) -> Result<Granted, Rejection> {
-        if self.when_full == WhenFull::Pass || !self.is_known_to_be_full() {
+        let passes = self.when_full == WhenFull::Pass || !self.is_known_to_be_full();
+        if passes && !ruleset.is_eager {
+            // Whether it needs a slot is known when it ends.
             return Ok(self.absent(ruleset));
         }
         self.count_unguarded();
+        if passes {
+            return Ok(self.absent(ruleset).unguarded());
+        }
         if self.when_full == WhenFull::Share {
             let slot = &self.slots[self.capacity()];
             return acquired(self.shared(), &self.breaker(slot, ()))

@@ -253,7 +253,7 @@ impl<K, C, T, O, S> RegistryBuilder<K, C, T, O, S> {
             observer: self.observer,
             enforcement: Enforcement::new(),
             cap,
-            inserted: AtomicU64::new(0),
+            newest: AtomicU64::new(0),
             evicted: AtomicU64::new(0),
             unguarded: AtomicU64::new(0),
         })

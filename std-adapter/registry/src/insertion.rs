@@ -57,27 +57,21 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The slot of a key, a new one if necessary; `None` if there is no room, which is then counted.
+    /// The slot of a key, a new one if necessary; `None` if there is no room.
     pub(super) fn insert(&self, key: &K) -> Option<(Place, &Slot<K, T>)> {
         if let Some(found) = self.find(key) {
             return Some(found);
         }
-        let placed = if self.is_known_to_be_full() {
-            None
-        } else {
-            let class = self.class_of(key);
-            let mut places = self.places();
-            // Another thread may have found that out while this one waited.
-            if self.is_noted_as_full() {
-                None
-            } else {
-                self.place(key, class, &mut places)
-            }
-        };
-        if placed.is_none() {
-            self.count_unguarded();
+        if self.is_known_to_be_full() {
+            return None;
         }
-        placed
+        let class = self.class_of(key);
+        let mut places = self.places();
+        // Another thread may have found that out while this one waited.
+        if self.is_noted_as_full() {
+            return None;
+        }
+        self.place(key, class, &mut places)
     }
 
     /// [`insert`](Self::insert) under the lock, with the [class](Self::class_of) of the key.
@@ -101,7 +95,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         let slot = &self.slots[index];
         let place = Place::new(index as u32, slot.turn.get());
         // Under the lock, so no other thread counts.
-        let number = self.inserted.load(Ordering::Relaxed) + 1;
+        let number = self.newest() + 1;
         // Stored before the key can be found, so that a thread that finds it sees these values.
         slot.born
             .store(self.breaker(slot, ()).to_bits(), Ordering::Relaxed);
@@ -113,7 +107,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         slot.key.store(Some(kept));
         self.map.pin().insert(named, place);
         unless_found.disarm();
-        self.inserted.store(number, Ordering::Relaxed);
+        self.newest.store(number, Ordering::Relaxed);
         Some((place, slot))
     }
 

@@ -35,8 +35,8 @@ pub struct RegistryStats {
     pub keys: usize,
     /// Keys that lost their slot, since the start.
     pub evicted: u64,
-    /// How often a call found no slot, since the start: depending on [`WhenFull`](super::WhenFull), it passed without
-    /// being counted, shared a breaker or was rejected.
+    /// How many calls found no slot, since the start: depending on [`WhenFull`](super::WhenFull), they passed without
+    /// being counted, shared a breaker or were rejected.
     pub unguarded: u64,
 }
 
@@ -148,10 +148,10 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         }
     }
 
-    /// How many keys have got a slot: the number of the last one.
+    /// The number of the last key that got a slot, or of the last replacement of rules.
     #[inline]
     pub(super) fn newest(&self) -> u64 {
-        self.inserted.load(Ordering::Relaxed)
+        self.newest.load(Ordering::Relaxed)
     }
 
     /// The slot of a key, which stays in place until it is unpinned.

@@ -19,7 +19,8 @@ pub(super) struct Granted {
     pub(super) started_ms: u32,
     /// Used by [`Admitted`](Kind::Admitted) and [`Probe`](Kind::Probe).
     pub(super) place: Place,
-    /// The word when it was granted; for [`Absent`](Kind::Absent), how many keys had got a slot.
+    /// The word when it was granted; for [`Absent`](Kind::Absent), the number of the last key that had got a slot, or
+    /// [`Self::COUNTED`].
     pub(super) bits: u64,
 }
 
@@ -46,6 +47,17 @@ impl Granted {
         place: Place::NONE,
         bits: 0,
     };
+
+    /// No number of a key: the call should have got a slot when it began, and was counted because there was none.
+    pub(super) const COUNTED: u64 = u64::MAX;
+
+    /// A call of a key without a slot that was counted as unguarded.
+    pub(super) const fn unguarded(self) -> Self {
+        Self {
+            bits: Self::COUNTED,
+            ..self
+        }
+    }
 
     /// The token of an admitted call or a probe.
     #[inline]

@@ -83,7 +83,8 @@ use crate::{KeyedObserver, RegistryBuilder, RegistryError, WhenFull};
 ///
 /// The common rules apply to all keys. [`rules_by`](RegistryBuilder::rules_by) sets others for classes of keys,
 /// [`set_config_of`](Self::set_config_of) for a single key; the latter take precedence. All of them can be replaced
-/// while calls are under way.
+/// while calls are under way: the rules at the end of a call decide what it counts, even if rules that remember calls
+/// have only just replaced others under which the key had no slot.
 ///
 /// # Hosts that share a load
 ///
@@ -113,8 +114,8 @@ pub struct Registry<K, C = StdClock, T = (), O = (), S = RandomState> {
     pub(crate) observer: O,
     pub(crate) enforcement: Enforcement,
     pub(crate) cap: Option<Cap>,
-    /// How many keys have got a slot.
-    pub(crate) inserted: AtomicU64,
+    /// Numbers the keys that get a slot, and the replacements of rules, in their order: the number of the last one.
+    pub(crate) newest: AtomicU64,
     pub(crate) evicted: AtomicU64,
     pub(crate) unguarded: AtomicU64,
 }

@@ -114,7 +114,8 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     }
 
     /// A call whose key had no slot when it began. It changes something only if it has failed, was slow, or succeeded and
-    /// the key has got a slot since; then it is reported as if it had been admitted when the key got the slot.
+    /// either the key has got a slot since, or rules apply now that remember calls; then it is reported as if it had been
+    /// admitted when the key got the slot.
     #[inline]
     fn report_absent(
         &self,
@@ -128,10 +129,10 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
             Some(Outcome::Ignored) => false,
             Some(Outcome::Success) | None => self.was_slow(key, granted.started_ms),
         };
-        // A counter: unchanged if no key got a slot since.
-        let may_clear = outcome == Some(Outcome::Success) && self.newest() != granted.bits;
-        if counts || may_clear {
-            self.report_as_born(key, counts, granted.started_ms, outcome, why)
+        // A counter: unchanged if no key got a slot since, and no rules were replaced.
+        let may_matter = outcome == Some(Outcome::Success) && self.newest() != granted.bits;
+        if counts || may_matter {
+            self.report_as_born(key, counts, granted, outcome, why)
         } else {
             self.notify(key, outcome);
             None
@@ -143,15 +144,21 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         &self,
         key: &K,
         counts: bool,
-        started_ms: u32,
+        granted: Granted,
         outcome: Option<Outcome>,
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
+        let started_ms = granted.started_ms;
+        // A success is worth a slot to rules that remember calls.
+        let counts = counts || self.rules_of_absent(key).is_eager;
         let found = if counts {
             self.insert(key)
         } else {
             self.find(key)
         };
+        if counts && found.is_none() && granted.bits != Granted::COUNTED {
+            self.count_unguarded();
+        }
         let place = match found {
             Some((place, _)) => Some(place),
             None if counts && self.when_full == WhenFull::Share => Some(self.shared()),
@@ -186,7 +193,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     }
 
     /// Whether a failure that other calls share counts, for a call of the key that began then. A key without a slot
-    /// gets one, as with any failure; if none is available, the failure counts nowhere anyway.
+    /// gets one, as with any failure; if none is available, that is noticed when the failure is reported.
     #[cold]
     pub(super) fn counts_shared(&self, key: &K, begun: Begun) -> bool {
         match self.insert(key) {

@@ -131,8 +131,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         let rules = self.checked(config)?;
         let _places = self.places();
         let id = self.table.insert(rules)?;
-        // The rules themselves are published by the table.
-        self.rules.store(id, Ordering::Relaxed);
+        self.replace(&self.rules, id);
         Ok(())
     }
 
@@ -203,9 +202,15 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         let listed = self.find_class(class).ok_or(RegistryError::NoSuchClass)?;
         let _places = self.places();
         let id = self.table.insert(rules)?;
-        // The rules themselves are published by the table.
-        listed.store(id, Ordering::Relaxed);
+        self.replace(listed, id);
         Ok(())
+    }
+
+    /// Called under the lock of the registry. The rules themselves are published by the table.
+    fn replace(&self, rules: &AtomicU16, id: RuleId) {
+        rules.store(id, Ordering::Relaxed);
+        // Calls of keys without a slot that are under way look at the rules when they end.
+        self.newest.store(self.newest() + 1, Ordering::Relaxed);
     }
 
     /// The rules of a class that was listed in [`rules_by`](super::RegistryBuilder::rules_by); `None` if it was not.

@@ -5,6 +5,7 @@
 //! | `keys` | who has a slot, what it costs |
 //! | `eviction` | who loses a slot, and what becomes of calls under way |
 //! | `attacked` | what attacks found |
+//! | `beside` | random histories beside bare breakers, while rules with and without a failure ratio replace each other |
 //! | `cap` | so many keys are shut out at a time |
 //! | `classes` | rules by a function of the key |
 //! | `crowded` | keys that are done with give way; one that fails is guarded, whatever the others do |
@@ -20,6 +21,7 @@
 //! | `threads` | ten thousand keys, eight threads |
 
 mod attacked;
+mod beside;
 mod cap;
 mod classes;
 mod crowded;
