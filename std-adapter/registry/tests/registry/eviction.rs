@@ -1,5 +1,7 @@
 //! Who loses a slot, and what becomes of calls under way.
 
+use std::cell::Cell;
+use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use atomic_breaker_registry::{
@@ -149,4 +151,34 @@ fn a_command_that_panics_does_not_pin_its_key() {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).unwrap_err();
     fail(&keys, 2);
     assert!(keys.entry(&2).is_some());
+}
+
+thread_local!(static SALT: Cell<u32> = const { Cell::new(0) });
+
+/// A key whose hash changes, as no key's should.
+#[derive(Clone, PartialEq, Eq)]
+struct Salted(u32);
+
+impl Hash for Salted {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.0, SALT.get()).hash(state);
+    }
+}
+
+#[test]
+fn an_eviction_takes_no_other_slot_of_a_key_whose_hash_has_changed() {
+    let clock = ManualClock::new();
+    let keys = Registry::<Salted>::builder(RULES).clock(&clock).capacity(2);
+    let keys = keys.build().unwrap();
+    let fail = |key| drop(keys.call(Salted(key), || Err::<(), _>("no answer")));
+    fail(1);
+    keys.call(Salted(1), || Ok::<_, &str>(())).unwrap();
+    // The slot that it had is not found any more: it gets another one.
+    SALT.set(1);
+    fail(1);
+    fail(1);
+    assert_eq!(keys.state(&Salted(1)), State::Open);
+    fail(2);
+    assert_eq!(keys.stats().evicted, 1, "the first slot of key 1");
+    assert_eq!(keys.state(&Salted(1)), State::Open, "in its other slot");
 }

@@ -1,7 +1,7 @@
 //! Keys whose code panics: the panic reaches the caller, and changes nothing for other keys.
 
 use std::cell::Cell;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
 use std::thread;
@@ -136,4 +136,40 @@ fn a_panic_in_a_key_hangs_no_other_call() {
         let state = is_done.recv_timeout(Duration::from_secs(120));
         assert_eq!(state, Ok(State::Open), "{here:?}");
     }
+}
+
+/// Has the same hash for all keys, so that the map compares them.
+#[derive(Default)]
+struct Same;
+
+impl Hasher for Same {
+    fn finish(&self) -> u64 {
+        0
+    }
+
+    fn write(&mut self, _: &[u8]) {}
+}
+
+#[test]
+fn a_key_whose_insertion_panics_is_not_listed() {
+    let mut panics = 0;
+    for count in 0..8 {
+        let clock = ManualClock::new();
+        let keys = Registry::<Key>::builder(RULES).clock(&clock);
+        let keys = keys.hasher(BuildHasherDefault::<Same>::default());
+        let keys = keys.build().unwrap();
+        let fail = |key| drop(keys.call(Key(key), || Err::<(), _>("no answer")));
+        fail(1);
+        arm(Some((Where::Eq, count)));
+        panics += u32::from(catch_unwind(AssertUnwindSafe(|| fail(2))).is_err());
+        arm(None);
+        // A list has the keys up to the last one that got a slot.
+        fail(3);
+        let listed: Vec<_> = keys.entries().map(|entry| entry.key.0).collect();
+        for key in [1, 2, 3] {
+            let is_found = keys.entry(&Key(key)).is_some();
+            assert_eq!(is_found, listed.contains(&key), "{count}: {key}");
+        }
+    }
+    assert!((3..8).contains(&panics), "{panics} of 8");
 }
