@@ -5,14 +5,13 @@ use core::time::Duration;
 use crate::breaker::{Adjustable, Breaker, LaterRules};
 use crate::clock::Clock;
 use crate::config::{AsRules, Config, ConfigError};
-use crate::error::CorruptWord;
-use crate::machine::{Command, Machine, Step};
+use crate::machine::{Command, Step};
 use crate::number::ms;
 use crate::observer::{Cause, Observer, Transition};
 use crate::snapshot::Snapshot;
 use crate::state::State;
 use crate::tally::Tally;
-use crate::word::{Bits, Word};
+use crate::word::Word;
 
 /// Manual control: each command is one compare-and-swap and returns the transition that it caused. A transition begins
 /// an epoch, so reports of calls that were under way change nothing, except that a `Retry-After` among them may still
@@ -72,42 +71,6 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// more than the clock, such as one that pings the resource meanwhile.
     pub fn probe_early(&self) -> Option<Transition> {
         self.obey(Command::ProbeEarly)
-    }
-
-    /// Takes up a word that outlived its clock or its users. Call it once after a reset of the chip or a restart of the
-    /// process, before any other call.
-    ///
-    /// Every running time starts over now: an open breaker stays open for its whole open time, a window of failures and
-    /// a gradual return begin again. So a device that resets at shorter intervals than its open time never probes.
-    /// Probes that were in flight are forgotten; what an operator has set stays. A call that hung until a watchdog reset
-    /// the device never reported, so call [`trip`](Self::trip) after this if the watchdog caused the reset.
-    ///
-    /// # Errors
-    /// [`CorruptWord`]: the word held an invalid state, or its memory lost its content
-    /// ([`Word::has_mark`]). It is closed and fresh now; nothing more needs to be done.
-    pub fn restore(&self) -> Result<Option<Transition>, CorruptWord> {
-        let tick = W::Bits::LAYOUT.tick_log2;
-        let (found, has_mark) = (self.to_bits(), self.word.has_mark(tick));
-        let machine = self.machine();
-        let applied = self.apply(|circuit, now| {
-            if has_mark {
-                machine.restore(circuit, now)
-            } else {
-                Machine::<W::Bits>::start_over(circuit)
-            }
-        });
-        // Not earlier, because a reset may come in between.
-        self.word.set_mark(tick);
-        self.notify(applied);
-        if has_mark {
-            // A corrupt word has been healed by now.
-            found.check().map(|_| applied.made(&self.clock))
-        } else {
-            Err(CorruptWord::new(
-                found.to_u64(),
-                "its memory is not marked as having kept its content",
-            ))
-        }
     }
 
     /// Frees the word for another resource, if there is nothing left to wait for: the breaker is closed, its open time,

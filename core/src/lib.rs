@@ -40,7 +40,7 @@
 //! | test code that uses it | [`ManualClock`] |
 //! | share rules, or replace them while running | [`Rules`], [`Builder::build_adjustable`] |
 //! | make one breaker as small as it gets, in firmware | [`static_breaker!`] |
-//! | put the word into RAM that survives a reset | [`word::Retained`], [`Breaker::restore`] |
+//! | put the word into RAM that survives a reset | [`word::Retained`], [`Breaker::restore`], [`Breaker::restore_after`] |
 //! | share it between programs | [`Breaker::shared`] |
 //!
 //! The life cycle is drawn in [`state`]. The [guide](pages::guide) explains how to choose settings, where timeouts belong,
@@ -96,6 +96,7 @@ pub mod pages;
 mod permit;
 mod present;
 mod report;
+mod restore;
 mod snapshot;
 pub mod state;
 pub mod tally;

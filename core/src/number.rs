@@ -13,6 +13,11 @@ pub(crate) const fn ms(duration: Duration) -> u32 {
     (secs as u32 * 1_000).saturating_add(below)
 }
 
+/// Whole milliseconds of a duration, rounded down.
+pub(crate) fn whole_ms(duration: Duration) -> u32 {
+    ms(duration.saturating_sub(Duration::from_nanos(999_999)))
+}
+
 /// A duration of so many milliseconds, if there is one.
 pub(crate) const fn time_of(ms: Option<u32>) -> Option<Duration> {
     match ms {

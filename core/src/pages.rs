@@ -17,10 +17,12 @@ macro_rules! file {
     };
 }
 
+#[doc = file!("core/src/clock.rs")]
 #[doc = file!("core/src/config/rules.rs")]
 #[doc = file!("core/src/permit.rs")]
 #[doc = file!("docs/admin.md")]
 #[doc = file!("docs/coming-from.md")]
+#[doc = file!("docs/limits.md")]
 #[doc = file!("docs/microcontrollers.md")]
 #[doc = file!("docs/observability.md")]
 #[doc = file!("embassy-adapter/examples/rp2040/src/main.rs")]

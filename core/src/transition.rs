@@ -91,7 +91,7 @@ named! {
     TrafficReturned = "traffic has returned",
     /// By command: [`Breaker::trip`](crate::Breaker::trip) and the others.
     Manual = "by command",
-    /// The word was [restored](crate::Breaker::restore): running times start over.
+    /// The word was [restored](crate::Breaker::restore): running times start over, probes in flight are forgotten.
     Restored = "restored",
     /// The word held an invalid state, or its memory lost its content; it was replaced by a fresh,
     /// closed one.

@@ -16,7 +16,7 @@
 //! | `snapshot`, `present` | everything that one load shows, the order of transitions |
 //! | `errors` | errors, fallback |
 //! | `time`, `sparse` | clocks that wrap and step back, rare callers |
-//! | `word`, `restored`, `retained` | the word anywhere, corrupt words, words that outlive their clock |
+//! | `word`, `restored`, `retained`, `asleep` | the word anywhere, corrupt words, words that outlive their clock, devices that sleep |
 //! | `calls`, `panicking` | classifiers, panics, futures, tokens |
 //! | `attempt`, `owned`, `generic` | permits for `?`, owned permits, code that takes any breaker |
 //! | `rules`, `taken_over`, `adjusted` | rules that are shared, replaced, and set on one breaker |
@@ -25,6 +25,7 @@
 // Needs the std adapter.
 #[cfg(target_pointer_width = "64")]
 mod adjusted;
+mod asleep;
 mod attempt;
 mod basis_points;
 mod calls;

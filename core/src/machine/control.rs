@@ -1,13 +1,11 @@
-//! Steps that an operator takes, and what becomes of a word that outlived its clock.
+//! Steps that an operator takes.
 
 use super::{Machine, Step};
 use crate::circuit::Circuit;
 use crate::clock::{Clock, Now};
-use crate::config::TripRule;
 use crate::observer::Cause;
 use crate::state::State;
-use crate::time::TimeBase;
-use crate::word::{Bits, Peek};
+use crate::word::Bits;
 
 /// What an operator wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +54,7 @@ impl<B: Bits> Machine<'_, B> {
         Step::Transition(next, Cause::Manual)
     }
 
-    fn probe(circuit: Circuit<B>) -> Circuit<B> {
+    pub(super) fn probe(circuit: Circuit<B>) -> Circuit<B> {
         circuit.enter(State::HalfOpen).with_trips(circuit.trips())
     }
 
@@ -75,36 +73,5 @@ impl<B: Bits> Machine<'_, B> {
             _ => return Step::Keep,
         };
         Step::Transition(next, Cause::Manual)
-    }
-
-    /// Restarts every running time now, and assumes that no probe is in flight.
-    pub(crate) fn restore(self, circuit: Circuit<B>, now: &Now<'_, impl Clock>) -> Step<B> {
-        let kept = circuit.enter(circuit.state()).with_trips(circuit.trips());
-        let restarted = |kept: Circuit<B>| kept.with_time(B::stamp(now.ms()));
-        let next = match circuit.state() {
-            State::Closed
-                if circuit.failures() == 0
-                    || !matches!(self.config.trip, TripRule::Within { .. }) =>
-            {
-                return Step::Keep;
-            }
-            State::Closed | State::Returning => restarted(kept.with_failures(circuit.failures())),
-            State::Open => {
-                let (open, _) = kept.with_open_for(circuit.open_for());
-                restarted(open.with_demanded(circuit.is_demanded()))
-            }
-            State::HalfOpen => kept,
-            State::ForcedOpen | State::Disabled => return Step::Keep,
-        };
-        Step::Transition(next, Cause::Restored)
-    }
-
-    /// Closed and fresh, whatever the word says.
-    pub(crate) fn start_over(circuit: Circuit<B>) -> Step<B> {
-        if circuit.bits().is_closed_and_clear() {
-            // Already healed, or zeroed: nothing was mistaken for a state.
-            return Step::Keep;
-        }
-        Step::Transition(circuit.enter(State::Closed), Cause::CorruptWord)
     }
 }

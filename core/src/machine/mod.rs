@@ -11,6 +11,7 @@ mod control;
 mod open;
 mod probe;
 mod report;
+mod restore;
 
 pub(crate) use control::Command;
 

@@ -85,7 +85,7 @@ impl<B: Bits> Machine<'_, B> {
 
     /// Open until exactly `wanted` ticks from now: the amount by which the stored open time is longer is
     /// subtracted from the stored time.
-    fn open_until(circuit: Circuit<B>, wanted: u32, now_ms: u32) -> Circuit<B> {
+    pub(super) fn open_until(circuit: Circuit<B>, wanted: u32, now_ms: u32) -> Circuit<B> {
         let (next, stored) = circuit.with_open_for(wanted);
         let stamp = B::stamp(now_ms);
         next.with_time(B::earlier(stamp, stored - wanted))

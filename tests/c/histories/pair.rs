@@ -261,7 +261,7 @@ impl<W: Word<Bits: Side<Word = W>> + Default> Pair<W, ()> {
             Event::Restore => {
                 let kept = W::Bits::restore(&raw const *self.kept, self.rules(), self.now_ms());
                 prop_assert!(kept);
-                self.reference.restore();
+                self.reference.restore(None);
                 None
             }
             Event::Rules(number) => {

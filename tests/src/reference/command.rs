@@ -21,33 +21,59 @@ impl Reference {
         }
     }
 
-    /// The clock has started again since the word was written: every running time starts again, too.
-    pub fn restore(&mut self) {
+    /// The clock has started again since the word was written, at least this many milliseconds ago if that is known.
+    pub fn restore(&mut self, asleep: Option<u64>) {
         self.noticed = None;
-        let now = self.stamp();
+        let slept = asleep.map(|ms| ms / self.rules.grain.tick);
         let mode = match (&self.mode, self.rules.trip) {
-            (Mode::Closed { failures, .. }, Trip::Within(..)) if *failures > 0 => Mode::Closed {
-                failures: *failures,
-                window_began: now,
-            },
+            (Mode::Closed { failures, .. }, Trip::Within(_, window)) if *failures > 0 => {
+                let slept = slept.unwrap_or(0);
+                if slept >= self.rules.grain.up(window) {
+                    Mode::CLEAR
+                } else {
+                    Mode::Closed {
+                        failures: *failures,
+                        window_began: self.stamp() - slept,
+                    }
+                }
+            }
             (
                 Mode::Open {
                     lasts, demanded, ..
                 },
                 _,
-            ) => Mode::Open {
-                began: now,
-                lasts: *lasts,
-                demanded: *demanded,
-            },
-            (Mode::Returning { failures, .. }, _) => Mode::Returning {
-                failures: *failures,
-                began: now,
-            },
-            (Mode::Probing { .. }, _) => Mode::FREE,
+            ) => {
+                let passed = match slept {
+                    // Half of the time, rounded up.
+                    None => lasts.div_ceil(2),
+                    Some(slept) => {
+                        let unit = lasts / (1 << (self.rules.grain.significant - 1));
+                        slept.max(unit).max(1)
+                    }
+                };
+                if passed >= *lasts {
+                    Mode::Open {
+                        began: self.now / self.rules.grain.tick,
+                        lasts: 0,
+                        demanded: *demanded,
+                    }
+                } else {
+                    self.open_until(lasts - passed, *demanded)
+                }
+            }
+            (Mode::Returning { .. }, _) => Mode::CLEAR,
+            (Mode::Probing { successes, .. }, _) => Mode::free(*successes),
             (Mode::Closed { .. } | Mode::Held(_), _) => return,
         };
         self.enter(mode, Cause::Restored);
+    }
+
+    /// The users of the word are gone, but its clock runs on.
+    pub fn restore_running(&mut self) {
+        self.noticed = None;
+        if let Mode::Probing { successes, .. } = self.mode {
+            self.enter(Mode::free(successes), Cause::Restored);
+        }
     }
 
     fn trip_by_hand(&mut self, demand: u64) {
@@ -83,7 +109,7 @@ impl Reference {
         }
         let mode = match hold {
             _ if !others.is_empty() => Mode::Held(others),
-            Hold::ForcedOpen => Mode::FREE,
+            Hold::ForcedOpen => Mode::free(0),
             Hold::Disabled => Mode::CLEAR,
         };
         self.enter(mode, Cause::Manual);
@@ -97,7 +123,7 @@ impl Reference {
             Mode::Closed { .. } | Mode::Returning { .. } | Mode::Held(_) => false,
         };
         if ends {
-            self.enter(Mode::FREE, Cause::Manual);
+            self.enter(Mode::free(0), Cause::Manual);
         }
     }
 }

@@ -151,7 +151,7 @@ impl Reference {
             trips: self.trips,
             open_for: match self.mode {
                 Mode::Open { began, lasts, .. } => {
-                    (began + lasts - self.stamp()) * self.rules.grain.tick
+                    (began + lasts).saturating_sub(self.stamp()) * self.rules.grain.tick
                 }
                 _ => 0,
             },
@@ -166,11 +166,13 @@ impl Mode {
         window_began: 0,
     };
 
-    /// Half-open, with no probe in flight yet.
-    const FREE: Self = Self::Probing {
-        out: Vec::new(),
-        successes: 0,
-        last: 0,
-        lost_rounds: 0,
-    };
+    /// Half-open, with no probe in flight.
+    const fn free(successes: u32) -> Self {
+        Self::Probing {
+            out: Vec::new(),
+            successes,
+            last: 0,
+            lost_rounds: 0,
+        }
+    }
 }

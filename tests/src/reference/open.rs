@@ -56,7 +56,7 @@ impl Reference {
     }
 
     /// Open until exactly this many ticks from now.
-    fn open_until(&self, wanted: u64, demanded: bool) -> Mode {
+    pub(super) fn open_until(&self, wanted: u64, demanded: bool) -> Mode {
         let lasts = self.rules.grain.stored(wanted);
         Mode::Open {
             began: self.stamp() + wanted - lasts,

@@ -17,8 +17,10 @@ pub(crate) enum Event {
     /// The caller forgets its token.
     Lose(usize),
     Operator(Command),
-    /// The word is restored as one that outlived its clock.
-    Restore,
+    /// The word is restored as one that outlived its clock, this many milliseconds ago if that is known.
+    Restore(Option<u64>),
+    /// The word is restored as one that outlived its users.
+    RestoreRunning,
     /// The word is taken up with other rules.
     Rules(usize),
     /// One millisecond passes.
@@ -59,12 +61,16 @@ const COMMANDS: [Command; 9] = [
     Command::ProbeEarly,
 ];
 
+/// Of unknown length, none at all, and one that a longer time outlasts.
+const SLEEPS: [Option<u64>; 3] = [None, Some(0), Some(2)];
+
 /// A quarter and three quarters.
 const DICE: [u32; 2] = [1 << 30, 3 << 30];
 
 /// All events under some sets of rules.
 pub(crate) fn events<B>(callers: usize, sets: &[RuleSet<B>]) -> Vec<Event> {
-    let mut events = vec![Event::Pass, Event::StepBack, Event::Restore];
+    let mut events = vec![Event::Pass, Event::StepBack, Event::RestoreRunning];
+    events.extend(SLEEPS.map(Event::Restore));
     events.extend(COMMANDS.map(Event::Operator));
     if sets.len() > 1 {
         events.extend((0..sets.len()).map(Event::Rules));

@@ -2,7 +2,7 @@
 
 use std::cell::Cell as Slot;
 
-use atomic_breaker::{Clock, Observer, Outcome, Rejected, Transition};
+use atomic_breaker::{Clock, Observer, Outcome, Rejected, SharedClock, Transition};
 
 /// A clock that stands still, with dice.
 pub(crate) struct Still {
@@ -19,6 +19,8 @@ impl Clock for Still {
         self.dice
     }
 }
+
+impl SharedClock for Still {}
 
 /// Keeps what the breaker reports during one operation.
 #[derive(Default)]

@@ -1,5 +1,7 @@
 //! One state of the world, with the real breaker beside the reference, and the events in it.
 
+use std::time::Duration;
+
 use atomic_breaker::word::{AtomicU32, AtomicU64, Bits, Ticks, Word};
 use atomic_breaker::{Breaker, Permit, Rejected, Token, Transition};
 use tests::reference::{self, Notice, Reference, View, outcome, retry_in};
@@ -167,9 +169,17 @@ impl<B: Bits> World<B> {
                 answer = Some(reference::command(real, command));
                 self.reference.command(command);
             }
-            Event::Restore => {
-                answer = Some(real.restore().map_err(|error| error.to_string())?);
-                self.reference.restore();
+            Event::Restore(asleep) => {
+                let restored = match asleep {
+                    None => real.restore(),
+                    Some(ms) => real.restore_after(Duration::from_millis(ms)),
+                };
+                answer = Some(restored.map_err(|error| error.to_string())?);
+                self.reference.restore(asleep);
+            }
+            Event::RestoreRunning => {
+                answer = Some(real.restore_running().map_err(|error| error.to_string())?);
+                self.reference.restore_running();
             }
             Event::Rules(_) | Event::Lose(_) | Event::Pass | Event::StepBack => {}
         }

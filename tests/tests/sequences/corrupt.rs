@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use tests::reference::{self, Command, Grain, Report, Rules, outcome};
 
 use super::any;
+use super::pair::restore;
 use super::rules::{Kind, rules};
 use super::seed::check;
 
@@ -24,7 +25,9 @@ enum Event {
     /// A permit with any bits is dropped.
     DropAnything(u64, u32),
     Operator(Command),
-    Restore,
+    /// After this many milliseconds, if they are known.
+    Restore(Option<u64>),
+    RestoreRunning,
     Advance(u64),
     StepBack(u64),
 }
@@ -40,7 +43,8 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (any_bits(), any::<u32>())
             .prop_map(|(bits, started)| Event::DropAnything(bits, started)),
         2 => any::commands().prop_map(Event::Operator),
-        1 => Just(Event::Restore),
+        1 => prop::option::of(any::times()).prop_map(Event::Restore),
+        1 => Just(Event::RestoreRunning),
         5 => any::times().prop_map(Event::Advance),
         1 => any::times().prop_map(Event::StepBack),
     ]
@@ -89,7 +93,8 @@ fn act<W: Word>(real: &Real<'_, W>, held: &mut Vec<Token<W::Bits>>, event: Event
         Event::Operator(command) => {
             reference::command(real, command);
         }
-        Event::Restore => return real.restore().is_err(),
+        Event::Restore(asleep) => return restore(real, asleep).is_err(),
+        Event::RestoreRunning => return real.restore_running().is_err(),
         Event::Advance(ms) => real.clock().advance(Duration::from_millis(ms)),
         Event::StepBack(ms) => real.clock().step_back(Duration::from_millis(ms)),
     }

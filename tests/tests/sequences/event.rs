@@ -23,8 +23,10 @@ pub(crate) enum Event {
     /// This many rounds of probes are lost, if it is half-open or due.
     LoseRounds(usize),
     Operator(Command),
-    /// The word is restored as one that outlived its clock.
-    Restore,
+    /// The word is restored as one that outlived its clock, this many milliseconds ago if that is known.
+    Restore(Option<u64>),
+    /// The word is restored as one that outlived its users.
+    RestoreRunning,
     Rules(usize),
     /// Milliseconds.
     Advance(u64),
@@ -62,7 +64,8 @@ pub(crate) fn events(guard: i64) -> impl Strategy<Value = Vec<Event>> {
         1 => caller().prop_map(Event::Lose),
         1 => rounds().prop_map(Event::LoseRounds),
         3 => any::commands().prop_map(Event::Operator),
-        1 => Just(Event::Restore),
+        1 => prop::option::of(any::times()).prop_map(Event::Restore),
+        1 => Just(Event::RestoreRunning),
         2 => any::<usize>().prop_map(Event::Rules),
         6 => (0_u64..2_000).prop_map(Event::Advance),
         2 => any::times().prop_map(Event::Advance),

@@ -8,12 +8,13 @@ use std::time::Duration;
 use atomic_breaker::word::{AtomicU32, AtomicU64, Ticks, Word};
 use atomic_breaker::{
     AnyBreaker, Breaker, Clock, Config, Control, EventLog, Known, LastCalls, ManualClock, Ratio,
-    StaticBreaker, Tally, Token, Transition, static_breaker,
+    SharedClock, StaticBreaker, Tally, Token, Transition, static_breaker,
 };
 use proptest::prelude::*;
 use tests::reference::{self, outcome};
 
 use super::event::{Event, events};
+use super::pair::restore;
 use super::seed::check;
 
 /// A clock whose dice a history throws.
@@ -40,6 +41,8 @@ impl Clock for Chance {
         self.dice.load(SeqCst)
     }
 }
+
+impl SharedClock for Chance {}
 
 static CLOCK: Chance = Chance::new();
 static LOG: EventLog<4> = EventLog::new();
@@ -79,8 +82,13 @@ struct Side<'a, C, W: Word, T, O, R> {
     held: Vec<Token<W::Bits>>,
 }
 
-impl<C: Clock, W: Word, T: Tally, O: atomic_breaker::Observer, R: atomic_breaker::AsRules<W::Bits>>
-    Side<'_, C, W, T, O, R>
+impl<
+    C: SharedClock,
+    W: Word,
+    T: Tally,
+    O: atomic_breaker::Observer,
+    R: atomic_breaker::AsRules<W::Bits>,
+> Side<'_, C, W, T, O, R>
 where
     Breaker<C, W, T, O, R>: Control,
 {
@@ -114,7 +122,8 @@ where
                 None
             }
             Event::Operator(command) => reference::command(self.breaker, command),
-            Event::Restore => return format!("{:?}", self.breaker.restore()),
+            Event::Restore(asleep) => return format!("{:?}", restore(self.breaker, asleep)),
+            Event::RestoreRunning => return format!("{:?}", self.breaker.restore_running()),
             Event::Advance(ms) => {
                 self.clock.clock.advance(Duration::from_millis(ms));
                 None

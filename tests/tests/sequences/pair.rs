@@ -2,9 +2,13 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::time::Duration;
 
 use atomic_breaker::word::Word;
-use atomic_breaker::{Breaker, Clock, EventLog, LastCalls, ManualClock, Tally, Token, Transition};
+use atomic_breaker::{
+    AsRules, Breaker, Clock, CorruptWord, EventLog, LastCalls, ManualClock, Observer, SharedClock,
+    Tally, Token, Transition,
+};
 use proptest::prelude::*;
 use tests::reference::{
     self, Mode, Notice, Permit, Reference, Report, Rules, View, outcome, retry_in,
@@ -25,6 +29,19 @@ impl Clock for Chance {
 
     fn random(&self) -> u32 {
         self.dice.get()
+    }
+}
+
+impl SharedClock for Chance {}
+
+/// Restores the word after this many milliseconds, if they are known.
+pub(crate) fn restore<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>>(
+    breaker: &Breaker<C, W, T, O, R>,
+    asleep: Option<u64>,
+) -> Result<Option<Transition>, CorruptWord> {
+    match asleep {
+        None => breaker.restore(),
+        Some(ms) => breaker.restore_after(Duration::from_millis(ms)),
     }
 }
 
@@ -207,9 +224,14 @@ impl<W: Word, T: Memory> Pair<W, T> {
                 self.reference.command(command);
                 Some(answer)
             }
-            Event::Restore => {
-                let answer = self.real().restore();
-                self.reference.restore();
+            Event::Restore(asleep) => {
+                let answer = restore(&self.real(), asleep);
+                self.reference.restore(asleep);
+                Some(answer.map_err(|error| TestCaseError::fail(error.to_string()))?)
+            }
+            Event::RestoreRunning => {
+                let answer = self.real().restore_running();
+                self.reference.restore_running();
                 Some(answer.map_err(|error| TestCaseError::fail(error.to_string()))?)
             }
             Event::Rules(number) => {

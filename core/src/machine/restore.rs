@@ -1,0 +1,98 @@
+//! What becomes of a word that outlived its users: a reset, a restart, a loss of power.
+
+use super::{Machine, Step};
+use crate::circuit::Circuit;
+use crate::clock::{Clock, Now};
+use crate::config::TripRule;
+use crate::observer::Cause;
+use crate::state::State;
+use crate::time::TimeBase;
+use crate::word::{Bits, Peek};
+
+impl<B: Bits> Machine<'_, B> {
+    /// A word that outlived its users, but not its clock: no probe is in flight, and times go on.
+    pub(crate) fn restore_running(circuit: Circuit<B>) -> Step<B> {
+        if !circuit.is_half_open() {
+            return Step::Keep;
+        }
+        let next = Self::probe(circuit).with_probes(0, circuit.successes());
+        Step::Transition(next, Cause::Restored)
+    }
+
+    /// A word that outlived its users and its clock, at least this many milliseconds ago if that is known. The word's
+    /// time means nothing any more, so a running time is over as far as the rest of the word tells.
+    pub(crate) fn restore(
+        self,
+        circuit: Circuit<B>,
+        asleep_ms: Option<u32>,
+        now: &Now<'_, impl Clock>,
+    ) -> Step<B> {
+        let next = match circuit.state() {
+            State::Open => {
+                let kept = circuit
+                    .enter(State::Open)
+                    .with_trips(circuit.trips())
+                    .with_demanded(circuit.is_demanded());
+                match Self::open_time_after(circuit.open_for(), asleep_ms) {
+                    // Over at once, and not with the next tick: a device may be awake for less.
+                    0 => kept.with_time(B::stamp(now.ms() & !B::BELOW_A_TICK)),
+                    left => Self::open_until(kept, left, now.ms()),
+                }
+            }
+            // The word cannot tell how much of it has passed, so restored again and again it would never end.
+            State::Returning => circuit.enter(State::Closed),
+            State::Closed => match self.window_after(circuit, asleep_ms, now) {
+                Some(next) => next,
+                None => return Step::Keep,
+            },
+            State::HalfOpen => return Self::restore_running(circuit),
+            State::ForcedOpen | State::Disabled => return Step::Keep,
+        };
+        Step::Transition(next, Cause::Restored)
+    }
+
+    /// What is left of an open time, in ticks: always less than before, or a device that is restored again and again
+    /// before the time is over would never probe.
+    fn open_time_after(open_for: u32, asleep_ms: Option<u32>) -> u32 {
+        match asleep_ms {
+            // On average, half of a time has passed when a reset comes.
+            None => open_for / 2,
+            Some(ms) => {
+                // To the next shorter time that the word can hold.
+                let least = (open_for >> (B::LAYOUT.precision - 1)).max(1);
+                open_for.saturating_sub(least.max(ms >> B::SHIFT))
+            }
+        }
+    }
+
+    /// Closed, with a window of failures that began with the sleep; `None` if there is no window.
+    fn window_after(
+        self,
+        circuit: Circuit<B>,
+        asleep_ms: Option<u32>,
+        now: &Now<'_, impl Clock>,
+    ) -> Option<Circuit<B>> {
+        let TripRule::Within { window_ms, .. } = self.config.trip else {
+            return None;
+        };
+        if circuit.failures() == 0 {
+            return None;
+        }
+        let closed = circuit.enter(State::Closed);
+        let asleep = asleep_ms.unwrap_or(0) >> B::SHIFT;
+        if asleep >= B::ticks(window_ms) {
+            return Some(closed);
+        }
+        let began = B::earlier(B::stamp(now.ms()), asleep);
+        Some(closed.with_failures(circuit.failures()).with_time(began))
+    }
+
+    /// Closed and fresh, whatever the word says.
+    pub(crate) fn start_over(circuit: Circuit<B>) -> Step<B> {
+        if circuit.bits().is_closed_and_clear() {
+            // Already healed, or zeroed: nothing was mistaken for a state.
+            return Step::Keep;
+        }
+        Step::Transition(circuit.enter(State::Closed), Cause::CorruptWord)
+    }
+}
