@@ -216,6 +216,15 @@ fn weights_within_a_window_add_up_and_the_first_may_trip_by_itself<W: AnyWord>()
             .report(Failure::with_weight(rest));
         assert_eq!(breaker.state(), State::Open, "{first} and {rest}");
     }
+    for (limit, weight) in [(5, 256), (W::MAX_FAILURES, u16::MAX)] {
+        // More than the word counts: this used to panic with debug assertions.
+        let breaker = breaker::<W>(rules().failures_within(limit, ms(100)), &clock);
+        let made = breaker
+            .acquire()
+            .unwrap()
+            .report(Failure::with_weight(weight));
+        assert_eq!(made.map(|made| made.to), Some(State::Open), "{weight}");
+    }
     for limit in [1, 3] {
         let breaker = breaker::<W>(rules().failures_within(limit, ms(100)), &clock);
         breaker.acquire().unwrap().report(Failure::with_weight(3));

@@ -188,8 +188,8 @@ impl<B: Bits> Machine<'_, B> {
                 let is_first = circuit.failures() == 0
                     || B::age(now.ms(), circuit.time()) >= B::ticks(window_ms);
                 if is_first {
-                    let begun = circuit.with_failures(weight).with_time(B::stamp(now.ms()));
-                    (weight < limit).then_some(begun)
+                    let begin = || circuit.with_failures(weight).with_time(B::stamp(now.ms()));
+                    (weight < limit).then(begin)
                 } else {
                     (failures < limit).then(|| circuit.with_failures(failures))
                 }
