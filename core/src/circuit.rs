@@ -172,7 +172,8 @@ impl<B: Bits> Circuit<B> {
         }
     }
 
-    /// The next epoch, half-open after this many lost rounds, with one probe in flight.
+    /// The next epoch, half-open after this many lost rounds, with one probe in flight. Successes of the rounds before
+    /// still count.
     pub(crate) fn enter_round(self, lost: u32) -> Self {
         let layout = B::LAYOUT;
         if lost == 0 {
@@ -180,7 +181,8 @@ impl<B: Bits> Circuit<B> {
             return self.begin(HALF_OPEN, layout.payload.get(one));
         }
         let rounds = layout.lost.put(lost.min(layout.max_lost) - 1) | layout.busy.put(1);
-        self.begin(OTHER, layout.payload.get(rounds))
+        let successes = self.0.to_u64() & layout.successes.mask();
+        self.begin(OTHER, layout.payload.get(rounds | successes))
     }
 
     fn begin(self, state: u32, payload: u32) -> Self {

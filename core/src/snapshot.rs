@@ -83,7 +83,7 @@ impl Snapshot {
         self.probes_in_flight
     }
 
-    /// Half-open: probes that succeeded since this round began.
+    /// Half-open: probes that succeeded since the half-open time began, in all its rounds.
     pub const fn successes(&self) -> u8 {
         self.successes
     }

@@ -88,6 +88,30 @@ fn healthy_calls_shorter_than_80_leases_close() {
     assert_eq!(longer, None, "as documented");
 }
 
+/// One success per round used to be forgotten with the next round, so calls of 16.9 leases never closed a breaker that
+/// needs two.
+#[test]
+fn healthy_calls_shorter_than_80_leases_close_a_breaker_that_asks_for_several() {
+    for tenths in [159, 161, 169, 250, 400, 640, 790] {
+        for (probes, needed) in [(1, 2), (2, 2), (3, 3), (3, 7), (15, 15)] {
+            let took = DEFAULT_LEASE * tenths / 10;
+            let config = Config::new().probes(probes).close_after(needed);
+            let wide = lost_until_closed(AtomicU64::new(0), config, took);
+            let narrow = lost_until_closed(AtomicU32::new(0), config, took);
+            for closed in [wide, narrow] {
+                let Some((_, at)) = closed else {
+                    panic!(
+                        "never: {tenths} tenths of a lease, {probes} probes, {needed} successes"
+                    );
+                };
+                // One success per round, once the lease has grown.
+                let rounds = DEFAULT_LEASE * 16 * (needed + 2);
+                assert!(at <= took + rounds, "{tenths}, {probes}, {needed}: {at:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn healthy_calls_shorter_than_the_lease_lose_no_round() {
     for seconds in [0, 1, 29] {
@@ -204,6 +228,40 @@ fn lost_rounds_are_forgotten_when_half_open_ends<W: AnyWord>() {
     }
 }
 
+fn successes_outlast_lost_rounds_but_no_trip<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let config = rules().probe_lease(ms(100)).open_for(ms(10)).close_after(4);
+    let breaker = half_open::<W>(config, &clock);
+    clock.advance(ms(10));
+    breaker.acquire().unwrap().success();
+    for lost in 0..6 {
+        let _lost = breaker.acquire().unwrap().into_token();
+        clock.advance(ms(100 << lost.min(4)));
+        assert_eq!(breaker.snapshot().successes(), 1);
+    }
+    let probe = breaker.acquire().unwrap();
+    assert_eq!(
+        (
+            breaker.snapshot().successes(),
+            breaker.snapshot().lost_rounds()
+        ),
+        (1, 4)
+    );
+    probe.success();
+    assert_eq!(breaker.snapshot().successes(), 2);
+    breaker.acquire().unwrap().failure();
+    clock.advance(breaker.snapshot().retry_in().unwrap());
+    for successes in 0..4 {
+        assert_eq!(
+            breaker.snapshot().successes(),
+            successes,
+            "a trip forgets them"
+        );
+        breaker.acquire().unwrap().success();
+    }
+    assert_eq!(breaker.state(), State::Closed);
+}
+
 fn a_lost_round_keeps_the_trips_in_a_row<W: AnyWord>() {
     let clock = ManualClock::new();
     let config = rules()
@@ -288,6 +346,7 @@ on_both_words!(
     the_lease_doubles_with_each_round_lost_in_a_row,
     after_a_lost_round_there_is_one_probe_at_a_time,
     lost_rounds_are_forgotten_when_half_open_ends,
+    successes_outlast_lost_rounds_but_no_trip,
     a_lost_round_keeps_the_trips_in_a_row,
     a_lost_round_after_a_release_counts_as_the_first_trip,
     a_probe_given_back_after_a_lost_round_frees_its_slot_at_once,

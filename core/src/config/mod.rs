@@ -252,7 +252,7 @@ impl Config {
         self
     }
 
-    /// How many probes must succeed in a row to close: the *success threshold*. At least [`probes`](Self::probes),
+    /// How many probes must succeed, without a failure between them, to close: the *success threshold*. At least [`probes`](Self::probes),
     /// because a half-open breaker admits no more probes than it still needs; by default equal to it.
     #[doc(alias = "success_threshold")]
     pub const fn close_after(mut self, successes: u32) -> Self {
@@ -261,9 +261,9 @@ impl Config {
     }
 
     /// When no slot is free and the last probe was admitted this long ago, the probes in flight count as lost: a new
-    /// round starts with one new probe. A late failure of an old probe changes nothing; a late success counts for the
-    /// current round, unless five rounds or more have been lost since, or the half-open time has ended. The lease should
-    /// be longer than the longest call.
+    /// round starts with one new probe. Successes of the rounds before still count. A late failure of an old probe changes
+    /// nothing; a late success counts, unless five rounds or more have been lost since, or the half-open time has ended.
+    /// The lease should be longer than the longest call.
     ///
     /// The lease doubles with each round lost in a row, four times at most, so that healthy calls that take longer than
     /// it close the breaker nevertheless, if they take [less than 80 leases](crate#limits). After calls that hang and

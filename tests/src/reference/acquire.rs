@@ -47,15 +47,19 @@ impl Reference {
         let now = self.stamp();
         let (slots, is_over) = (self.slots(), self.wait().is_none());
         match &mut self.mode {
-            Mode::Open { .. } => self.new_round(number, 0, Cause::OpenTimeOver),
+            Mode::Open { .. } => self.new_round(number, 0, 0, Cause::OpenTimeOver),
             Mode::Returning { .. } if is_over => self.enter(Mode::CLEAR, Cause::TrafficReturned),
             Mode::Closed { .. } | Mode::Held(_) | Mode::Returning { .. } => {}
             Mode::Probing {
-                out, lost_rounds, ..
+                out,
+                lost_rounds,
+                successes,
+                ..
             } if out.len() >= slots => {
                 let lost = (*lost_rounds + 1).min(self.rules.grain.most_lost);
+                let successes = *successes;
                 self.trips = self.trips.max(1);
-                self.new_round(number, lost, Cause::ProbeLost);
+                self.new_round(number, successes, lost, Cause::ProbeLost);
             }
             Mode::Probing { out, last, .. } => {
                 out.push(number);
@@ -114,10 +118,10 @@ impl Reference {
         }
     }
 
-    fn new_round(&mut self, number: u64, lost_rounds: u32, cause: Cause) {
+    fn new_round(&mut self, number: u64, successes: u32, lost_rounds: u32, cause: Cause) {
         let mode = Mode::Probing {
             out: vec![number],
-            successes: 0,
+            successes,
             last: self.stamp(),
             lost_rounds,
         };
