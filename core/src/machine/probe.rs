@@ -48,12 +48,13 @@ impl<B: Bits> Machine<'_, B> {
     /// The lease in ticks: doubled with each round lost in a row, so that healthy but slow calls eventually report
     /// in time.
     pub(super) fn lease(self, lost: u32) -> u32 {
-        let lease = B::ticks(self.config.lease_ms(B::LAYOUT.max_ms()));
-        let most = B::LAYOUT.max_ticks();
-        if lease > most >> lost {
-            most
+        let most_ms = B::LAYOUT.max_ms();
+        let lease_ms = self.config.lease_ms(most_ms);
+        // Doubled before it is rounded up to a tick, which would be doubled as well.
+        if lease_ms > most_ms >> lost {
+            B::MAX_TICKS
         } else {
-            lease << lost
+            B::ticks(lease_ms << lost)
         }
     }
 

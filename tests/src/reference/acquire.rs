@@ -149,7 +149,7 @@ impl Reference {
         let grain = self.rules.grain;
         match self.mode {
             Mode::Probing { lost_rounds, .. } => {
-                (grain.up(self.rules.lease) << lost_rounds).min(grain.longest)
+                grain.up(self.rules.lease << lost_rounds).min(grain.longest)
             }
             _ => 0,
         }
