@@ -125,8 +125,9 @@ impl<H: AnyBreaker, const FAILS_WHEN_DROPPED: bool> Permit<H, FAILS_WHEN_DROPPED
     }
 
     /// Starts the permit again, as if it had just been granted: for callers that are admitted some time before their
-    /// call begins. A probe keeps its slot for another lease. Returns `false`, and changes nothing, if the permit's
-    /// report would no longer count.
+    /// call begins. A probe keeps its slot for another lease. Returns whether the call may be made under this permit:
+    /// `false`, and nothing changes, if the state has changed since, or the slot has gone to another probe. A permit that
+    /// a disabled breaker granted may be used as long as the breaker stays disabled, although its report counts nowhere.
     pub fn renew(&mut self) -> bool {
         let Some(handle) = &self.handle else {
             return false;

@@ -8,7 +8,7 @@
 //! | `open`, `growth`, `jitter` | rejection and deadline, growth and jitter |
 //! | `demanded`, `demanded_late` | open times that were demanded |
 //! | `half_open`, `lost_rounds` | probes, lost and dropped probes, leases that grow |
-//! | `cancelled` | permits that are dropped |
+//! | `cancelled`, `renewed` | permits that are dropped, and calls that begin later |
 //! | `returning` | gradual return |
 //! | `stale`, `late_reports`, `late_successes` | late reports, and how often one is mistaken for a current one |
 //! | `control`, `holds` | manual control |
@@ -56,6 +56,7 @@ mod panicking;
 mod parts;
 mod present;
 mod ratio;
+mod renewed;
 mod restored;
 mod retained;
 mod returning;
