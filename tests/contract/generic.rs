@@ -6,7 +6,7 @@ use std::sync::Arc;
 use atomic_breaker::word::{AtomicU32, AtomicU64, CriticalSectionWord};
 use atomic_breaker::{
     AnyBreaker, BitsOf, Breaker, CallError, Clock, Config, Control, LastCalls, ManualClock,
-    OnTransition, Ratio, Rules, State, Token, Transition, Wait,
+    OnTransition, Ratio, Rules, State, Token, Transition, Wait, static_breaker,
 };
 
 use super::support::{Diary, ms};
@@ -154,4 +154,35 @@ fn a_command_behind_a_pointer_is_the_command() {
             assert_eq!(pointer.state(), other.state());
         }
     }
+}
+
+/// A program for several boards names the breakers of each; only those of this one exist.
+#[test]
+fn a_handle_may_be_there_under_a_condition() {
+    static CLOCK: ManualClock = ManualClock::new();
+
+    static_breaker! {
+        /// Not compiled, so that its parts need not exist.
+        #[cfg(any())]
+        pub struct Absent: Breaker<OtherBoard> = Breaker::builder(OTHER_RULES, OtherBoard);
+
+        #[cfg(all())]
+        #[cfg(not(any()))]
+        #[must_use]
+        struct Present: Breaker<&'static ManualClock, AtomicU32> =
+            Breaker::builder(Config::new(), &CLOCK).word(AtomicU32::new(0));
+
+        struct Always: Breaker<&'static ManualClock, AtomicU32> =
+            Breaker::builder(Config::new(), &CLOCK).word(AtomicU32::new(0));
+    }
+
+    /// Another name is free for the absent one.
+    struct Absent;
+
+    let _ = Absent;
+    Present.trip();
+    assert_eq!(
+        (Present.state(), Always.state()),
+        (State::Open, State::Closed)
+    );
 }

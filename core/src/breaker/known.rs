@@ -102,6 +102,8 @@ impl<H: StaticBreaker> AsRules<<H::Word as Word>::Bits> for Known<H> {
 /// assert_eq!(size_of_val(&Radio), 0);
 /// ```
 ///
+/// With `#[cfg(..)]` before a handle, its breaker is there only under that condition.
+///
 /// # When not to
 ///
 /// Each handle has a copy of its own of the code that its breaker runs. One breaker makes a program smaller; two are often
@@ -113,12 +115,28 @@ impl<H: StaticBreaker> AsRules<<H::Word as Word>::Bits> for Known<H> {
 /// [`ConfigError`](crate::ConfigError). A value that is built already, such as `Breaker::new(..)`, does not compile.
 #[macro_export]
 macro_rules! static_breaker {
-    ($($(#[$meta:meta])* $visibility:vis struct $name:ident: $breaker:ty = $builder:expr;)+) => {$(
-        $(#[$meta])*
+    ($($(#[$($meta:tt)*])* $visibility:vis struct $name:ident: $breaker:ty = $builder:expr;)+) => {$(
+        $crate::static_breaker! {
+            @ [] [$([$($meta)*])*]
+            $(#[$($meta)*])* $visibility struct $name: $breaker = $builder;
+        }
+    )+};
+
+    // Picks the conditions out of the attributes: they hold for the parts of the handle, too.
+    (@ [$($cfg:tt)*] [[cfg $condition:tt] $($rest:tt)*] $($handle:tt)*) => {
+        $crate::static_breaker! { @ [$($cfg)* #[cfg $condition]] [$($rest)*] $($handle)* }
+    };
+    (@ [$($cfg:tt)*] [[$($other:tt)*] $($rest:tt)*] $($handle:tt)*) => {
+        $crate::static_breaker! { @ [$($cfg)*] [$($rest)*] $($handle)* }
+    };
+
+    (@ [$($cfg:tt)*] [] $(#[$($meta:tt)*])* $visibility:vis struct $name:ident: $breaker:ty = $builder:expr;) => {
+        $(#[$($meta)*])*
         #[derive(Clone, Copy)]
         $visibility struct $name;
 
         // Nothing in here may have a name that the type and the value could mean: names of items are not hygienic.
+        $($cfg)*
         const _: () = {
             type __Known = $crate::Known<$name>;
             type __Breaker = $crate::Breaker<
@@ -181,5 +199,5 @@ macro_rules! static_breaker {
                 }
             }
         };
-    )+};
+    };
 }
