@@ -65,7 +65,7 @@ pub enum Corruption {
     Garbage,
     /// A journal of another version, another range or another flash.
     OtherLayout,
-    /// A journal in which a whole page has become unreadable.
+    /// A journal in which the head of a page has become unreadable, so that the state of the whole journal is unknown.
     Damaged,
 }
 

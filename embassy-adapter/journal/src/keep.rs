@@ -6,12 +6,13 @@ use crate::Journal;
 use crate::config::WhenFull;
 use crate::error::{Io, JournalError};
 use crate::layout::Head;
-use crate::storage::Record;
+use crate::storage::{Cursor, Record};
 
 impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     /// Keeps an entry, and returns its number. When this returns, the entry is in flash.
     ///
-    /// Numbers rise by 1, even across resets and when nothing is waiting; none is used twice. When a page is full, the
+    /// Numbers rise by 1, even across resets and when nothing is waiting; none is used twice. After bytes that cannot be read
+    /// the number is higher: an entry may have been there. When a page is full, the
     /// next one is erased first, which takes as long as the flash needs.
     ///
     /// If the future is dropped before it completes, or the power fails meanwhile, the entry may or may not be kept;
@@ -36,7 +37,16 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         let after = number.checked_add(1).ok_or(JournalError::Exhausted)?;
         let geometry = self.storage.geometry;
         let len = geometry.record_len(entry.map(|entry| entry.len() as u32));
-        if self.state.write + len > geometry.page_of(self.state.sequence).end {
+        let end = geometry.page_of(self.state.sequence).end;
+        while self.state.write + len <= end {
+            // What is not erased any more would spoil what is written over it.
+            let place = self.state.write..self.state.write + len;
+            match self.storage.first_written(place).await? {
+                Some(written) => self.state.write = written + geometry.grain,
+                None => break,
+            }
+        }
+        if self.state.write + len > end {
             self.advance().await?;
         }
         self.is_settled = false;
@@ -56,7 +66,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         let geometry = self.storage.geometry;
         let youngest = self.state.sequence;
         let sequence = youngest.checked_add(1).ok_or(JournalError::Exhausted)?;
-        let (oldest, mut at) = self.state.oldest;
+        let (oldest, at) = self.state.oldest;
         // The page of the oldest entry would be the one after the new page.
         let is_due = sequence - oldest >= geometry.pages - 1;
         let mut dropped = 0;
@@ -65,8 +75,8 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
                 self.refused = self.refused.saturating_add(1);
                 return Err(JournalError::Full);
             }
-            let end = self.end_of(oldest);
-            while let Some(record) = self.next_record(&mut at, end).await? {
+            let mut cursor = self.cursor(oldest, at);
+            while let Some(record) = self.next_record(&mut cursor).await? {
                 dropped += u32::from(!record.is_done);
             }
         }
@@ -79,10 +89,9 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         self.state.write = self.storage.begin_page(head).await?;
         self.state.sequence = sequence;
         self.state.dropped = head.dropped;
-        self.state.waiting -= dropped;
+        self.state.waiting = self.state.waiting.saturating_sub(dropped);
         if is_due {
-            let page = geometry.page_of(oldest + 1);
-            self.state.oldest = (oldest + 1, page.start + geometry.head_len());
+            self.state.oldest = self.start_of(oldest + 1);
         }
         self.is_settled = true;
         Ok(())
@@ -92,45 +101,57 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     pub(crate) async fn find_oldest(&mut self) -> Io<Option<Record>, F> {
         self.settle().await?;
         while self.state.waiting > 0 {
-            let (page, mut at) = self.state.oldest;
-            let end = self.end_of(page);
-            match self.next_record(&mut at, end).await? {
-                Some(record) if record.is_done => self.state.oldest.1 = at,
+            let (page, at) = self.state.oldest;
+            let mut cursor = self.cursor(page, at);
+            match self.next_record(&mut cursor).await? {
+                Some(record) if record.is_done => self.state.oldest.1 = cursor.at,
                 Some(record) => return Ok(Some(record)),
                 None if page == self.state.sequence => {
                     // The entry was there, and has become unreadable.
                     self.state.waiting = 0;
                 }
-                None => {
-                    let start = self.storage.geometry.page_of(page + 1).start;
-                    self.state.oldest = (page + 1, start + self.storage.geometry.head_len());
-                }
+                None => self.state.oldest = self.start_of(page + 1),
             }
         }
         Ok(None)
     }
 
-    /// Marks the oldest waiting entry as done.
+    /// Marks the oldest waiting entry as done. If its mark is neither erased nor complete, which cannot be mended, it is done
+    /// until the next start, and for good as soon as a later one is.
     pub(crate) async fn finish(&mut self, record: &Record) -> Io<(), F> {
         self.is_settled = false;
-        self.storage.write_mark(record.mark).await?;
+        if let Some(mark) = record.mark {
+            self.storage.write_mark(mark).await?;
+        }
         self.state.oldest.1 = record.next;
         self.state.waiting -= 1;
         self.is_settled = true;
         Ok(())
     }
 
-    pub(crate) async fn next_record(&mut self, at: &mut u32, end: u32) -> Io<Option<Record>, F> {
-        Ok(self.storage.next_record(at, end, &mut self.buffer).await?)
+    pub(crate) async fn next_record(&mut self, cursor: &mut Cursor) -> Io<Option<Record>, F> {
+        Ok(self.storage.next_record(cursor, &mut self.buffer).await?)
     }
 
-    /// Where the records of a page end.
-    fn end_of(&self, sequence: u32) -> u32 {
-        if sequence == self.state.sequence {
+    /// Reads the records of a page from there.
+    fn cursor(&self, sequence: u32, at: u32) -> Cursor {
+        let end = if sequence == self.state.sequence {
             self.state.write
         } else {
             self.storage.geometry.page_of(sequence).end
+        };
+        Cursor {
+            highest: self.state.next.saturating_sub(1),
+            skips: true,
+            ..Cursor::search(at..end)
         }
+    }
+
+    /// A page, and where its records begin.
+    fn start_of(&self, sequence: u32) -> (u32, u32) {
+        let geometry = self.storage.geometry;
+        let records = geometry.records(sequence % geometry.pages);
+        (sequence, records.start)
     }
 
     pub(crate) fn check_len(len: usize) -> Io<(), F> {

@@ -27,6 +27,10 @@ const ERASED: u8 = 0xFF;
 /// The name of the layout; its last byte is the version.
 const MAGIC: [u8; 4] = *b"abj1";
 
+/// Written to the last page before the first is erased and begun, so that an interrupted formatting is told from
+/// anything else.
+pub(crate) const FORMATTING: [u8; 4] = *b"abjf";
+
 /// The length of a record that keeps nothing: its number was used.
 const NOTHING: u16 = u16::MAX;
 
@@ -105,6 +109,17 @@ impl Geometry {
     pub(crate) fn record_len(&self, entry: Option<u32>) -> u32 {
         let kept = entry.map_or(0, |len| self.round_up(len) + self.grain);
         self.header_len() + kept
+    }
+
+    /// The most records that those bytes may have held, readable or not.
+    pub(crate) fn records_in(&self, bytes: u32) -> u32 {
+        bytes.div_ceil(self.header_len())
+    }
+
+    /// The addresses of the records of a page.
+    pub(crate) fn records(&self, index: u32) -> Range<u32> {
+        let page = self.page(index);
+        page.start + self.head_len()..page.end
     }
 
     /// The addresses of a page.
@@ -237,6 +252,13 @@ impl Header {
 
 pub(crate) fn is_erased(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| *byte == ERASED)
+}
+
+/// Whether a mark, which is all zeros, was written: an eighth of its bits may have changed since. Of a mark whose writing was
+/// interrupted, or one that was erased until some of its bits changed, this is false, so its entry is sent again.
+pub(crate) fn is_marked(bytes: &[u8]) -> bool {
+    let ones: u32 = bytes.iter().map(|byte| byte.count_ones()).sum();
+    ones as usize <= bytes.len()
 }
 
 fn word(bytes: &[u8], at: usize) -> u32 {

@@ -83,8 +83,10 @@ mod pages {
 ///   flash or through [`WhenFull::DropOldest`], which drops the oldest.
 /// - An entry may be sent again, with the same number and the same bytes. Numbers rise by 1 and continue after a reset,
 ///   even if the journal is empty. So a receiver keeps the last number that it has seen, ignores entries whose number
-///   is not higher, and learns from a gap which entries were dropped, or were interrupted in
-///   [`send_or_keep`](Self::send_or_keep) before they were kept.
+///   is not higher, and learns from a gap which entries were dropped, have become unreadable, or were interrupted in
+///   [`keep`](Self::keep) or [`send_or_keep`](Self::send_or_keep) before they were kept.
+/// - A bit of the flash that changes by itself costs one entry at most, whose number becomes a gap, or is an error
+///   ([`Damaged`](Corruption::Damaged)). A page whose head and entries all become unreadable together is beyond that.
 /// - A dropped future is like a power cut: the next operation reads the flash again. Until then the counts are the old
 ///   ones.
 /// - If the flash fails, or holds something else, you get an error that says what to do, and nothing is erased except a

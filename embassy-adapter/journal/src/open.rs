@@ -8,6 +8,7 @@ use crate::Journal;
 use crate::config::WhenCorrupt;
 use crate::error::{Corruption, Io, JournalError};
 use crate::layout::{FoundHead, Head};
+use crate::storage::Cursor;
 
 /// The state of a journal: everything here could be read from flash again.
 #[derive(Clone, Copy, Default)]
@@ -26,6 +27,18 @@ pub(crate) struct State {
     pub(crate) oldest: (u32, u32),
 }
 
+/// What the records of some pages say.
+#[derive(Default)]
+struct Found {
+    state: State,
+    /// The length of the longest entry that is waiting.
+    longest: usize,
+    /// Whether the last record is only a number.
+    ends_with_number: bool,
+    /// The bytes after the last record that hold something else.
+    unreadable: u32,
+}
+
 impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     /// Reads the state from flash again after an operation was dropped or failed.
     pub(crate) async fn settle(&mut self) -> Io<(), F> {
@@ -35,20 +48,17 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         let (youngest, is_foreign) = self.head(u32::gt).await?;
         let found = match youngest {
             _ if is_foreign => Err(Corruption::OtherLayout),
-            Some(head) => self.scan(head).await?,
-            None => Err(Corruption::Garbage),
+            Some(head) => self.scan(head).await?.map(Some),
+            None => self.check_fresh().await?.map(|()| None),
         };
         self.state = match found {
-            Ok(state) => state,
-            Err(corruption) => {
-                let is_fresh = corruption == Corruption::Garbage && self.is_fresh().await?;
-                if !is_fresh {
-                    if self.config.when_corrupt == WhenCorrupt::Fail {
-                        return Err(JournalError::Corrupt(corruption));
-                    }
-                    self.erase_all().await?;
-                }
-                self.is_new = true;
+            Ok(Some(state)) => state,
+            Ok(None) => self.format().await?,
+            Err(corruption) if self.config.when_corrupt == WhenCorrupt::Fail => {
+                return Err(JournalError::Corrupt(corruption));
+            }
+            Err(_) => {
+                self.erase_all().await?;
                 self.format().await?
             }
         };
@@ -77,74 +87,121 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     /// Reads all records, from the oldest page to the youngest. The page that is due to be erased next is not one of
     /// them, whatever it holds.
     async fn scan(&mut self, youngest: Head) -> Io<Result<State, Corruption>, F> {
-        let mut state = State {
-            sequence: youngest.sequence,
-            next: youngest.first,
-            dropped: youngest.dropped,
-            ..State::default()
-        };
         let geometry = self.storage.geometry;
         let others = youngest.sequence.min(geometry.pages - 2);
+        let mut found = Found::default();
         for sequence in youngest.sequence - others..=youngest.sequence {
-            let index = sequence % geometry.pages;
-            match self.storage.head(index).await? {
-                FoundHead::Ours(head) if head.sequence == sequence => {}
+            match self.storage.head(sequence % geometry.pages).await? {
+                FoundHead::Ours(head) if head.sequence == sequence => {
+                    self.scan_page(head, &mut found).await?;
+                }
                 _ => return Ok(Err(Corruption::Damaged)),
             }
-            let page = geometry.page(index);
-            let mut at = page.start + geometry.head_len();
-            loop {
-                let start = at;
-                let Some(record) = self.next_record(&mut at, page.end).await? else {
-                    break;
-                };
-                state.next = state.next.max(record.number.saturating_add(1));
-                if record.is_done {
-                    continue;
-                }
-                Self::check_len(record.len)?;
-                if state.waiting == 0 {
-                    state.oldest = (sequence, start);
-                }
-                state.waiting += 1;
-            }
-            state.write = at;
         }
-        if self.is_due_younger(&state).await? {
+        if self.is_due_younger(&found).await? {
             return Ok(Err(Corruption::Damaged));
         }
+        Self::check_len(found.longest)?;
+        let mut state = found.state;
         if state.waiting == 0 {
             state.oldest = (state.sequence, state.write);
         }
+        // What cannot be read was being written when the power failed, or has been kept: its numbers may be used.
+        let unreadable = geometry.records_in(found.unreadable);
+        state.next = state.next.saturating_add(unreadable);
         Ok(Ok(state))
+    }
+
+    async fn scan_page(&mut self, head: Head, found: &mut Found) -> Io<(), F> {
+        let geometry = self.storage.geometry;
+        let records = geometry.records(head.sequence % geometry.pages);
+        let most = geometry.records_in(records.end - records.start);
+        let mut cursor = Cursor {
+            next: head.first,
+            highest: head.first.saturating_add(most),
+            skips: true,
+            ..Cursor::search(records)
+        };
+        let state = &mut found.state;
+        loop {
+            let start = cursor.at;
+            let Some(record) = self.next_record(&mut cursor).await? else {
+                break;
+            };
+            found.ends_with_number = record.is_number;
+            if record.is_done {
+                // Entries are sent in order, and a number is used up alone only if none waits.
+                (state.waiting, found.longest) = (0, 0);
+                continue;
+            }
+            if state.waiting == 0 {
+                state.oldest = (head.sequence, start);
+            }
+            state.waiting += 1;
+            found.longest = found.longest.max(record.len);
+        }
+        state.sequence = head.sequence;
+        state.dropped = head.dropped;
+        state.write = cursor.at;
+        state.next = cursor.next;
+        found.unreadable = cursor.unreadable;
+        Ok(())
     }
 
     /// Whether the page that is due to be erased holds later records than all others: then it was the youngest, and has
     /// lost its head. No interrupted operation leaves that behind.
-    async fn is_due_younger(&mut self, state: &State) -> Io<bool, F> {
+    async fn is_due_younger(&mut self, found: &Found) -> Io<bool, F> {
         let geometry = self.storage.geometry;
-        let page = geometry.page_of(state.sequence.wrapping_add(1));
-        let mut at = page.start + geometry.head_len();
-        loop {
-            match self.next_record(&mut at, page.end).await? {
-                Some(record) if record.number >= state.next => return Ok(true),
-                Some(_) => {}
-                None => return Ok(false),
+        let due = found.state.sequence.wrapping_add(1) % geometry.pages;
+        let mut cursor = Cursor::search(geometry.records(due));
+        // An entry follows the record that its number is used.
+        let next = found.state.next;
+        let oldest_entry = next - u32::from(found.ends_with_number);
+        while let Some(record) = self.next_record(&mut cursor).await? {
+            let oldest = if record.is_number { next } else { oldest_entry };
+            if record.number >= oldest {
+                return Ok(true);
             }
         }
+        Ok(false)
     }
 
-    /// Whether the range is erased, or was until a formatting that was interrupted: then the last page has a mark.
-    async fn is_fresh(&mut self) -> Io<bool, F> {
+    /// Whether a range without heads is erased, or was until a formatting that was interrupted.
+    async fn check_fresh(&mut self) -> Io<Result<(), Corruption>, F> {
         let geometry = self.storage.geometry;
         let (first, last) = (geometry.page(0), geometry.page(geometry.pages - 1));
-        let mark_end = last.start + geometry.grain;
-        let is_marked = self.is_written(last.start..mark_end).await?;
-        if !is_marked && self.is_written(first.clone()).await? {
-            return Ok(false);
+        if self.is_written(first.clone()).await? {
+            // Formatting leaves no record in the first page: it has lost its head.
+            let mut cursor = Cursor::search(geometry.records(0));
+            if self.next_record(&mut cursor).await?.is_some() {
+                return Ok(Err(Corruption::Damaged));
+            }
+            if !self.is_formatting().await? {
+                return Ok(Err(Corruption::Garbage));
+            }
         }
-        Ok(!self.is_written(first.end..last.start).await?
-            && !self.is_written(mark_end..last.end).await?)
+        let is_used = self.is_written(first.end..last.start).await?
+            || self.is_written(self.marks().end..last.end).await?;
+        Ok(if is_used {
+            Err(Corruption::Garbage)
+        } else {
+            Ok(())
+        })
+    }
+
+    /// Where the marks of a formatting are: two, if the power fails while the first is written.
+    fn marks(&self) -> Range<u32> {
+        let geometry = self.storage.geometry;
+        let last = geometry.page(geometry.pages - 1);
+        last.start..last.start + 2 * geometry.grain
+    }
+
+    /// Whether a formatting has begun: then the first page may hold anything but records.
+    async fn is_formatting(&mut self) -> Io<bool, F> {
+        let marks = self.marks();
+        let second = marks.end - self.storage.geometry.grain;
+        Ok(self.storage.formatting(marks.start).await? == Some(true)
+            || self.storage.formatting(second).await? == Some(true))
     }
 
     async fn is_written(&mut self, range: Range<u32>) -> Io<bool, F> {
@@ -178,13 +235,14 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     /// Begins with the first page. The mark is written first: if power fails between the two, the next start knows that
     /// the first page belongs to this journal.
     async fn format(&mut self) -> Io<State, F> {
-        let geometry = self.storage.geometry;
-        let last = geometry.page(geometry.pages - 1);
-        if !self
-            .is_written(last.start..last.start + geometry.grain)
-            .await?
-        {
-            self.storage.write_mark(last.start).await?;
+        self.is_new = true;
+        if !self.is_formatting().await? {
+            for mark in self.marks().step_by(self.storage.geometry.grain as usize) {
+                if self.storage.formatting(mark).await?.is_none() {
+                    self.storage.write_formatting(mark).await?;
+                    break;
+                }
+            }
         }
         let head = Head {
             sequence: 0,

@@ -4,7 +4,9 @@ use core::ops::Range;
 
 use embedded_storage_async::nor_flash::NorFlash;
 
-use crate::layout::{FoundHead, Geometry, Head, Header, MAX_GRAIN, is_erased};
+use crate::layout::{
+    FORMATTING, FoundHead, Geometry, Head, Header, MAX_GRAIN, is_erased, is_marked,
+};
 
 /// The most that is read or written at a time: a multiple of every grain size.
 const CHUNK: usize = 2 * MAX_GRAIN;
@@ -28,12 +30,50 @@ pub(crate) struct Record {
     pub(crate) number: u32,
     /// The length of the entry; 0 if nothing was kept.
     pub(crate) len: usize,
+    /// Whether it is only a number.
+    pub(crate) is_number: bool,
     /// Whether nothing is left to do: it was sent, or is only a number.
     pub(crate) is_done: bool,
-    /// The address of its mark.
-    pub(crate) mark: u32,
+    /// The address of its mark, as long as that is erased.
+    pub(crate) mark: Option<u32>,
     /// The address after it.
     pub(crate) next: u32,
+}
+
+/// Where records are read, and what is known so far.
+pub(crate) struct Cursor {
+    pub(crate) at: u32,
+    pub(crate) end: u32,
+    /// The number after that of the last record, which the next one has, or a higher one.
+    pub(crate) next: u32,
+    /// The highest number that a record can have here. What has another one is not a record, but bytes of an entry whose
+    /// header cannot be read.
+    pub(crate) highest: u32,
+    /// Bytes since the last record that hold something else.
+    pub(crate) unreadable: u32,
+    /// Whether the header of an incomplete record is believed: then what follows is skipped, because the data that was being
+    /// written is not a header.
+    pub(crate) skips: bool,
+}
+
+impl Cursor {
+    /// Searches for records with any number.
+    pub(crate) const fn search(records: Range<u32>) -> Self {
+        Self {
+            at: records.start,
+            end: records.end,
+            next: 0,
+            highest: u32::MAX,
+            unreadable: 0,
+            skips: false,
+        }
+    }
+
+    fn fits(&self, header: &Header, geometry: &Geometry) -> bool {
+        // An entry follows the record that its number is used.
+        let is_due = self.next <= header.number.saturating_add(1) && header.number <= self.highest;
+        is_due && geometry.record_len(header.len.map(u32::from)) <= self.end - self.at
+    }
 }
 
 impl<F: NorFlash> Storage<F> {
@@ -75,40 +115,50 @@ impl<F: NorFlash> Storage<F> {
         Ok(None)
     }
 
-    /// Returns the next record at or after `at`, with its entry copied to `entry` if it fits. `None` means that there
-    /// is none before `end`, and that any free room begins at `at`.
+    /// Returns the next record, with its entry copied to `entry` if it fits. `None` means that there is none before the
+    /// end, and that any free room begins at the cursor.
     pub(crate) async fn next_record(
         &mut self,
-        at: &mut u32,
-        end: u32,
+        cursor: &mut Cursor,
         entry: &mut [u8],
     ) -> Result<Option<Record>, F::Error> {
         let geometry = self.geometry;
         let header_len = geometry.header_len();
-        while *at + header_len <= end {
+        while cursor.at + header_len <= cursor.end {
             let mut chunk = Chunk::ZEROS;
             let bytes = &mut chunk.0[..header_len as usize];
-            self.flash.read(*at, bytes).await?;
+            self.flash.read(cursor.at, bytes).await?;
             if is_erased(&bytes[..geometry.grain as usize]) {
-                match self.first_written(*at + geometry.grain..end).await? {
-                    Some(written) => *at = written,
+                let rest = cursor.at + geometry.grain..cursor.end;
+                match self.first_written(rest).await? {
+                    Some(written) => cursor.at = written,
                     None => return Ok(None),
                 }
                 continue;
             }
-            let fits =
-                |header: &Header| geometry.record_len(header.len.map(u32::from)) <= end - *at;
-            let Some(header) = Header::from_bytes(bytes).filter(fits) else {
-                *at += geometry.grain;
+            let Some(header) = Header::from_bytes(bytes).filter(|it| cursor.fits(it, &geometry))
+            else {
+                cursor.at += geometry.grain;
+                cursor.unreadable += geometry.grain;
+                if cursor.at + header_len > cursor.end {
+                    // No header fits: the rest of the same record.
+                    cursor.unreadable += cursor.end - cursor.at;
+                }
                 continue;
             };
-            let start = *at;
-            // If the rest is incomplete, it is skipped all the same, because the data that was being written is not a
-            // header.
-            *at += geometry.record_len(header.len.map(u32::from));
-            if let Some(record) = self.rest_of(&header, start, *at, entry).await? {
+            let end = cursor.at + geometry.record_len(header.len.map(u32::from));
+            if let Some(record) = self.rest_of(&header, cursor.at, end, entry).await? {
+                cursor.at = end;
+                cursor.next = record.number.saturating_add(1);
+                cursor.unreadable = 0;
                 return Ok(Some(record));
             }
+            cursor.unreadable += header_len;
+            cursor.at = if cursor.skips {
+                end
+            } else {
+                cursor.at + geometry.grain
+            };
         }
         Ok(None)
     }
@@ -140,16 +190,18 @@ impl<F: NorFlash> Storage<F> {
         if sum.end() != header.sum {
             return Ok(None);
         }
-        let mark = next - self.geometry.grain;
-        let mut is_done = true;
+        let (mut is_done, mut mark) = (true, None);
         if header.len.is_some() {
+            let at = next - self.geometry.grain;
             let bytes = &mut chunk.0[..self.geometry.grain as usize];
-            self.flash.read(mark, bytes).await?;
-            is_done = !is_erased(bytes);
+            self.flash.read(at, bytes).await?;
+            is_done = is_marked(bytes);
+            mark = is_erased(bytes).then_some(at);
         }
         Ok(Some(Record {
             number: header.number,
             len,
+            is_number: header.len.is_none(),
             is_done,
             mark,
             next,
@@ -171,8 +223,20 @@ impl<F: NorFlash> Storage<F> {
 
     /// Writes a grain of zeros.
     pub(crate) async fn write_mark(&mut self, at: u32) -> Result<(), F::Error> {
-        let grain = self.geometry.grain as usize;
-        self.write(at, &Chunk::ZEROS.0[..grain]).await
+        self.write(at, &[0]).await
+    }
+
+    /// Writes the mark of a formatting.
+    pub(crate) async fn write_formatting(&mut self, at: u32) -> Result<(), F::Error> {
+        self.write(at, &FORMATTING).await
+    }
+
+    /// Whether the mark of a formatting was written there; `None` if nothing was.
+    pub(crate) async fn formatting(&mut self, at: u32) -> Result<Option<bool>, F::Error> {
+        let mut chunk = Chunk::ZEROS;
+        let bytes = &mut chunk.0[..self.geometry.grain as usize];
+        self.flash.read(at, bytes).await?;
+        Ok((!is_erased(bytes)).then(|| bytes[..FORMATTING.len()] == FORMATTING))
     }
 
     /// Writes bytes, and fills the last grain with zeros.

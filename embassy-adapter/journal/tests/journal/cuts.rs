@@ -57,6 +57,7 @@ fn storm<const R: usize, const W: usize, const E: usize>(pages: usize, seed: u64
         WhenFull::DropOldest
     };
     let mut device = Device::<R, W, E>::new(pages, when_full, seed);
+    device.receiver.ignores_old_ones = true;
     device.chip.cut_after(random.below(E as u64));
     let mut journal = device.start();
     for _ in 0..200 {
@@ -77,7 +78,7 @@ fn storm<const R: usize, const W: usize, const E: usize>(pages: usize, seed: u64
 }
 
 /// `JOURNAL_ROUNDS` sets the number of rounds.
-fn rounds() -> u64 {
+pub(crate) fn rounds() -> u64 {
     std::env::var("JOURNAL_ROUNDS").map_or(300, |rounds| rounds.parse().expect("a number"))
 }
 

@@ -8,5 +8,6 @@ mod garbage;
 mod peer;
 mod queue;
 mod random;
+mod rot;
 mod sending;
 mod wear;

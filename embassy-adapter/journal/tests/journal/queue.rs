@@ -131,8 +131,9 @@ fn an_empty_entry_cut_off_after_its_length_does_not_count() {
     // A length of 0, twice; its number and its checksum are still erased.
     chip.change(|bytes| bytes[32..34].fill(0));
     let mut journal = open(&chip, JournalConfig::new());
-    assert_eq!((journal.waiting(), journal.next_number()), (0, 0));
-    assert_eq!(keep(&mut journal, ""), Ok(0));
+    assert_eq!(journal.waiting(), 0);
+    // It might have been kept, and have become unreadable.
+    assert_eq!(keep(&mut journal, ""), Ok(1));
 }
 
 #[test]

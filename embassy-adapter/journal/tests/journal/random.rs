@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+#[derive(Clone)]
 pub(crate) struct Random(u64);
 
 impl Random {
