@@ -259,7 +259,31 @@ fn a_list_is_not_a_configuration() {
         json!(null),
     ] {
         let said = fault(file.clone());
-        assert!(said.contains("expected settings by name"), "{file}: {said}");
+        assert!(
+            said.contains("expected a table of settings by name"),
+            "{file}: {said}"
+        );
+    }
+}
+
+/// Which number is which could only be guessed.
+#[test]
+fn a_list_is_not_a_setting_of_several_numbers() {
+    for name in [
+        "failures_within",
+        "failure_ratio",
+        "exponential",
+        "exponential_percent",
+        "linear",
+        "gradual_return",
+    ] {
+        for list in [json!([]), json!([2, 60_000]), json!([50, null, 100])] {
+            let said = fault(json!({ name: list }));
+            assert!(
+                said.contains("expected a table of settings by name"),
+                "{name}: {said}"
+            );
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! A configuration in a file, under the names of the builder's methods.
 
 use core::fmt;
+use core::marker::PhantomData;
 use core::time::Duration;
 
 use serde::de::value::MapAccessDeserializer;
@@ -15,21 +16,21 @@ use super::{Config, GradualReturn, Growth, Ratio, TripRule};
 struct File {
     #[serde(skip_serializing_if = "Option::is_none")]
     consecutive_failures: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "by_name", skip_serializing_if = "Option::is_none")]
     failures_within: Option<FailuresWithin>,
     #[serde(skip_serializing_if = "is_false")]
     tally_only: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "by_name", skip_serializing_if = "Option::is_none")]
     failure_ratio: Option<FailureRatio>,
     #[serde(skip_serializing_if = "Option::is_none")]
     slow_call_ms: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     open_for_ms: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "by_name", skip_serializing_if = "Option::is_none")]
     exponential: Option<Exponential>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "by_name", skip_serializing_if = "Option::is_none")]
     exponential_percent: Option<ExponentialPercent>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "by_name", skip_serializing_if = "Option::is_none")]
     linear: Option<Linear>,
     #[serde(skip_serializing_if = "Option::is_none")]
     jitter_percent: Option<u8>,
@@ -45,23 +46,19 @@ struct File {
     probe_lease_ms: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cancel_limit_ms: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "by_name", skip_serializing_if = "Option::is_none")]
     gradual_return: Option<GradualReturn>,
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table of settings by name")]
+#[serde(deny_unknown_fields)]
 struct FailuresWithin {
     failures: u32,
     window_ms: u32,
 }
 
 #[derive(Default, Serialize, Deserialize)]
-#[serde(
-    default,
-    deny_unknown_fields,
-    expecting = "a table of settings by name"
-)]
+#[serde(default, deny_unknown_fields)]
 struct FailureRatio {
     #[serde(skip_serializing_if = "Option::is_none")]
     percent: Option<u32>,
@@ -76,21 +73,21 @@ struct FailureRatio {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table of settings by name")]
+#[serde(deny_unknown_fields)]
 struct Exponential {
     factor: u32,
     max_ms: u32,
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table of settings by name")]
+#[serde(deny_unknown_fields)]
 struct ExponentialPercent {
     percent: u32,
     max_ms: u32,
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table of settings by name")]
+#[serde(deny_unknown_fields)]
 struct Linear {
     step_ms: u32,
     max_ms: u32,
@@ -282,22 +279,37 @@ impl<'de> DeserializeSeed<'de> for ConfigOver {
     type Value = Config;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Config, D::Error> {
-        deserializer.deserialize_map(Settings(self.0))
+        let Named(file) = Named::<File>::deserialize(deserializer)?;
+        file.over(self.0).map_err(de::Error::custom)
     }
 }
 
 /// Accepts settings by name only: the derived implementation would accept a list, too.
-struct Settings(Config);
+struct Named<T>(T);
 
-impl<'de> Visitor<'de> for Settings {
-    type Value = Config;
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ByName(PhantomData))
+    }
+}
+
+struct ByName<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ByName<T> {
+    type Value = Named<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("settings by name")
+        f.write_str("a table of settings by name")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Config, A::Error> {
-        let file = File::deserialize(MapAccessDeserializer::new(map))?;
-        file.over(self.0).map_err(de::Error::custom)
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Named<T>, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(Named)
     }
+}
+
+fn by_name<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    let named = Option::<Named<T>>::deserialize(deserializer)?;
+    Ok(named.map(|Named(settings)| settings))
 }
