@@ -168,7 +168,10 @@ const WRONG: &[(&str, &str)] = &[
     ("[Radio]", "\"Radio\" cannot be a variable of C here"),
     ("[while]", "\"while\" cannot be a variable of C here"),
     ("[class]", "\"class\" cannot be a variable of C here"),
-    ("[ab_radio]", "not ab_ in front"),
+    (
+        "[ab_radio]",
+        "no ab, ab32 or ab64 before the first underscore",
+    ),
     ("[\"radio; int x\"]", "cannot be a variable of C here"),
     ("[\"*/ #include <x>\"]", "cannot be a variable of C here"),
     ("[\"\"]", "cannot be a variable of C here"),
@@ -201,6 +204,65 @@ fn what_is_wrong_is_said_with_the_breaker_and_the_fix() {
         .unwrap_err()
         .contains("more than 200 breakers")
     );
+}
+
+/// Lists would leave their numbers out of the Rust that is made of them.
+#[test]
+fn a_list_is_not_a_setting_of_several_numbers() {
+    for setting in [
+        "failures_within",
+        "exponential",
+        "exponential_percent",
+        "linear",
+        "gradual_return",
+    ] {
+        let error = generate(&format!("[radio]\n{setting} = [10, 5000]")).unwrap_err();
+        assert!(
+            error.contains("expected a table of settings by name"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn names_of_c_and_of_the_library_are_no_breakers() {
+    for name in [
+        "ab",
+        "ab32",
+        "ab64",
+        "ab32_radio",
+        "ab64_radio",
+        "concept",
+        "requires",
+        "wchar_t",
+        "typeof",
+        "typeof_unqual",
+        "co_await",
+        "consteval",
+        "char8_t",
+        "linux",
+        "unix",
+        "uint32_t",
+        "size_t",
+        "radio_t",
+        "errno",
+        "stdout",
+        "memcpy",
+        "static_assert",
+        "thread_local",
+        "and_eq",
+    ] {
+        let error = generate(&format!("[{name}]")).expect_err(name);
+        assert!(
+            error.contains("cannot be a variable of C here"),
+            "{name}: {error}"
+        );
+        let seed = format!("[radio]\njitter_percent = 1\nseed_from = \"{name}\"");
+        assert!(generate(&seed).is_err(), "{name}");
+    }
+    for name in ["ab3", "abs_sensor", "t", "linux_board", "radio_t1"] {
+        made(&format!("[{name}]"));
+    }
 }
 
 #[test]

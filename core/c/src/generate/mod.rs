@@ -189,13 +189,19 @@ const SUFFIXES: &[&str] = &[
     "probe_now",
 ];
 
-/// Names of C and C++ that cannot be variables.
-const KEYWORDS: &str = " alignas alignof and asm auto bool break case catch char class compl const \
-    constexpr continue decltype default delete do double else enum explicit export extern false float \
-    for friend goto if inline int long main mutable namespace new noexcept not nullptr operator or \
-    private protected public register restrict return short signed sizeof static struct switch \
-    template this throw true try typedef typeid typename union unsigned using virtual void volatile \
-    while xor ";
+/// Names that cannot be variables: keywords of C and C++ up to C23 and C++23, macros of compilers and of their headers, and
+/// what the library takes from libc.
+const TAKEN: &str = " alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl \
+    complex concept const const_cast consteval constexpr constinit continue co_await co_return co_yield \
+    decltype default delete do double dynamic_cast else enum errno explicit export extern false float for \
+    friend goto i386 if imaginary inline int linux long main memcmp memcpy memmove memset mutable namespace \
+    new noexcept noreturn not not_eq nullptr operator or or_eq private protected public register \
+    reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast stderr \
+    stdin stdout struct switch template this thread_local throw true try typedef typeid typename typeof \
+    typeof_unqual union unix unsigned using virtual void volatile while xor xor_eq ";
+
+/// How the functions of the library begin.
+const OURS: [&str; 3] = ["ab", "ab32", "ab64"];
 
 /// Whether a name can be that of a variable and part of a function's.
 fn check_name(name: &str) -> Result<(), String> {
@@ -204,14 +210,16 @@ fn check_name(name: &str) -> Result<(), String> {
             .chars()
             .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
         && name.len() <= 40
-        && !name.starts_with("ab_")
-        && !KEYWORDS.contains(&format!(" {name} "));
+        && !name.ends_with("_t")
+        && !OURS.contains(&name.split('_').next().unwrap_or_default())
+        && !TAKEN.contains(&format!(" {name} "));
     if is_fine {
         return Ok(());
     }
     Err(format!(
         "{name:?} cannot be a variable of C here: use lower-case letters, digits and underscores, at most \
-         40, no keyword of C or C++, and not ab_ in front"
+         40, no keyword of C or C++ and no name of their headers, no _t at the end, and no ab, ab32 or ab64 \
+         before the first underscore"
     ))
 }
 
