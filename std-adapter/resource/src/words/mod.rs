@@ -1,5 +1,6 @@
 //! Text that is kept or shown: the words of a failure without secrets, and text from outside in a safe form.
 
+mod marks;
 mod names;
 mod printable;
 mod urls;
@@ -55,7 +56,8 @@ pub fn too_slow(started_ms: u32, now_ms: u32, limit: Option<Duration>) -> String
 ///
 /// | in the text | is left out |
 /// |---|---|
-/// | `scheme://user:password@host`, also with `/`, `?`, spaces or quotes in the password, and cut before the `@`; `user:password@host` | user and password |
+/// | `scheme://user:password@host`, also with any marks or spaces in the password, and cut before the `@`; `user:password@host` | user and password |
+/// | `http://host:80/path?a=b@c` | port and path, because that may be a password, too |
 /// | `?query` and `#fragment` of a URL, `?a=b` and `/path?query` elsewhere | all of it |
 /// | ` for url (..)`, which reqwest adds | all of it: it belongs to one caller |
 /// | `Authorization: ..`, and anything that has this in its name | scheme and credentials, with all their parameters |
@@ -108,7 +110,7 @@ fn start_of(text: &str, bytes: usize) -> &str {
     &text[..end.unwrap_or(0)]
 }
 
-/// The text with each `%XX` replaced by its character, if that is visible; `None` if there are none.
+/// The text with each `%XX` replaced by its character, if that is visible or white space; `None` if there are none.
 fn decoded(text: &str) -> Option<String> {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -116,8 +118,12 @@ fn decoded(text: &str) -> Option<String> {
         plain.push_str(before);
         let code = after.get(..2).filter(|code| !code.starts_with('+'));
         let code = code.and_then(|code| u8::from_str_radix(code, 16).ok());
-        if let Some(code) = code.filter(u8::is_ascii_graphic) {
-            plain.push(char::from(code));
+        let shown = code.and_then(|code| match code {
+            b' ' | b'\t' | b'\r' | b'\n' => Some(' '),
+            _ => code.is_ascii_graphic().then(|| char::from(code)),
+        });
+        if let Some(shown) = shown {
+            plain.push(shown);
             rest = &after[2..];
         } else {
             plain.push('%');

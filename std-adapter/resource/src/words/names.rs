@@ -39,6 +39,15 @@ const PASSWORD: [&str; 4] = ["password", "passwd", "passphrase", "pwd"];
 
 const HARMLESS: [&str; 7] = ["null", "none", "true", "false", "yes", "no", "…"];
 
+/// Words that follow the name of a scheme in a sentence.
+const AFTER_SCHEME: [&str; 5] = [
+    "auth",
+    "authentication",
+    "authorization",
+    "token",
+    "credentials",
+];
+
 /// How far before its end the beginning of a name is looked for, in characters.
 const LONGEST_NAME: usize = 64;
 
@@ -121,7 +130,7 @@ impl<'a> Name<'a> {
         let unquoted = named.strip_suffix(value::QUOTES);
         let is_quoted = unquoted.is_some();
         let named = unquoted.unwrap_or(named);
-        let named = named.strip_suffix('\\').unwrap_or(named);
+        let named = named.trim_end_matches('\\');
         let ends = |char: char| {
             value::QUOTES.contains(&char)
                 || char == '\\'
@@ -143,7 +152,8 @@ impl<'a> Name<'a> {
     /// `("name", "value")`
     fn of_pair(&self, value: &str) -> Option<usize> {
         let is_pair = self.is_quoted && self.before.ends_with(['(', '[']);
-        let is_secret = is_pair && value.starts_with(value::QUOTES) && is_secret(&self.letters);
+        let is_text = value.trim_start_matches('\\').starts_with(value::QUOTES);
+        let is_secret = is_pair && is_text && is_secret(&self.letters);
         is_secret.then(|| value::length(value, self.before))
     }
 
@@ -152,7 +162,9 @@ impl<'a> Name<'a> {
         let is_scheme = ["bearer", "basic"].contains(&&*self.letters);
         let is_option = self.text.starts_with("--") && is_secret(&self.letters);
         let is_other = value.starts_with(['=', ':']) || is_option && value.starts_with('-');
-        ((is_scheme || is_option) && !is_other).then(|| value::length(value, ""))
+        let length = || value::length(value, "");
+        let is_word = || AFTER_SCHEME.contains(&&*letters(&value[..length()]));
+        ((is_scheme && !is_word() || is_option) && !is_other).then(length)
     }
 
     /// `name: value`, `name=value`

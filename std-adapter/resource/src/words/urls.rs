@@ -1,5 +1,7 @@
 //! URLs without user, password, query and fragment.
 
+use super::marks::Marks;
+
 /// How far to look for a password with spaces in it, in characters.
 const FAR: usize = 256;
 
@@ -8,6 +10,9 @@ const ENDS_CLAUSE: [char; 9] = [':', ',', '.', ';', ')', ']', '}', '\'', '!'];
 
 /// Characters that start another value, so they are not part of a user name.
 const ENDS_USER: [char; 12] = ['=', ',', ';', '&', '(', '[', '{', '\'', '|', '/', '?', '#'];
+
+/// Schemes whose URLs often have a query.
+const WEB: [&str; 4] = ["http", "https", "ws", "wss"];
 
 pub(super) fn without_users(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
@@ -24,20 +29,25 @@ pub(super) fn without_users(text: &str) -> String {
     kept
 }
 
-fn ends_token(character: char) -> bool {
+pub(super) fn ends_token(character: char) -> bool {
     character.is_whitespace() || character.is_control() || "\"`<>\\".contains(character)
 }
 
 fn tokens(mut text: &str, kept: &mut String) {
+    let mut marks = Marks::default();
     loop {
-        let (token, after) = text.split_at(text.find(ends_token).unwrap_or(text.len()));
+        let (token, after) = text.split_at(marks.end_of_token(text));
         text = Token::new(token, after).without_users(kept);
+        if !token.is_empty() {
+            marks.slashes = 0;
+        }
         if text.len() == after.len() {
             let Some(end) = text.chars().next() else {
                 return;
             };
             kept.push(end);
             text = &text[end.len_utf8()..];
+            marks.note(end);
         }
     }
 }
@@ -105,17 +115,27 @@ impl<'a> Token<'a> {
         let Some((name, port)) = authority.split_once(':') else {
             return Host::At(user.map_or(at, |user| at + user + 1));
         };
+        if user.is_none() && name.starts_with('[') {
+            return Host::At(at);
+        }
         let is_port = is_port(port) && !(port.is_empty() && self.goes_on());
+        let last_at = self.last_at.filter(|last| *last >= at);
+        let is_query = |last| is_port && user.is_none() && self.is_query(at, last, port);
+        if last_at.is_some_and(is_query) {
+            // What comes before the port is a host, or a user.
+            kept.push_str(name);
+            kept.push('…');
+            let query = rest.find(['?', '#']);
+            return Host::At(at + query.unwrap_or(rest.len()));
+        }
         let end = match user {
             // A user without a password.
             Some(user) if is_port && user < name.len() => Some(at + user),
-            None if is_port && name.starts_with('[') => None,
-            None if is_port => self.path_at,
             // A password may contain characters that should have been encoded.
-            _ => self.last_at,
+            _ => last_at,
         };
         let is_port = is_port && user.is_none();
-        if let Some(end) = end.filter(|end| *end >= at) {
+        if let Some(end) = end {
             if user.is_none_or(|user| at + user != end) {
                 kept.push_str("…@");
             }
@@ -131,6 +151,17 @@ impl<'a> Token<'a> {
         // The text was cut in the middle of a password.
         kept.push_str(name);
         Host::After(self.after)
+    }
+
+    /// Whether the last `@` may be part of a query. A password may have the same marks, but rarely in an address of the
+    /// web, and with a number at its beginning that may be a port.
+    fn is_query(&self, at: usize, last: usize, port: &str) -> bool {
+        let scheme = &self.text[..at - "://".len()];
+        let is_web = WEB.iter().any(|web| scheme.ends_with(web));
+        let query = self.text[at..last].find(['?', '#']);
+        let query = query.map_or("", |query| &self.text[at + query..last]);
+        let is_in_path = self.path_at.is_some_and(|path| path >= at);
+        is_web && !port.is_empty() && !is_in_path && query.contains('=')
     }
 
     /// Whether the mark that ends the token is followed by more of a word.
@@ -165,8 +196,12 @@ enum Host<'a> {
 /// Whether this may follow the colon after a host: a port, and possibly other hosts.
 fn is_port(text: &str) -> bool {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let rest = &text[digits..];
-    digits <= 5 && (rest.is_empty() || rest.starts_with(ENDS_CLAUSE) || rest.starts_with('|'))
+    let (number, rest) = text.split_at(digits);
+    let is_number = number
+        .parse::<u16>()
+        .is_ok_and(|_| digits == 1 || !number.starts_with('0'));
+    let is_end = rest.starts_with(ENDS_CLAUSE) || rest.starts_with('|');
+    text.is_empty() || is_number && (rest.is_empty() || is_end)
 }
 
 /// Where a query begins in `text`, which `more` follows, if there is one.
