@@ -1,5 +1,6 @@
 //! Since when something has been down.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -42,5 +43,29 @@ impl DownSince {
             (true, since) => since,
         };
         *since
+    }
+}
+
+/// Since when keys without a label have been down: those that were seen down when the metrics were published last, so
+/// there are never more than registries have slots.
+#[derive(Default)]
+pub(super) struct Unlabelled(Mutex<BTreeMap<String, u64>>);
+
+impl Unlabelled {
+    /// Notes which keys are down now, and returns since when the first of them has been; 0 if none is.
+    pub(super) fn note<'a>(&self, down: impl Iterator<Item = &'a String>) -> u64 {
+        let mut since = lock(&self.0);
+        let now_ms = now_ms();
+        let still = down.map(|key| (key.clone(), since.get(key).copied().unwrap_or(now_ms)));
+        *since = still.collect();
+        since.values().min().copied().unwrap_or_default()
+    }
+
+    /// Notes that a key is up again, so that its next outage is another one.
+    pub(super) fn end(&self, key: impl FnOnce() -> String) {
+        let mut since = lock(&self.0);
+        if !since.is_empty() {
+            since.remove(&key());
+        }
     }
 }

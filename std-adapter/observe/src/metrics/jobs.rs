@@ -88,12 +88,20 @@ impl JobObserver for Metrics<Jobs> {
             stored.kinds.extend(kinds.iter().map(|(kind, _)| *kind));
             stored.lanes.extend(lanes);
         }
-        for &(kind, lane) in kinds {
+        let count = |kind, lane, tried: &[Tried]| {
             let [kind, lane] = [(KIND, kind), (LANE, lane)];
             meter.counter(LOST, &[kind, lane]);
-            for how in Tried::ALL {
+            for how in tried {
                 meter.counter(TRIES, &[kind, lane, (OUTCOME, how.name())]);
             }
+        };
+        for &(kind, lane) in kinds {
+            count(kind, lane, &Tried::ALL);
+        }
+        // A worker also claims jobs of kinds that it does not know. It cannot run them, but finds those whose worker was
+        // lost.
+        for lane in lanes.iter().chain([&OTHER]) {
+            count(OTHER, lane, &[Tried::Lapsed]);
         }
         for kind in kinds.iter().map(|(kind, _)| *kind).chain([OTHER]) {
             for status in ENDS {

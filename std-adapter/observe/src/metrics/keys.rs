@@ -37,7 +37,8 @@ use crate::label::{Mode, OTHER};
 /// All calls are counted together, without a key. A key gets a label of its own when it opens, if fewer than
 /// [`max_keys`](Metrics::max_keys) have one: an attacker who can choose keys cannot create more. The label is the
 /// `Display` text of the key, in at most 128 bytes, with control characters escaped; keys with the same label are counted
-/// together. Other keys are counted under the key `other`, and so is anything counted for a key before it gets a label.
+/// together. Other keys are counted under the key `other`, and so is anything counted for a key before it gets a label;
+/// the gauges of `other` show whether one of them is down, and since when the first has been seen to be.
 /// Labels are never given back, because the series of a counter must continue. A new key is published at zero first, so
 /// that rates see it rise. Clones count together.
 #[derive(Clone)]
@@ -178,12 +179,14 @@ impl Keys {
             of_key
         } else {
             let hash = self.labelled.hash(key);
-            match self.labelled.pin().get(&hash) {
-                Some(of_key) => Arc::clone(of_key),
-                None => return,
-            }
+            let of_key = self.labelled.pin().get(&hash).cloned();
+            of_key.unwrap_or_else(|| Arc::clone(&self.other))
         };
-        of_key.down_since.note(|| is_down(state()));
+        if !Arc::ptr_eq(&of_key, &self.other) {
+            of_key.down_since.note(|| is_down(state()));
+        } else if !is_down(state()) {
+            self.meter.unlabelled.end(|| printable(key));
+        }
     }
 
     /// The counters of a key that has opened, with a new label if there is room.

@@ -10,7 +10,7 @@ use atomic_breaker_registry::{Cause, State, words::printable};
 use metrics::{Key, Recorder};
 
 use super::calls::{Calls, ENDS};
-use super::down::{self, DownSince};
+use super::down::{self, DownSince, Unlabelled};
 use super::series::{self, Counter, Labels, Metric, float};
 use crate::label::{Mode, OTHER, label};
 use crate::lock;
@@ -23,6 +23,7 @@ pub(super) struct Meter {
     of_breakers: OnceLock<Arc<OfBreakers>>,
     counters: Mutex<BTreeMap<Arc<Key>, Arc<Counter>>>,
     keys: Mutex<BTreeMap<String, Arc<OfKey>>>,
+    pub(super) unlabelled: Unlabelled,
     /// The breakers, if there ever was one.
     breakers: Mutex<Option<Breakers>>,
     /// The registries that are watched, by their addresses, if there ever was one.
@@ -277,20 +278,38 @@ impl Meter {
             if let Some(since) = seen.breaker_down_since {
                 self.set(recorder, series::DOWN_SINCE, &[], down::seconds(since));
             }
-            let keys = lock(&self.keys).clone();
-            for (label, of_key) in keys.iter().filter(|(label, _)| *label != OTHER) {
-                let is_open = seen.open.contains(label);
-                let labels = [(series::KEY, &**label)];
-                self.set(recorder, series::KEY_OPEN, &labels, float(is_open.into()));
-                // What happened without a notification is noted here.
-                let since = down::seconds(of_key.down_since.note(|| is_open));
-                self.set(recorder, series::KEY_DOWN_SINCE, &labels, since);
-            }
+            self.publish_keys(recorder, &seen.open);
         }
         #[cfg(feature = "steps")]
         super::jobs::publish(self, recorder);
         #[cfg(feature = "fleet")]
         super::fleets::publish(self, recorder);
+    }
+
+    /// Sets the gauges of the keys, of which these are down.
+    fn publish_keys(&self, recorder: &dyn Recorder, down: &BTreeSet<String>) {
+        let set = |label: &str, is_down: bool, since| {
+            let labels = [(series::KEY, label)];
+            self.set(recorder, series::KEY_OPEN, &labels, float(is_down.into()));
+            self.set(
+                recorder,
+                series::KEY_DOWN_SINCE,
+                &labels,
+                down::seconds(since),
+            );
+        };
+        let keys = lock(&self.keys).clone();
+        for (label, of_key) in keys.iter().filter(|(label, _)| *label != OTHER) {
+            let is_down = down.contains(label);
+            // What happened without a notification is noted here.
+            set(label, is_down, of_key.down_since.note(|| is_down));
+        }
+        if keys.contains_key(OTHER) {
+            let has_label = |key: &String| key != OTHER && keys.contains_key(key);
+            let unlabelled = down.iter().filter(|key| !has_label(key));
+            let since = self.unlabelled.note(unlabelled);
+            set(OTHER, since != 0, since);
+        }
     }
 
     /// Sets a gauge.

@@ -110,3 +110,46 @@ fn a_key_is_down_from_its_first_trip_also_if_it_is_watched_later() {
     assert_eq!(since("keys down", Some("a")), Some(0.0));
     assert_eq!(since("keys down", Some("unseen")), Some(0.0));
 }
+
+#[test]
+fn of_keys_without_a_label_the_first_that_is_down_counts_as_other() {
+    let metrics = Metrics::new("unlabelled down").max_keys(1);
+    let hosts = Registry::builder(RULES).observer(metrics.clone());
+    let hosts = Arc::new(hosts.build().unwrap());
+    metrics.watch(&hosts);
+    let other = || since("unlabelled down", Some("other"));
+    let is_open = || Page::now().get("key_open", "unlabelled down", &[("key", "other")]);
+    assert_eq!((other(), is_open()), (Some(0.0), Some(0)));
+    hosts.command(&"labelled", |host| host.trip()).unwrap();
+    assert_eq!((other(), is_open()), (Some(0.0), Some(0)));
+    hosts.command(&"b", |host| host.trip()).unwrap();
+    let before = now();
+    let first = other().unwrap();
+    assert!((before - 0.001..=now()).contains(&first), "{first}");
+    wait();
+    hosts.command(&"c", |host| host.force_open()).unwrap();
+    assert_eq!((other(), is_open()), (Some(first), Some(1)));
+    hosts.command(&"b", |host| host.reset()).unwrap();
+    let second = other().unwrap();
+    assert!(second > first, "{second}");
+    wait();
+    // Its next outage is another one, though it was not seen up in between.
+    hosts.command(&"c", |host| host.release()).unwrap();
+    hosts.command(&"c", |host| host.reset()).unwrap();
+    hosts.command(&"c", |host| host.trip()).unwrap();
+    assert!(other().unwrap() > second);
+    hosts.command(&"c", |host| host.reset()).unwrap();
+    assert_eq!((other(), is_open()), (Some(0.0), Some(0)));
+}
+
+#[test]
+fn a_key_that_is_named_other_is_down_as_other() {
+    let metrics = Metrics::new("other down");
+    let hosts = Registry::builder(RULES).observer(metrics.clone());
+    let hosts = Arc::new(hosts.build().unwrap());
+    metrics.watch(&hosts);
+    hosts.command(&"other", |host| host.trip()).unwrap();
+    assert!(since("other down", Some("other")).unwrap() > 0.0);
+    hosts.command(&"other", |host| host.reset()).unwrap();
+    assert_eq!(since("other down", Some("other")), Some(0.0));
+}

@@ -31,6 +31,11 @@ fn every_counter_is_there_at_zero_before_anything_happens() {
             let lost = [("kind", "kind"), ("lane", lane)];
             assert_eq!(page.get("job_lost", "jobs-idle", &lost), Some(0));
         }
+        for lane in ["a", "b", "other"] {
+            let lapsed = [("kind", "other"), ("lane", lane), ("outcome", "lapsed")];
+            assert_eq!(page.get("job_tries", "jobs-idle", &lapsed), Some(0));
+            assert_eq!(page.get("job_lost", "jobs-idle", &lapsed[..2]), Some(0));
+        }
         for kind in ["kind", "other"] {
             for status in ["done", "dead", "parked"] {
                 assert_eq!(page.ended("jobs-idle", kind, status), 0);
