@@ -2,6 +2,7 @@
 
 mod figures;
 mod links;
+mod releases;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -89,6 +90,30 @@ fn every_link_leads_to_a_file_and_a_heading() {
         "these lead nowhere:\n{}",
         faults.join("\n")
     );
+}
+
+/// The first lines of what looks like a table and is none, because no line of dashes follows.
+fn stray_rows(text: &str) -> Vec<&str> {
+    let (mut before, mut stray, mut is_code) = ("", Vec::new(), false);
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        is_code ^= line.trim_start().starts_with("```");
+        let begins = line.starts_with('|') && !before.starts_with('|');
+        if begins && !is_code && !lines.peek().is_some_and(|next| next.starts_with("|--")) {
+            stray.push(line);
+        }
+        before = line;
+    }
+    stray
+}
+
+#[test]
+fn every_row_belongs_to_a_table() {
+    let is_found = |text| !stray_rows(text).is_empty();
+    assert!(!is_found("| a |\n|---|\n| 1 |") && is_found("| a |\n|---|\n| 1 |\n\n| 2 |"));
+    for (page, text) in pages() {
+        assert_eq!(stray_rows(&text), Vec::<&str>::new(), "{}", shown(&page));
+    }
 }
 
 /// Folders of the packages by name.
