@@ -30,8 +30,7 @@ pub(super) fn open_or_create(path: &Path) -> Result<Option<File>, MappedError> {
     match options.create_new(true).mode(MODE).open(path) {
         Ok(file) => {
             // Whatever the umask of the process.
-            file.set_permissions(Permissions::from_mode(MODE))
-                .map_err(|error| MappedError::io("its permissions cannot be set", error))?;
+            complete(&file)?;
             Ok(Some(file))
         }
         // Not found above, yet it exists: usually another process was faster.
@@ -42,6 +41,12 @@ pub(super) fn open_or_create(path: &Path) -> Result<Option<File>, MappedError> {
         )),
         Err(error) => Err(MappedError::io("cannot be created", error)),
     }
+}
+
+/// Sets the permissions of a new file.
+fn complete(file: &File) -> Result<(), MappedError> {
+    file.set_permissions(Permissions::from_mode(MODE))
+        .map_err(|error| MappedError::io("its permissions cannot be set", error))
 }
 
 /// What stands in the way, rather than the kernel's error number.
@@ -79,17 +84,17 @@ fn mode(found: &Metadata) -> MappedError {
     ))
 }
 
-/// The length of the file in bytes, if it can be trusted; `None` if it is no longer at the path, or still being created.
+/// The length of the file in bytes, if it can be trusted; `None` if it is no longer at the path.
 pub(super) fn trusted(path: &Path, file: &File) -> Result<Option<u64>, MappedError> {
     let found = file.metadata().map_err(not_examined)?;
     if !found.is_file() {
         return Err(MappedError::new(NOT_A_FILE));
     }
     owner(&found)?;
-    if found.mode() & 0o7777 != MODE {
-        // Between its creation and the setting of its permissions.
-        let is_new = found.len() == 0 && found.mode() & 0o7777 & !MODE == 0;
-        return if is_new { Ok(None) } else { Err(mode(&found)) };
+    // Between its creation and the setting of its permissions.
+    let is_new = found.len() == 0 && found.mode() & 0o7777 & !MODE == 0;
+    if found.mode() & 0o7777 != MODE && !is_new {
+        return Err(mode(&found));
     }
     if found.nlink() > 1 {
         return Err(MappedError::new(format!(
@@ -105,6 +110,10 @@ pub(super) fn trusted(path: &Path, file: &File) -> Result<Option<u64>, MappedErr
     }
     let is_there = fs::symlink_metadata(path)
         .is_ok_and(|there| (there.dev(), there.ino()) == (found.dev(), found.ino()));
+    if is_there && is_new {
+        // Its creator may have been killed; if not, it does the same.
+        complete(file)?;
+    }
     Ok(is_there.then_some(found.len()))
 }
 

@@ -1,7 +1,7 @@
 //! Every error about a file names the file and says what to do.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::Path;
 use std::time::Duration;
 
@@ -75,6 +75,27 @@ fn a_second_name_is_rejected() {
     let path = made(&dir);
     fs::hard_link(&path, dir.file("second")).unwrap();
     says(&path, "has 2 names (hard links)");
+}
+
+/// As a process leaves it that had a strict umask, and was killed before it set the permissions.
+#[test]
+fn an_empty_file_that_lacks_permissions_of_its_owner_is_completed() {
+    let dir = Dir::new();
+    let is_root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
+    for mode in [0o400, 0o200, 0o000] {
+        let path = dir.file("database");
+        fs::write(&path, "").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        if is_root {
+            drop(mapped::open(&path, Config::new()).unwrap());
+            let found = fs::metadata(&path).unwrap().permissions();
+            assert_eq!(found.mode() & 0o7777, 0o600);
+            fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        }
+        // Any other user cannot open it, and one that has content is not touched.
+        says(&path, &format!("has mode {mode:04o}: set 0600"));
+        fs::remove_file(&path).unwrap();
+    }
 }
 
 #[test]
