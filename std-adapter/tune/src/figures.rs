@@ -21,6 +21,10 @@ pub struct Figures {
     pub wasted_us: u64,
     /// Calls that were rejected and would have had a useful answer.
     pub healthy_rejected: u64,
+    /// Calls that breakers would have rejected after the last one of their key, because they were still open: as many as the
+    /// key usually has in that time, and taken to be useful. They are among none of the other counts; 0 for a
+    /// [stream](crate::Replay::stream), which does not know when a key has no more calls.
+    pub rejected_after_end: u64,
     /// The longest call that was made, in microseconds.
     pub longest_us: u32,
 }
@@ -46,8 +50,14 @@ impl Figures {
             wasted: mean(self.wasted),
             wasted_us: mean(self.wasted_us),
             healthy_rejected: mean(self.healthy_rejected),
+            rejected_after_end: mean(self.rejected_after_end),
             longest_us: self.longest_us,
         }
+    }
+
+    /// Calls that were rejected and would have had a useful answer, in the log and after the end of its keys.
+    pub const fn useful_rejected(&self) -> u64 {
+        self.healthy_rejected + self.rejected_after_end
     }
 
     /// Calls that were rejected and would have been wasted.
@@ -63,6 +73,7 @@ impl AddAssign for Figures {
         self.wasted += other.wasted;
         self.wasted_us += other.wasted_us;
         self.healthy_rejected += other.healthy_rejected;
+        self.rejected_after_end += other.rejected_after_end;
         self.longest_us = self.longest_us.max(other.longest_us);
     }
 }

@@ -9,6 +9,7 @@
 //! | `engine` | a run: calls begin and end in the order of time |
 //! | `cold` | a resource that is back, and cannot bear the whole load yet |
 //! | `callers` | callers that wait for their call before they make the next one |
+//! | `ends` | breakers that are still open when their key has no more calls |
 //! | `figures` | what a run costs |
 //! | `incident` | when the resource was down |
 //! | `parts` | the parts of a log around its incidents |
@@ -31,6 +32,7 @@ mod call;
 mod callers;
 mod clock;
 mod cold;
+mod ends;
 mod engine;
 mod figures;
 mod guard;

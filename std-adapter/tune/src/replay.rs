@@ -9,6 +9,7 @@ use atomic_breaker_registry::RegistryError;
 use crate::call::{Call, Ending};
 use crate::callers::{Callers, Closest};
 use crate::cold::{ColdServer, ColdServers};
+use crate::ends::Ends;
 use crate::engine::{Source, Watch, play};
 use crate::figures::{Figures, Score, UsefulWithin};
 use crate::guard::{Change, Keys};
@@ -109,6 +110,8 @@ impl Replay {
     pub fn run(&self, config: &Config, log: &Log) -> Result<Replayed, RegistryError> {
         let mut score = Score::new(1, self.useful());
         let changes = self.play_log(Some(config), log, |call| call.in_part(0), &mut score)?;
+        let ends = Ends::of_open(&log.calls, self.keys, &changes);
+        ends.charge(&changes, &mut score.parts);
         Ok(Replayed {
             figures: score.total(),
             changes,

@@ -224,3 +224,31 @@ fn callers_that_waited_make_more_calls_before_a_breaker() {
     );
     assert!(figures.wasted.abs_diff(16) <= 4, "{figures:?}");
 }
+
+#[test]
+fn open_time_after_the_last_call_of_a_key_counts_as_calls_rejected() {
+    // Down from 1,000 ms until its last call at 1,990 ms: 200 calls in two seconds, of which bursts are spread over ten.
+    let config = Config::new().open_for(Duration::from_secs(60));
+    let figures = of(config, outage(200, 1_000, 5_000));
+    // The fifth failure ends at 1,045 ms: open until 61,045 ms.
+    assert_eq!(figures.rejected_after_end, 20 * 59_055 / 1_000);
+    assert_eq!((figures.calls, figures.healthy_rejected), (200, 0));
+    assert_eq!(figures.useful_rejected(), figures.rejected_after_end);
+    // One of three keys ends early, one is well, and one works again.
+    let key = |key, from, until| {
+        outage(2_000, from, until)
+            .into_iter()
+            .map(move |it| it.of_key(key))
+    };
+    let calls = key(0, 15_000, 20_000).filter(|call| call.start_us < 16_000 * MS);
+    let calls = calls.chain(key(1, 0, 0)).chain(key(2, 5_000, 5_100));
+    let log = Log::new(calls.collect(), Vec::new());
+    let each = Replay::new().keys(Keys::Each { capacity: 8 });
+    let figures = each.run(&config.open_for(ms(4_000)), &log).unwrap().figures;
+    // 1,600 calls in 15.99 seconds; the key would be open until 19,045 ms.
+    assert_eq!(figures.rejected_after_end, 306);
+    let joined = Replay::new()
+        .run(&config.open_for(ms(4_000)), &log)
+        .unwrap();
+    assert_eq!(joined.figures.rejected_after_end, 0);
+}

@@ -30,7 +30,7 @@ fn row(name: String, figures: &Figures, trips: Option<u64>, weights: Weights) ->
         name,
         number(figures.wasted),
         time(figures.wasted_time()),
-        number(figures.healthy_rejected),
+        number(figures.useful_rejected()),
         trips.map_or_else(|| "–".into(), number),
         format!("{:.0}", weights.cost(figures)),
     ]
@@ -215,6 +215,14 @@ pub(crate) fn found(
     }
     paste(out, &found.pick.config)?;
     others(out, found, weights)?;
+    let tried = found.front.iter().chain([&found.pick]).chain(&found.today);
+    if tried.into_iter().any(|it| it.all.rejected_after_end > 0) {
+        writeln!(
+            out,
+            "\nHealthy calls that are rejected include those that a breaker would have rejected after the last one of its key\n\
+             or of the log, when an outage had no end yet: it is taken to end there."
+        )?;
+    }
     writeln!(
         out,
         "\nWhat a replay cannot know: whether the load that a breaker keeps away would have made the outage longer, and\n\

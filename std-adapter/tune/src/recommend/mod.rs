@@ -13,6 +13,7 @@ use std::time::Duration;
 use atomic_breaker::Config;
 use atomic_breaker_registry::RegistryError;
 
+use crate::ends::Ends;
 use crate::figures::{Figures, Score, Worth, count};
 use crate::incident::{Incident, incidents, recoveries};
 use crate::log::Log;
@@ -178,13 +179,19 @@ impl Recommend {
         (RUN_CALLS / log.calls.len().max(1) as u64).clamp(1, MOST_RUNS)
     }
 
-    fn tried(&self, log: &Log, config: &Config, parts: usize) -> Result<Tried, RegistryError> {
+    fn tried(
+        &self,
+        log: &Log,
+        config: &Config,
+        (parts, ends): (usize, &Ends),
+    ) -> Result<Tried, RegistryError> {
         let (mut tuned_on, mut checked_on, mut trips) = (Figures::default(), Figures::default(), 0);
         let runs = Self::runs(log);
         for run in 0..runs {
             let mut score = Score::new(parts, self.replay.useful());
             let replay = self.replay.seed(self.replay.seed.wrapping_add(run));
             let changes = replay.play_log(Some(config), log, |call| call, &mut score)?;
+            ends.charge(&changes, &mut score.parts);
             trips += changes.iter().filter(|change| change.is_trip()).count() as u64;
             for (part, figures) in score.parts.iter().enumerate() {
                 if part > 0 && part.is_multiple_of(HELD_OUT) {
@@ -215,6 +222,8 @@ impl Recommend {
         parts: usize,
         progress: &dyn Progress,
     ) -> Result<Recommendation, NoRecommendation> {
+        let ends = Ends::of(&log.calls, self.replay.keys);
+        let parts = (parts, &ends);
         let done = std::sync::atomic::AtomicUsize::new(0);
         let eval = |point: Point| {
             let tried = self
@@ -223,7 +232,7 @@ impl Recommend {
             let cost = Cost {
                 total: self.weights.cost(&tried.tuned_on),
                 wasted: self.weights.wasted(&tried.tuned_on),
-                healthy_rejected: count(tried.tuned_on.healthy_rejected),
+                healthy_rejected: count(tried.tuned_on.useful_rejected()),
             };
             let done = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
             progress.tried(done, self.tries);

@@ -91,12 +91,17 @@ fn the_pick_is_within_five_percent_of_trying_everything() {
         let recommend = Recommend::new().replay(Replay::new().keys(keys)).tries(150);
         let (incidents, parts) = recommend.divide(&mut log).expect("incidents");
         assert!(incidents.len() >= 6, "{name}: {incidents:?}");
+        let ends = Ends::of(&log.calls, keys);
         let cost = |tried: &Tried| recommend.weights.cost(&tried.tuned_on);
         let points = all(&space);
         assert!(points.len() > 5 * 150, "{}", points.len());
-        let costs = points
-            .iter()
-            .map(|point| cost(&recommend.tried(&log, &space.config(*point), parts).unwrap()));
+        let costs = points.iter().map(|point| {
+            cost(
+                &recommend
+                    .tried(&log, &space.config(*point), (parts, &ends))
+                    .unwrap(),
+            )
+        });
         let best = costs.min_by(f64::total_cmp).unwrap();
         let found = recommend
             .search(&log, &space, incidents, parts, &())

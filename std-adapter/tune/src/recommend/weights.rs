@@ -55,7 +55,7 @@ impl Weights {
 
     /// What a run has cost, in wasted calls.
     pub fn cost(&self, figures: &Figures) -> f64 {
-        self.wasted(figures) + self.healthy_rejected * count(figures.healthy_rejected)
+        self.wasted(figures) + self.healthy_rejected * count(figures.useful_rejected())
     }
 
     pub(super) fn wasted(&self, figures: &Figures) -> f64 {
