@@ -66,6 +66,7 @@
 //! | `grpc` | [`GrpcClassifier`] |
 //! | `per_host` | [`PerHost`]: the breaker of a request's host |
 //! | `by_method` | which requests may be sent twice |
+//! | `outliving` | a try, which may go on when its caller leaves |
 //! | `client` | [`ClientGuard`]: all of it around a client |
 //! | `reqwest` (`reqwest`) | the same for reqwest, and a middleware |
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -85,6 +86,7 @@ mod error_rule;
 mod grpc;
 mod head;
 mod origin;
+mod outliving;
 mod per_host;
 #[cfg(feature = "reqwest")]
 mod reqwest;

@@ -25,8 +25,8 @@ pub type SomeObserver = Option<Arc<dyn KeyedObserver<Origin> + Send + Sync>>;
 ///
 /// # Bounds
 ///
-/// These hold whichever callers leave, and whenever, as each try [continues](ClientConfig::outliving) to its limit, in
-/// the runtime in which it began:
+/// These hold whichever callers leave, and whenever, also by time limits of their own, and for the layer and the
+/// middleware alike, as each try [continues](ClientConfig::outliving) to its limit, in the runtime in which it began:
 ///
 /// - A host that fails or hangs permanently is tripped by as many of its calls as the rules require failures (five by
 ///   default), within one try limit of the last of them.
@@ -59,7 +59,7 @@ pub struct ClientGuard<C = StdClock, R = AtHead> {
     hosts: Hosts<C>,
     pub(super) budgets: RetryBudgets,
     /// The tries that continue without their callers.
-    pub(super) outliving: Arc<InFlightCounts>,
+    outliving: Arc<InFlightCounts>,
     pub(super) in_flight: Option<Arc<InFlightCounts>>,
 }
 
@@ -166,6 +166,11 @@ impl<C: Clock, R: Ending> ClientGuard<C, R> {
     /// the head of its response. Without a limit they are not counted.
     pub fn in_flight(&self, host: &Origin) -> Option<u64> {
         Some(self.in_flight.as_ref()?.of(host))
+    }
+
+    /// The places of tries that continue without their callers. `None` if none may.
+    pub(crate) fn places(&self) -> Option<Arc<InFlightCounts>> {
+        (self.config.outliving > 0).then(|| Arc::clone(&self.outliving))
     }
 
     /// The settings that it was built with.

@@ -11,7 +11,7 @@
 //! | `ending` | when a try is reported: at the head, or at the end of the body |
 //! | `guard` | [`ClientGuard`]: the state that outlives the requests; what leads to its parts |
 //! | `layer` | [`ClientLayer`] and [`ClientService`]: the deadline and the retries |
-//! | `tries` | a try with its breaker, its limit and fresh connections; it continues when its caller leaves |
+//! | `tries` | a try with its breaker, its limit and fresh connections |
 
 mod check;
 mod config;

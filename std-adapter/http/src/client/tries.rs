@@ -1,17 +1,16 @@
-//! The tries of a request, each of which continues when its caller leaves.
+//! The tries of a request, each with the breaker of its host.
 
 use std::error::Error;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http::Request;
-use tokio::runtime::Handle;
 use tokio::time::timeout;
 use tower::ServiceExt;
 use tower_service::Service;
 
 use super::guard::{AnyClientGuard, BudgetOfHost, HostsOf};
+use crate::outliving::{Leaving, Try};
 use crate::parts::run_async;
 use crate::usual_errors::{FRESH_CONNECTIONS, needs_fresh_connection};
 use crate::{
@@ -45,7 +44,7 @@ where
 {
     type Response = R::Output<KeyedPermit<HostsOf<H>>>;
     type Error = ServiceError<TryError<E>>;
-    type Future = Try<Self::Response, Self::Error>;
+    type Future = Try<Result<Self::Response, Self::Error>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         Poll::Ready(Ok(()))
@@ -54,13 +53,7 @@ where
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let (permit, in_flight) = match self.admit(&request) {
             Ok(admitted) => admitted,
-            Err(rejection) => {
-                return Try {
-                    rejection: Some(rejection.into()),
-                    call: None,
-                    leaving: None,
-                };
-            }
+            Err(rejection) => return Try::ended(Err(rejection.into())),
         };
         if permit.is_probe() {
             let host = permit.key().shared();
@@ -68,13 +61,10 @@ where
             request.extensions_mut().insert(Probe { guard, host });
         }
         // What passes in shadow mode, or unguarded, is not reported, so nothing requires it to continue.
-        let config = self.guard.config();
-        let leaving = (permit.is_admitted() && config.outliving > 0).then(|| Leaving {
-            places: Arc::clone(&self.guard.outliving),
-            host: permit.key().shared(),
-            is_probe: permit.is_probe(),
-        });
-        let limit = config.try_limit;
+        let places = permit.is_admitted().then(|| self.guard.places()).flatten();
+        let leaving =
+            places.map(|places| Leaving::new(places, permit.key().shared(), permit.is_probe()));
+        let limit = self.guard.config().try_limit;
         let fresh = fresh(self.client.clone(), self.budget.clone(), request);
         let report = self.report.clone();
         let call = async move {
@@ -88,11 +78,7 @@ where
             };
             run_async(permit, &report, made).await
         };
-        Try {
-            rejection: None,
-            call: Some(Box::pin(call)),
-            leaving,
-        }
+        Try::new(call, leaving)
     }
 }
 
@@ -154,69 +140,5 @@ where
             return result;
         }
         left -= 1;
-    }
-}
-
-/// One try. If it is dropped, it may continue in a task of its own.
-pub(super) struct Try<T: 'static, E: 'static> {
-    /// `None` if it is admitted, and once it is returned.
-    rejection: Option<E>,
-    /// Boxed, as it may move into a task. `None` if it is rejected, while it is polled, and once it has ended.
-    call: Option<Call<T, E>>,
-    leaving: Option<Leaving>,
-}
-
-type Call<T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;
-
-impl<T: 'static, E: 'static> Unpin for Try<T, E> {}
-
-impl<T: 'static, E: 'static> Future for Try<T, E> {
-    type Output = Result<T, E>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        if let Some(rejection) = self.rejection.take() {
-            return Poll::Ready(Err(rejection));
-        }
-        let mut call = self.call.take().expect("polled after it was ready");
-        let result = call.as_mut().poll(context);
-        if result.is_pending() {
-            self.call = Some(call);
-        }
-        result
-    }
-}
-
-impl<T: 'static, E: 'static> Drop for Try<T, E> {
-    fn drop(&mut self) {
-        if let (Some(call), Some(leaving)) = (self.call.take(), self.leaving.take()) {
-            leaving.leave(call);
-        }
-    }
-}
-
-/// What is needed when the caller of a try leaves.
-pub(super) struct Leaving {
-    places: Arc<InFlightCounts>,
-    host: Origin,
-    is_probe: bool,
-}
-
-impl Leaving {
-    /// Lets the try continue if there is room for it. A probe always has room, as the breaker bounds their number.
-    fn leave<T: 'static, E: 'static>(self, call: Call<T, E>) {
-        let place = if self.is_probe {
-            None
-        } else {
-            let Some(place) = InFlightCounts::try_count(self.places, &self.host) else {
-                return;
-            };
-            Some(place)
-        };
-        if let Ok(runtime) = Handle::try_current() {
-            drop(runtime.spawn(async move {
-                let _until_it_ends = place;
-                drop(call.await);
-            }));
-        }
     }
 }

@@ -233,3 +233,35 @@ async fn a_request_that_is_dropped_before_its_first_poll_is_not_sent() {
     assert!(client.oneshot(get()).await.is_ok());
     assert_eq!(state(guard), State::Closed);
 }
+
+/// A future may be dropped anywhere: by a thread that shuts down, or where its join handle was kept.
+#[test]
+fn a_try_that_is_dropped_in_a_thread_without_a_runtime_goes_on() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let config = ClientConfig::new().try_limit(100 * MS);
+    let guard: &'static ClientGuard = ClientGuard::new(config).unwrap().leak();
+    let host = Host::hanging();
+    let client = {
+        let host = host.clone();
+        ServiceBuilder::new()
+            .layer(guard.layer())
+            .service(service_fn(move |_| host.clone().answer()))
+    };
+    for other_runtime in [false, true, false, true, false] {
+        let request = client.clone().oneshot(get());
+        let mut abandoned = Box::pin(request);
+        let left = runtime.block_on(async { timeout(10 * MS, &mut abandoned).await.is_err() });
+        assert!(left);
+        if other_runtime {
+            let ends = tokio::runtime::Builder::new_current_thread().build();
+            ends.unwrap().block_on(async { drop(abandoned) });
+        } else {
+            drop(abandoned);
+        }
+    }
+    let until = std::time::Instant::now() + 30 * SECOND;
+    while guard.hosts().state(&origin()) == State::Closed {
+        assert!(std::time::Instant::now() < until, "they did not go on");
+        std::thread::sleep(10 * MS);
+    }
+}
