@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::ops::Deref;
 
+use crate::reqwest::CallersLimit;
 use crate::text_of;
 
 /// An error of reqwest, to be shown, logged and kept by a breaker: with its causes, at most 8 of them and 512 bytes,
@@ -19,6 +20,8 @@ use crate::text_of;
 pub struct ClientError {
     error: reqwest::Error,
     has_own_limit: bool,
+    /// The limit of the request, if it passed while a try went on.
+    passed: Option<CallersLimit>,
 }
 
 impl ClientError {
@@ -32,6 +35,16 @@ impl ClientError {
         Self {
             error: error.without_url(),
             has_own_limit,
+            passed: None,
+        }
+    }
+
+    /// The error of a request whose own limit has passed, whatever becomes of its try.
+    pub(crate) fn passed(limit: CallersLimit) -> Self {
+        Self {
+            error: limit.passed(),
+            has_own_limit: true,
+            passed: Some(limit),
         }
     }
 
@@ -56,7 +69,11 @@ impl Deref for ClientError {
 
 impl fmt::Display for ClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&text_of(&self.error))
+        match self.passed {
+            // reqwest's own text speaks of a body.
+            Some(limit) => f.write_str(&limit.text()),
+            None => f.write_str(&text_of(&self.error)),
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use crate::{ErrorRule, Failure, Outcome, Rejection, Scope};
 /// | hyper-util: a URI that is not absolute, a method or version that cannot be sent, a scheme that its connector does not know | ignored |
 /// | hyper: `is_user`, above all the body of the request, when it fails; over HTTP/1 also the resulting error of a response body that has begun | ignored |
 /// | a [`Rejection`] of another breaker in the chain of causes | ignored |
-/// | a time limit that the request itself carried to this crate's `HttpClient` (`RequestBuilder::timeout`) | cancelled, as if the caller had left ([`Scope::Caller`]) |
+/// | a time limit that the request itself carried to this crate's `HttpClient` (`RequestBuilder::timeout`), in layers without a `ClientGuard`, whose tries outlive it | cancelled, as if the caller had left ([`Scope::Caller`]) |
 /// | `ClientError` of this crate's `HttpClient` | as `ReqwestErrors` says |
 ///
 /// Its verdict on an error does not depend on which features other crates enable; the errors of reqwest itself are for

@@ -1,11 +1,14 @@
 //! The layer around a client.
 
+#[cfg(feature = "reqwest")]
+use std::any::Any;
 use std::error::Error;
 use std::fmt;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use http::Request;
 use tokio::time::timeout;
@@ -22,6 +25,8 @@ use crate::{
     Report, ReportingBody, RequestError, ResponseHead, RetryLayer, RetryPolicy, StdClock,
     UsualErrors,
 };
+#[cfg(feature = "reqwest")]
+use crate::{ClientError, reqwest::CallersLimit};
 
 /// The layer of a [`ClientGuard`]: deadline, retry, breaker of the host, limit of a try. `B` is the body of requests,
 /// which must be `Clone` to be sent again; `H` leads to the guard; `X` judges the errors of the client.
@@ -113,22 +118,56 @@ where
             guard: self.guard.clone(),
         });
         let deadline = config.deadline;
-        ClientService(Arc::new(move |request: Request<B>| {
-            let own = request.extensions().get();
-            let time = own.map_or(deadline, |&Deadline(own)| own.min(deadline));
+        ClientService(Arc::new(move |mut request: Request<B>| {
+            let (time, passed) = time_of(&mut request, deadline);
             // `timeout` would make the request before it looks at the time.
             let sent = (!time.is_zero()).then(|| timeout(time, retried.clone().oneshot(request)));
             Box::pin(async move {
-                match sent {
-                    Some(sent) => match sent.await {
-                        Ok(result) => result.map_err(RequestError::of),
-                        Err(_) => Err(RequestError::DeadlineExceeded),
-                    },
-                    None => Err(RequestError::DeadlineExceeded),
+                let result = match sent {
+                    Some(sent) => sent.await.ok(),
+                    None => None,
+                };
+                match result {
+                    Some(result) => result.map_err(RequestError::of),
+                    None => {
+                        Err(passed().map_or(RequestError::DeadlineExceeded, RequestError::Failed))
+                    }
                 }
             })
         }))
     }
+}
+
+/// How long a request may take, and what makes the client's error if that is a limit which the client would have kept:
+/// it is the caller that leaves when it passes, and its try goes on.
+fn time_of<B, E: 'static>(
+    request: &mut Request<B>,
+    deadline: Duration,
+) -> (Duration, impl FnOnce() -> Option<E> + Send + use<B, E>) {
+    let own = request.extensions().get();
+    let time = own.map_or(deadline, |&Deadline(own)| own.min(deadline));
+    #[cfg(feature = "reqwest")]
+    let (time, passed) = match CallersLimit::take_from(request.extensions_mut()) {
+        Some(limit) if limit.limit <= time => {
+            // No pause before a retry begins that would not end before it.
+            request.extensions_mut().insert(Deadline(limit.limit));
+            (limit.limit, Some(limit))
+        }
+        _ => (time, None),
+    };
+    let error = move || {
+        #[cfg(feature = "reqwest")]
+        {
+            // The client may be beneath others that change its errors.
+            let mut error = passed.map(ClientError::passed);
+            (&mut error as &mut dyn Any)
+                .downcast_mut::<Option<E>>()?
+                .take()
+        }
+        #[cfg(not(feature = "reqwest"))]
+        None
+    };
+    (time, error)
 }
 
 /// A client behind a [`ClientLayer`]: a [`Service`] of `Request<B>`s, whose responses are `T`, and whose error is a

@@ -10,6 +10,7 @@ use http_body::Body;
 use reqwest::{Response, ResponseBuilderExt};
 use tower_service::Service;
 
+use super::CallersLimit;
 use crate::at_end::OwnLimit;
 use crate::{
     AnyPermit, AtEnd, Classify, ClientError, ErrorRule, HttpBodyRule, Report, ReportingBody,
@@ -60,8 +61,12 @@ use crate::{
 ///   use `redirect(Policy::none())`.
 /// - It **sends again** requests that a server refused at protocol level before looking at them; the breaker sees the
 ///   last attempt. Leave its own `retry(..)` off, or tries multiply: 3 here and 3 there are 9.
-/// - Its `timeout` covers the **body** too, while the limits here end with the head: a `read_timeout` catches bodies
-///   that hang. It covers the head as well, so do not make it shorter than the limit of a try.
+/// - The `timeout` of a **request** is a deadline for all its tries and for the body of the response. Beneath a
+///   `ClientGuard` the caller gets a [`ClientError`] whose `is_timeout` is true, or `RequestError::DeadlineExceeded` if
+///   layers in between have changed the type of the error, and the try [goes
+///   on](crate::ClientConfig::outliving). In your own layers such a call is cancelled.
+/// - The `timeout` of the **client** covers the body too, while the limits here end with the head: a `read_timeout`
+///   catches bodies that hang. It covers the head as well, so do not make it shorter than the limit of a try.
 /// - Behind a **proxy**, a dead proxy looks as if all hosts were dead, and opens their breakers.
 /// - Its errors show the **URL** with its query, which a breaker would keep as its last failure, and not the cause:
 ///   [`ClientError`] shows the cause, and no URL. Directly around `reqwest::Client`, use `.map_err(ClientError::from)`
@@ -91,13 +96,20 @@ impl<B: Into<reqwest::Body>> Service<Request<B>> for HttpClient {
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
+        // Taken off by a `ClientGuard`, whose try outlives it; otherwise reqwest itself ends the call.
+        let taken: Option<CallersLimit> = request.extensions().get().copied();
         // Fails for a URI without a scheme or a host.
-        let sent = reqwest::Request::try_from(request)
-            .map(|request| (request.timeout().is_some(), self.0.call(request)));
+        let sent = reqwest::Request::try_from(request).map(|request| {
+            let has_own_limit = taken.is_none() && request.timeout().is_some();
+            (has_own_limit, self.0.call(request))
+        });
         Box::pin(async move {
             let (has_own_limit, response) = sent?;
             let result = response.await;
             let mut response = result.map_err(|error| ClientError::of(error, has_own_limit))?;
+            if let Some(limit) = taken {
+                return Ok(limit.over(response));
+            }
             if has_own_limit {
                 // For those that wait for the body, which the limit covers as well.
                 response.extensions_mut().insert(OwnLimit);
@@ -147,7 +159,7 @@ where
 }
 
 /// Splits off the head and the body, and puts the URL where [`into_reqwest`] finds it.
-fn take_apart(response: Response) -> http::Response<reqwest::Body> {
+pub(super) fn take_apart(response: Response) -> http::Response<reqwest::Body> {
     let with_url = http::Response::builder()
         .url(response.url().clone())
         .body(());

@@ -10,7 +10,8 @@ use reqwest::{Request, Response};
 use reqwest_middleware::{Error, Middleware, Next, Result};
 use tokio::time::timeout;
 
-use super::created::{not_sent, timed_out};
+use super::created::not_sent;
+use super::limit::timed_out;
 use super::{ReqwestErrors, into_reqwest};
 use crate::at_end::OwnLimit;
 use crate::by_method::may_be_sent_twice;
@@ -210,7 +211,10 @@ where
         let url = request.url().clone();
         match timeout(self.limit, sent(request, extensions, next, fresh)).await {
             Ok(result) => result,
-            Err(_) => Err(timed_out(self.limit).with_url(url).into()),
+            Err(_) => {
+                let text = format!("no response within {:?}", self.limit);
+                Err(timed_out(text).with_url(url).into())
+            }
         }
     }
 

@@ -4,6 +4,7 @@ mod client;
 #[cfg(feature = "reqwest-middleware")]
 mod created;
 mod errors;
+mod limit;
 #[cfg(feature = "reqwest-middleware")]
 mod middleware;
 
@@ -13,6 +14,7 @@ pub use client::{HttpClient, into_reqwest, repeatable};
 #[cfg(feature = "reqwest-middleware")]
 pub use created::rejection_of;
 pub use errors::ReqwestErrors;
+pub(crate) use limit::CallersLimit;
 #[cfg(feature = "reqwest-middleware")]
 pub use middleware::BreakerMiddleware;
 

@@ -1,6 +1,6 @@
 //! Callers with a time limit of their own, and slow readers: not the host's fault.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use atomic_breaker_http::{
     AtEndOfBody, ClientConfig, ClientError, ClientGuard, Config, HttpClient, Origin, Registry,
@@ -62,16 +62,21 @@ async fn a_host_that_hangs_opens_although_its_callers_leave_before_the_limit_of_
         let answer = get(guard, &server.url("/hangs"), Duration::from_millis(350)).await;
         assert!(answer.is_err());
     }
-    assert_eq!(guard.hosts().state(&origin(&server)), State::Open);
+    let begun = Instant::now();
+    while guard.hosts().state(&origin(&server)) == State::Closed {
+        assert!(begun.elapsed() < Duration::from_secs(20), "closed");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
 
 #[tokio::test]
 async fn nor_does_an_impatient_caller_through_a_middleware() {
     let server = start();
     let hosts: &'static Registry<Origin> = Registry::new(RULES).unwrap().leak();
-    let middleware =
-        atomic_breaker_http::BreakerMiddleware::new(atomic_breaker_http::PerHost::new(hosts))
-            .time_limit(Duration::from_secs(60));
+    let middleware = atomic_breaker_http::BreakerMiddleware::new(
+        atomic_breaker_http::PerHost::new(hosts),
+    )
+    .time_limit(Duration::from_secs(60));
     let client = reqwest_middleware::ClientBuilder::new(reqwest())
         .with(middleware)
         .build();
@@ -119,4 +124,103 @@ async fn a_slow_reader_who_runs_into_the_limit_of_its_client_does_not_open_the_h
     tokio::time::sleep(Duration::from_millis(700)).await;
     assert!(response.text().await.unwrap_err().is_timeout());
     assert_eq!(guard.hosts().state(&origin(&server)), State::Closed);
+}
+
+/// Shorter than the time after which a try is slow.
+const OWN_LIMIT: Duration = Duration::from_millis(200);
+
+fn patient_with(limit: Duration) -> &'static ClientGuard {
+    let plan = ClientConfig::new().try_limit(limit);
+    ClientGuard::new(plan).unwrap().leak()
+}
+
+#[tokio::test]
+async fn a_host_that_hangs_is_found_through_requests_with_a_short_limit() {
+    let (server, guard) = (start(), patient_with(Duration::from_millis(600)));
+    for _ in 0..100 {
+        let _ = get(guard, &server.url("/hangs"), OWN_LIMIT).await;
+    }
+    // Five open it, within the limit of a try after the fifth, and a probe may follow each second.
+    let reached = server.connections();
+    assert!(reached < 30, "{reached} of 100 requests reached it");
+}
+
+#[tokio::test]
+async fn a_healthy_host_is_served_again_whatever_limits_its_requests_have() {
+    let (server, guard) = (start(), patient_with(Duration::from_secs(3)));
+    let tripped = guard.hosts().command(&origin(&server), |host| host.trip());
+    tripped.unwrap();
+    let begun = Instant::now();
+    while guard.hosts().state(&origin(&server)) != State::Closed {
+        assert!(begun.elapsed() < Duration::from_secs(20), "still shut");
+        let _ = get(guard, &server.url("/answers-after-400-ms"), OWN_LIMIT).await;
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
+async fn the_limit_of_a_request_ends_it_with_all_its_tries() {
+    let (server, guard) = (start(), patient_with(Duration::from_secs(3)));
+    let begun = Instant::now();
+    let error = get(guard, &server.url("/hangs"), OWN_LIMIT)
+        .await
+        .unwrap_err();
+    let RequestError::Failed(error) = error else {
+        panic!("{error:?}")
+    };
+    assert!(error.is_timeout() && begun.elapsed() < Duration::from_secs(2));
+    let text = "no response within 200ms, the limit of its request";
+    assert_eq!(error.to_string(), text);
+    // Not sent at all.
+    server.connections();
+    let error = get(guard, &server.url("/"), Duration::ZERO).await;
+    assert!(is_timeout(&error), "{error:?}");
+    assert_eq!(server.connections(), 0);
+}
+
+#[tokio::test]
+async fn the_limit_of_a_request_replaces_a_shorter_one_of_its_client() {
+    let server = start();
+    let client = Client::builder().no_proxy().timeout(OWN_LIMIT / 2);
+    let request = reqwest().get(server.url("/answers-after-400-ms"));
+    let request = request.timeout(Duration::from_secs(60)).build().unwrap();
+    let client = ServiceBuilder::new()
+        .layer(patient_with(Duration::from_secs(3)).layer())
+        .service(HttpClient::new(client.build().unwrap()));
+    let answer = client.oneshot(repeatable(&request).unwrap()).await;
+    assert!(answer.unwrap().text().await.is_ok());
+}
+
+#[tokio::test]
+async fn the_limit_of_a_request_covers_the_body_of_its_response() {
+    let (server, guard) = (start(), patient_with(Duration::from_secs(3)));
+    let begun = Instant::now();
+    let response = get(guard, &server.url("/body-hangs"), 2 * OWN_LIMIT)
+        .await
+        .unwrap();
+    assert_eq!(response.url().as_str(), server.url("/body-hangs"));
+    assert!(response.remote_addr().is_some());
+    assert_eq!(response.content_length(), Some(100));
+    let error = response.bytes().await.unwrap_err();
+    assert!(error.is_timeout(), "{error:?}");
+    assert!(begun.elapsed() < Duration::from_secs(2));
+}
+
+/// Layers in between change the type of the client's error.
+#[tokio::test]
+async fn the_limit_of_a_request_beneath_other_layers_is_its_deadline() {
+    let (server, guard) = (start(), patient_with(Duration::from_millis(600)));
+    let client = ServiceBuilder::new()
+        .layer(guard.layer())
+        .map_err(std::io::Error::other)
+        .service(HttpClient::new(reqwest()));
+    for _ in 0..40 {
+        let request = reqwest().get(server.url("/hangs")).timeout(OWN_LIMIT);
+        let request = repeatable(&request.build().unwrap()).unwrap();
+        match client.clone().oneshot(request).await.unwrap_err() {
+            RequestError::DeadlineExceeded | RequestError::Rejected(_) => {}
+            error => panic!("{error:?}"),
+        }
+    }
+    assert!(server.connections() < 20);
 }

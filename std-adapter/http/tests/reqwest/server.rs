@@ -36,6 +36,10 @@ fn answer(mut connection: TcpStream, number: u32) {
             thread::sleep(FOR_EVER);
             return;
         }
+        "/answers-after-400-ms" => {
+            thread::sleep(Duration::from_millis(400));
+            "200 OK"
+        }
         "/no-http" => {
             let _ = connection.write_all(b"220 mail.example ESMTP\r\n");
             return;

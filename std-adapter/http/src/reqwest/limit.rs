@@ -1,0 +1,150 @@
+//! The time limit that a request carries: reqwest's own, as the deadline of a request whose tries may outlive it.
+
+use std::io::{self, ErrorKind};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Extensions, Request, Uri};
+use http_body::{Body, Frame, SizeHint};
+use pin_project_lite::pin_project;
+use reqwest::Response;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::client::take_apart;
+use crate::at_end::OwnLimit;
+
+/// The limit that the caller of a request set (`RequestBuilder::timeout`), and when it passes. It covers the body of the
+/// response as well.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallersLimit {
+    pub(crate) limit: Duration,
+    /// `None` is beyond the range of the clock.
+    ends: Option<Instant>,
+}
+
+impl CallersLimit {
+    /// Takes the limit off a request, so that it is the caller who leaves when it passes, and not the try that ends.
+    pub(crate) fn take(request: &mut reqwest::Request) -> Option<Self> {
+        // Longer than anything. Without any, that of the client would apply, which the request's own one replaces.
+        const NONE: Duration = Duration::MAX;
+        let limit = request
+            .timeout_mut()
+            .as_mut()
+            .filter(|limit| **limit < NONE)?;
+        let limit = std::mem::replace(limit, NONE);
+        let ends = Instant::now().checked_add(limit);
+        Some(Self { limit, ends })
+    }
+
+    /// [`take`](Self::take) for a request that is not reqwest's yet: leaves itself among the extensions, for
+    /// [`HttpClient`](crate::HttpClient).
+    pub(crate) fn take_from(extensions: &mut Extensions) -> Option<Self> {
+        if extensions.is_empty() {
+            return None;
+        }
+        // Only a request of reqwest can read its limit and write it.
+        let mut request = Request::new(reqwest::Body::default());
+        *request.uri_mut() = Uri::from_static("http://unused/");
+        *request.extensions_mut() = std::mem::take(extensions);
+        let mut request = reqwest::Request::try_from(request).expect("a URI with scheme and host");
+        let limit = Self::take(&mut request);
+        let request = Request::<reqwest::Body>::try_from(request).expect("converted before");
+        *extensions = request.into_parts().0.extensions;
+        if let Some(limit) = limit {
+            extensions.insert(limit);
+        }
+        limit
+    }
+
+    /// The error of a request for which it has passed.
+    pub(crate) fn passed(self) -> reqwest::Error {
+        timed_out(self.text())
+    }
+
+    pub(crate) fn text(self) -> String {
+        format!(
+            "no response within {:?}, the limit of its request",
+            self.limit
+        )
+    }
+
+    /// The response, whose body ends with an error when the limit passes.
+    pub(crate) fn over(self, response: Response) -> Response {
+        let mut response = take_apart(response).map(|body| {
+            let passes = self.ends.map(sleep_until);
+            reqwest::Body::wrap(LimitedBody {
+                body,
+                passes,
+                limit: self,
+            })
+        });
+        // For those that wait for the body.
+        response.extensions_mut().insert(OwnLimit);
+        response.into()
+    }
+}
+
+/// An error whose `is_timeout` is true, so that retries above and callers treat it as a timeout. Only reqwest can
+/// create its errors, for example from an error of a body.
+pub(super) fn timed_out(text: String) -> reqwest::Error {
+    let body = reqwest::Body::wrap(TimedOut(Some(text)));
+    let mut context = Context::from_waker(Waker::noop());
+    match pin!(body).poll_frame(&mut context) {
+        Poll::Ready(Some(Err(error))) => error,
+        _ => unreachable!("a body that fails at once"),
+    }
+}
+
+struct TimedOut(Option<String>);
+
+impl Body for TimedOut {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let text = self.0.take();
+        Poll::Ready(text.map(|text| Err(io::Error::new(ErrorKind::TimedOut, text))))
+    }
+}
+
+pin_project! {
+    /// The body of a response whose request carried a limit.
+    struct LimitedBody {
+        #[pin]
+        body: reqwest::Body,
+        #[pin]
+        passes: Option<Sleep>,
+        limit: CallersLimit,
+    }
+}
+
+impl Body for LimitedBody {
+    type Data = Bytes;
+    type Error = reqwest::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<reqwest::Result<Frame<Bytes>>>> {
+        let this = self.project();
+        let passes = this.passes.as_pin_mut();
+        // Before the body, as in reqwest: one that always has more must end, too.
+        if passes.is_some_and(|passes| passes.poll(context).is_ready()) {
+            return Poll::Ready(Some(Err(this.limit.passed())));
+        }
+        this.body.poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
