@@ -219,11 +219,15 @@ fn middlewares_are_fields() {
     let judge = |error: &reqwest_middleware::Error| ReqwestErrors.outcome(error);
     let judge = judge as fn(&reqwest_middleware::Error) -> Outcome;
     let middlewares = Middlewares {
-        of_one: BreakerMiddleware::new(&SERVER),
-        of_resource: BreakerMiddleware::new(Arc::new(Resource::new(breaker(Config::new())))),
-        by_host: BreakerMiddleware::new(PerHost::new(&*HOSTS)),
-        of_guard: GUARD.middleware(),
-        judged: BreakerMiddleware::new(&KEPT).classify(HttpClassifier::new().errors(judge)),
+        of_one: BreakerMiddleware::new(&SERVER, reqwest::Client::new()),
+        of_resource: BreakerMiddleware::new(
+            Arc::new(Resource::new(breaker(Config::new()))),
+            reqwest::Client::new(),
+        ),
+        by_host: BreakerMiddleware::new(PerHost::new(&*HOSTS), reqwest::Client::new()),
+        of_guard: GUARD.middleware(reqwest::Client::new()),
+        judged: BreakerMiddleware::new(&KEPT, reqwest::Client::new())
+            .classify(HttpClassifier::new().errors(judge)),
     };
     let _ = (middlewares.of_one, middlewares.of_resource);
     let _ = (

@@ -1,27 +1,24 @@
 //! A breaker among the middlewares of reqwest-middleware.
 
 use std::fmt;
-use std::future::poll_fn;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::Extensions;
 use reqwest::{Request, Response};
-use reqwest_middleware::{Error, Middleware, Next, Result};
+use reqwest_middleware::{ClientWithMiddleware, Error, Middleware, Next, Result};
 use tokio::time::timeout;
 
+use super::call::{Call, Reporter};
 use super::created::not_sent;
-use super::limit::timed_out;
-use super::{ReqwestErrors, into_reqwest};
-use crate::at_end::OwnLimit;
-use crate::by_method::may_be_sent_twice;
+use super::last::Last;
+use super::{CallersLimit, ReqwestErrors};
 use crate::client::Ending;
-use crate::error_rule::{report_by, scope_of_status, status_text};
-use crate::parts::{count_panic, judged};
-use crate::usual_errors::{FRESH_CONNECTIONS, needs_fresh_connection, scope_of};
+use crate::outliving::{Leaving, Try};
 use crate::{
-    Admit, AnyPermit, AtEnd, AtEndOfBody, Classify, ClientGuard, Clock, ErrorRule, Hosts,
-    HttpClassifier, Outcome, PerHost, Report, text_of,
+    Admit, AnyPermit, AtEndOfBody, ClientGuard, Clock, ErrorRule, Hosts, HttpClassifier,
+    InFlightCounts, Origin, PerHost,
 };
 
 /// A breaker among the middlewares of a `reqwest_middleware::ClientWithMiddleware`: one for all requests, or one per
@@ -37,9 +34,11 @@ use crate::{
 ///     LazyLock::new(|| Registry::new(Config::new()).expect("constant rules"));
 ///
 /// # async fn get() -> reqwest_middleware::Result<()> {
-/// let client = ClientBuilder::new(reqwest::Client::new())
+/// let client = reqwest::Client::new();
+/// let breaker = BreakerMiddleware::new(PerHost::new(&*HOSTS), client.clone());
+/// let client = ClientBuilder::new(client)
 ///     // Above the breaker: .with(RetryTransientMiddleware::new_with_policy(..))
-///     .with(BreakerMiddleware::new(PerHost::new(&*HOSTS)).time_limit(Duration::from_secs(3)))
+///     .with(breaker.time_limit(Duration::from_secs(3)))
 ///     .build();
 ///
 /// if let Err(error) = client.get("https://api.example/items").send().await {
@@ -56,11 +55,17 @@ use crate::{
 /// | a request that | |
 /// |---|---|
 /// | is rejected | is not sent: `Error::Middleware`, in which `downcast_ref` and [`rejection_of`](super::rejection_of) find the [`Rejection`](crate::Rejection) |
-/// | takes longer than the [limit](Self::time_limit) | is dropped: `Error::Reqwest`, whose `is_timeout` is true (its text mentions a body, that of its source the limit), and a failure |
+/// | takes longer than the [limit](Self::time_limit) | is dropped: `Error::Reqwest`, whose `is_timeout` is true (its text mentions a body, that of its source the limit), and a failure, or ignored if its own body was still awaited |
 /// | gets a response, or fails | counts as [`HttpClassifier`] and [`ReqwestErrors`] say |
-/// | exceeds its own time limit (`RequestBuilder::timeout`), shorter than that one | is cancelled, as if its caller had left |
+/// | is dropped by its caller, or exceeds its own time limit (`RequestBuilder::timeout`), for which the caller gets such a timeout | [goes on](Self::outliving) in a task until the host has answered or the limit has passed, and counts as that says |
 /// | is a probe whose connection breaks before a response | is sent again at once if it may be sent twice or was refused unprocessed, up to eight times: idle connections whose host closed its side unnoticed fail one after the other |
-/// | is dropped by its caller | is cancelled, [neutral while young](crate::Permit#dropped) |
+///
+/// # Bounds
+///
+/// Whichever callers leave, and whenever, a host is judged by what it does itself, as with a
+/// [`ClientGuard`](crate::ClientGuard#bounds): one that hangs opens its breaker within a limit of the last of as many
+/// calls as the rules require failures, and one that stays healthy is served again after the open time and a probe.
+/// A runtime that is dropped ends what goes on in it: such calls are [cancelled](crate::Permit#dropped).
 ///
 /// # Order
 ///
@@ -74,41 +79,80 @@ use crate::{
 /// Attach a breaker only once: if two middlewares ask the same one, the first takes the only probe slot, so the second
 /// is rejected, and the breaker stays half-open.
 ///
-/// Anything attached after the breaker is part of the guarded call: if a middleware there fails to fetch a token, that
-/// counts as a failure of the host.
+/// **The breaker comes last.** As a call may outlive its caller, it is sent through the client that the middleware is
+/// given, and not through what is attached after it. Whatever belongs beneath the breaker, such as a middleware that
+/// fetches a token, is attached to that client:
+///
+/// ```
+/// # use atomic_breaker_http::{BreakerMiddleware, Breaker, Config, breaker};
+/// # use reqwest_middleware::{ClientBuilder, Middleware};
+/// # static API: Breaker = breaker(Config::new());
+/// # fn client(retry: impl Middleware, token: impl Middleware) {
+/// let client = reqwest::Client::new();
+/// let beneath = ClientBuilder::new(client.clone()).with(token).build();
+/// let client = ClientBuilder::new(client)
+///     .with(retry)
+///     .with(BreakerMiddleware::new(&API, beneath))
+///     .build();
+/// # let _ = client;
+/// # }
+/// ```
+///
+/// It is part of the guarded call: if it fails to fetch the token, that counts as a failure of the host. A middleware
+/// that is attached after the breaker makes every request an error that says so. (One that returns the future of
+/// `next.run(..)` itself, with no code of its own that is async, cannot be seen, and does not run.)
 ///
 /// All clones of a client share its breakers. reqwest follows redirects within one call, which counts for the host that
 /// was asked first.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 #[must_use]
 pub struct BreakerMiddleware<A, X = ReqwestErrors> {
     admit: A,
+    client: Arc<ClientWithMiddleware>,
+    last: Last,
     http: HttpClassifier<X>,
     limit: Duration,
     /// `None` reports at the head.
     at_end: Option<AtEndOfBody>,
+    /// Those of tries that go on without their callers. `None` if none do.
+    places: Option<Arc<InFlightCounts>>,
 }
 
+/// As long as a probe's lease.
+const USUAL_LIMIT: Duration = Duration::from_secs(30);
+/// Hosts with tries that go on at a time.
+const PLACES: usize = 256;
+/// As many per host as with `ClientConfig`.
+const OUTLIVING: u32 = 32;
+
 impl<A> BreakerMiddleware<A> {
-    /// Asks a breaker: `admit` is a `&'static` reference to or an `Arc` of a breaker or of a
-    /// [`Resource`](crate::Resource), for all requests together, [`PerHost`] for one breaker per host, or a
-    /// [`ByKey`](crate::ByKey) for one per another key of a request. Without a time limit.
-    pub const fn new(admit: A) -> Self {
+    /// Asks a breaker, and sends through a client. With a time limit of 30 s.
+    ///
+    /// `admit` is a `&'static` reference to or an `Arc` of a breaker or of a [`Resource`](crate::Resource), for all
+    /// requests together, [`PerHost`] for one breaker per host, or a [`ByKey`](crate::ByKey) for one per another key of a
+    /// request. `client` is the `reqwest::Client` to which the middleware is attached, or a `ClientWithMiddleware` around
+    /// it with those middlewares that belong beneath the breaker.
+    pub fn new(admit: A, client: impl Into<ClientWithMiddleware>) -> Self {
         Self {
             admit,
+            client: Arc::new(client.into()),
+            last: Last::unknown(),
             http: HttpClassifier::new().errors(ReqwestErrors),
-            limit: Duration::MAX,
+            limit: USUAL_LIMIT,
             at_end: None,
+            places: Some(Arc::new(InFlightCounts::new(PLACES, OUTLIVING))),
         }
     }
 }
 
 impl<A, X> BreakerMiddleware<A, X> {
-    /// How long a call may take until the head of its response has arrived; [`Duration::MAX`], the default, is no
-    /// limit. Rounded up to milliseconds. For bodies that hang, use `read_timeout` of reqwest's client.
+    /// How long a call may take until the head of its response has arrived: 30 s unless set; [`Duration::MAX`] is no
+    /// limit, and then no call [goes on](Self::outliving) when its caller leaves. Rounded up to milliseconds. For bodies
+    /// that hang, use `read_timeout` of reqwest's client.
     ///
-    /// A timeout of the caller around the request should be longer: a shorter one cancels each call, and a host that
-    /// hangs never opens its breaker, unless [`Config::slow_call`](crate::Config::slow_call) is set to less than that.
+    /// The time of the host counts: a streamed body that keeps the host waiting for more of it is its caller's matter.
+    /// If a request still waits for its body when the limit passes, it fails as it would otherwise, but is ignored by
+    /// the breaker; once it goes on, the host gets the whole limit.
     ///
     /// # Panics
     /// When the limit is 0. A request panics outside of a tokio runtime, or in one without time enabled.
@@ -121,14 +165,25 @@ impl<A, X> BreakerMiddleware<A, X> {
         self
     }
 
+    /// How many calls of a host may go on at a time, each in a task of its own, when their callers leave; 32 unless set.
+    /// Probes always may. [`ClientConfig::outliving`](crate::ClientConfig::outliving) says more. With 0 none goes on, not
+    /// even a probe: a call whose caller leaves is [cancelled](crate::Permit#dropped).
+    pub fn outliving(mut self, tries: u32) -> Self {
+        self.places = (tries > 0).then(|| Arc::new(InFlightCounts::new(PLACES, tries)));
+        self
+    }
+
     /// What responses and errors say, in place of the usual statuses and [`ReqwestErrors`]. The errors are those of
     /// reqwest-middleware.
     pub fn classify<Y>(self, http: HttpClassifier<Y>) -> BreakerMiddleware<A, Y> {
         BreakerMiddleware {
             admit: self.admit,
+            client: self.client,
+            last: self.last,
             http,
             limit: self.limit,
             at_end: self.at_end,
+            places: self.places,
         }
     }
 
@@ -153,7 +208,7 @@ impl<A, X> BreakerMiddleware<A, X> {
 impl<A, X> Middleware for BreakerMiddleware<A, X>
 where
     A: Admit<Request, Permit: Send + Sync + 'static> + Send + Sync + 'static,
-    X: ErrorRule<Error> + Send + Sync + 'static,
+    X: ErrorRule<Error> + Clone + Send + Sync + 'static,
 {
     // What `async_trait` generates for an `async fn`.
     fn handle<'me, 'extensions, 'next, 'call>(
@@ -168,114 +223,57 @@ where
         'next: 'call,
         Self: 'call,
     {
-        Box::pin(self.guard(request, extensions, next))
+        Box::pin(async {
+            self.last.check(next, &self.client, &request, extensions)?;
+            self.guard(request, extensions).await
+        })
     }
 }
 
 impl<A, X> BreakerMiddleware<A, X>
 where
     A: Admit<Request, Permit: Send + Sync + 'static>,
-    X: ErrorRule<Error>,
+    X: ErrorRule<Error> + Clone + Send + Sync + 'static,
 {
-    async fn guard(
-        &self,
-        request: Request,
-        extensions: &mut Extensions,
-        next: Next<'_>,
-    ) -> Result<Response> {
+    async fn guard(&self, mut request: Request, extensions: &mut Extensions) -> Result<Response> {
         let permit = self.admit.admit(&request).map_err(not_sent)?;
-        // A limit set by the caller; if it is not shorter, that of the middleware comes first.
-        let has_own_limit = request.timeout().is_some_and(|limit| *limit < self.limit);
-        let fresh = if permit.is_probe() {
-            FRESH_CONNECTIONS
-        } else {
-            0
+        let leaving = self.leaving(&permit, &request);
+        let callers_limit = CallersLimit::take(&mut request);
+        let url = callers_limit.map(|_| request.url().clone());
+        let call = Call {
+            permit,
+            request,
+            extensions: extensions.clone(),
+            client: Arc::clone(&self.client),
+            limit: self.limit,
+            callers_limit,
+            report: Reporter {
+                http: self.http.clone(),
+                at_end: self.at_end,
+            },
         };
-        let mut permit = Some(permit);
-        let mut call = pin!(count_panic(&mut permit, || {
-            self.limited(request, extensions, next, fresh)
-        }));
-        let result = poll_fn(|context| count_panic(&mut permit, || call.as_mut().poll(context)));
-        let result = result.await;
-        let permit = permit.expect("taken by a panic alone");
-        self.report(permit, result, has_own_limit)
-    }
-
-    async fn limited(
-        &self,
-        request: Request,
-        extensions: &mut Extensions,
-        next: Next<'_>,
-        fresh: u32,
-    ) -> Result<Response> {
-        let url = request.url().clone();
-        match timeout(self.limit, sent(request, extensions, next, fresh)).await {
-            Ok(result) => result,
-            Err(_) => {
-                let text = format!("no response within {:?}", self.limit);
-                Err(timed_out(text).with_url(url).into())
-            }
-        }
-    }
-
-    fn report<P>(
-        &self,
-        permit: P,
-        mut result: Result<Response>,
-        has_own_limit: bool,
-    ) -> Result<Response>
-    where
-        P: AnyPermit + Send + Sync + 'static,
-    {
-        let (permit, outcome) = judged(permit, || self.http.classify(&result));
-        if let (Ok(response), true) = (&mut result, has_own_limit) {
-            // The caller's limit covers the body as well.
-            response.extensions_mut().insert(OwnLimit);
-        }
-        match (result, self.at_end) {
-            (Ok(response), Some(AtEndOfBody { probes_wait })) if outcome == Outcome::Success => {
-                let at_end = AtEnd {
-                    head: |_: &Result<http::Response<reqwest::Body>>| Outcome::Success,
-                    body_errors: ReqwestErrors,
-                    probes_wait,
-                };
-                at_end.report(permit, Ok(response)).map(into_reqwest)
-            }
-            (result, _) => {
-                let scope = match &result {
-                    Ok(response) => scope_of_status(response.status(), outcome),
-                    Err(error) => scope_of(error).of_own_limit(has_own_limit),
-                };
-                let why = || match &result {
-                    Ok(response) => status_text(response.status()),
-                    Err(error) => format!("transport: {}", text_of(error)),
-                };
-                report_by(permit, || (outcome, scope), why);
-                result
-            }
-        }
-    }
-}
-
-/// Sends the request, and up to `fresh` times again if its connection broke before a response.
-async fn sent(
-    request: Request,
-    extensions: &mut Extensions,
-    next: Next<'_>,
-    fresh: u32,
-) -> Result<Response> {
-    for _ in 0..fresh {
-        // Streamed bodies cannot be sent twice.
-        let Some(copy) = request.try_clone() else {
-            break;
+        let made = Try::new(call.make(), leaving);
+        let (result, after) = match callers_limit.zip(url) {
+            None => made.await,
+            Some((own, url)) => match timeout(own.limit, made).await {
+                Ok(ended) => ended,
+                // The caller leaves; its try goes on.
+                Err(_) => return Err(own.passed().with_url(url).into()),
+            },
         };
-        let may_repeat = || may_be_sent_twice(request.method(), request.headers());
-        match next.clone().run(copy, extensions).await {
-            Err(error) if needs_fresh_connection(&error, may_repeat) => {}
-            result => return result,
-        }
+        *extensions = after;
+        result
     }
-    next.run(request, extensions).await
+
+    /// What is needed to go on when the caller leaves, unless the call must not: without a limit, it might never end.
+    fn leaving(&self, permit: &A::Permit, request: &Request) -> Option<Leaving> {
+        let places = self.places.as_ref()?;
+        if self.limit == Duration::MAX || !permit.is_admitted() {
+            return None;
+        }
+        let host = Origin::of_reqwest(request).ok()?;
+        Some(Leaving::new(Arc::clone(places), host, permit.is_probe()))
+    }
 }
 
 impl<A: fmt::Debug, X> fmt::Debug for BreakerMiddleware<A, X> {
@@ -285,20 +283,25 @@ impl<A: fmt::Debug, X> fmt::Debug for BreakerMiddleware<A, X> {
             .field("http", &self.http)
             .field("time_limit", &self.limit)
             .field("at_end_of_body", &self.at_end.is_some())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
 impl<C: Clock, R: Ending> ClientGuard<C, R> {
-    /// This guard's breakers and its limit of a try as a middleware for reqwest-middleware, whose own retries go above
-    /// it: `ClientBuilder::new(client).with(GUARD.middleware()).build()`. The guard's deadline, tries and budget apply
-    /// only to its [`layer`](Self::layer).
-    pub fn middleware(&'static self) -> BreakerMiddleware<PerHost<&'static Hosts<C>>> {
+    /// This guard's breakers and its tries as a middleware for reqwest-middleware, whose own retries go above it:
+    /// `ClientBuilder::new(client.clone()).with(retry).with(GUARD.middleware(client)).build()`. As in the guard's
+    /// [`layer`](Self::layer), tries have its limit and go on when their callers leave; its deadline, tries and budget
+    /// apply only there. [`BreakerMiddleware`] says what the client is.
+    pub fn middleware(
+        &'static self,
+        client: impl Into<ClientWithMiddleware>,
+    ) -> BreakerMiddleware<PerHost<&'static Hosts<C>>> {
         let config = self.config();
         let mut middleware =
-            BreakerMiddleware::new(PerHost::new(self.hosts())).time_limit(config.try_limit);
+            BreakerMiddleware::new(PerHost::new(self.hosts()), client).time_limit(config.try_limit);
         middleware.at_end = config.ending.at_end();
         middleware.http = middleware.http.trip_on_429(config.trip_on_429);
+        middleware.places = self.places();
         middleware
     }
 }

@@ -1,12 +1,18 @@
 //! reqwest behind breakers.
 
+#[cfg(feature = "reqwest-middleware")]
+mod call;
 mod client;
 #[cfg(feature = "reqwest-middleware")]
 mod created;
 mod errors;
+#[cfg(feature = "reqwest-middleware")]
+mod last;
 mod limit;
 #[cfg(feature = "reqwest-middleware")]
 mod middleware;
+#[cfg(feature = "reqwest-middleware")]
+mod upload;
 
 use http::{HeaderMap, StatusCode};
 

@@ -219,9 +219,11 @@ mod middleware {
         A: Admit<reqwest::Request, Permit: Send + Sync + 'static> + Clone + Send + Sync + 'static,
     {
         let send = move |url: &str, hyper: &Hyper| -> Answered {
-            let client = ClientBuilder::new(reqwest::Client::new())
-                .with(BreakerMiddleware::new(admit.clone()))
+            let below = ClientBuilder::new(reqwest::Client::new())
                 .with(Through(hyper.clone()))
+                .build();
+            let client = ClientBuilder::new(reqwest::Client::new())
+                .with(BreakerMiddleware::new(admit.clone(), below))
                 .build();
             let request = client.post(url);
             Box::pin(async { request.send().await.is_ok() })

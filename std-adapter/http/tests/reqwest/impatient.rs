@@ -75,6 +75,7 @@ async fn nor_does_an_impatient_caller_through_a_middleware() {
     let hosts: &'static Registry<Origin> = Registry::new(RULES).unwrap().leak();
     let middleware = atomic_breaker_http::BreakerMiddleware::new(
         atomic_breaker_http::PerHost::new(hosts),
+        reqwest(),
     )
     .time_limit(Duration::from_secs(60));
     let client = reqwest_middleware::ClientBuilder::new(reqwest())

@@ -7,11 +7,15 @@
 //! | `errors` | which errors are the host's |
 //! | `bodies` | truncated bodies |
 //! | `impatient` | callers with a time limit of their own, slow readers |
+//! | `going_on` | callers that leave a middleware |
+//! | `uploads` | streamed bodies of requests |
 //! | `middleware`, `probes`, `retries` | through reqwest-middleware; its probes; beneath reqwest-retry |
 #![cfg(feature = "reqwest")]
 
 mod bodies;
 mod errors;
+#[cfg(feature = "reqwest-middleware")]
+mod going_on;
 mod guarded;
 #[cfg(feature = "reqwest-middleware")]
 mod impatient;
@@ -22,3 +26,5 @@ mod probes;
 #[cfg(feature = "reqwest-middleware")]
 mod retries;
 mod server;
+#[cfg(feature = "reqwest-middleware")]
+mod uploads;

@@ -40,7 +40,10 @@ fn rejection(result: Result<Response, Error>) -> Rejection {
 async fn each_host_has_a_breaker_that_all_clones_share() {
     let (bad, good) = (start(), start());
     let hosts = Arc::new(Registry::new(Config::new().consecutive_failures(2)).unwrap());
-    let client = through(BreakerMiddleware::new(PerHost::new(Arc::clone(&hosts))));
+    let client = through(BreakerMiddleware::new(
+        PerHost::new(Arc::clone(&hosts)),
+        reqwest(),
+    ));
     for client in [&client, &client.clone()] {
         let answer = client.get(bad.url("/503")).send().await.unwrap();
         assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
@@ -62,9 +65,9 @@ async fn one_breaker_for_all_requests_is_a_reference_an_arc_or_a_resource() {
     let (reference, arc) = (one(), Arc::new(breaker(ONCE)));
     let resource = Arc::new(Resource::new(breaker(ONCE)));
     let clients = [
-        through(BreakerMiddleware::new(reference)),
-        through(BreakerMiddleware::new(Arc::clone(&arc))),
-        through(BreakerMiddleware::new(Arc::clone(&resource))),
+        through(BreakerMiddleware::new(reference, reqwest())),
+        through(BreakerMiddleware::new(Arc::clone(&arc), reqwest())),
+        through(BreakerMiddleware::new(Arc::clone(&resource), reqwest())),
     ];
     for client in &clients {
         assert!(client.get(server.url("/503")).send().await.is_ok());
@@ -79,7 +82,7 @@ async fn one_breaker_for_all_requests_is_a_reference_an_arc_or_a_resource() {
 async fn a_rejection_is_found_through_anyhow_and_through_error() {
     let breaker = one();
     breaker.trip();
-    let client = through(BreakerMiddleware::new(breaker));
+    let client = through(BreakerMiddleware::new(breaker, reqwest()));
     let error = client.get("http://127.0.0.1:1/").send().await.unwrap_err();
     assert!(error.is_middleware() && !error.is_timeout());
     assert_eq!(
@@ -115,7 +118,7 @@ fn a_rejection_is_found_in_errors_that_show_it_as_their_own() {
 async fn a_host_that_is_down_opens_and_the_reason_names_the_cause_and_no_secret() {
     let down = Down::new();
     let hosts = Arc::new(Registry::new(ONCE).unwrap());
-    let client = through(BreakerMiddleware::new(PerHost::new(hosts)));
+    let client = through(BreakerMiddleware::new(PerHost::new(hosts), reqwest()));
     let failed = client.get(&down.url).send().await.unwrap_err();
     assert!(failed.is_connect());
     let rejected = rejection(client.get(&down.url).send().await);
@@ -131,7 +134,7 @@ async fn a_host_that_is_down_opens_and_the_reason_names_the_cause_and_no_secret(
 async fn a_call_beyond_its_limit_is_a_timeout_and_a_failure() {
     let (server, breaker) = (start(), one());
     let limit = Duration::from_millis(50);
-    let client = through(BreakerMiddleware::new(breaker).time_limit(limit));
+    let client = through(BreakerMiddleware::new(breaker, reqwest()).time_limit(limit));
     let error = client.get(server.url("/hangs")).send().await.unwrap_err();
     assert!(error.is_timeout() && !error.is_middleware(), "{error:?}");
     assert_eq!(error.url().unwrap().as_str(), server.url("/hangs"));
@@ -143,16 +146,17 @@ async fn a_call_beyond_its_limit_is_a_timeout_and_a_failure() {
 #[test]
 #[should_panic(expected = "no response comes within 0")]
 fn a_limit_of_zero_is_an_error() {
-    let _ = BreakerMiddleware::new(one()).time_limit(Duration::ZERO);
+    let _ = BreakerMiddleware::new(one(), reqwest()).time_limit(Duration::ZERO);
 }
 
 #[tokio::test]
-async fn a_call_that_is_dropped_is_cancelled() {
+async fn where_no_try_goes_on_a_call_that_is_dropped_is_cancelled() {
     let server = start();
     // However busy the machine, what is dropped is still young.
     let rules = ONCE.cancel_limit(Duration::from_secs(60));
     let hosts = Arc::new(Registry::new(rules).unwrap());
-    let client = through(BreakerMiddleware::new(PerHost::new(Arc::clone(&hosts))));
+    let middleware = BreakerMiddleware::new(PerHost::new(Arc::clone(&hosts)), reqwest());
+    let client = through(middleware.outliving(0));
     let request = client.get(server.url("/hangs")).send();
     let cut = tokio::time::timeout(Duration::from_millis(20), request).await;
     assert!(cut.is_err());
@@ -174,7 +178,7 @@ async fn a_call_that_is_dropped_is_cancelled() {
 #[tokio::test]
 async fn callers_mistakes_open_nothing() {
     let breaker = one();
-    let client = through(BreakerMiddleware::new(breaker));
+    let client = through(BreakerMiddleware::new(breaker, reqwest()));
     let error = client.get("ftp://127.0.0.1/").send().await.unwrap_err();
     assert!(error.is_builder(), "{error:?}");
     assert_eq!(breaker.state(), State::Closed);
@@ -189,7 +193,7 @@ async fn another_classifier_decides() {
             _ => atomic_breaker_http::Outcome::Success,
         })
         .errors(|_: &Error| atomic_breaker_http::Outcome::Ignored);
-    let client = through(BreakerMiddleware::new(breaker).classify(http));
+    let client = through(BreakerMiddleware::new(breaker, reqwest()).classify(http));
     assert!(client.get(server.url("/503")).send().await.is_ok());
     assert!(client.get(&down.url).send().await.is_err());
     assert_eq!(breaker.state(), State::Closed);
@@ -202,7 +206,7 @@ async fn a_truncated_body_counts_if_that_is_asked_for() {
     let server = start();
     for at_end in [false, true] {
         let breaker = one();
-        let mut middleware = BreakerMiddleware::new(breaker);
+        let mut middleware = BreakerMiddleware::new(breaker, reqwest());
         if at_end {
             middleware = middleware.at_end_of_body();
         }
@@ -229,7 +233,7 @@ async fn a_probe_whose_body_of_unknown_length_is_truncated_fails_if_it_waits_for
         let breaker = one();
         breaker.trip();
         breaker.probe_now();
-        let client = through(middleware(BreakerMiddleware::new(breaker)));
+        let client = through(middleware(BreakerMiddleware::new(breaker, reqwest())));
         let broken = client.get(server.url("/chunks-break-off")).send().await;
         assert!(broken.unwrap().text().await.is_err());
         assert_eq!(breaker.state(), state);
@@ -240,7 +244,10 @@ async fn a_probe_whose_body_of_unknown_length_is_truncated_fails_if_it_waits_for
 async fn a_redirect_counts_for_the_host_that_was_asked() {
     let (server, down) = (start(), Down::new());
     let hosts = Arc::new(Registry::new(ONCE).unwrap());
-    let client = through(BreakerMiddleware::new(PerHost::new(Arc::clone(&hosts))));
+    let client = through(BreakerMiddleware::new(
+        PerHost::new(Arc::clone(&hosts)),
+        reqwest(),
+    ));
     let url = server.url(&format!("/to?{}", down.url));
     assert!(client.get(url).send().await.is_err());
     assert_eq!(hosts.state(&origin(&server.url("/"))), State::Open);
@@ -269,10 +276,8 @@ impl Middleware for Panics {
 #[tokio::test]
 async fn a_panic_below_is_a_failure() {
     let breaker = one();
-    let client = ClientBuilder::new(reqwest())
-        .with(BreakerMiddleware::new(breaker))
-        .with(Panics)
-        .build();
+    let below = ClientBuilder::new(reqwest()).with(Panics).build();
+    let client = through(BreakerMiddleware::new(breaker, below));
     let task = tokio::spawn(async move { client.get("http://127.0.0.1:1/").send().await });
     assert!(task.await.unwrap_err().is_panic());
     assert_eq!(breaker.state(), State::Open);
@@ -285,7 +290,7 @@ async fn a_guard_lends_its_breakers_and_its_limit() {
         .try_limit(Duration::from_millis(50))
         .breaker(ONCE);
     let guard = ClientGuard::new(plan).unwrap().leak();
-    let client = through(guard.middleware());
+    let client = through(guard.middleware(reqwest()));
     let request: RequestBuilder = client.get(server.url("/hangs"));
     assert!(request.send().await.unwrap_err().is_timeout());
     assert_eq!(guard.hosts().state(&origin(&server.url("/"))), State::Open);
@@ -295,10 +300,8 @@ async fn a_guard_lends_its_breakers_and_its_limit() {
 async fn a_rejection_by_another_breaker_is_no_failure() {
     let (outer, inner) = (one(), one());
     inner.trip();
-    let client = ClientBuilder::new(reqwest())
-        .with(BreakerMiddleware::new(outer))
-        .with(BreakerMiddleware::new(inner))
-        .build();
+    let below = through(BreakerMiddleware::new(inner, reqwest()));
+    let client = through(BreakerMiddleware::new(outer, below));
     rejection(client.get("http://127.0.0.1:1/").send().await);
     assert_eq!(outer.state(), State::Closed);
     outer.acquire().unwrap().failure();

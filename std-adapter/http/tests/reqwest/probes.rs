@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use atomic_breaker_http::{BreakerMiddleware, State};
 
 use super::middleware::{one, through};
-use super::server::Server;
+use super::server::{Server, reqwest};
 
 #[tokio::test]
 async fn a_probe_tries_until_a_connection_is_fresh() {
@@ -20,7 +20,7 @@ async fn a_probe_tries_until_a_connection_is_fresh() {
     let breaker = one();
     breaker.trip();
     breaker.probe_now();
-    let client = through(BreakerMiddleware::new(breaker));
+    let client = through(BreakerMiddleware::new(breaker, reqwest()));
     assert!(client.get(server.url("/")).send().await.is_ok());
     assert_eq!(breaker.state(), State::Closed);
     assert_eq!(server.connections(), 4);
@@ -49,7 +49,7 @@ async fn a_probe_with_an_idempotency_key_is_sent_again_whatever_its_method() {
         }
     });
     let breaker = one();
-    let client = through(BreakerMiddleware::new(breaker));
+    let client = through(BreakerMiddleware::new(breaker, reqwest()));
     let post = |key| {
         breaker.trip();
         breaker.probe_now();

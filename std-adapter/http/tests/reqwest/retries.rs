@@ -32,7 +32,7 @@ fn opens_after(failures: u16) -> &'static Breaker {
 
 /// The layers in the right order.
 fn retrying(breaker: &'static Breaker, retries: u32) -> ClientWithMiddleware {
-    let guarded = BreakerMiddleware::new(breaker).time_limit(Duration::from_secs(1));
+    let guarded = BreakerMiddleware::new(breaker, reqwest()).time_limit(Duration::from_secs(1));
     ClientBuilder::new(reqwest())
         .with(RetryTransientMiddleware::new_with_policy(Retries(retries)))
         .with(guarded)
@@ -73,9 +73,11 @@ async fn a_timeout_of_the_limit_is_tried_again() {
 #[tokio::test]
 async fn in_the_other_order_a_row_of_tries_is_one_call() {
     let (server, breaker) = (start(), opens_after(2));
-    let client = ClientBuilder::new(reqwest())
-        .with(BreakerMiddleware::new(breaker))
+    let retrying = ClientBuilder::new(reqwest())
         .with(RetryTransientMiddleware::new_with_policy(Retries(2)))
+        .build();
+    let client = ClientBuilder::new(reqwest())
+        .with(BreakerMiddleware::new(breaker, retrying))
         .build();
     for state in [State::Closed, State::Open] {
         let answer = client.get(server.url("/503")).send().await.unwrap();

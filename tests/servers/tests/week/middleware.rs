@@ -1,4 +1,4 @@
-//! reqwest-middleware. The host is a middleware as well: the one that is attached last stands for the network.
+//! reqwest-middleware. The host is a middleware as well, beneath that of the breaker: it stands for the network.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -49,9 +49,14 @@ impl Middleware for Network {
     }
 }
 
-fn client(guard: impl Middleware, host: &Host, down: Down) -> ClientWithMiddleware {
+fn client(guard: impl Middleware) -> ClientWithMiddleware {
     ClientBuilder::new(reqwest::Client::new())
         .with(guard)
+        .build()
+}
+
+fn network(host: &Host, down: Down) -> ClientWithMiddleware {
+    ClientBuilder::new(reqwest::Client::new())
         .with(Network(host.clone(), down))
         .build()
 }
@@ -72,11 +77,11 @@ async fn get(client: ClientWithMiddleware) -> Result<String> {
 async fn a_request_that_is_left_by_the_question_mark() {
     for down in [Down::By503, Down::ByNoConnection] {
         let host = Host::default();
-        let client = client(
-            BreakerMiddleware::new(PerHost::new(hosts(config()))),
-            &host,
-            down,
-        );
+        let network = network(&host, down);
+        let client = client(BreakerMiddleware::new(
+            PerHost::new(hosts(config())),
+            network,
+        ));
         let ask = || async { get(client.clone()).await.is_ok() };
         protects(&week(&host, ask).await, 70);
     }
@@ -88,7 +93,7 @@ async fn a_timeout_around_the_requests_of_a_guard() {
     let guard = ClientGuard::with(ClientConfig::new(), TokioClock, ())
         .unwrap()
         .leak();
-    let client = client(guard.middleware(), &host, Down::By503);
+    let client = client(guard.middleware(network(&host, Down::By503)));
     let ask = || async {
         let answer = timeout(2 * SECOND, get(client.clone())).await;
         answer.is_ok_and(|answer| answer.is_ok())
@@ -101,8 +106,9 @@ async fn a_timeout_around_the_requests_of_a_guard() {
 #[tokio::test(start_paused = true)]
 async fn a_timeout_that_is_shorter_than_the_limit() {
     let host = Host::hanging();
-    let guard = BreakerMiddleware::new(PerHost::new(hosts(config().slow_call(SECOND))));
-    let client = client(guard.time_limit(3 * SECOND), &host, Down::By503);
+    let hosts = PerHost::new(hosts(config().slow_call(SECOND)));
+    let guard = BreakerMiddleware::new(hosts, network(&host, Down::By503));
+    let client = client(guard.time_limit(3 * SECOND));
     let ask = || async {
         let answer = timeout(2 * SECOND, get(client.clone())).await;
         answer.is_ok_and(|answer| answer.is_ok())
@@ -113,11 +119,11 @@ async fn a_timeout_that_is_shorter_than_the_limit() {
 #[tokio::test(start_paused = true)]
 async fn clones_of_a_client_in_tasks() {
     let host = Host::default();
-    let client = client(
-        BreakerMiddleware::new(PerHost::new(hosts(config()))),
-        &host,
-        Down::By503,
-    );
+    let network = network(&host, Down::By503);
+    let client = client(BreakerMiddleware::new(
+        PerHost::new(hosts(config())),
+        network,
+    ));
     let ask = || {
         let answer = tokio::spawn(get(client.clone()));
         async { answer.await.unwrap().is_ok() }
@@ -130,8 +136,8 @@ async fn one_breaker_in_two_clients() {
     let host = Host::default();
     let breaker = Arc::new(Breaker::new(config(), TokioClock));
     let clients = [(); 2].map(|()| {
-        let guard = BreakerMiddleware::new(Arc::clone(&breaker));
-        client(guard, &host, Down::ByNoConnection)
+        let network = network(&host, Down::ByNoConnection);
+        client(BreakerMiddleware::new(Arc::clone(&breaker), network))
     });
     let number = AtomicU32::new(0);
     let ask = || {
@@ -145,8 +151,9 @@ async fn one_breaker_in_two_clients() {
 #[tokio::test(start_paused = true)]
 async fn requests_that_are_dropped_in_the_middle() {
     let host = Host::hanging();
-    let guard = BreakerMiddleware::new(PerHost::new(hosts(config()))).time_limit(SECOND / 2);
-    let client = client(guard, &host, Down::By503);
+    let network = network(&host, Down::By503);
+    let guard = BreakerMiddleware::new(PerHost::new(hosts(config())), network);
+    let client = client(guard.time_limit(SECOND / 2));
     let number = AtomicU32::new(0);
     let ask = || {
         let leaves = number.fetch_add(1, Relaxed).is_multiple_of(3);
@@ -167,8 +174,10 @@ async fn below_retries() {
     let retries = ExponentialBackoff::builder().build_with_max_retries(3);
     let client = ClientBuilder::new(reqwest::Client::new())
         .with(RetryTransientMiddleware::new_with_policy(retries))
-        .with(BreakerMiddleware::new(PerHost::new(hosts(config()))))
-        .with(Network(host.clone(), Down::By503))
+        .with(BreakerMiddleware::new(
+            PerHost::new(hosts(config())),
+            network(&host, Down::By503),
+        ))
         .build();
     let ask = || async { get(client.clone()).await.is_ok() };
     protects(&week(&host, ask).await, 70);

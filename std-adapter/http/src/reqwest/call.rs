@@ -1,0 +1,212 @@
+//! The guarded call of the middleware: limit, fresh connections, report.
+
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use http::Extensions;
+use pin_project_lite::pin_project;
+use reqwest::{Request, Response};
+use reqwest_middleware::{ClientWithMiddleware, Error, Result};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::limit::{CallersLimit, timed_out};
+use super::upload::{Upload, Waited};
+use super::{ReqwestErrors, into_reqwest};
+use crate::by_method::may_be_sent_twice;
+use crate::error_rule::{report_by, scope_of_status, status_text};
+use crate::parts::{count_panic, judged};
+use crate::usual_errors::{FRESH_CONNECTIONS, needs_fresh_connection, scope_of};
+use crate::{
+    AnyPermit, AtEnd, AtEndOfBody, Classify, ErrorRule, HttpClassifier, Outcome, Report, text_of,
+};
+
+/// A call with all that it needs, as it may go on without its caller.
+pub(super) struct Call<P, X> {
+    pub(super) permit: P,
+    pub(super) request: Request,
+    pub(super) extensions: Extensions,
+    pub(super) client: Arc<ClientWithMiddleware>,
+    pub(super) limit: Duration,
+    pub(super) callers_limit: Option<CallersLimit>,
+    pub(super) report: Reporter<X>,
+}
+
+/// When and how a call is reported.
+pub(super) struct Reporter<X> {
+    pub(super) http: HttpClassifier<X>,
+    /// `None` reports at the head.
+    pub(super) at_end: Option<AtEndOfBody>,
+}
+
+impl<P: AnyPermit + Send + Sync + 'static, X: ErrorRule<Error>> Call<P, X> {
+    /// Returns the extensions as the middlewares beneath left them.
+    pub(super) async fn make(mut self) -> (Result<Response>, Extensions) {
+        let url = self.request.url().clone();
+        let upload = Upload::watch(&mut self.request);
+        let fresh = if self.permit.is_probe() {
+            FRESH_CONNECTIONS
+        } else {
+            0
+        };
+        let mut permit = Some(self.permit);
+        let ended = {
+            let mut call = pin!(sent(
+                &self.client,
+                self.request,
+                &mut self.extensions,
+                fresh
+            ));
+            let mut limit = pin!(Limit::new(self.limit, upload));
+            poll_fn(|context| {
+                if limit.is_resumed(context) {
+                    permit.as_mut().map(AnyPermit::renew);
+                }
+                match count_panic(&mut permit, || call.as_mut().poll(context)) {
+                    Poll::Ready(result) => Poll::Ready(Ok(result)),
+                    Poll::Pending => limit.as_mut().poll(context).map(Err),
+                }
+            })
+            .await
+        };
+        let permit = permit.expect("taken by a panic alone");
+        let result = match ended {
+            Ok(Ok(response)) => Ok(match self.callers_limit {
+                Some(limit) => limit.over(response),
+                None => response,
+            }),
+            Ok(Err(error)) => Err(error),
+            Err(Late::Host) => {
+                let text = format!("no response within {:?}", self.limit);
+                Err(timed_out(text).with_url(url).into())
+            }
+            Err(Late::Caller) => {
+                permit.report(Outcome::Ignored);
+                let text = format!("request not complete within {:?}", self.limit);
+                return (Err(timed_out(text).with_url(url).into()), self.extensions);
+            }
+        };
+        (self.report.report(permit, result), self.extensions)
+    }
+}
+
+/// Sends the request, and up to `fresh` times again if its connection broke before a response.
+async fn sent(
+    client: &ClientWithMiddleware,
+    request: Request,
+    extensions: &mut Extensions,
+    fresh: u32,
+) -> Result<Response> {
+    for _ in 0..fresh {
+        // Streamed bodies cannot be sent twice.
+        let Some(copy) = request.try_clone() else {
+            break;
+        };
+        let may_repeat = || may_be_sent_twice(request.method(), request.headers());
+        match client.execute_with_extensions(copy, extensions).await {
+            Err(error) if needs_fresh_connection(&error, may_repeat) => {}
+            result => return result,
+        }
+    }
+    client.execute_with_extensions(request, extensions).await
+}
+
+pin_project! {
+    /// The limit of a try: how long the *host* may take. While the request waits for more of its body, it is the caller
+    /// who takes time.
+    struct Limit {
+        time: Duration,
+        // `None` if it never passes.
+        #[pin]
+        passes: Option<Sleep>,
+        is_extended: bool,
+        // `None` if the request never waits.
+        upload: Option<Upload>,
+    }
+}
+
+/// Whose time it was when the limit passed.
+enum Late {
+    Host,
+    Caller,
+}
+
+impl Limit {
+    fn new(time: Duration, upload: Option<Upload>) -> Self {
+        let passes = Instant::now().checked_add(time);
+        Self {
+            time,
+            passes: passes.map(sleep_until),
+            is_extended: false,
+            upload,
+        }
+    }
+
+    /// Whether the request has waited for its caller and now goes on.
+    fn is_resumed(&self, context: &Context<'_>) -> bool {
+        let upload = self.upload.as_ref();
+        upload.is_some_and(|upload| upload.is_resumed(context))
+    }
+}
+
+impl Future for Limit {
+    type Output = Late;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Late> {
+        let mut this = self.project();
+        let Some(mut passes) = this.passes.as_mut().as_pin_mut() else {
+            return Poll::Pending;
+        };
+        loop {
+            ready!(passes.as_mut().poll(context));
+            let waited = this.upload.as_ref().map_or(Waited::Never, Upload::waited);
+            let hosts = match waited {
+                Waited::Never => return Poll::Ready(Late::Host),
+                Waited::Still => return Poll::Ready(Late::Caller),
+                // The host's time began then.
+                Waited::Until(then) => then + *this.time,
+            };
+            if hosts <= passes.deadline() {
+                return Poll::Ready(Late::Host);
+            }
+            if *this.is_extended {
+                return Poll::Ready(Late::Caller);
+            }
+            *this.is_extended = true;
+            passes.as_mut().reset(hosts);
+        }
+    }
+}
+
+impl<X: ErrorRule<Error>> Reporter<X> {
+    fn report<P>(&self, permit: P, result: Result<Response>) -> Result<Response>
+    where
+        P: AnyPermit + Send + Sync + 'static,
+    {
+        let (permit, outcome) = judged(permit, || self.http.classify(&result));
+        match (result, self.at_end) {
+            (Ok(response), Some(AtEndOfBody { probes_wait })) if outcome == Outcome::Success => {
+                let at_end = AtEnd {
+                    head: |_: &Result<http::Response<reqwest::Body>>| Outcome::Success,
+                    body_errors: ReqwestErrors,
+                    probes_wait,
+                };
+                at_end.report(permit, Ok(response)).map(into_reqwest)
+            }
+            (result, _) => {
+                let scope = match &result {
+                    Ok(response) => scope_of_status(response.status(), outcome),
+                    Err(error) => scope_of(error),
+                };
+                let why = || match &result {
+                    Ok(response) => status_text(response.status()),
+                    Err(error) => format!("transport: {}", text_of(error)),
+                };
+                report_by(permit, || (outcome, scope), why);
+                result
+            }
+        }
+    }
+}

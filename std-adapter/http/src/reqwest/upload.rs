@@ -1,0 +1,112 @@
+//! The body of a request, as far as it keeps the host waiting for the caller.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use pin_project_lite::pin_project;
+use reqwest::Request;
+use tokio::time::Instant;
+
+/// Knows whether a request waits for more of its body, which its caller supplies: no time of the host's.
+#[derive(Clone, Default)]
+pub(super) struct Upload(Arc<Mutex<Progress>>);
+
+#[derive(Default)]
+struct Progress {
+    waited: Waited,
+    /// A wait has ended since this was last asked.
+    is_resumed: bool,
+    /// Of the task that makes the call, which is not always the one that sends the body.
+    call: Option<Waker>,
+}
+
+/// How long a request waited for its caller.
+#[derive(Clone, Copy, Default)]
+pub(super) enum Waited {
+    #[default]
+    Never,
+    Until(Instant),
+    /// It does now.
+    Still,
+}
+
+impl Upload {
+    /// Watches the body of a request. `None` if it is in memory, and so never waits.
+    pub(super) fn watch(request: &mut Request) -> Option<Self> {
+        let body = request
+            .body_mut()
+            .take_if(|body| body.as_bytes().is_none())?;
+        let upload = Self::default();
+        *request.body_mut() = Some(reqwest::Body::wrap(Watched {
+            body,
+            upload: upload.clone(),
+        }));
+        Some(upload)
+    }
+
+    pub(super) fn waited(&self) -> Waited {
+        self.lock().waited
+    }
+
+    /// Whether a wait has ended since the last call; the task is woken when one does.
+    pub(super) fn is_resumed(&self, context: &Context<'_>) -> bool {
+        let mut progress = self.lock();
+        match &mut progress.call {
+            Some(waker) => waker.clone_from(context.waker()),
+            none => *none = Some(context.waker().clone()),
+        }
+        std::mem::take(&mut progress.is_resumed)
+    }
+
+    fn polled(&self, is_pending: bool) {
+        let mut progress = self.lock();
+        if is_pending {
+            progress.waited = Waited::Still;
+        } else if let Waited::Still = progress.waited {
+            progress.waited = Waited::Until(Instant::now());
+            progress.is_resumed = true;
+            let waker = progress.call.take();
+            drop(progress);
+            waker.inspect(Waker::wake_by_ref);
+        }
+    }
+
+    /// Nothing can panic while it is held, so nothing is ever half done.
+    fn lock(&self) -> MutexGuard<'_, Progress> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pin_project! {
+    struct Watched {
+        #[pin]
+        body: reqwest::Body,
+        upload: Upload,
+    }
+}
+
+impl Body for Watched {
+    type Data = Bytes;
+    type Error = reqwest::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<reqwest::Result<Frame<Bytes>>>> {
+        let this = self.project();
+        let frame = this.body.poll_frame(context);
+        this.upload.polled(frame.is_pending());
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,119 @@
+//! Streamed bodies of requests that keep the host waiting.
+
+use std::convert::Infallible;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::thread;
+use std::time::Duration;
+
+use atomic_breaker_http::{Breaker, BreakerMiddleware, Bytes, Config, State, breaker};
+use http_body::{Body, Frame};
+use reqwest::Response;
+use tokio::time::{Sleep, sleep};
+
+use super::middleware::through;
+use super::server::{Server, reqwest};
+
+const LIMIT: Duration = Duration::from_millis(500);
+/// A few of them are longer than the limit, and none is.
+const PAUSE: Duration = Duration::from_millis(200);
+const ONCE: Config = Config::new().consecutive_failures(1);
+
+/// A body with a pause before each of its parts.
+struct Trickle {
+    pause: Pin<Box<Sleep>>,
+    left: u32,
+}
+
+impl Trickle {
+    fn of(parts: u32) -> reqwest::Body {
+        let pause = Box::pin(sleep(PAUSE));
+        reqwest::Body::wrap(Self { pause, left: parts })
+    }
+}
+
+impl Body for Trickle {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.left == 0 {
+            return Poll::Ready(None);
+        }
+        ready!(self.pause.as_mut().poll(context));
+        self.left -= 1;
+        self.pause = Box::pin(sleep(PAUSE));
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b"x")))))
+    }
+}
+
+/// Reads the whole request, and answers as its path says.
+fn reads_all(mut connection: TcpStream, _: u32) {
+    let (mut request, mut more) = (Vec::new(), [0; 4_096]);
+    while !request.ends_with(b"0\r\n\r\n") {
+        match connection.read(&mut more) {
+            Ok(0) | Err(_) => return,
+            Ok(length) => request.extend_from_slice(&more[..length]),
+        }
+    }
+    if request.starts_with(b"POST /hangs") {
+        thread::sleep(Duration::from_secs(3_600));
+    }
+    thread::sleep(PAUSE);
+    let _ = connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+}
+
+async fn post(
+    breaker: &'static Breaker,
+    server: &Server,
+    path: &str,
+    parts: u32,
+) -> reqwest_middleware::Result<Response> {
+    let client = through(BreakerMiddleware::new(breaker, reqwest()).time_limit(LIMIT));
+    let request = client.post(server.url(path)).body(Trickle::of(parts));
+    request.send().await
+}
+
+fn one(rules: Config) -> &'static Breaker {
+    Box::leak(Box::new(breaker(rules)))
+}
+
+#[tokio::test]
+async fn an_upload_that_trickles_beyond_the_limit_does_not_open_the_host() {
+    let (server, breaker) = (Server::serving(reads_all), one(ONCE));
+    let error = post(breaker, &server, "/", 20).await.unwrap_err();
+    assert!(error.is_timeout(), "{error:?}");
+    let source = std::error::Error::source(&error).unwrap().to_string();
+    assert!(source.contains("request not complete within"), "{source}");
+    assert_eq!(breaker.state(), State::Closed);
+    // A probe says nothing either, and gives its slot back.
+    breaker.trip();
+    breaker.probe_now();
+    assert!(post(breaker, &server, "/", 20).await.is_err());
+    assert_eq!(breaker.state(), State::HalfOpen);
+    assert!(post(breaker, &server, "/", 1).await.is_ok());
+    assert_eq!(breaker.state(), State::Closed);
+}
+
+/// 400 ms for the upload and 200 ms for the answer.
+#[tokio::test]
+async fn the_host_gets_the_whole_limit_once_the_upload_is_complete() {
+    let server = Server::serving(reads_all);
+    let breaker = one(ONCE.slow_call(2 * PAUSE));
+    let answer = post(breaker, &server, "/", 2).await;
+    assert!(answer.is_ok(), "{answer:?}");
+    assert_eq!(breaker.state(), State::Closed, "slow was the caller");
+}
+
+#[tokio::test]
+async fn a_host_that_hangs_after_a_slow_upload_fails() {
+    let (server, breaker) = (Server::serving(reads_all), one(ONCE));
+    let error = post(breaker, &server, "/hangs", 2).await.unwrap_err();
+    assert!(error.is_timeout(), "{error:?}");
+    assert_eq!(breaker.state(), State::Open);
+}
