@@ -62,19 +62,58 @@ pub(crate) fn scope_of(error: &(dyn Error + 'static)) -> Scope {
     verdict(error).judgement().1
 }
 
-/// How many connections of a pool may turn out to be broken within one try.
-pub(crate) const FRESH_CONNECTIONS: u32 = 8;
+/// How often a request may be sent again at once, within one try: on a fresh connection if the last one ended before a
+/// response, and once if it was refused on one that goes on.
+pub(crate) struct Again {
+    /// How many connections of a pool may turn out to be broken.
+    connections: u32,
+    /// There it may be refused again.
+    on_the_same: u32,
+}
 
-/// Whether to send a request again at once, on a fresh connection: the last one ended before a response, and the
-/// request was refused unprocessed or may be sent twice.
-pub(crate) fn needs_fresh_connection(
-    error: &(dyn Error + 'static),
-    may_repeat: impl FnOnce() -> bool,
-) -> bool {
-    match verdict(error) {
-        Verdict::Unprocessed => true,
-        Verdict::Lost { .. } => may_repeat(),
-        _ => false,
+impl Again {
+    pub(crate) const fn new() -> Self {
+        Self {
+            connections: 8,
+            on_the_same: 1,
+        }
+    }
+
+    #[cfg_attr(
+        not(feature = "reqwest-middleware"),
+        allow(dead_code, reason = "of the middleware")
+    )]
+    pub(crate) const fn never() -> Self {
+        Self {
+            connections: 0,
+            on_the_same: 0,
+        }
+    }
+
+    /// Whether it may be sent again after some error.
+    #[cfg_attr(
+        not(feature = "reqwest-middleware"),
+        allow(dead_code, reason = "of the middleware")
+    )]
+    pub(crate) const fn is_left(&self) -> bool {
+        self.connections > 0 || self.on_the_same > 0
+    }
+
+    /// Whether to send it again after this error: it was refused unprocessed, or may be sent twice.
+    pub(crate) fn allow(
+        &mut self,
+        error: &(dyn Error + 'static),
+        may_repeat: impl FnOnce() -> bool,
+    ) -> bool {
+        let left = match verdict(error) {
+            Verdict::Refused => &mut self.on_the_same,
+            Verdict::Unprocessed => &mut self.connections,
+            Verdict::Lost { .. } if may_repeat() => &mut self.connections,
+            _ => return false,
+        };
+        let is_left = *left > 0;
+        *left = left.saturating_sub(1);
+        is_left
     }
 }
 
@@ -89,8 +128,10 @@ enum Verdict {
     Lost {
         is_shared: bool,
     },
-    /// The host did not look at the request.
+    /// The host did not look at the request, and the connection has ended.
     Unprocessed,
+    /// The same, but the connection goes on.
+    Refused,
     /// A time limit that the request carried.
     #[cfg_attr(not(feature = "reqwest"), allow(dead_code, reason = "of reqwest"))]
     OwnLimit,
@@ -107,7 +148,9 @@ impl Verdict {
             Self::Known(outcome) => (outcome, Scope::Call),
             Self::OfReqwest(known) => known,
             // Nothing by itself, but a reason to retry; the scope says how often it counts.
-            Self::Unprocessed => (Failure::with_weight(0).into(), Scope::Unprocessed),
+            Self::Unprocessed | Self::Refused => {
+                (Failure::with_weight(0).into(), Scope::Unprocessed)
+            }
             Self::Lost { is_shared: true } => (failure, Scope::Connection),
             Self::OwnLimit => (failure, Scope::Caller),
             Self::Limit => (failure, Scope::Limit),
@@ -210,7 +253,7 @@ fn of_h2(error: &h2::Error) -> Verdict {
         // Streams that we reset are those whose request's body failed.
         _ if error.is_reset() && by_us => Verdict::Known(Outcome::Ignored),
         Some(h2::Reason::REFUSED_STREAM) if error.is_reset() && error.is_remote() => {
-            Verdict::Unprocessed
+            Verdict::Refused
         }
         // Only streams after the last one that the host looked at get this error.
         _ if error.is_go_away() && error.is_remote() => Verdict::Unprocessed,

@@ -135,8 +135,8 @@ impl<R> ClientConfig<R> {
     /// If a connection breaks before a response, another one is tried at once, within the same try and so within the
     /// same probe, up to eight times: idle connections fail this way, one after the other, if the host closed its side
     /// unnoticed. Each attempt costs a token of the [budget](Self::budget). Only requests that may be sent twice are
-    /// sent again, and those that were refused unprocessed (`REFUSED_STREAM`, a `GOAWAY` before them). A try that is
-    /// refused to its end is a failure of the host, counted once for all that were under way.
+    /// sent again, and those that were refused unprocessed (a `GOAWAY` before them; `REFUSED_STREAM`, after which once is
+    /// enough, as the connection goes on). A try that is refused to its end is a failure of the host, counted once for all that were under way.
     pub const fn try_limit(mut self, time: Duration) -> Self {
         self.try_limit = time;
         self

@@ -12,7 +12,7 @@ use tower_service::Service;
 use super::guard::{AnyClientGuard, BudgetOfHost, HostsOf};
 use crate::outliving::{Leaving, Try};
 use crate::parts::run_async;
-use crate::usual_errors::{FRESH_CONNECTIONS, needs_fresh_connection};
+use crate::usual_errors::Again;
 use crate::{
     Admit, AnyPermit, ByMethod, Counted, Idempotent, InFlightCounts, KeyedPermit, Origin, PerHost,
     Rejection, Report, ServiceError, Timed, WithCauses,
@@ -129,16 +129,14 @@ where
     B: Clone,
     H: AnyClientGuard,
 {
-    let mut left = FRESH_CONNECTIONS;
+    let mut again = Again::new();
     loop {
         let result = client.clone().oneshot(request.clone()).await;
         let is_worth_it =
-            |error: &S::Error| needs_fresh_connection(error, || ByMethod.is_idempotent(&request));
+            |error: &S::Error| again.allow(error, || ByMethod.is_idempotent(&request));
         // The token last, so that none is wasted.
-        if left == 0 || !result.as_ref().is_err_and(is_worth_it) || !budget.of(&request).withdraw()
-        {
+        if !result.as_ref().is_err_and(is_worth_it) || !budget.of(&request).withdraw() {
             return result;
         }
-        left -= 1;
     }
 }

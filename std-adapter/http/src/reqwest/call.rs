@@ -18,7 +18,7 @@ use super::{ReqwestErrors, into_reqwest};
 use crate::by_method::may_be_sent_twice;
 use crate::error_rule::{report_by, scope_of_status, status_text};
 use crate::parts::{count_panic, judged};
-use crate::usual_errors::{FRESH_CONNECTIONS, needs_fresh_connection, scope_of};
+use crate::usual_errors::{Again, scope_of};
 use crate::{
     AnyPermit, AtEnd, AtEndOfBody, Classify, ErrorRule, HttpClassifier, Outcome, Report, text_of,
 };
@@ -46,10 +46,10 @@ impl<P: AnyPermit + Send + Sync + 'static, X: ErrorRule<Error>> Call<P, X> {
     pub(super) async fn make(mut self) -> (Result<Response>, Extensions) {
         let url = self.request.url().clone();
         let upload = Upload::watch(&mut self.request);
-        let fresh = if self.permit.is_probe() {
-            FRESH_CONNECTIONS
+        let again = if self.permit.is_probe() {
+            Again::new()
         } else {
-            0
+            Again::never()
         };
         let mut permit = Some(self.permit);
         let ended = {
@@ -57,7 +57,7 @@ impl<P: AnyPermit + Send + Sync + 'static, X: ErrorRule<Error>> Call<P, X> {
                 &self.client,
                 self.request,
                 &mut self.extensions,
-                fresh
+                again
             ));
             let mut limit = pin!(Limit::new(self.limit, upload));
             poll_fn(|context| {
@@ -92,21 +92,21 @@ impl<P: AnyPermit + Send + Sync + 'static, X: ErrorRule<Error>> Call<P, X> {
     }
 }
 
-/// Sends the request, and up to `fresh` times again if its connection broke before a response.
+/// Sends the request, and again as often as allowed if its connection broke before a response.
 async fn sent(
     client: &ClientWithMiddleware,
     request: Request,
     extensions: &mut Extensions,
-    fresh: u32,
+    mut again: Again,
 ) -> Result<Response> {
-    for _ in 0..fresh {
+    while again.is_left() {
         // Streamed bodies cannot be sent twice.
         let Some(copy) = request.try_clone() else {
             break;
         };
         let may_repeat = || may_be_sent_twice(request.method(), request.headers());
         match client.execute_with_extensions(copy, extensions).await {
-            Err(error) if needs_fresh_connection(&error, may_repeat) => {}
+            Err(error) if again.allow(&error, may_repeat) => {}
             result => return result,
         }
     }

@@ -58,7 +58,7 @@ use crate::{
 /// | takes longer than the [limit](Self::time_limit) | is dropped: `Error::Reqwest`, whose `is_timeout` is true (its text mentions a body, that of its source the limit), and a failure, or ignored if its own body was still awaited |
 /// | gets a response, or fails | counts as [`HttpClassifier`] and [`ReqwestErrors`] say |
 /// | is dropped by its caller, or exceeds its own time limit (`RequestBuilder::timeout`), for which the caller gets such a timeout | [goes on](Self::outliving) in a task until the host has answered or the limit has passed, and counts as that says |
-/// | is a probe whose connection breaks before a response | is sent again at once if it may be sent twice or was refused unprocessed, up to eight times: idle connections whose host closed its side unnoticed fail one after the other |
+/// | is a probe whose connection breaks before a response | is sent again at once if it may be sent twice or was refused unprocessed, up to eight times (after `REFUSED_STREAM` once): idle connections whose host closed its side unnoticed fail one after the other |
 ///
 /// # Bounds
 ///

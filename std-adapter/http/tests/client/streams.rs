@@ -1,5 +1,6 @@
 //! HTTP/2: many requests on one connection, and what its end says about the host.
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 use atomic_breaker_http::{
@@ -179,6 +180,25 @@ async fn a_host_that_refuses_everything_unprocessed_opens_and_stays_so_when_it_r
         assert!(matches!(answer, Err(RequestError::Failed(_))), "{answer:?}");
         assert_eq!(guard.hosts().state(&origin(&server)), State::Open);
     }
+}
+
+/// On the same connection it would be refused again.
+#[tokio::test]
+async fn a_request_that_is_refused_is_sent_again_once() {
+    static RECEIVED: AtomicU32 = AtomicU32::new(0);
+    let server = Server::serving(|connection, _| {
+        let mut connection = Http2::accept(connection);
+        while let Some(stream) = connection.request() {
+            RECEIVED.fetch_add(1, Relaxed);
+            connection.reset(stream, REFUSED_STREAM);
+        }
+    });
+    let (guard, hyper) = (guard(1), hyper());
+    for _ in 0..20 {
+        let answer = send(guard, &hyper, &server, Method::POST).await;
+        assert!(answer.is_err(), "{answer:?}");
+    }
+    assert_eq!(RECEIVED.load(Relaxed), 10, "five were admitted");
 }
 
 #[tokio::test]
