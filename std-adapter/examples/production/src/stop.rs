@@ -8,7 +8,7 @@ use tokio::signal::{ctrl_c, unix::SignalKind, unix::signal};
 use tokio::{sync::oneshot, time::sleep};
 
 /// Until `SIGTERM` or Ctrl-C; then takes no more connections and completes the requests under way. For five seconds, more
-/// than their deadline: an open admin page would keep the service forever.
+/// than their deadline and a body take: an open admin page would keep the service forever.
 pub async fn serve(listener: TcpListener, app: Router) -> io::Result<()> {
     let mut terminated = signal(SignalKind::terminate())?;
     let (asked, is_asked) = oneshot::channel::<()>();

@@ -1,9 +1,13 @@
 //! In virtual time, with a host that is a function.
 
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
-use std::{future::ready, time::Duration};
+use std::task::{Context, Poll, ready as poll_ready};
+use std::{convert::Infallible, future::ready, time::Duration};
 
 use atomic_breaker_http::{Bytes, ClientConfig, ClientError, RequestError};
+use http_body::{Body, Frame};
+use tokio::time::{Instant, Sleep, sleep, timeout};
 use tower::{Layer, service_fn};
 
 use crate::{guard, prices::Prices};
@@ -33,4 +37,39 @@ async fn a_host_that_fails_is_left_alone_and_asked_again_when_it_works() {
     tokio::time::sleep(Duration::from_millis(1_200)).await; // takes no time
     assert_eq!(prices.ask("tea").await.unwrap(), "7.50");
     assert_eq!(prices.ask("tea").await.unwrap(), "7.50");
+}
+
+/// A byte each 0.9 seconds, without end.
+struct Drips(Pin<Box<Sleep>>);
+
+impl Drips {
+    const PAUSE: Duration = Duration::from_millis(900);
+}
+
+impl Body for Drips {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        poll_ready!(self.0.as_mut().poll(context));
+        self.0.as_mut().reset(Instant::now() + Self::PAUSE);
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b"7")))))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_drips_without_end_is_given_up() {
+    let host = service_fn(|_: http::Request<Bytes>| {
+        let body = reqwest::Body::wrap(Drips(Box::pin(sleep(Drips::PAUSE))));
+        ready(Ok::<_, ClientError>(http::Response::new(body).into()))
+    });
+    let (guard, _) = guard::start(ClientConfig::new()).unwrap();
+    let url = "http://host.example/".parse().unwrap();
+    let prices = Prices::new(guard.layer().layer(host), url);
+    let asked = timeout(Duration::from_secs(3), prices.ask("tea"));
+    let error = asked.await.expect("an end").unwrap_err();
+    assert!(matches!(error, RequestError::DeadlineExceeded), "{error}");
 }

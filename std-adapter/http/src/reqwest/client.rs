@@ -66,7 +66,8 @@ use crate::{
 ///   layers in between have changed the type of the error, and the try [goes
 ///   on](crate::ClientConfig::outliving). In your own layers such a call is cancelled.
 /// - The `timeout` of the **client** covers the body too, while the limits here end with the head: a `read_timeout`
-///   catches bodies that hang. It covers the head as well, so do not make it shorter than the limit of a try.
+///   catches bodies that hang, but not those that drip, as it begins again with each byte: put a limit of your own
+///   around reading them. It covers the head as well, so do not make it shorter than the limit of a try.
 /// - Behind a **proxy**, a dead proxy looks as if all hosts were dead, and opens their breakers.
 /// - Its errors show the **URL** with its query, which a breaker would keep as its last failure, and not the cause:
 ///   [`ClientError`] shows the cause, and no URL. Directly around `reqwest::Client`, use `.map_err(ClientError::from)`
