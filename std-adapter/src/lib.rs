@@ -116,7 +116,7 @@ pub use std_clock::StdClock;
 /// For packages that bring permits of their own, and need what this one does around a call.
 pub mod parts {
     pub use crate::on_drop::OnDrop;
-    pub use crate::permit::{count_panic, judged, run, run_async};
+    pub use crate::permit::{Lot, count_panic, judged, lot, run, run_async};
     pub use crate::rules::{RuleId, Table, TableFull};
     pub use crate::thread_number::thread_number;
 }

@@ -6,7 +6,8 @@ use atomic_breaker::{Clock, Failure, Outcome, Token, Transition};
 
 use super::{AnyRegistry, RegistryOf};
 use crate::registry::Place;
-use atomic_breaker_resource::{AnyPermit, Rejection, parts::Begun};
+use atomic_breaker_resource::parts::{Begun, lot};
+use atomic_breaker_resource::{AnyPermit, Rejection};
 
 /// What was granted to a call of a key.
 ///
@@ -84,7 +85,7 @@ impl<H: AnyRegistry> KeyedPermit<H> {
         reason = "a permit that is handed through memory costs more than all else here"
     )]
     pub fn acquire(handle: H, key: H::Key) -> Result<Self, Rejection> {
-        Self::acquire_by(handle, key, |registry| registry.clock.random())
+        Self::acquire_by(handle, key, |registry| lot(|| registry.clock.random()))
     }
 
     /// [`acquire`](Self::acquire) with another source of the random number that decides whether a rejection is enforced.

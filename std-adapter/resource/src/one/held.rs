@@ -7,6 +7,7 @@ use atomic_breaker::{AnyBreaker, BitsOf, Clock, Failure, Outcome, State, Token, 
 
 use super::AnyResource;
 use crate::loss::Begun;
+use crate::parts::lot;
 use crate::words::too_slow;
 use crate::{AnyPermit, Rejection};
 
@@ -26,7 +27,9 @@ impl<H: AnyResource> ResourcePermit<H> {
     /// [`Resource::acquire`](super::Resource::acquire) for a permit that owns its handle to the resource.
     #[inline]
     pub fn acquire(handle: H) -> Result<Self, Rejection> {
-        Self::acquire_by(handle, |breaker| breaker.as_breaker().clock().random())
+        Self::acquire_by(handle, |breaker| {
+            lot(|| breaker.as_breaker().clock().random())
+        })
     }
 
     /// [`acquire`](Self::acquire) with another source of the random number that decides whether a rejection is enforced.

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use super::{AnyBudget, Idempotent, RetryBudget, RetryConfig, RetryHint, RetryPolicy};
 use crate::ServiceError;
+use crate::parts::Lot;
 
 /// What follows from the result of a try.
 pub(super) enum Next<R> {
@@ -34,6 +35,8 @@ pub(super) struct Course<Q, B: AnyBudget<Q>, I, C, H, R> {
     follows_hint: bool,
     /// A token was taken for the last retry. It is given back if the retry is not made.
     holds_token: bool,
+    /// The same for all tries.
+    pub(super) lot: Lot,
     /// The result of the last try, until it is known whether another one is made.
     last: Option<R>,
 }
@@ -59,6 +62,7 @@ where
             waited: 0,
             follows_hint: false,
             holds_token: false,
+            lot: Lot::default(),
             last: None,
             policy,
         }

@@ -74,8 +74,8 @@ where
         // The service that is ready is the one called.
         let clone = self.inner.clone();
         let mut ready = mem::replace(&mut self.inner, clone);
-        let course = Course::begin(self.policy.clone(), &request);
-        let call = ready.call(request);
+        let mut course = Course::begin(self.policy.clone(), &request);
+        let call = course.lot.hold(|| ready.call(request));
         RetryFuture {
             state: State::Called { call },
             service: ready,
@@ -143,7 +143,8 @@ where
                 }
                 Projected::BecomingReady => match ready!(this.service.poll_ready(context)) {
                     Ok(()) => {
-                        let call = this.service.call(this.course.request());
+                        let request = this.course.request();
+                        let call = this.course.lot.hold(|| this.service.call(request));
                         this.state.set(State::Called { call });
                         continue;
                     }

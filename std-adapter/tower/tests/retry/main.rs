@@ -5,6 +5,7 @@ mod budget;
 mod cancelled;
 mod deadline;
 mod failures;
+mod lots;
 #[cfg(target_pointer_width = "64")]
 mod races;
 mod rejections;

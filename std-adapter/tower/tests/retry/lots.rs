@@ -1,0 +1,73 @@
+//! Only a share of the rejections is enforced: a request keeps its lot, however often it waits.
+
+use std::io;
+use std::sync::Arc;
+
+use atomic_breaker_registry::{ByKey, Registry};
+use atomic_breaker_resource::Resource;
+use atomic_breaker_tower::{
+    Admit, Breaker, BreakerLayer, Config, RetryBudget, RetryConfig, RetryLayer, RetryPolicy,
+    ServiceError, TokioClock,
+};
+use tokio::task::JoinSet;
+use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
+
+use crate::{SECOND, budget};
+
+const RULES: Config = Config::new().open_for(SECOND);
+const WAITS: RetryConfig = RetryConfig::new().tries(1).rejection_waits(5);
+
+/// How many of a thousand requests pass. What they call fails, so the breaker stays open but for its probes.
+async fn passed<A>(admit: A) -> usize
+where
+    A: Admit<u32, Permit: Send + 'static> + Clone + Send + 'static,
+{
+    let policy: RetryPolicy<&'static RetryBudget, _> =
+        RetryPolicy::new(WAITS, budget(), |_: &u32| true);
+    let client = ServiceBuilder::new()
+        .layer(RetryLayer::new(policy))
+        .layer(BreakerLayer::new(admit))
+        .service(service_fn(|_: u32| async {
+            Err::<(), _>(io::Error::other("down"))
+        }));
+    let mut requests = JoinSet::new();
+    for _ in 0..1_000 {
+        let mut client = client.clone();
+        requests.spawn(async move { client.ready().await?.call(1).await });
+    }
+    let results = requests.join_all().await;
+    let is_passed = |result: &&Result<(), _>| matches!(result, Err(ServiceError::Failed(_)));
+    results.iter().filter(is_passed).count()
+}
+
+#[tokio::test(start_paused = true)]
+async fn half_enforced_rejections_let_half_of_the_requests_pass() {
+    let resource = Arc::new(Resource::new(Breaker::new(RULES, TokioClock)));
+    resource.enforcement().set_percent(50).unwrap();
+    resource.breaker().trip();
+    let of_resource = passed(resource).await;
+
+    let hosts = Registry::builder(RULES).clock(TokioClock).build();
+    let hosts: Arc<Registry<u32, TokioClock>> = Arc::new(hosts.unwrap());
+    hosts.enforcement().set_percent(50).unwrap();
+    hosts.command(&1, |host| host.trip()).unwrap();
+    let of_registry = passed(ByKey::new(hosts, |key: &u32| *key)).await;
+
+    let pool = Registry::builder(RULES)
+        .clock(TokioClock)
+        .max_shut_out(2)
+        .build();
+    let pool: Arc<Registry<u32, TokioClock>> = Arc::new(pool.unwrap());
+    for key in 2..=4 {
+        pool.command(&key, |host| host.trip_for(60 * SECOND))
+            .unwrap();
+    }
+    pool.command(&1, |host| host.trip()).unwrap();
+    let of_pool = passed(ByKey::new(pool, |key: &u32| *key)).await;
+
+    println!("{of_resource}, {of_registry}, {of_pool} of 1,000");
+    // 500 ± 16, and a few probes.
+    for passed in [of_resource, of_registry, of_pool] {
+        assert!((400..620).contains(&passed), "{passed} of 1,000");
+    }
+}
