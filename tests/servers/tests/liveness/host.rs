@@ -96,6 +96,15 @@ impl Host {
         self.0.health.lock().unwrap().0 = health;
     }
 
+    pub(crate) fn health(&self) -> Health {
+        self.0.health.lock().unwrap().0
+    }
+
+    /// How long it takes to respond while it is healthy.
+    pub(crate) fn answers_after(&self) -> Duration {
+        self.0.answers_after
+    }
+
     /// How many calls it has seen.
     pub(crate) fn reached(&self) -> u32 {
         self.0.reached.load(Relaxed)

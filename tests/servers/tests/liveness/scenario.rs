@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::dice::{Dice, Time};
 use super::explore::Totals;
-use super::host::{Health, Host, LONGEST_ANSWER};
+use super::host::{Health, Host};
 use super::stack::{Answer, Caller, Calm, Ending, Leave, Look, Nervous, Stack, Thrown};
 use super::watch::Watch;
 
@@ -56,11 +56,7 @@ impl<S: Stack> World<S> {
         };
         Time::begin(at_ms, seed);
         Nervous::allow(true);
-        let answers_after = match dice.below(3) {
-            0 => Duration::ZERO,
-            1 => dice.ms(1..50),
-            _ => dice.ms(50..LONGEST_ANSWER.as_millis() as u32),
-        };
+        let answers_after = S::answers_after(&mut dice);
         let host = Host::new(answers_after, S::FAILS_EACH, dice.clone());
         let stack = Rc::new(S::new(&host, &mut dice));
         Rc::new(Self {
@@ -203,7 +199,7 @@ impl<S: Stack> World<S> {
 
     fn judge(&self, before: Look, caller: Caller, answer: Answer) {
         let after = self.stack.look(caller.place);
-        let watch = &mut self.watches.borrow_mut()[caller.place];
+        let watch = &mut self.watches.borrow_mut()[self.stack.watch(caller.place)];
         let mut seen = self.seen.borrow_mut();
         seen.rejected += u32::from(answer == Answer::Rejected);
         seen.served += u32::from(answer == Answer::Served);
@@ -226,28 +222,20 @@ impl<S: Stack> World<S> {
         };
         let (began, bound) = (Instant::now(), self.stack.bound(&calm));
         let last_in_vain = Rc::new(Cell::new(Duration::ZERO));
-        let mut place = 0;
+        let mut turn = 0;
         while began.elapsed() <= bound {
-            if self.under_way.get() < CALLS {
-                let (world, in_vain) = (Rc::clone(self), Rc::clone(&last_in_vain));
-                let begins = began.elapsed();
-                let leave = self.draw(|dice| Leave::any(S::LEAVE_PERCENT, dice));
-                let caller = Caller {
-                    leave,
-                    ..Caller::honest(place % S::PLACES)
-                };
-                place += 1;
-                spawn_local(async move {
-                    if world.call(caller).await == Answer::Rejected {
-                        in_vain.set(in_vain.get().max(begins));
-                    }
-                });
-            }
+            let place = self.draw(|dice| self.stack.next(turn, dice));
+            self.call_calmly(place, &last_in_vain, began);
+            turn += 1;
             sleep(calm.gap / S::PLACES as u32).await;
             self.check();
         }
         for _ in 0..AFTERWARDS {
             for place in 0..S::PLACES {
+                if !self.stack.is_served(place) {
+                    self.call_calmly(place, &Rc::default(), began);
+                    continue;
+                }
                 let asked = Rc::clone(self).call(Caller::honest(place));
                 let answer = timeout(Duration::from_secs(60), asked).await;
                 self.check();
@@ -266,6 +254,30 @@ impl<S: Stack> World<S> {
         }
         self.stack.finish().await;
         self.seen.borrow_mut().slowest = (last_in_vain.get(), bound);
+    }
+
+    /// A call of a healthy resource, in a task of its own.
+    fn call_calmly(
+        self: &Rc<Self>,
+        place: usize,
+        last_in_vain: &Rc<Cell<Duration>>,
+        began: Instant,
+    ) {
+        if !self.stack.calls(place) || self.under_way.get() >= CALLS {
+            return;
+        }
+        let (world, in_vain) = (Rc::clone(self), Rc::clone(last_in_vain));
+        let begins = began.elapsed();
+        let caller = Caller {
+            leave: self.draw(|dice| self.stack.leave(place, dice)),
+            ..Caller::honest(place)
+        };
+        spawn_local(async move {
+            let is_served = world.stack.is_served(place);
+            if world.call(caller).await == Answer::Rejected && is_served {
+                in_vain.set(in_vain.get().max(begins));
+            }
+        });
     }
 
     pub(crate) fn add_to(&self, totals: &mut Totals) {

@@ -9,7 +9,7 @@ use atomic_breaker_http::{
 };
 
 use super::dice::{Dice, Time};
-use super::host::{Host, LIMIT, Trouble};
+use super::host::{Host, LIMIT, LONGEST_ANSWER, Trouble};
 
 /// How the right to a call ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -164,7 +164,41 @@ pub(crate) trait Stack: Sized + 'static {
     /// This percentage of callers hangs up, even while the resource is healthy.
     const LEAVE_PERCENT: u64 = 0;
 
+    /// How long the resource takes to respond while it is healthy.
+    fn answers_after(dice: &mut Dice) -> Duration {
+        match dice.below(3) {
+            0 => Duration::ZERO,
+            1 => dice.ms(1..50),
+            _ => dice.ms(50..LONGEST_ANSWER.as_millis() as u32),
+        }
+    }
+
     fn new(host: &Host, dice: &mut Dice) -> Self;
+
+    /// Which of the watches counts the failures of a place: places with one breaker have one.
+    fn watch(&self, place: usize) -> usize {
+        place
+    }
+
+    /// Which place calls next once the resource is healthy.
+    fn next(&self, turn: usize, _: &mut Dice) -> usize {
+        turn % Self::PLACES
+    }
+
+    /// Whether calls are still made from this place once the resource is healthy.
+    fn calls(&self, _place: usize) -> bool {
+        true
+    }
+
+    /// Whether the calls of this place must be served at the end.
+    fn is_served(&self, place: usize) -> bool {
+        self.calls(place)
+    }
+
+    /// When a caller hangs up, although the resource is healthy.
+    fn leave(&self, _place: usize, dice: &mut Dice) -> Leave {
+        Leave::any(Self::LEAVE_PERCENT, dice)
+    }
 
     /// The time from when the resource is healthy for good until every call is served.
     fn bound(&self, calm: &Calm) -> Duration;

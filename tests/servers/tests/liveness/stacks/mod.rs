@@ -6,6 +6,7 @@ mod core;
 mod fleet;
 mod in_flight;
 mod layers;
+mod pairs;
 mod registry;
 mod shared;
 mod slab;

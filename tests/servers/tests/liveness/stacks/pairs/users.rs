@@ -1,0 +1,364 @@
+//! The users of a breaker, and the manners of their callers.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::time::Duration;
+
+use atomic_breaker_http::{
+    BreakerExt, BreakerLayer, BreakerMiddleware, Clock, Prober, TimeLimitLayer,
+};
+use atomic_breaker_steps::{Lane, MemoryStore, Ran, Schedule, Steps, Worker, Workflow};
+use reqwest_middleware::ClientWithMiddleware;
+use test_support::faulty_store::{Fault, FaultyStore};
+use tokio::task::{JoinHandle, spawn_local};
+use tokio::time::timeout;
+use tower::{Layer, ServiceExt};
+
+use super::through::{Responder, URL, answer_of, host_client, with};
+use super::{Guarded, Shared};
+use crate::dice::{Dice, Time};
+use crate::host::{Host, LIMIT, LONGEST_ANSWER};
+use crate::stack::{Answer, Caller, Leave, call_through, outcome};
+use crate::stacks::layers::{seen, service, timed};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Kind {
+    /// `Breaker::call_async`, with the limit inside.
+    Bare,
+    Layer,
+    Middleware,
+    /// A worker whose jobs are steps of the resource.
+    Jobs,
+    /// A worker that finds no job. Its store may be slow, or hang, also while the resource is healthy.
+    Idle,
+    Prober,
+    /// An instance of a fleet that makes no calls once the resource is healthy.
+    Silent,
+}
+
+impl Kind {
+    pub(super) fn two(in_fleet: bool, dice: &mut Dice) -> [Self; 2] {
+        let beside = [
+            Self::Bare,
+            Self::Layer,
+            Self::Middleware,
+            Self::Idle,
+            Self::Jobs,
+        ];
+        let first = match dice.below(8) {
+            it @ 0..5 => beside[it as usize],
+            5 => Self::Prober,
+            _ if in_fleet => Self::Silent,
+            _ => Self::Idle,
+        };
+        // Its calls are to be served.
+        [first, dice.pick(&beside[..3])]
+    }
+}
+
+/// What the callers of a user do, also while the resource is healthy.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Manners {
+    /// This percentage hangs up after this time.
+    leaves: u64,
+    patience: Duration,
+    /// The time limit that each request carries.
+    own_limit: Option<Duration>,
+    /// Each request is answered with 429.
+    is_over_quota: bool,
+}
+
+impl Manners {
+    pub(super) const GOOD: Self = Self {
+        leaves: 0,
+        patience: Duration::ZERO,
+        own_limit: None,
+        is_over_quota: false,
+    };
+
+    /// Of the callers of a guard.
+    pub(super) fn of_requests(host: &Host, dice: &mut Dice) -> Self {
+        if dice.percent(30) {
+            return Self {
+                is_over_quota: true,
+                ..Self::GOOD
+            };
+        }
+        Self::any(host, dice)
+    }
+
+    /// Most of those who do not wait leave shortly before a healthy resource has responded.
+    pub(super) fn any(host: &Host, dice: &mut Dice) -> Self {
+        let answer = host.answers_after().as_millis() as u32;
+        let limit = if answer > 30 && dice.percent(70) {
+            dice.ms(answer * 2 / 3..answer)
+        } else {
+            dice.ms(20..LONGEST_ANSWER.as_millis() as u32)
+        };
+        match dice.below(5) {
+            0 => Self::GOOD,
+            1 | 2 => Self {
+                leaves: dice.pick(&[50, 100, 100]),
+                patience: limit,
+                ..Self::GOOD
+            },
+            _ => Self {
+                own_limit: Some(limit),
+                ..Self::GOOD
+            },
+        }
+    }
+
+    pub(super) fn leave(&self, dice: &mut Dice) -> Leave {
+        if dice.percent(self.leaves) {
+            Leave::After(self.patience)
+        } else {
+            Leave::Never
+        }
+    }
+
+    /// A call whose caller may hang up.
+    pub(super) async fn or_leave(&self, call: impl Future<Output = Answer>) -> Answer {
+        if u64::from(Time.random() % 100) >= self.leaves {
+            return call.await;
+        }
+        timeout(self.patience, call).await.unwrap_or(Answer::Other)
+    }
+
+    pub(super) const fn is_over_quota(&self) -> bool {
+        self.is_over_quota
+    }
+
+    pub(super) const fn own_limit(&self) -> Option<Duration> {
+        self.own_limit
+    }
+}
+
+pub(super) struct User {
+    kind: Kind,
+    pub(super) manners: Manners,
+    pub(super) resource: Arc<Guarded>,
+    host: Host,
+    client: Option<ClientWithMiddleware>,
+    work: Option<Work>,
+    prober: Option<JoinHandle<()>>,
+}
+
+struct Work {
+    store: FaultyStore,
+    /// What stays wrong with it.
+    fault: Option<Fault>,
+    steps: Steps<FaultyStore>,
+    workflow: Workflow<u32>,
+    worker: RefCell<Option<Worker>>,
+    next: Cell<u32>,
+}
+
+impl User {
+    pub(super) fn new(
+        kind: Kind,
+        manners: Manners,
+        host: &Host,
+        resource: Arc<Guarded>,
+        dice: &mut Dice,
+    ) -> Self {
+        let client = (kind == Kind::Middleware).then(|| {
+            let client = host_client(Responder::Host(host.clone()));
+            let middleware = BreakerMiddleware::new(Arc::clone(&resource), client);
+            with(middleware.time_limit(LIMIT))
+        });
+        let work = match kind {
+            Kind::Idle => Some(Work::new(&resource, host, Some(slow(dice)), dice)),
+            Kind::Jobs => Some(Work::new(&resource, host, None, dice)),
+            _ => None,
+        };
+        let prober = (kind == Kind::Prober).then(|| probe(resource.breaker(), host, dice));
+        Self {
+            kind,
+            manners,
+            resource,
+            host: host.clone(),
+            client,
+            work,
+            prober,
+        }
+    }
+
+    pub(super) fn calls_when_well(&self) -> bool {
+        !matches!(self.kind, Kind::Idle | Kind::Prober | Kind::Silent)
+    }
+
+    /// Callers that have left, or have a limit below the answer of a healthy resource, are not served; and jobs are done
+    /// by workers.
+    pub(super) fn is_served(&self) -> bool {
+        let is_good = self.manners.leaves == 0 && self.manners.own_limit.is_none();
+        is_good && matches!(self.kind, Kind::Bare | Kind::Layer | Kind::Middleware)
+    }
+
+    /// Whether callers see all its failures and successes.
+    pub(super) fn is_seen(&self) -> bool {
+        !matches!(self.kind, Kind::Jobs | Kind::Prober) && self.manners.own_limit.is_none()
+    }
+
+    pub(super) async fn call(&self, caller: Caller) -> Answer {
+        match self.kind {
+            Kind::Bare => self.call_bare(caller).await,
+            // Many of its calls hang for good.
+            Kind::Silent if Time.random().is_multiple_of(2) => {
+                std::mem::forget(self.resource.breaker().acquire());
+                Answer::Other
+            }
+            Kind::Silent => self.call_bare(caller).await,
+            Kind::Layer => {
+                let service = TimeLimitLayer::new(LIMIT).layer(service(&self.host, caller));
+                let layer = BreakerLayer::new(Arc::clone(&self.resource)).classify(timed);
+                seen(&layer.layer(service).oneshot(()).await)
+            }
+            Kind::Middleware => {
+                let client = self.client.as_ref().expect("one of a middleware");
+                let mut request = client.get(URL).with_extension(caller);
+                if let Some(limit) = self.manners.own_limit {
+                    request = request.timeout(limit);
+                }
+                answer_of(&request.send().await)
+            }
+            Kind::Jobs => self.work.as_ref().expect("one of jobs").run().await,
+            Kind::Idle | Kind::Prober => Answer::Other,
+        }
+    }
+
+    /// With a limit of its own, as some write it: around the call.
+    async fn call_bare(&self, caller: Caller) -> Answer {
+        let call = call_through(self.resource.breaker(), &self.host, caller);
+        match self.manners.own_limit {
+            Some(limit) => timeout(limit, call).await.unwrap_or(Answer::Other),
+            None => call.await,
+        }
+    }
+
+    pub(super) fn disturb(&self, dice: &mut Dice) {
+        if let Some(work) = &self.work {
+            work.disturb(dice);
+        }
+    }
+
+    pub(super) fn settle(&self) {
+        if let Some(work) = &self.work {
+            work.store.set(work.fault.clone());
+            work.worker.replace(Some(work.steps.work()));
+        }
+    }
+
+    pub(super) fn describe(&self) -> String {
+        let fault = self.work.as_ref().map(|work| &work.fault);
+        format!("{:?} {:?} {fault:?}", self.kind, self.manners)
+    }
+}
+
+impl Drop for User {
+    fn drop(&mut self) {
+        if let Some(prober) = &self.prober {
+            prober.abort();
+        }
+    }
+}
+
+/// What may stay wrong with the store of a worker.
+fn slow(dice: &mut Dice) -> Fault {
+    match dice.below(3) {
+        0 => Fault::Silence,
+        1 => Fault::Fails(dice.ms(0..3_000)),
+        _ => Fault::Late(dice.ms(0..9_500)),
+    }
+}
+
+/// Pings, also after an observer has panicked.
+fn probe(breaker: &Shared, host: &Host, dice: &mut Dice) -> JoinHandle<()> {
+    let prober = Prober::every(Duration::from_secs(1))
+        .ping_limit(LIMIT)
+        .answers(dice.within(1..4));
+    let (breaker, host) = (Arc::clone(breaker), host.clone());
+    spawn_local(async move {
+        loop {
+            let pings = breaker.run_prober(prober, || host.answer_without_limit());
+            let pings = std::panic::AssertUnwindSafe(pings);
+            let _ = futures_util::FutureExt::catch_unwind(pings)
+                .await
+                .map(|_| ());
+        }
+    })
+}
+
+impl Work {
+    fn new(resource: &Arc<Guarded>, host: &Host, fault: Option<Fault>, dice: &mut Dice) -> Self {
+        let store = FaultyStore::to(&MemoryStore::new());
+        let within = dice.percent(30);
+        let lane = Lane::new("lane");
+        let lane = if within {
+            lane.guarded_within(Arc::clone(resource))
+        } else {
+            lane.guarded(Arc::clone(resource))
+        };
+        let (of_step, calls) = (host.clone(), Arc::clone(resource));
+        let workflow = Workflow::new("kind")
+            .schedule(Schedule::new().first(dice.ms(100..1_000)).tries(100_000))
+            .step("only", "lane", move |_: u32| {
+                let (host, calls) = (of_step.clone(), Arc::clone(&calls));
+                async move {
+                    if within {
+                        let breaker = calls.breaker();
+                        let call = breaker.call_async_with(outcome, || host.answer());
+                        return Ok(call.await?);
+                    }
+                    host.answer()
+                        .await
+                        .map_err(|trouble| trouble.to_string().into())
+                }
+            });
+        let steps = Steps::builder(store.clone())
+            .lane(lane)
+            .workflow(&workflow)
+            .lease(Duration::from_secs(5))
+            .build()
+            .unwrap();
+        Self {
+            worker: RefCell::new(Some(steps.work())),
+            store,
+            fault,
+            steps,
+            workflow,
+            next: Cell::new(0),
+        }
+    }
+
+    /// Few jobs wait at a time.
+    async fn run(&self) -> Answer {
+        if self.next.get() % 5 == 0 && self.steps_wait().await {
+            return Answer::Other;
+        }
+        let key = self.next.replace(self.next.get() + 1).to_string();
+        match self.steps.run(&self.workflow, &key, &7).await {
+            Ok(Ran::Done(_)) => Answer::Served,
+            _ => Answer::Other,
+        }
+    }
+
+    async fn steps_wait(&self) -> bool {
+        use atomic_breaker_steps::{Status, Store};
+        let counts = self.store.jobs.counts().await.unwrap();
+        counts.of(Status::Waiting) >= 20
+    }
+
+    fn disturb(&self, dice: &mut Dice) {
+        match dice.below(4) {
+            0 => self.store.set(Some(slow(dice))),
+            1 => self.store.set(None),
+            2 => {
+                if let Some(worker) = self.worker.take() {
+                    spawn_local(worker.stop_within(dice.ms(0..3_000)));
+                }
+            }
+            _ => drop(self.worker.replace(Some(self.steps.work()))),
+        }
+    }
+}
