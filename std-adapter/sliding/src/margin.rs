@@ -9,9 +9,9 @@
 //!
 //! A thread that has looked at all the shards knows how many failures are still missing to reach the share: successes
 //! only raise that number, until a slice leaves the span. So the margin is valid until then, for this share, epoch and
-//! span. If fewer calls were seen than the rules require, none is granted, since successes can change that. A thread
-//! that begins a slice revokes it: if the clock steps back, it could become valid again, after the counts it was
-//! granted for have left the span.
+//! span, however many calls the rules require: while the share is not reached, nothing trips. A thread that begins a
+//! slice revokes it: if the clock steps back, it could become valid again, after the counts it was granted for have left
+//! the span.
 
 use std::sync::atomic::Ordering;
 

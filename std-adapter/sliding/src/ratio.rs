@@ -222,8 +222,13 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
             margin::revoke(self.margin());
             return Verdict::Trip;
         }
-        let margin = if has_enough { terms.margin(sum) } else { 0 };
-        margin::grant(self.margin(), terms, before, margin, (now_ms, left_ms));
+        margin::grant(
+            self.margin(),
+            terms,
+            before,
+            terms.margin(sum),
+            (now_ms, left_ms),
+        );
         Verdict::Keep
     }
 }
