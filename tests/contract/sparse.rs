@@ -59,6 +59,24 @@ fn a_success_at_any_time_after_the_window_clears_it() {
     }
 }
 
+/// The documented limit: the successes come when the window looks as if it had just begun, so they clear nothing.
+#[test]
+fn failures_a_wrap_apart_trip_if_all_calls_come_at_once() {
+    let clock = ManualClock::starting_at(12_345);
+    let breaker = narrow(Config::new().failures_within(5, ms(MINUTE)), &clock);
+    for failures in 1..=5 {
+        breaker.acquire().unwrap().success();
+        breaker.acquire().unwrap().failure();
+        let expected = if failures < 5 {
+            State::Closed
+        } else {
+            State::Open
+        };
+        assert_eq!(breaker.state(), expected, "{failures}");
+        clock.advance(ms(WRAP));
+    }
+}
+
 /// Returns how often a caller that calls only once every `period` after a trip is rejected before it passes,
 /// at most `limit`.
 fn rejected_in_a_row<W: Word>(word: W, config: Config, period: u64, limit: u32) -> u32 {

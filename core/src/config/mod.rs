@@ -288,7 +288,8 @@ impl Config {
 
     /// Lets traffic return gradually: after enough probes have succeeded, a share of the calls passes, growing from
     /// `first_percent` (1 to 100) to all of them after the time `over`; the rest are rejected, and failures trip by the
-    /// usual rules. At the end the breaker is closed. Off by default.
+    /// usual rules. At the end the breaker is closed, and failures of calls that are still in flight count nowhere. Off by
+    /// default.
     ///
     /// For resources that break again when the whole load returns at once. The share grows linearly; the open time keeps
     /// growing if the breaker trips meanwhile.
