@@ -63,9 +63,18 @@ bool F(command)(int which, ab_t *breaker, const ab_rules *rules, uint32_t number
     }
 }
 
-bool F(restore)(ab_retained *kept, const ab_rules *rules, uint32_t now_ms)
+enum { UNKNOWN, AFTER, RUNNING };
+
+bool F(restore)(int how, ab_retained *kept, const ab_rules *rules, uint32_t asleep_ms, uint32_t now_ms)
 {
-    return ab_restore(kept, rules, now_ms);
+    switch (how) {
+    case UNKNOWN:
+        return ab_restore(kept, rules, now_ms);
+    case AFTER:
+        return ab_restore_after(kept, rules, asleep_ms, now_ms);
+    default:
+        return ab_restore_running(kept, rules, now_ms);
+    }
 }
 
 const char *F(rules_init)(ab_rules *rules, const ab_settings *settings)

@@ -17,7 +17,8 @@
  * All functions may be called by any number of threads and interrupt handlers at once, take no lock, allocate nothing
  * and never wait. They keep nothing but the word that you pass: no global, no clock.
  *
- * Time is `now_ms`: milliseconds since any fixed origin, modulo 2^32, from a counter that does not jump. It may wrap.
+ * Time is `now_ms`: milliseconds since any fixed origin, modulo 2^32, from a counter that does not jump. It may wrap at
+ * 2^32 and nowhere else, and stand still, for instance asleep; docs/c.md shows how to make one of other counters.
  *
  * Misuse is defined, and never damages a word:
  *   a breaker or rules that are NULL, or rules that were not checked   every call is rejected, wait_ms is AB_NO_RULES;
@@ -139,9 +140,17 @@ bool AB_NAME(renew)(ab_t *, const ab_rules *, ab_token *, uint32_t now_ms);
 ab_state_t AB_NAME(state)(const ab_t *);
 ab_snapshot_t AB_NAME(snapshot)(const ab_t *, const ab_rules *, uint32_t now_ms);
 
-/* Call this once after each reset, before anything else uses the breaker. False if the memory had lost its content: it
- * is closed now. Running open times start over. */
+/* Call one of these once after each reset, before anything else uses the breaker. False if the memory had lost its
+ * content: it is closed now.
+ *   restore          nothing is known of the time since: half of what was left of an open time counts as passed, so that
+ *                    a device that is reset again and again probes after at most 15 boots, with 64 bits 32
+ *   restore_after    at least this much time has passed, by an RTC or the timer that ended the sleep: it counts. Only the
+ *                    time asleep, not the time awake before
+ *   restore_running  now_ms has run on through the reset: all times go on
+ * After a watchdog's reset the call that hung has reported nothing: then ab_trip(), unless ab_state() is AB_OPEN. */
 bool AB_NAME(restore)(ab_retained *, const ab_rules *, uint32_t now_ms);
+bool AB_NAME(restore_after)(ab_retained *, const ab_rules *, uint32_t asleep_ms, uint32_t now_ms);
+bool AB_NAME(restore_running)(ab_retained *, const ab_rules *, uint32_t now_ms);
 
 /* By hand; they return whether the state has changed. */
 bool AB_NAME(trip)(ab_t *, const ab_rules *, uint32_t at_least_ms, uint32_t now_ms); /* 0: as long as a failure does */
@@ -197,6 +206,8 @@ void ab_leave_critical(uint32_t state);
 #define ab_state AB_NAME(state)
 #define ab_snapshot AB_NAME(snapshot)
 #define ab_restore AB_NAME(restore)
+#define ab_restore_after AB_NAME(restore_after)
+#define ab_restore_running AB_NAME(restore_running)
 #define ab_trip AB_NAME(trip)
 #define ab_force_open AB_NAME(force_open)
 #define ab_release AB_NAME(release)

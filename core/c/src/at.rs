@@ -1,6 +1,6 @@
 //! The clock of one call: the time that C passed.
 
-use atomic_breaker::Clock;
+use atomic_breaker::{Clock, SharedClock};
 
 /// A reading that the caller took, and what differs between the devices of a fleet.
 #[derive(Clone, Copy, Debug)]
@@ -30,3 +30,6 @@ impl Clock for At {
         x ^ x >> 15
     }
 }
+
+/// Of `ab_restore_running` the header demands a clock that ran on.
+impl SharedClock for At {}

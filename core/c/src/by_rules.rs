@@ -75,10 +75,11 @@ macro_rules! functions {
             use super::*;
 
             type W = $word;
+            type Kept = Retained<W>;
             type R = CRules<$bits>;
             type T = CToken<$bits>;
 
-            functions! { by_name $name:
+            functions! { by_name W, $name:
                 "acquire" acquire() -> CPermit<$bits>, CPermit::rejected(NO_RULES);
                 "snapshot" snapshot() -> CSnapshot, CSnapshot { wait_ms: NO_RULES, ..CSnapshot::default() };
                 "trip" trip(at_least_ms: u32) -> bool, false;
@@ -88,6 +89,12 @@ macro_rules! functions {
                 "enable" enable() -> bool, false;
                 "reset" reset() -> bool, false;
                 "probe_now" probe_now() -> bool, false;
+            }
+
+            functions! { by_name Kept, $name:
+                "restore" restore() -> bool, false;
+                "restore_after" restore_after(asleep_ms: u32) -> bool, false;
+                "restore_running" restore_running() -> bool, false;
             }
 
             functions! { with_token $name:
@@ -115,16 +122,6 @@ macro_rules! functions {
                 steps::state(&Breaker::from_parts(word, &ANY, at, (), ()))
             }
 
-            /// `ab_restore`.
-            ///
-            /// # Safety
-            /// See the [module](super).
-            #[unsafe(export_name = concat!($name, "restore"))]
-            pub unsafe extern "C" fn restore(word: *const Retained<W>, rules: *const R, now_ms: u32) -> bool {
-                // SAFETY: the caller's.
-                unsafe { with(word, rules, now_ms, false, |breaker| steps::restore(breaker)) }
-            }
-
             /// `ab_rules_init`.
             ///
             /// # Safety
@@ -136,14 +133,14 @@ macro_rules! functions {
             }
         }
     };
-    (by_name $prefix:literal: $($name:literal $f:ident($($argument:ident: $kind:ty)?) -> $result:ty, $without:expr;)*) => {$(
+    (by_name $place:ty, $prefix:literal: $($name:literal $f:ident($($argument:ident: $kind:ty)?) -> $result:ty, $without:expr;)*) => {$(
         #[doc = concat!("`ab_", $name, "`.")]
         ///
         /// # Safety
         /// See the [module](super).
         #[unsafe(export_name = concat!($prefix, $name))]
         pub unsafe extern "C" fn $f(
-            word: *const W, rules: *const R, $($argument: $kind,)? now_ms: u32,
+            word: *const $place, rules: *const R, $($argument: $kind,)? now_ms: u32,
         ) -> $result {
             // SAFETY: the caller's.
             unsafe { with(word, rules, now_ms, $without, |breaker| steps::$f(breaker $(, $argument)?)) }

@@ -103,6 +103,20 @@ pub fn restore<W: Word<Bits: Raw>, R: AsRules<W::Bits>>(breaker: &View<W, R>) ->
     breaker.restore().is_ok()
 }
 
+/// `ab_restore_after`: whether the memory has kept its content.
+pub fn restore_after<W: Word<Bits: Raw>, R: AsRules<W::Bits>>(
+    breaker: &View<W, R>,
+    asleep_ms: u32,
+) -> bool {
+    let asleep = Duration::from_millis(asleep_ms.into());
+    breaker.restore_after(asleep).is_ok()
+}
+
+/// `ab_restore_running`: whether the memory has kept its content.
+pub fn restore_running<W: Word<Bits: Raw>, R: AsRules<W::Bits>>(breaker: &View<W, R>) -> bool {
+    breaker.restore_running().is_ok()
+}
+
 /// `ab_trip`.
 pub fn trip<W: Word<Bits: Raw>, R: AsRules<W::Bits>>(
     breaker: &View<W, R>,

@@ -158,14 +158,19 @@ macro_rules! functions {
                 steps::state(&view($handle, 0))
             }
 
-            $(
-                #[unsafe(export_name = concat!($name, "_restore"))]
-                extern "C" fn restore(now_ms: u32) -> bool {
-                    steps::restore(&$crate::table::retained($handle, $kept, now_ms))
-                }
-            )?
+            $($crate::table::functions! { retained $name, $handle, $kept;
+                "_restore" restore();
+                "_restore_after" restore_after(asleep_ms: u32);
+                "_restore_running" restore_running();
+            })?
         };
     };
+    (retained $name:literal, $handle:expr, $kept:expr; $($suffix:literal $f:ident($($argument:ident: $kind:ty)?);)+) => {$(
+        #[unsafe(export_name = concat!($name, $suffix))]
+        extern "C" fn $f($($argument: $kind,)? now_ms: u32) -> bool {
+            steps::$f(&$crate::table::retained($handle, $kept, now_ms) $(, $argument)?)
+        }
+    )+};
     (by_name $name:literal, $handle:expr; $($suffix:literal $f:ident($($argument:ident: $kind:ty)?) -> $result:ty;)+) => {$(
         #[unsafe(export_name = concat!($name, $suffix))]
         extern "C" fn $f($($argument: $kind,)? now_ms: u32) -> $result {

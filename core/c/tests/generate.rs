@@ -78,6 +78,8 @@ fn the_header_declares_what_the_program_defines_and_what_it_calls() {
         "AB_USE_RESULT ab_permit radio_acquire(uint32_t now_ms);",
         "bool radio_report(ab_token *, bool succeeded, uint32_t now_ms);",
         "bool modem_restore(uint32_t now_ms);",
+        "bool modem_restore_after(uint32_t asleep_ms, uint32_t now_ms);",
+        "bool modem_restore_running(uint32_t now_ms);",
         "/* In ticks of 1024 ms. Your program defines it, where you like: ab_t sensor; */",
     ] {
         assert!(header.contains(line), "{line}\n{header}");

@@ -76,7 +76,11 @@ both! {
         assert_eq!(f::state(word), 1);
         assert!(f::restore(&raw const kept, rules, 0));
         let rejected = f::acquire(word, rules, 0);
-        assert!(!rejected.admitted && (1_000..=1_300).contains(&rejected.wait_ms));
+        assert!(!rejected.admitted && (500..=700).contains(&rejected.wait_ms));
+        assert!(f::restore_running(&raw const kept, rules, 10) && !f::acquire(word, rules, 10).admitted);
+        assert!(f::restore_after(&raw const kept, rules, 100, 0));
+        let rejected = f::acquire(word, rules, 0);
+        assert!(!rejected.admitted && (400..=600).contains(&rejected.wait_ms));
         let mut probe = f::acquire(word, rules, rejected.wait_ms);
         assert!(probe.admitted && f::state(word) == 2);
         assert!(f::report(word, rules, &mut probe.token, true, rejected.wait_ms + 1));
@@ -113,7 +117,8 @@ both! {
             assert!(!f::report(word, rules, ptr::null_mut(), true, 0));
         }
         assert_eq!(f::state(ptr::null()), 0);
-        assert!(!f::restore(ptr::null(), ptr::null(), 0));
+        assert!(!f::restore(ptr::null(), ptr::null(), 0) && !f::restore_after(ptr::null(), ptr::null(), 9, 0));
+        assert!(!f::restore_running(ptr::null(), ptr::null(), 0));
         let mut rules = MaybeUninit::<CRules<Bits>>::zeroed();
         let none = f::rules_init(rules.as_mut_ptr(), ptr::null());
         assert_eq!(CStr::from_ptr(none), c"rules and settings: not NULL");

@@ -7,7 +7,7 @@ use atomic_breaker::{Breaker, Config, ManualClock};
 use atomic_breaker_c::types::{CRules, CToken, NO_RULES, UNTIL_RELEASED};
 use std::mem::MaybeUninit;
 
-use super::through::{How, Side};
+use super::through::{How, Side, Since};
 
 const EVERY_REPORT: [How; 6] = [
     How::Report(true),
@@ -81,7 +81,7 @@ both! {
             }
         }
         assert_eq!(S::state(ptr::null()), 0);
-        assert!(!S::restore(ptr::null(), &raw const *checked, 0));
+        assert!(!S::restore(Since::Unknown, ptr::null(), &raw const *checked, 0));
         assert!(bits(&word) == S::from_u64(0));
     }
 
@@ -153,14 +153,19 @@ both! {
     fn memory_that_lost_its_content_is_found_out_and_begins_closed<W, S>() {
         let rules = rules::<S>();
         let kept = Retained::over(W::default());
-        assert!(!S::restore(&raw const kept, &raw const *rules, 7), "zeros");
-        assert!(S::restore(&raw const kept, &raw const *rules, 7), "its own");
-        // Open, and a reset: the open time starts over.
+        assert!(!S::restore(Since::Unknown, &raw const kept, &raw const *rules, 7), "zeros");
+        assert!(S::restore(Since::Unknown, &raw const kept, &raw const *rules, 7), "its own");
+        // Open, and a reset: half of the open time is left.
         assert!(S::command(0, kept.word(), &raw const *rules, 0, 100));
-        assert!(S::restore(&raw const kept, &raw const *rules, 0));
+        assert!(S::restore(Since::Unknown, &raw const kept, &raw const *rules, 0));
         assert_eq!(S::state(kept.word()), 1);
         let wait = S::acquire(kept.word(), &raw const *rules, 0).wait_ms;
-        assert!((5_000..=5_128).contains(&wait), "{wait}");
+        assert!((2_500..=2_628).contains(&wait), "{wait}");
+        // A reset through which the clock runs on, and a sleep that is longer than what is left.
+        assert!(S::restore(Since::Running, &raw const kept, &raw const *rules, 1_000));
+        assert_eq!(S::state(kept.word()), 1);
+        assert!(S::restore(Since::After(6_000), &raw const kept, &raw const *rules, 0));
+        assert!(S::acquire(kept.word(), &raw const *rules, 0).admitted);
         // A loss of power.
         let mut random = tests::random::Random::stream(2 + u64::from(std::process::id()));
         for _ in 0..10_000 {
@@ -169,7 +174,7 @@ both! {
             for byte in 0..size_of::<Retained<W>>() {
                 unsafe { *at.add(byte) = random.next_u32() as u8 };
             }
-            assert!(!S::restore(&raw const kept, &raw const *rules, 0));
+            assert!(!S::restore(Since::Unknown, &raw const kept, &raw const *rules, 0));
             assert_eq!(S::state(kept.word()), 0);
         }
     }

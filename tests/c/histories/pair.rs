@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use tests::reference::{Command, Growth, Permit, Reference, Report, Rules, Trip, View, retry_in};
 
 use super::event::Event;
-use super::through::{How, Side};
+use super::through::{How, Side, Since};
 
 /// What `passing.rs` moves.
 pub(crate) struct Chance {
@@ -258,10 +258,16 @@ impl<W: Word<Bits: Side<Word = W>> + Default> Pair<W, ()> {
                 None
             }
             Event::Operator(command) => self.command(command),
-            Event::Restore => {
-                let kept = W::Bits::restore(&raw const *self.kept, self.rules(), self.now_ms());
-                prop_assert!(kept);
-                self.reference.restore(None);
+            Event::Restore(asleep) => {
+                let most = |ms| u32::try_from(ms).unwrap_or(u32::MAX);
+                let since = asleep.map_or(Since::Unknown, |ms| Since::After(most(ms)));
+                prop_assert!(self.restore(since));
+                self.reference.restore(asleep);
+                None
+            }
+            Event::RestoreRunning => {
+                prop_assert!(self.restore(Since::Running));
+                self.reference.restore_running();
                 None
             }
             Event::Rules(number) => {
@@ -271,6 +277,10 @@ impl<W: Word<Bits: Side<Word = W>> + Default> Pair<W, ()> {
             }
             _ => None,
         })
+    }
+
+    fn restore(&self, since: Since) -> bool {
+        W::Bits::restore(since, &raw const *self.kept, self.rules(), self.now_ms())
     }
 
     fn command(&mut self, command: Command) -> Option<bool> {

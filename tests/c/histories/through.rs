@@ -29,6 +29,14 @@ impl How {
     }
 }
 
+/// What is known of the time since a reset, as `through.c` numbers it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Since {
+    Unknown,
+    After(u32),
+    Running,
+}
+
 /// What a breaker of C has: a word that survives, and rules.
 pub(crate) type Kept<S> = Retained<<S as Side>::Word>;
 pub(crate) type Token<S> = CToken<<S as Raw>::Number>;
@@ -55,7 +63,12 @@ pub(crate) trait Side: Raw {
         number: u32,
         now_ms: u32,
     ) -> bool;
-    fn restore(kept: *const Kept<Self>, rules: *const CRules<Self>, now_ms: u32) -> bool;
+    fn restore(
+        since: Since,
+        kept: *const Kept<Self>,
+        rules: *const CRules<Self>,
+        now_ms: u32,
+    ) -> bool;
     /// The message, if there is one.
     fn init(rules: *mut CRules<Self>, settings: *const CSettings) -> Option<&'static str>;
     fn defaults() -> CSettings;
@@ -77,7 +90,9 @@ macro_rules! sides {
             fn $command(
                 which: c_int, word: *const $word, rules: *const CRules<$bits>, number: u32, now_ms: u32,
             ) -> bool;
-            fn $restore(kept: *const Retained<$word>, rules: *const CRules<$bits>, now_ms: u32) -> bool;
+            fn $restore(
+                how: c_int, kept: *const Retained<$word>, rules: *const CRules<$bits>, asleep_ms: u32, now_ms: u32,
+            ) -> bool;
             fn $init(rules: *mut CRules<$bits>, settings: *const CSettings) -> *const c_char;
             fn $defaults(settings: *mut CSettings);
             fn $sizes(sizes: *mut u32);
@@ -115,8 +130,15 @@ macro_rules! sides {
                 unsafe { $command(which, word, rules, number, now_ms) }
             }
 
-            fn restore(kept: *const Retained<$word>, rules: *const CRules<Self>, now_ms: u32) -> bool {
-                unsafe { $restore(kept, rules, now_ms) }
+            fn restore(
+                since: Since, kept: *const Retained<$word>, rules: *const CRules<Self>, now_ms: u32,
+            ) -> bool {
+                let (how, asleep_ms) = match since {
+                    Since::Unknown => (0, 0),
+                    Since::After(ms) => (1, ms),
+                    Since::Running => (2, 0),
+                };
+                unsafe { $restore(how, kept, rules, asleep_ms, now_ms) }
             }
 
             fn init(rules: *mut CRules<Self>, settings: *const CSettings) -> Option<&'static str> {

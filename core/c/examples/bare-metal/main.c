@@ -1,12 +1,20 @@
 /* A driver whose transfers end in an interrupt, behind a breaker whose state survives a reset.
  *
  * First start: the radio works, then fails, and the breaker opens; the chip is reset. Second start: the breaker is still
- * open, one probe finds the radio well again, and it closes. */
+ * open, one probe finds the radio well again, and it closes. Then a transfer hangs until the watchdog resets the chip. Third
+ * start: the breaker is tripped on behalf of that call, and the chip falls asleep. Fourth start: it has slept for longer
+ * than the open time, so the first call is the probe. */
 #include "breakers.h"
 #include "semihosting.h"
 
 /* Memory that start-up does not clear. */
 __attribute__((section(".noinit"))) ab_retained radio;
+
+/* As the chip's own register tells it. */
+enum { BY_PIN = 0x50494E, BY_WATCHDOG = 0x444F47, AWAKE = 0x574B55 };
+__attribute__((section(".noinit"))) static volatile uint32_t reset_reason;
+
+#define ASLEEP_MS 600
 
 static volatile uint32_t milliseconds;
 static volatile bool radio_works = true;
@@ -47,8 +55,9 @@ static void start_clock(uint32_t ticks_per_ms)
     *(volatile uint32_t *)0xE000E010 = 7;                /* on, with its interrupt, by the core's clock */
 }
 
-static void reset_chip(void)
+static void reset_chip(uint32_t reason)
 {
+    reset_reason = reason;
     *(volatile uint32_t *)0xE000ED0C = 0x05FA0004; /* AIRCR: SYSRESETREQ */
     for (;;)
         ;
@@ -90,7 +99,7 @@ static void first_start(void)
     uint32_t wait_ms = send();
     CHECK(wait_ms > 0 && wait_ms <= 512 + 64);
     CHECK(transfers_ended == 13);
-    reset_chip();
+    reset_chip(BY_PIN);
 }
 
 static void second_start(void)
@@ -103,22 +112,45 @@ static void second_start(void)
         sleep_ms(wait_ms < 100 ? wait_ms : 100);
     }
     CHECK(transfers_ended == 1);
-    CHECK(rejected >= 5 && milliseconds >= 512 && milliseconds <= 512 + 2 * 64 + 10);
+    /* The clock has started over: half of the open time is left. */
+    CHECK(rejected >= 3 && milliseconds >= 256 && milliseconds <= 256 + 2 * 64 + 10);
     CHECK(radio_state() == AB_CLOSED);
     CHECK(send() == 0);
 
     /* Its token was used up by the interrupt. */
     CHECK(!radio_report(&transfer, false, milliseconds) && radio_snapshot(milliseconds).failures == 0);
-    print("passed: reports by interrupt, open through a reset, closed by one probe\n");
+
+    ab_permit hangs = radio_acquire(milliseconds);
+    CHECK(hangs.admitted);
+    reset_chip(BY_WATCHDOG);
+}
+
+static void third_start(void)
+{
+    CHECK(radio_state() == AB_OPEN && send() > 0 && transfers_ended == 0);
+    reset_chip(AWAKE);
+}
+
+static void fourth_start(void)
+{
+    CHECK(radio_state() == AB_OPEN && send() == 0);
+    CHECK(transfers_ended == 1 && radio_state() == AB_CLOSED);
+    print("passed: reports by interrupt, open through a reset, a hang and a sleep, closed by one probe each\n");
     finish(0);
 }
 
 int main(void)
 {
-    bool kept = radio_restore(0);
+    bool kept = reset_reason == AWAKE ? radio_restore_after(ASLEEP_MS, 0) : radio_restore(0);
+    if (kept && reset_reason == BY_WATCHDOG && radio_state() != AB_OPEN)
+        radio_trip(0, 0);
     start_clock(CORE_CLOCK_HZ / 1000);
-    if (kept)
+    if (kept && reset_reason == BY_PIN)
         second_start();
-    CHECK(radio_state() == AB_CLOSED);
+    if (kept && reset_reason == BY_WATCHDOG)
+        third_start();
+    if (kept && reset_reason == AWAKE)
+        fourth_start();
+    CHECK(!kept && radio_state() == AB_CLOSED);
     first_start();
 }

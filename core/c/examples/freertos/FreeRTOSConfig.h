@@ -8,8 +8,21 @@
 #define configUSE_IDLE_HOOK 0
 #define configUSE_TICK_HOOK 0
 #define configCPU_CLOCK_HZ CORE_CLOCK_HZ
+/* `run` tries others, too. */
+#ifndef TICKS
 #define configTICK_RATE_HZ 1000
 #define configTICK_TYPE_WIDTH_IN_BITS TICK_TYPE_WIDTH_32_BITS
+#elif TICKS == 16
+#define configTICK_RATE_HZ 1000
+#define configTICK_TYPE_WIDTH_IN_BITS TICK_TYPE_WIDTH_16_BITS
+#define configINITIAL_TICK_COUNT 0xFD00
+#else
+#define configTICK_RATE_HZ TICKS
+#define configTICK_TYPE_WIDTH_IN_BITS TICK_TYPE_WIDTH_32_BITS
+#endif
+#ifndef configINITIAL_TICK_COUNT
+#define configINITIAL_TICK_COUNT 0
+#endif
 #define configMAX_PRIORITIES 5
 #define configMINIMAL_STACK_SIZE 128
 #define configTOTAL_HEAP_SIZE 8192

@@ -22,9 +22,18 @@ static atomic_bool is_down;
 static volatile uint32_t served, wasted;
 static volatile uint32_t rejected[CALLERS];
 
-static uint32_t now_ms(void)
+/* For any configTICK_RATE_HZ and any TickType_t. Tasks call it, at least once while the ticks go round. */
+uint32_t now_ms(void)
 {
-    return xTaskGetTickCount() * portTICK_PERIOD_MS;
+    static TickType_t last;
+    static uint64_t ticks;
+    taskENTER_CRITICAL();
+    TickType_t now = xTaskGetTickCount();
+    ticks += (TickType_t)(now - last);
+    last = now;
+    uint32_t ms = (uint32_t)(ticks * 1000 / configTICK_RATE_HZ);
+    taskEXIT_CRITICAL();
+    return ms;
 }
 
 static void caller(void *number)
@@ -62,6 +71,9 @@ static void driver(void *unused)
 static void check(void *unused)
 {
     (void)unused;
+    uint32_t start = now_ms();
+    vTaskDelay(pdMS_TO_TICKS(100));
+    CHECK(now_ms() - start >= 99 && now_ms() - start <= 104);
     vTaskDelay(pdMS_TO_TICKS(300));
     CHECK(served > 20 && wasted == 0 && ab_state(&modem) == AB_CLOSED);
     for (int i = 0; i < CALLERS; i++)
@@ -81,6 +93,9 @@ static void check(void *unused)
         CHECK(now_ms() - since <= OPEN_MS + 2 * 64 + 100);
         vTaskDelay(1);
     }
+#if configINITIAL_TICK_COUNT > 0
+    CHECK(xTaskGetTickCount() < configINITIAL_TICK_COUNT); /* the ticks have gone round meanwhile */
+#endif
     vTaskDelay(pdMS_TO_TICKS(300));
     CHECK(ab_state(&modem) == AB_CLOSED && served > before + 20);
     print("passed: 3 tasks and a driver, the token through a queue, down for 1 s\n");

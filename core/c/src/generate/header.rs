@@ -53,7 +53,12 @@ extern uint32_t {seed};
         None => String::new(),
     };
     let restore = if breaker.retained {
-        format!("bool {name}_restore(uint32_t now_ms);\n")
+        format!(
+            "bool {name}_restore(uint32_t now_ms);
+bool {name}_restore_after(uint32_t asleep_ms, uint32_t now_ms);
+bool {name}_restore_running(uint32_t now_ms);
+"
+        )
     } else {
         String::new()
     };

@@ -180,6 +180,8 @@ const SUFFIXES: &[&str] = &[
     "state",
     "snapshot",
     "restore",
+    "restore_after",
+    "restore_running",
     "trip",
     "force_open",
     "release",

@@ -66,8 +66,10 @@ async fn main(spawner: Spawner) {
         info!("started by power, or for the first time");
     }
     let watchdog = Watchdog::new(board.WATCHDOG);
-    // The call that hung never reported its failure. Nothing else here can hang.
-    if let Some(ResetReason::TimedOut) = watchdog.reset_reason() {
+    // The call that hung never reported its failure. Nothing else here can hang; and while the breaker was open, no call
+    // was in flight.
+    let by_watchdog = matches!(watchdog.reset_reason(), Some(ResetReason::TimedOut));
+    if by_watchdog && Sensor.state() != State::Open {
         Sensor.trip();
     }
     let bus = I2c::new_blocking(
