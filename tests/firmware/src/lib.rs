@@ -11,6 +11,7 @@
 //! | `interrupt` | a permit granted in a task, reported by an interrupt handler; a storm of both |
 //! | `futures` | what futures take in RAM, printed |
 //! | `superloop` | a loop without embassy and tasks, its clock a timer's interrupt, its breaker a handle of size zero |
+//! | `library` | a `no_std` library with a breaker inside and a guarded bus, without embassy, on a counter of 16 bits |
 //! | `logged` | `defmt` lines of an outage, decoded on the host |
 //! | `two_cores` | two cores that really run in parallel share one breaker; without embassy |
 #![no_std]
@@ -18,6 +19,7 @@
 mod board;
 #[cfg(feature = "microbit")]
 pub mod nvmc;
+pub mod thermometer;
 mod time;
 
 pub use board::{hurry, on_interrupt, pend, reset, start};
