@@ -16,6 +16,7 @@
 //! | `attacked` | growth, floods, many keys while calls run |
 //! | `jobs` | jobs of durable steps, read and changed |
 //! | `docs` | the commands of `docs/admin.md`, the buttons of `docs/runbook.md` |
+//! | `together` | two instances with small registries in one fleet, commanded through their pages |
 //! | `types` | a service that keeps all of it in fields |
 
 mod attacked;
@@ -37,4 +38,6 @@ mod settings;
 mod status;
 mod support;
 mod timeline;
+#[cfg(feature = "fleet")]
+mod together;
 mod types;
