@@ -11,7 +11,7 @@ use std::time::Duration;
 use atomic_breaker::State;
 
 use crate::call::Call;
-use crate::figures::{Figures, count};
+use crate::figures::Figures;
 use crate::guard::{Change, Keys};
 
 /// The calls of a key, or of all keys where they share a breaker.
@@ -79,12 +79,12 @@ impl Ends {
             let until = Duration::from_micros(change.at_us).saturating_add(open);
             let from = Duration::from_micros(end.last_us.max(change.at_us));
             let left = until.saturating_sub(from);
-            let length = Duration::from_micros((end.last_us - end.first_us).max(BURST_US));
-            let calls = count(end.calls) * left.as_secs_f64() / length.as_secs_f64();
+            let length = u128::from((end.last_us - end.first_us).max(BURST_US));
+            let calls = (u128::from(end.calls) * left.as_micros() + length / 2) / length;
             // Where parts are not told apart, there is one.
             let place = end.part.min(parts.len().saturating_sub(1));
             if let Some(part) = parts.get_mut(place) {
-                part.rejected_after_end += calls.round() as u64;
+                part.rejected_after_end += u64::try_from(calls).unwrap_or(u64::MAX);
             }
         }
     }

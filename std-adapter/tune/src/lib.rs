@@ -69,7 +69,9 @@ pub use read::{
     Column, Format, OtherUnit, ReadError, ReadLog, Reading, Skipped, Stream, Unit, Words,
 };
 #[cfg(feature = "replay")]
-pub use recommend::{NoRecommendation, Progress, Recommend, Recommendation, Tried, Weights};
+pub use recommend::{
+    NoRecommendation, Outage, Progress, Recommend, Recommendation, Tried, Weights,
+};
 #[cfg(feature = "tower")]
 pub use record::{RecordFuture, RecordLayer, RecordService};
 pub use record::{RecordSummary, Recorder, RecorderBuilder, Recording, Seen};

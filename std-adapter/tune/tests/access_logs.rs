@@ -1,5 +1,6 @@
 //! Logs of proxies, and spans.
 #![cfg(feature = "replay")]
+#![expect(clippy::format_push_string, reason = "a file of a test")]
 
 use atomic_breaker_tune::{Call, Met, ReadLog, Reading};
 use std::time::Duration;

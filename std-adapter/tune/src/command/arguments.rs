@@ -9,8 +9,8 @@ use clap::{Parser, ValueEnum};
 /// Which settings should a circuit breaker have? Replays a log of calls before the real breaker with a thousand settings,
 /// and recommends those that would have cost least.
 ///
-/// Ends with 0; with 1 if something went wrong; with 2 if it was asked something it does not understand; with 3 if the log
-/// has no incident, so that nothing shows which settings are better.
+/// Ends with 0; with 1 if something went wrong; with 2 if it was asked something it does not understand; with 3 if it
+/// recommends nothing: the log has no incident, or no settings are better than no breaker.
 #[derive(Debug, Parser)]
 #[command(version, name = "atomic-breaker-tune")]
 pub(crate) struct Arguments {

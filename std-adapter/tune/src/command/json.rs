@@ -16,6 +16,10 @@ struct Output<'r> {
     held_out: usize,
     weights: Weights,
     tried: usize,
+    /// The share of the cost that the recommended settings save.
+    saves: f64,
+    /// Whether they are recommended at all.
+    is_better_than_none: bool,
     is_complete: bool,
     without: Figures,
     today: Option<Settings<'r>>,
@@ -59,6 +63,8 @@ pub(crate) fn text(
         held_out: found.held_out,
         weights,
         tried: found.tried,
+        saves: found.saves(),
+        is_better_than_none: found.is_better_than_none(),
         is_complete: found.is_complete,
         without: found.without,
         today: found.today.as_ref().map(Settings::of),

@@ -7,15 +7,19 @@
 //! | `progress` | how far it is; Ctrl-C |
 //! | `words` | numbers, times and tables as text |
 //! | `output` | what it prints |
+//! | `others` | other settings to choose |
+//! | `verdict` | what the figures mean |
 //! | `json` | the same for machines |
 //! | `picture` | the same to look at |
 
 mod advice;
 mod arguments;
 mod json;
+mod others;
 mod output;
 mod picture;
 mod progress;
+mod verdict;
 mod words;
 
 use std::fs::{self, File, OpenOptions};
@@ -31,7 +35,7 @@ use advice::explained;
 use arguments::Arguments;
 use progress::{Shown, in_threads};
 
-/// Nothing is recommended, because nothing shows what is better.
+/// Nothing is recommended, because nothing shows what is better, or no settings are better than no breaker.
 const NOTHING: u8 = 3;
 
 fn main() -> ExitCode {
@@ -116,10 +120,14 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         }
         Err(error) => bail!(error),
     };
-    output::found(&mut out, &log, &found, arguments.weights())?;
+    let has_limit = replay.useful_within.is_some();
+    output::found(&mut out, &log, &found, arguments.weights(), has_limit)?;
     if let Some(path) = &arguments.json {
         let text = json::text(&log, &read.skipped, &found, arguments.weights())?;
         fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    if !found.is_better_than_none() {
+        return Ok(ExitCode::from(NOTHING));
     }
     if let Some(path) = &arguments.picture {
         picture::draw(path, &replay, &log, &found)

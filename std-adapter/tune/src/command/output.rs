@@ -10,10 +10,10 @@ use atomic_breaker_tune::{
     builder_line,
 };
 
-use crate::advice;
-use crate::words::{counted, number, table, time};
+use crate::words::{broken, cost, counted, number, table, time};
+use crate::{advice, others, verdict};
 
-const HEADINGS: [&str; 6] = [
+pub(crate) const HEADINGS: [&str; 6] = [
     "",
     "wasted",
     "waited in vain",
@@ -22,17 +22,19 @@ const HEADINGS: [&str; 6] = [
     "cost",
 ];
 
-/// How much of Pareto's front is shown.
-const SHOWN: usize = 6;
-
-fn row(name: String, figures: &Figures, trips: Option<u64>, weights: Weights) -> [String; 6] {
+pub(crate) fn row(
+    name: String,
+    figures: &Figures,
+    trips: Option<u64>,
+    weights: Weights,
+) -> [String; 6] {
     [
         name,
         number(figures.wasted),
         time(figures.wasted_time()),
         number(figures.useful_rejected()),
         trips.map_or_else(|| "–".into(), number),
-        format!("{:.0}", weights.cost(figures)),
+        cost(weights.cost(figures)),
     ]
 }
 
@@ -164,6 +166,7 @@ pub(crate) fn found(
     log: &Log,
     found: &Recommendation,
     weights: Weights,
+    has_limit: bool,
 ) -> Result<()> {
     incidents(out, log, found)?;
     writeln!(
@@ -182,39 +185,25 @@ pub(crate) fn found(
         HEADINGS.map(str::to_owned),
         row("without a breaker".into(), &found.without, None, weights),
     ];
-    let tried = |name: &str, tried: &Tried, figures: &Figures, trips: bool| {
-        row(name.into(), figures, trips.then_some(tried.trips), weights)
-    };
+    let tried =
+        |name: &str, tried: &Tried| row(name.into(), &tried.all, Some(tried.trips), weights);
     if let Some(today) = &found.today {
-        rows.push(tried("today's rules", today, &today.all, true));
+        rows.push(tried("today's rules", today));
     }
-    rows.push(tried("recommended", &found.pick, &found.pick.all, true));
-    write!(out, "{}", table(&rows))?;
-    if found.held_out > 0 {
-        writeln!(
-            out,
-            "\nOn {} that the search did not know, of every third outage:\n",
-            counted(found.held_out, "incident")
-        )?;
-        let mut rows = vec![HEADINGS.map(str::to_owned)];
-        if let Some(today) = &found.today {
-            rows.push(tried("today's rules", today, &today.checked_on, false));
-        }
-        rows.push(tried(
-            "recommended",
-            &found.pick,
-            &found.pick.checked_on,
-            false,
-        ));
-        write!(out, "{}", table(&rows))?;
+    let best = if found.is_better_than_none() {
+        "recommended"
     } else {
-        writeln!(
-            out,
-            "\nUnchecked: with fewer than three incidents none can be kept from the search. Take a longer log."
-        )?;
+        "the best settings"
+    };
+    rows.push(tried(best, &found.pick));
+    write!(out, "{}", table(&rows))?;
+    verdict::saved(out, found)?;
+    verdict::others_help(out, log, found, has_limit)?;
+    if found.is_better_than_none() {
+        checked(out, found, weights)?;
+        paste(out, &found.pick.config)?;
+        others::others(out, found, weights)?;
     }
-    paste(out, &found.pick.config)?;
-    others(out, found, weights)?;
     let tried = found.front.iter().chain([&found.pick]).chain(&found.today);
     if tried.into_iter().any(|it| it.all.rejected_after_end > 0) {
         writeln!(
@@ -231,11 +220,42 @@ pub(crate) fn found(
     Ok(())
 }
 
+/// What the settings are worth on incidents that they were not chosen by.
+fn checked(out: &mut impl Write, found: &Recommendation, weights: Weights) -> Result<()> {
+    if found.held_out == 0 {
+        writeln!(
+            out,
+            "\nUnchecked: with fewer than three outages none can be kept from the search. Take a longer log."
+        )?;
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\nOn {} that the search did not know, of every third outage:\n",
+        counted(found.held_out, "incident")
+    )?;
+    let mut rows = vec![HEADINGS.map(str::to_owned)];
+    let mut without = Figures::default();
+    for outage in found.outages.iter().skip(2).step_by(3) {
+        without += outage.without;
+    }
+    if !found.outages.is_empty() {
+        rows.push(row("without a breaker".into(), &without, None, weights));
+    }
+    let tried = |name: &str, tried: &Tried| row(name.into(), &tried.checked_on, None, weights);
+    if let Some(today) = &found.today {
+        rows.push(tried("today's rules", today));
+    }
+    rows.push(tried("recommended", &found.pick));
+    write!(out, "{}", table(&rows))?;
+    Ok(())
+}
+
 fn incidents(out: &mut impl Write, log: &Log, found: &Recommendation) -> Result<()> {
     const MOST: usize = 10;
     let incidents = &found.incidents;
     writeln!(out, "\n{}:", counted(incidents.len(), "incident"))?;
-    for incident in incidents.iter().take(MOST) {
+    for (place, incident) in incidents.iter().take(MOST).enumerate() {
         let at = Duration::from_micros(incident.from_us);
         let lasted = Duration::from_micros(incident.until_us - incident.from_us);
         let key = log.keys().get(incident.key as usize);
@@ -247,8 +267,19 @@ fn incidents(out: &mut impl Write, log: &Log, found: &Recommendation) -> Result<
             number(incident.failed),
             number(incident.calls),
             time(lasted),
-            key.map_or_else(String::new, |key| format!(", {}", key.escape_debug()))
+            key.map_or_else(String::new, |key| format!(", {}", shown(key)))
         )?;
+        let mut outages = found.outages.iter();
+        // Of an outage of several keys once.
+        let outage = outages.find(|it| it.incidents.start == place && found.is_better_than_none());
+        if let Some(outage) = outage {
+            writeln!(
+                out,
+                "    costs {} without a breaker, {} with the recommended settings",
+                cost(outage.cost_without),
+                cost(outage.cost)
+            )?;
+        }
     }
     if incidents.len() > MOST {
         writeln!(out, "  and {} more", incidents.len() - MOST)?;
@@ -256,8 +287,15 @@ fn incidents(out: &mut impl Write, log: &Log, found: &Recommendation) -> Result<
     Ok(())
 }
 
+fn shown(key: &str) -> String {
+    if key.is_empty() {
+        return "without a key".to_owned();
+    }
+    key.escape_debug().to_string()
+}
+
 fn paste(out: &mut impl Write, config: &Config) -> Result<()> {
-    writeln!(out, "\n{}\n", builder_line(config))?;
+    writeln!(out, "\n{}\n", broken(&builder_line(config), ""))?;
     write!(out, "{}", toml::to_string(config)?)?;
     if config.failure_ratio.is_some_and(|it| it.calls().is_some()) {
         writeln!(
@@ -270,28 +308,5 @@ fn paste(out: &mut impl Write, config: &Config) -> Result<()> {
             "\nIt needs memory: a SlidingRatio of atomic-breaker-sliding, which ClientConfig of atomic-breaker-http has."
         )?;
     }
-    Ok(())
-}
-
-/// Others to choose from, where the weights are not yours.
-fn others(out: &mut impl Write, found: &Recommendation, weights: Weights) -> Result<()> {
-    let front = &found.front;
-    if front.len() < 2 {
-        return Ok(());
-    }
-    writeln!(
-        out,
-        "\nOthers, for which none wastes less without rejecting more healthy calls:\n"
-    )?;
-    let mut rows = vec![HEADINGS.map(str::to_owned)];
-    let step = front.len().div_ceil(SHOWN).max(1);
-    for tried in front.iter().step_by(step) {
-        let line = builder_line(&tried.config);
-        let short = line
-            .trim_start_matches("Config::new()")
-            .replace("Duration::from_", "");
-        rows.push(row(short, &tried.all, Some(tried.trips), weights));
-    }
-    write!(out, "{}", table(&rows))?;
     Ok(())
 }

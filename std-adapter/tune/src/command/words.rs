@@ -16,6 +16,21 @@ pub(crate) fn number(number: u64) -> String {
     text
 }
 
+/// A number of calls, for a cost or a share.
+#[expect(clippy::cast_precision_loss, reason = "no log has 2⁵³ calls")]
+pub(crate) fn real(calls: u64) -> f64 {
+    calls as f64
+}
+
+/// `1,234`, of a cost that is not negative.
+#[expect(
+    clippy::cast_sign_loss,
+    reason = "weights and numbers of calls are at least 0"
+)]
+pub(crate) fn cost(cost: f64) -> String {
+    number(cost.round() as u64)
+}
+
 /// `1 of`, or `2 of` and an s.
 pub(crate) fn counted(count: usize, of: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
@@ -32,6 +47,27 @@ pub(crate) fn time(time: Duration) -> String {
         3_600..86_400 => format!("{} h {} min", secs / 3_600, secs / 60 % 60),
         _ => format!("{} d {} h", secs / 86_400, secs / 3_600 % 24),
     }
+}
+
+/// An expression of calls as `rustfmt` breaks it, if it is long.
+pub(crate) fn broken(line: &str, indent: &str) -> String {
+    const WIDTH: usize = 100;
+    if indent.len() + line.len() <= WIDTH {
+        return format!("{indent}{line}");
+    }
+    let (mut text, mut depth) = (indent.to_owned(), 0);
+    for (place, it) in line.char_indices() {
+        match it {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            '.' if depth == 0 && place > 0 => {
+                let _ = write!(text, "\n{indent}    ");
+            }
+            _ => {}
+        }
+        text.push(it);
+    }
+    text
 }
 
 /// Columns as wide as they need to be, the first to the left and the others to the right.

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::ops::Range;
 
 use atomic_breaker::Config;
 use atomic_breaker_registry::RegistryError;
@@ -28,6 +29,23 @@ pub struct Tried {
     pub trips: u64,
 }
 
+/// What an outage costs, together with the calls around it, half way to the next one of the same key. Incidents of several
+/// keys that overlap are one outage.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Outage {
+    /// The places of its incidents in [`Recommendation::incidents`].
+    pub incidents: Range<usize>,
+    /// Without a breaker.
+    pub without: Figures,
+    /// What that costs, in wasted calls.
+    pub cost_without: f64,
+    /// With the settings that are recommended.
+    pub pick: Figures,
+    /// What that costs, in wasted calls.
+    pub cost: f64,
+}
+
 /// What a search has found.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -39,18 +57,40 @@ pub struct Recommendation {
     pub today: Option<Tried>,
     /// What the log costs without a breaker.
     pub without: Figures,
+    /// What that is in wasted calls.
+    pub cost_without: f64,
     /// Pareto's front: settings for which none wastes less without rejecting more healthy calls, from the least wasted on,
     /// judged by the incidents that the search knew.
     pub front: Vec<Tried>,
     /// All incidents, in the order of their start.
     pub incidents: Vec<Incident>,
-    /// How many of them the search did not know, those of every third outage: 0 if there were fewer than three outages, and
+    /// What each outage costs, in the order of their start; empty if there are more than 65,535.
+    pub outages: Vec<Outage>,
+    /// How many incidents the search did not know, those of every third outage: 0 if there were fewer than three outages, and
     /// the result is unchecked.
     pub held_out: usize,
     /// How many settings were tried.
     pub tried: usize,
     /// Whether the search came to its end.
     pub is_complete: bool,
+}
+
+impl Recommendation {
+    /// The share of the cost that the settings save, compared with no breaker: 0.8 for four fifths, and negative if they cost
+    /// more.
+    pub fn saves(&self) -> f64 {
+        if self.cost_without > 0.0 {
+            1.0 - self.pick.cost / self.cost_without
+        } else {
+            0.0
+        }
+    }
+
+    /// Whether the settings are better than no breaker: they open it, and save at least half a percent of the cost. The
+    /// incidents of some logs are none for a breaker.
+    pub fn is_better_than_none(&self) -> bool {
+        self.pick.trips > 0 && self.saves() >= 0.005
+    }
 }
 
 /// Why nothing is recommended.

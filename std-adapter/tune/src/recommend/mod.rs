@@ -5,7 +5,7 @@ mod found;
 mod tests;
 mod weights;
 
-pub use found::{NoRecommendation, Recommendation, Tried};
+pub use found::{NoRecommendation, Outage, Recommendation, Tried};
 pub use weights::Weights;
 
 use std::time::Duration;
@@ -179,26 +179,80 @@ impl Recommend {
         (RUN_CALLS / log.calls.len().max(1) as u64).clamp(1, MOST_RUNS)
     }
 
+    /// The sums of all runs by part of the log, and how often breakers opened.
+    fn by_part(
+        &self,
+        log: &Log,
+        config: &Config,
+        (parts, ends): (usize, &Ends),
+    ) -> Result<(Vec<Figures>, u64), RegistryError> {
+        let (mut sums, mut trips) = (vec![Figures::default(); parts], 0);
+        for run in 0..Self::runs(log) {
+            let mut score = Score::new(parts, self.replay.useful());
+            let replay = self.replay.seed(self.replay.seed.wrapping_add(run));
+            let changes = replay.play_log(Some(config), log, |call| call, &mut score)?;
+            ends.charge(&changes, &mut score.parts);
+            trips += changes.iter().filter(|change| change.is_trip()).count() as u64;
+            for (sum, figures) in sums.iter_mut().zip(score.parts) {
+                *sum += figures;
+            }
+        }
+        Ok((sums, trips))
+    }
+
+    /// What each outage costs without a breaker, and with these settings.
+    fn outages(
+        &self,
+        log: &Log,
+        config: &Config,
+        incidents: &[Incident],
+        parts: (usize, &Ends),
+    ) -> Vec<Outage> {
+        let numbers = parts_of(incidents);
+        // Beyond, several outages have the same number.
+        if numbers.windows(2).any(|pair| pair[1] < pair[0]) {
+            return Vec::new();
+        }
+        let mut without = Score::new(parts.0, self.replay.useful());
+        let played = self.replay.play_log(None, log, |call| call, &mut without);
+        let (Ok(_), Ok((with, _))) = (played, self.by_part(log, config, parts)) else {
+            return Vec::new();
+        };
+        let mut outages: Vec<Outage> = Vec::new();
+        for (place, number) in numbers.iter().enumerate() {
+            if place > 0 && numbers[place - 1] == *number {
+                if let Some(last) = outages.last_mut() {
+                    last.incidents.end = place + 1;
+                }
+                continue;
+            }
+            let part = usize::from(*number);
+            let (without, pick) = (without.parts[part], with[part].mean_of(Self::runs(log)));
+            outages.push(Outage {
+                incidents: place..place + 1,
+                without,
+                cost_without: self.weights.cost(&without),
+                pick,
+                cost: self.weights.cost(&pick),
+            });
+        }
+        outages
+    }
+
     fn tried(
         &self,
         log: &Log,
         config: &Config,
         (parts, ends): (usize, &Ends),
     ) -> Result<Tried, RegistryError> {
-        let (mut tuned_on, mut checked_on, mut trips) = (Figures::default(), Figures::default(), 0);
+        let (mut tuned_on, mut checked_on) = (Figures::default(), Figures::default());
         let runs = Self::runs(log);
-        for run in 0..runs {
-            let mut score = Score::new(parts, self.replay.useful());
-            let replay = self.replay.seed(self.replay.seed.wrapping_add(run));
-            let changes = replay.play_log(Some(config), log, |call| call, &mut score)?;
-            ends.charge(&changes, &mut score.parts);
-            trips += changes.iter().filter(|change| change.is_trip()).count() as u64;
-            for (part, figures) in score.parts.iter().enumerate() {
-                if part > 0 && part.is_multiple_of(HELD_OUT) {
-                    checked_on += *figures;
-                } else {
-                    tuned_on += *figures;
-                }
+        let (by_part, trips) = self.by_part(log, config, (parts, ends))?;
+        for (part, figures) in by_part.iter().enumerate() {
+            if part > 0 && part.is_multiple_of(HELD_OUT) {
+                checked_on += *figures;
+            } else {
+                tuned_on += *figures;
             }
         }
         let (tuned_on, checked_on) = (tuned_on.mean_of(runs), checked_on.mean_of(runs));
@@ -246,10 +300,14 @@ impl Recommend {
             return Err(NoRecommendation::Stopped);
         };
         let front = search.front();
+        let pick = search.tried[pick].2.clone();
+        let without = self.replay.without(log);
         Ok(Recommendation {
-            pick: search.tried[pick].2.clone(),
+            outages: self.outages(log, &pick.config, &incidents, parts),
+            pick,
             today,
-            without: self.replay.without(log),
+            without,
+            cost_without: self.weights.cost(&without),
             front: front.iter().map(|it| search.tried[*it].2.clone()).collect(),
             held_out: parts_of(&incidents)
                 .into_iter()

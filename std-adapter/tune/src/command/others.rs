@@ -1,0 +1,99 @@
+//! Other settings to choose, and why.
+
+use std::io::Write;
+
+use anyhow::Result;
+use atomic_breaker_tune::{Recommendation, Tried, Weights, builder_line};
+
+use crate::output::{HEADINGS, row};
+use crate::words::{broken, real, table};
+
+/// What others are compared by.
+#[derive(Clone, Copy)]
+struct Compared<'r> {
+    tried: &'r Tried,
+    /// Calls in vain and the time that they took, in wasted calls.
+    wasted: f64,
+    rejected: f64,
+}
+
+impl<'r> Compared<'r> {
+    fn new(tried: &'r Tried, weights: Weights) -> Self {
+        let rejected = real(tried.all.useful_rejected());
+        Self {
+            tried,
+            wasted: tried.cost - weights.healthy_rejected * rejected,
+            rejected,
+        }
+    }
+
+    /// What a rejected call costs if both cost the same.
+    fn equal(&self, other: &Self) -> f64 {
+        (self.wasted - other.wasted) / (other.rejected - self.rejected)
+    }
+}
+
+/// Those that waste least and reject least, and one in between, each of which is better in one of both. The front is that of
+/// the incidents that the search knew; they are compared by the whole log, whose figures are shown.
+fn choice<'r>(
+    found: &'r Recommendation,
+    pick: &Compared<'_>,
+    weights: Weights,
+) -> Vec<(&'static str, Compared<'r>)> {
+    let front = found.front.iter().filter(|it| it.trips > 0);
+    let front = front.map(|it| Compared::new(it, weights));
+    let front: Vec<_> = front
+        .filter(|it| (it.rejected - pick.rejected).abs() >= 1.0)
+        .filter(|it| (it.wasted < pick.wasted) != (it.rejected < pick.rejected))
+        .collect();
+    let first = front.iter().min_by(|a, b| a.wasted.total_cmp(&b.wasted));
+    let last = front.iter().rev();
+    let last = last.min_by(|a, b| a.rejected.total_cmp(&b.rejected));
+    let (Some(first), Some(last)) = (first, last) else {
+        return Vec::new();
+    };
+    let part = |value: f64, least: f64, most: f64| (value - least) / (most - least).max(1.0);
+    let far = |it: &Compared<'_>| {
+        part(it.wasted, first.wasted, last.wasted)
+            + part(it.rejected, last.rejected, first.rejected)
+    };
+    let between = front.iter().min_by(|a, b| far(a).total_cmp(&far(b)));
+    let mut chosen = vec![("least waste", *first)];
+    chosen.extend(between.map(|it| ("in between", *it)));
+    chosen.push(("fewest rejected", *last));
+    chosen.dedup_by(|b, a| a.1.tried.config == b.1.tried.config);
+    chosen
+}
+
+/// Others to choose from, where the weights are not yours.
+pub(crate) fn others(out: &mut impl Write, found: &Recommendation, weights: Weights) -> Result<()> {
+    let pick = Compared::new(&found.pick, weights);
+    let chosen = choice(found, &pick, weights);
+    if chosen.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\nOthers, if a healthy call that is rejected costs you more or less than {} wasted ones:\n",
+        weights.healthy_rejected
+    )?;
+    let mut rows = vec![HEADINGS.map(str::to_owned)];
+    for (name, Compared { tried, .. }) in &chosen {
+        rows.push(row((*name).into(), &tried.all, Some(tried.trips), weights));
+    }
+    write!(out, "{}", table(&rows))?;
+    for (name, other) in chosen {
+        let than = if other.rejected > pick.rejected {
+            "less"
+        } else {
+            "more"
+        };
+        writeln!(
+            out,
+            "\n{name}, the better choice if it costs {than} than {:.1}:\n{}",
+            other.equal(&pick),
+            broken(&builder_line(&other.tried.config), "    ")
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,199 @@
+//! What the figures mean: how much the settings save, and what to do where they do not.
+
+use std::io::Write;
+use std::time::Duration;
+
+use anyhow::Result;
+use atomic_breaker_tune::{Incident, Log, Met, Outage, Recommendation};
+
+use crate::words::{number, real, time};
+
+/// Outages of which the settings save less than this share are none for a breaker.
+const HARDLY: f64 = 0.1;
+/// Outages that cost less than this share of the log are not spoken of.
+const MINOR: f64 = 0.1;
+
+/// How much the settings save, and of what.
+pub(crate) fn saved(out: &mut impl Write, found: &Recommendation) -> Result<()> {
+    if !found.is_better_than_none() {
+        writeln!(
+            out,
+            "\nNone of the settings is better than no breaker: the best of them {}.",
+            if found.pick.trips == 0 {
+                "never opens".to_owned()
+            } else {
+                format!("saves {:.1} % of the cost", found.saves().max(0.0) * 100.0)
+            }
+        )?;
+        return Ok(());
+    }
+    let (without, pick) = (&found.without, &found.pick.all);
+    let calls = without.wasted.saturating_sub(pick.wasted);
+    let waited = without.wasted_time().saturating_sub(pick.wasted_time());
+    writeln!(
+        out,
+        "\nThe recommended settings save {:.0} % of the cost: {} of {} wasted calls,\n\
+         and {} of {} of waiting in vain, for {} healthy calls rejected.",
+        found.saves() * 100.0,
+        count(calls),
+        number(without.wasted),
+        if waited < Duration::from_millis(1) {
+            "nothing".to_owned()
+        } else {
+            time(waited)
+        },
+        time(without.wasted_time()),
+        count(pick.useful_rejected())
+    )?;
+    if found
+        .today
+        .as_ref()
+        .is_some_and(|it| it.cost <= found.pick.cost)
+    {
+        writeln!(out, "Today's rules cost no more: keep them.")?;
+    }
+    Ok(())
+}
+
+fn count(calls: u64) -> String {
+    if calls == 0 {
+        "none".to_owned()
+    } else {
+        number(calls)
+    }
+}
+
+/// What calls of an incident have met.
+struct Seen {
+    /// How long a call in vain took.
+    in_vain: Duration,
+    /// The share of answers that took longer than useful ones usually do.
+    late: f64,
+}
+
+/// Outages that a breaker hardly helps in, and what may.
+pub(crate) fn others_help(
+    out: &mut impl Write,
+    log: &Log,
+    found: &Recommendation,
+    has_limit: bool,
+) -> Result<()> {
+    const MOST: usize = 3;
+    let is_one = |it: &&Outage| {
+        it.cost_without >= MINOR * found.cost_without && it.cost > (1.0 - HARDLY) * it.cost_without
+    };
+    let mut outages: Vec<&Outage> = found.outages.iter().filter(is_one).collect();
+    outages.sort_by(|a, b| b.cost.total_cmp(&a.cost));
+    let usual = usual(log);
+    for outage in outages.into_iter().take(MOST) {
+        let incidents = &found.incidents[outage.incidents.clone()];
+        let Some(incident) = incidents.iter().max_by_key(|it| it.failed) else {
+            continue;
+        };
+        writeln!(
+            out,
+            "\nThey hardly help in the outage after {}, which is {:.0} % of the cost without a breaker.\n{}",
+            time(Duration::from_micros(incident.from_us)),
+            outage.cost_without / found.cost_without * 100.0,
+            why(incident)
+        )?;
+        let limit = nice(usual * 5);
+        let met = met(log, incident, limit);
+        if met.in_vain > limit {
+            writeln!(
+                out,
+                "A shorter time limit helps there: calls in vain took {} on average, but 99 of 100 answers of the log at\n\
+                 most {}.",
+                time(met.in_vain),
+                time(usual)
+            )?;
+        } else {
+            writeln!(
+                out,
+                "Retries with a budget help there, or fewer calls at the same time."
+            )?;
+        }
+        if !has_limit && met.late >= 0.05 {
+            writeln!(
+                out,
+                "{:.0} % of its answers took more than {}: if they are useless to your callers, say so with\n\
+                 --useful-within {}ms, and settings that open there may be worth it.",
+                met.late * 100.0,
+                time(limit),
+                limit.as_millis()
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn why(incident: &Incident) -> String {
+    let share = share(incident.failed, incident.calls);
+    if share < 0.9 {
+        format!(
+            "Of 100 calls {:.0} were in vain, and the others were answered: a breaker that opens rejects these, too.",
+            share * 100.0
+        )
+    } else {
+        "It is over before a breaker that opens spares much.".to_owned()
+    }
+}
+
+fn share(part: u64, of: u64) -> f64 {
+    real(part) / real(of.max(1))
+}
+
+/// How long all but one of a hundred answers take at the most: more of them may be late in an outage.
+fn usual(log: &Log) -> Duration {
+    let answered = log.calls().iter().map(atomic_breaker_tune::Call::ending);
+    let answered = answered.filter(|it| it.met == Met::Success);
+    let mut times: Vec<u32> = answered.map(|it| it.duration_us).collect();
+    let place = times.len() - times.len().div_ceil(100);
+    if times.is_empty() {
+        return Duration::ZERO;
+    }
+    let (_, most, _) = times.select_nth_unstable(place);
+    Duration::from_micros(u64::from(*most))
+}
+
+fn met(log: &Log, incident: &Incident, limit: Duration) -> Seen {
+    let from = log
+        .calls()
+        .partition_point(|call| call.start_us < incident.from_us);
+    let calls = log.calls()[from..].iter();
+    let calls = calls.take_while(|call| call.start_us <= incident.until_us);
+    let (mut failed, mut waited, mut answered, mut late) = (0, 0, 0, 0);
+    for call in calls.filter(|call| call.key == incident.key) {
+        let ending = call.ending();
+        let took = u64::from(ending.duration_us);
+        match ending.met {
+            Met::Success => {
+                answered += 1;
+                late += u64::from(u128::from(took) > limit.as_micros());
+            }
+            Met::Failure => {
+                failed += 1;
+                waited += took;
+            }
+            _ => {}
+        }
+    }
+    Seen {
+        in_vain: Duration::from_micros(waited / failed.max(1)),
+        late: share(late, answered),
+    }
+}
+
+/// The next time of 1, 2 or 5 and zeros, in milliseconds.
+fn nice(time: Duration) -> Duration {
+    let ms = time.as_millis().max(1) as u64;
+    let mut step = 1;
+    loop {
+        for it in [1, 2, 5] {
+            if it * step >= ms {
+                return Duration::from_millis(it * step);
+            }
+        }
+        step *= 10;
+    }
+}
