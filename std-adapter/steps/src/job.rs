@@ -95,6 +95,12 @@ pub enum JobError {
     /// The state cannot be expressed as JSON.
     #[error("the state is not JSON: {0}")]
     State(serde_json::Error),
+    /// The JSON of the state cannot be read back, as of a number that is not one.
+    #[error(
+        "the state cannot be read back from its JSON: {}; JSON has no NaN and no infinity, so keep an `Option` in their \
+         place", unreadable(.0)
+    )]
+    Unreadable(serde_json::Error),
 }
 
 named! {
@@ -105,10 +111,10 @@ named! {
     #[serde(rename_all = "lowercase")]
     #[non_exhaustive]
     pub enum Status {
-        /// It is due, or will be.
+        /// It is due, or will be; also when its worker was lost, once its lease is over.
         #[default]
         Waiting = "waiting",
-        /// A worker has the right to it, or had and never reported how it ended.
+        /// A worker has the right to it, for as long as the lease lasts.
         Running = "running",
         /// All its steps are done.
         Done = "done",
@@ -164,11 +170,11 @@ pub struct Job {
     /// How often this step has failed.
     pub failures: u32,
     /// When it is due, or, if it runs, when its lease ends: milliseconds from now by the store's clock, negative if
-    /// that has passed.
+    /// it has been due since.
     pub due_in_ms: i64,
     /// How long ago it was first due, whether or not it was claimed then; 0 before.
     pub age: Duration,
-    /// Whether a person was told.
+    /// Whether a person was told, since it was last tried again on command or taken up after it was parked.
     pub is_told: bool,
     /// How often and for how long it was given back without a try.
     pub held_up: HeldUp,

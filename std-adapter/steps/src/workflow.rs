@@ -25,6 +25,7 @@ pub struct StepContext {
 }
 
 type Running = Pin<Box<dyn Future<Output = Result<String, StepError>> + Send>>;
+type Read = fn(&str) -> serde_json::Result<()>;
 type Run = dyn Fn(&str, StepContext) -> serde_json::Result<Running> + Send + Sync;
 
 /// A step with the type of the state erased.
@@ -32,6 +33,8 @@ type Run = dyn Fn(&str, StepContext) -> serde_json::Result<Running> + Send + Syn
 pub(super) struct Step {
     pub(super) name: &'static str,
     pub(super) lane: &'static str,
+    /// Whether this is a state that it can read.
+    pub(super) read: Read,
     /// Runs it, which returns the next state, unless the state cannot be read.
     pub(super) run: Arc<Run>,
 }
@@ -150,17 +153,31 @@ impl<S: Serialize + DeserializeOwned + Send + 'static> Workflow<S> {
             // Called inside the async block, as it may panic before there is a future.
             Ok(Box::pin(async move { written(&run(state, context).await?) }) as Running)
         });
-        self.plan.steps.push(Step { name, lane, run });
+        let read = read::<S>;
+        let step = Step {
+            name,
+            lane,
+            read,
+            run,
+        };
+        self.plan.steps.push(step);
         self
     }
 }
 
-fn written<S: Serialize>(state: &S) -> Result<String, StepError> {
+fn written<S: Serialize + DeserializeOwned>(state: &S) -> Result<String, StepError> {
     let state = serde_json::to_string(state).map_err(StepError::end)?;
     if state.len() > LARGEST_STATE {
         return Err(StepError::end(JobError::Large(state.len())));
     }
+    // Found out now, not by the next worker: the step has taken effect.
+    read::<S>(&state).map_err(|error| StepError::end(JobError::Unreadable(error)))?;
     Ok(state)
+}
+
+/// Whether this is the state of such a workflow.
+fn read<S: DeserializeOwned>(state: &str) -> serde_json::Result<()> {
+    serde_json::from_str::<S>(state).map(drop)
 }
 
 impl<S: Serialize> Workflow<S> {
@@ -169,7 +186,7 @@ impl<S: Serialize> Workflow<S> {
     /// example.
     ///
     /// # Errors
-    /// [`JobError`] when the key is empty or too long, or the state is too large or not JSON.
+    /// [`JobError`] when the key is empty or too long, or the state is too large, not JSON, or cannot be read back.
     ///
     /// # Panics
     /// If the workflow has no steps.
@@ -177,6 +194,10 @@ impl<S: Serialize> Workflow<S> {
         let state = serde_json::to_string(state).map_err(JobError::State)?;
         let job = self.plan.job(key.into(), state);
         job.check()?;
+        let first = self.plan.steps.first().map(|step| step.read);
+        first
+            .map_or(Ok(()), |read| read(&job.state))
+            .map_err(JobError::Unreadable)?;
         Ok(job)
     }
 }

@@ -1,11 +1,13 @@
-//! Jobs that no worker can run, for a while or for long.
+//! Jobs that no worker can run, for a while or for long, or never could.
 
 use std::time::Duration;
 
-use atomic_breaker_steps::{Change, MemoryStore, Put, Save, Status, StepError, Store, Workflow};
+use atomic_breaker_steps::{
+    Change, MemoryStore, Put, Ran, Save, Status, StepError, Store, Workflow,
+};
 use tokio::time::sleep;
 
-use super::support::{Script, builder, only_job};
+use super::support::{Mailbox, Script, builder, only_job};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -63,4 +65,36 @@ async fn a_state_that_no_worker_reads_for_a_day_adds_one_line() {
     let job = only_job(&store).await;
     assert_eq!((job.status, job.failures), (Status::Parked, 0));
     assert_eq!(store.history(job.id).await.unwrap().len(), 1);
+}
+
+/// JSON has no such number: it becomes `null`, which is not read as one.
+#[tokio::test(start_paused = true)]
+async fn a_state_that_cannot_be_read_back_ends_the_job_where_it_was_written() {
+    for bad in [f64::NAN, f64::INFINITY] {
+        let (store, mail) = (MemoryStore::new(), Mailbox::default());
+        let workflow = Workflow::new("kind")
+            .step("first", "a", move |_: f64| async move {
+                Ok::<_, StepError>(bad)
+            })
+            .step("second", "b", async |n: f64| Ok(n));
+        let error = workflow.job("k", &bad).unwrap_err().to_string();
+        assert!(
+            error.contains("read back") && error.contains("NaN"),
+            "{error}"
+        );
+        let steps = builder(&store).workflow(&workflow).notifier(mail.clone());
+        let steps = steps.build().unwrap();
+        let ran = steps.run(&workflow, "k", &1.0).await.unwrap();
+        let Ran::Ended { error, .. } = ran else {
+            panic!("{ran:?}");
+        };
+        assert!(error.contains("read back"), "{error}");
+        let job = only_job(&store).await;
+        assert_eq!(
+            (job.status, &*job.step, &*job.state),
+            (Status::Dead, "first", "1.0")
+        );
+        sleep(MINUTE).await;
+        assert_eq!(mail.told.lock().unwrap().len(), 1);
+    }
 }
