@@ -97,7 +97,9 @@ impl<D: Store> Inner<D> {
     }
 
     /// Saves that it makes no progress, and tells a person if that is wanted.
-    pub(super) async fn end(&self, right: Right, job: &Job, change: Change) -> Ran<String> {
+    pub(super) async fn end(&self, right: Right, job: &Job, mut change: Change) -> Ran<String> {
+        // A worker that tells no person leaves that to one that does.
+        change.tell &= self.notifier.is_some();
         let (status, error) = (change.status, change.error.clone().unwrap_or_default());
         let saved = self.save(right, job, change).await;
         if saved.is_held && status != Status::Waiting {

@@ -20,10 +20,10 @@
 //! | `keep` | work that is called first, and kept only if it did not succeed |
 //! | `bound` | how many requests are kept, and how many under way may be |
 //! | `job_observer` | [`JobObserver`]: is notified of what happens to jobs, to log or count it |
-//! | `job`, `store` | [`Job`] and [`Store`]: what is kept, and what a database must be able to do |
+//! | `job`, `store`, `counts` | [`Job`] and [`Store`]: what is kept, and what a database must be able to do |
 //! | `named` | enums whose values have names, in databases and metrics |
 //! | `caught` | a store, notifier or breaker that panics counts as failed |
-//! | `row` | [`Row`]: a job as a store may keep it, and what each call does to it |
+//! | `row`, `micros` | [`Row`]: a job as a store may keep it, and what each call does to it; its times |
 //! | `contract` | what every store does alike, as tests; with the feature `contract` |
 //! | `memory` | [`MemoryStore`]: the reference, for tests |
 //!
@@ -42,6 +42,7 @@ mod builder;
 mod caught;
 #[cfg(feature = "contract")]
 pub mod contract;
+mod counts;
 mod ending;
 mod engine;
 mod error;
@@ -51,6 +52,7 @@ mod keep;
 mod lane;
 mod looks;
 mod memory;
+mod micros;
 mod named;
 mod notifier;
 #[cfg(feature = "http")]
@@ -69,6 +71,7 @@ mod workflow;
 pub use atomic_breaker_resource::*;
 pub use builder::StepsBuilder;
 pub use caught::answer;
+pub use counts::Counts;
 pub use engine::{Ran, Steps};
 pub use error::{EnqueueError, StepError, StepsError};
 pub use job::{
@@ -80,12 +83,13 @@ pub use job_observer::{Asked, JobObserver, Tried};
 pub use keep::requests;
 pub use lane::Lane;
 pub use memory::MemoryStore;
+pub use micros::{micros, since};
 pub use notifier::{Notifier, Stuck};
 #[cfg(feature = "http")]
 pub use response::step_result;
-pub use row::{Line, Row, micros, since};
+pub use row::{Line, Row};
 pub use schedule::Schedule;
-pub use store::{Attempt, Change, Claim, Counts, Filter, Put, Save, Saved, Store, StoreError};
+pub use store::{Attempt, Change, Claim, Filter, Put, Save, Saved, Store, StoreError};
 pub use worker::Worker;
 pub use workflow::{StepContext, Workflow};
 

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::row::{Line, Row, since};
-use super::store::{Claim, Counts, Filter, Put, Save, Saved, Store, StoreError};
+use super::counts::Counts;
+use super::micros::since;
+use super::row::{Line, Row};
+use super::store::{Claim, Filter, Put, Save, Saved, Store, StoreError};
 use super::{Failed, Job, JobId, NewJob, Right};
 
 /// A [`Store`] in memory, for tests, using tokio's clock: its content ends with the process. Clones are the same store.
@@ -156,7 +158,7 @@ impl Store for MemoryStore {
     async fn list(&self, filter: &Filter, most: u32) -> Result<Vec<Job>, StoreError> {
         let (jobs, now) = self.jobs();
         let rows = jobs.rows.iter();
-        let rows = rows.filter(|(id, row)| filter.admits(**id, row));
+        let rows = rows.filter(|(id, row)| filter.admits(**id, row, now));
         let listed = rows.map(|(id, row)| row.job(*id, now));
         Ok(listed.take(most as usize).collect())
     }

@@ -5,35 +5,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::micros::{after, micros, since};
 use super::store::{Attempt, Change, Saved, StoreError};
 use super::{Claimed, Failed, HeldUp, Job, JobId, NewJob, Right, Status, kept};
 
-/// As far as databases can count.
-const LONGEST: Duration = Duration::from_secs(100_000 * 365 * 24 * 60 * 60);
-
 /// The last fence that a row may have.
 const LAST_FENCE: i64 = i64::MAX - 1;
-
-/// A time in microseconds, rounded up, so that nothing is early.
-///
-/// # Errors
-/// It is longer than 100,000 years.
-pub fn micros(time: Duration) -> Result<i64, StoreError> {
-    if time > LONGEST {
-        let words = format!("{time:?} is longer than 100,000 years: use a shorter time");
-        return Err(StoreError::new(words));
-    }
-    Ok(time.as_nanos().div_ceil(1_000) as i64)
-}
-
-/// How long ago that was, in microseconds; 0 if the clock was set back since.
-pub fn since(now: i64, then: i64) -> Duration {
-    Duration::from_micros(u64::try_from(now.saturating_sub(then)).unwrap_or(0))
-}
-
-fn after(now: i64, time: Duration) -> i64 {
-    now.saturating_add(micros(time).unwrap_or(i64::MAX))
-}
 
 /// A job as a [`Store`](super::Store) may keep it, and what the calls do to it: with this a store is code that finds
 /// rows, reads and writes them. The package in `std-adapter/steps/examples/file` is such a store.
@@ -70,6 +47,9 @@ pub struct Row {
     pub is_alone: bool,
     /// A person was told.
     pub is_told: bool,
+    /// It was parked, and waits again; no try has been made since.
+    #[serde(default)]
+    pub is_unparked: bool,
     /// How often it was [held up](Job::held_up).
     pub held_up: u32,
     /// Since when.
@@ -140,6 +120,14 @@ impl Row {
         (self.status == Status::Running).then_some(Right { id, fence })
     }
 
+    /// Its status: once its lease is over, a job that ran waits for another worker.
+    pub fn status_at(&self, now: i64) -> Status {
+        match self.status {
+            Status::Running if self.due <= now => Status::Waiting,
+            status => status,
+        }
+    }
+
     /// The job.
     pub fn job(&self, id: JobId, now: i64) -> Job {
         let ago = |then: Option<i64>| then.map_or(Duration::ZERO, |then| since(now, then));
@@ -150,7 +138,7 @@ impl Row {
             step: self.step.clone(),
             lane: self.lane.clone(),
             state: self.state.clone(),
-            status: self.status,
+            status: self.status_at(now),
             failures: self.failures,
             due_in_ms: self.due.saturating_sub(now).div_euclid(1_000),
             age: since(now, self.first_due),
@@ -241,7 +229,7 @@ impl Row {
             self.state.clone_from(state);
         }
         self.set(change.status, change.due_in, now);
-        let tell = change.tell && !self.is_told;
+        let tell = self.tells(change);
         self.is_told |= tell;
         let (mut failures, mut has_line) = (0, true);
         match change.attempt {
@@ -279,6 +267,16 @@ impl Row {
         }
     }
 
+    /// Whether a person is to be told: of a delay once, and of the end, unless it is that of a job which was parked
+    /// before and could not be tried since.
+    fn tells(&mut self, change: &Change) -> bool {
+        if self.is_unparked && !matches!(change.attempt, Attempt::None | Attempt::Unknown) {
+            (self.is_told, self.is_unparked) = (false, false);
+        }
+        let ends = change.status.is_final() && !self.is_unparked;
+        change.tell && (ends || !self.is_told)
+    }
+
     /// It ends if it is never due.
     fn set(&mut self, status: Status, due_in: Option<Duration>, now: i64) {
         self.status = status;
@@ -310,6 +308,7 @@ impl Row {
         let may = self.status == Status::Parked && is_known && is_old;
         if may {
             (self.held_up, self.held_since) = (0, None);
+            self.is_unparked = true;
             self.set(Status::Waiting, Some(Duration::ZERO), now);
         }
         may
@@ -321,6 +320,7 @@ impl Row {
         if may {
             self.failures = 0;
             self.is_suspect = false;
+            (self.is_told, self.is_unparked) = (false, false);
             self.go_on();
             self.set(Status::Waiting, Some(Duration::ZERO), now);
         }

@@ -1,13 +1,13 @@
 //! What a database must be able to do.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use thiserror::Error;
 
+use super::counts::Counts;
 use super::error::BoxError;
 use super::named::named;
-use super::row::{Row, since};
+use super::row::Row;
 use super::{Claimed, Failed, Job, JobId, NewJob, Right, Status};
 
 /// The result of running a job.
@@ -37,7 +37,7 @@ pub struct Change {
     /// A line in its history, with the number of the failure if it is one, otherwise 0. A parked job has each line once,
     /// and one that is held up only if a person is to be told.
     pub error: Option<String>,
-    /// A person is to be told, unless one already was.
+    /// A person is to be told, unless one was: of a delay once, and of the end in any case.
     pub tell: bool,
 }
 
@@ -128,7 +128,9 @@ impl Change {
         self
     }
 
-    /// Whether a person is to be told, unless one already was.
+    /// Whether a person is to be told, unless one was: of a delay once, and of the end in any case. One who was told of a
+    /// job that has been [tried again](Store::retry_now) since, or [taken up](Store::unpark) and tried, was told of
+    /// another one.
     pub const fn tell(mut self, tell: bool) -> Self {
         self.tell = tell;
         self
@@ -162,61 +164,6 @@ pub struct Claim {
     pub next_due: Option<Duration>,
 }
 
-/// How many jobs there are.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// By lane and status; those with no jobs are left out.
-    pub jobs: Vec<(String, Status, u64)>,
-    /// By lane, how many of the waiting jobs are due now or are [held up](Job::held_up); lanes without any are left
-    /// out.
-    pub due: Vec<(String, u64)>,
-    /// For how long the job that has waited longest has been due; for one that is held up, since the first time.
-    pub oldest_due: Option<Duration>,
-}
-
-impl Counts {
-    /// Of groups of jobs: lane, status, how many, how many of them are due, and how long the first of those has been.
-    pub fn sum(
-        groups: impl IntoIterator<Item = (String, Status, u64, u64, Option<Duration>)>,
-    ) -> Self {
-        let (mut jobs, mut due) = (BTreeMap::new(), BTreeMap::new());
-        let mut oldest_due = None;
-        for (lane, status, count, due_now, oldest) in groups {
-            if due_now > 0 {
-                *due.entry(lane.clone()).or_default() += due_now;
-            }
-            *jobs.entry((lane, status)).or_default() += count;
-            oldest_due = oldest_due.max(oldest);
-        }
-        let jobs = jobs.into_iter();
-        Self {
-            jobs: jobs
-                .map(|((lane, status), count)| (lane, status, count))
-                .collect(),
-            due: due.into_iter().collect(),
-            oldest_due,
-        }
-    }
-
-    /// Of rows.
-    pub fn of_rows<'a>(rows: impl IntoIterator<Item = &'a Row>, now: i64) -> Self {
-        Self::sum(rows.into_iter().map(|row| {
-            let since_due = (row.due <= now).then_some(row.due);
-            let due_since = row.held_since.or(since_due);
-            let due_since = due_since.filter(|_| row.status == Status::Waiting);
-            let oldest = due_since.map(|then| since(now, then));
-            let due = oldest.is_some().into();
-            (row.lane.clone(), row.status, 1, due, oldest)
-        }))
-    }
-
-    /// How many have this status, in all lanes.
-    pub fn of(&self, status: Status) -> u64 {
-        let of = self.jobs.iter().filter(|(_, each, _)| *each == status);
-        of.map(|(.., count)| count).sum()
-    }
-}
-
 /// Which jobs to list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
@@ -231,10 +178,12 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Whether a job is to be listed.
-    pub fn admits(&self, id: JobId, row: &Row) -> bool {
+    /// Whether a job is to be listed now.
+    pub fn admits(&self, id: JobId, row: &Row, now: i64) -> bool {
         self.after.is_none_or(|after| id > after)
-            && self.status.is_none_or(|status| status == row.status)
+            && self
+                .status
+                .is_none_or(|status| status == row.status_at(now))
             && self.kind.as_ref().is_none_or(|kind| *kind == row.kind)
             && self.key.as_ref().is_none_or(|key| *key == row.key)
     }
@@ -283,7 +232,8 @@ pub trait Store: Send + Sync + 'static {
 
     /// Makes up to `most` jobs of a kind wait again that are at one of these steps, which this worker knows, and were
     /// parked at least this long ago. They are no longer held up, except for how long they were
-    /// [unknown](super::HeldUp::unknown). Returns how many.
+    /// [unknown](super::HeldUp::unknown). Returns how many. A person who was told of one is not told again if it is
+    /// parked again untried.
     fn unpark(
         &self,
         kind: &str,
@@ -314,8 +264,8 @@ pub trait Store: Send + Sync + 'static {
     /// The failures of a job, the latest last.
     fn history(&self, id: JobId) -> impl Future<Output = Result<Vec<Failed>, StoreError>> + Send;
 
-    /// Makes a job that waits, is parked or was given up due now, with as many tries as a new one, and no longer held
-    /// up. Returns whether that was possible.
+    /// Makes a job that waits, is parked or was given up due now, with as many tries as a new one, no longer held up, and
+    /// as if no person had been told of it. Returns whether that was possible.
     fn retry_now(&self, id: JobId) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
     /// Ends a job that is neither done nor cancelled; a worker that runs it can no longer save. Returns whether that

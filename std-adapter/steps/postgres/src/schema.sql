@@ -27,6 +27,7 @@ CREATE TABLE "{schema}".job (
     is_suspect boolean NOT NULL DEFAULT false,
     is_alone boolean NOT NULL DEFAULT false,
     is_told boolean NOT NULL DEFAULT false,
+    is_unparked boolean NOT NULL DEFAULT false,
     held_up bigint NOT NULL DEFAULT 0 CHECK (held_up BETWEEN 0 AND 4294967295),
     held_since bigint,
     unknown_since bigint,

@@ -1,6 +1,6 @@
 //! The statements. Each is a transaction of its own; all times are those of the server.
 
-use atomic_breaker_steps::Filter;
+use atomic_breaker_steps::{Filter, Status};
 
 /// Where the statements of the application's own transaction find the tables; all others find them by themselves.
 pub(crate) fn of(schema: &str, sql: &str) -> String {
@@ -83,7 +83,11 @@ WITH given AS MATERIALIZED (
     ) WITH ORDINALITY
     AS given (id, fence, status, step, lane, state, due, attempt, error, tell, place)
 ), held AS MATERIALIZED (
-    SELECT job.id, given.tell AND NOT job.is_told AS tell
+    SELECT job.id, given.tell AND (
+        NOT job.is_told
+        OR job.is_unparked AND given.attempt NOT IN ('none', 'unknown')
+        OR NOT job.is_unparked AND given.due IS NULL
+    ) AS tell
     FROM given JOIN job ON job.id = given.id
     WHERE job.fence = given.fence AND job.status = 'running'
     ORDER BY job.id
@@ -115,7 +119,9 @@ WITH given AS MATERIALIZED (
         is_suspect = job.is_suspect AND given.step IS NULL AND given.due IS NOT NULL,
         due = coalesce(micros() + given.due, job.due),
         ended = CASE WHEN given.due IS NULL THEN micros() END,
-        is_told = job.is_told OR given.tell
+        is_told = held.tell OR job.is_told
+            AND NOT (job.is_unparked AND given.attempt NOT IN ('none', 'unknown')),
+        is_unparked = job.is_unparked AND given.attempt IN ('none', 'unknown')
     FROM held JOIN given ON given.id = held.id
     WHERE job.id = held.id
     RETURNING given.place, held.tell, job.id, job.step, job.status,
@@ -133,7 +139,8 @@ WITH given AS MATERIALIZED (
 SELECT place, tell FROM saved";
 
 pub(crate) const UNPARK: &str = "
-UPDATE job SET status = 'waiting', due = micros(), ended = NULL, held_up = 0, held_since = NULL
+UPDATE job SET status = 'waiting', due = micros(), ended = NULL, held_up = 0, held_since = NULL,
+    is_unparked = true
 WHERE id = ANY (ARRAY(
     SELECT id FROM job
     WHERE status = 'parked' AND kind = $1 AND step = ANY($2) AND ended <= micros() - $3
@@ -148,7 +155,7 @@ SELECT step, failures, error, at, micros() AS now FROM failed WHERE job = $1 ORD
 pub(crate) const RETRY_NOW: &str = "
 UPDATE job
 SET status = 'waiting', due = micros(), failures = 0, is_suspect = false, ended = NULL,
-    held_up = 0, held_since = NULL, unknown_since = NULL
+    held_up = 0, held_since = NULL, unknown_since = NULL, is_told = false, is_unparked = false
 WHERE id = $1 AND status IN ('waiting', 'dead', 'parked')";
 
 pub(crate) const CANCEL: &str = "
@@ -160,7 +167,10 @@ pub(crate) const COUNTS: &str = "
 SELECT lane, status, count(*), count(since), min(since), micros() FROM (
     SELECT lane, status, CASE
         WHEN status = 'waiting' AND (due <= micros() OR held_since IS NOT NULL) THEN coalesce(held_since, due)
-    END AS since FROM job
+    END AS since FROM (
+        SELECT lane, due, held_since, CASE WHEN status = 'running' AND due <= micros() THEN 'waiting' ELSE status END AS status
+        FROM job
+    ) AS jobs
 ) AS jobs
 GROUP BY lane, status";
 
@@ -181,11 +191,15 @@ pub(crate) fn list(filter: &Filter) -> String {
     } else {
         "($2::text IS NULL OR kind = $2) AND ($3::text IS NULL OR key = $3)"
     };
-    let status = filter
-        .status
-        .map(|status| format!("AND status = '{}'", status.name()));
+    let status = match filter.status {
+        None => String::new(),
+        Some(Status::Waiting) => {
+            "AND (status = 'waiting' OR status = 'running' AND due <= micros())".to_owned()
+        }
+        Some(Status::Running) => "AND status = 'running' AND due > micros()".to_owned(),
+        Some(status) => format!("AND status = '{}'", status.name()),
+    };
     format!(
-        "SELECT *, micros() AS now FROM job WHERE id > $1 {} AND {of} ORDER BY id LIMIT $4",
-        status.unwrap_or_default()
+        "SELECT *, micros() AS now FROM job WHERE id > $1 {status} AND {of} ORDER BY id LIMIT $4"
     )
 }

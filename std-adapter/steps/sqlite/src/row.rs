@@ -25,6 +25,7 @@ pub(crate) fn job(row: &Row<'_>) -> Result<(JobId, Job)> {
         is_suspect: row.get("is_suspect")?,
         is_alone: row.get("is_alone")?,
         is_told: row.get("is_told")?,
+        is_unparked: row.get("is_unparked")?,
         held_up: count(row, "held_up", &mut faults)?,
         held_since: row.get("held_since")?,
         unknown_since: row.get("unknown_since")?,
@@ -88,11 +89,11 @@ pub(crate) fn change<T: Default>(
         .prepare_cached(
             "UPDATE atomic_breaker_job SET step = coalesce(?2, step), lane = coalesce(?3, lane), state = coalesce(?4, state),
              status = ?5, failures = ?6, fence = ?7, due = ?8, ended = ?9, is_suspect = ?10, is_told = ?11, held_up = ?12,
-             held_since = ?13, unknown_since = ?14 WHERE id = ?1",
+             held_since = ?13, unknown_since = ?14, is_unparked = ?15 WHERE id = ?1",
         )?
         .execute((
             id.get(), texts.0, texts.1, texts.2, job.status.name(), job.failures, job.fence, job.due, job.ended,
-            job.is_suspect, job.is_told, job.held_up, job.held_since, job.unknown_since,
+            job.is_suspect, job.is_told, job.held_up, job.held_since, job.unknown_since, job.is_unparked,
         ))?;
     let once = job.status == Status::Parked;
     let mut insert = connection.prepare_cached(

@@ -14,6 +14,7 @@ CREATE TABLE atomic_breaker_job (
     is_suspect INTEGER NOT NULL DEFAULT 0 CHECK (is_suspect IN (0, 1)),
     is_alone INTEGER NOT NULL DEFAULT 0 CHECK (is_alone IN (0, 1)),
     is_told INTEGER NOT NULL DEFAULT 0 CHECK (is_told IN (0, 1)),
+    is_unparked INTEGER NOT NULL DEFAULT 0 CHECK (is_unparked IN (0, 1)),
     held_up INTEGER NOT NULL DEFAULT 0 CHECK (held_up BETWEEN 0 AND 4294967295),
     held_since INTEGER,
     unknown_since INTEGER,

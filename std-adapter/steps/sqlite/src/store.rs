@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use atomic_breaker_steps::{
-    Claim, Counts, Failed, Filter, Job, JobId, Line, NewJob, Put, Right, Row, Save, Saved, Store,
-    StoreError, micros, since,
+    Claim, Counts, Failed, Filter, Job, JobId, Line, NewJob, Put, Right, Row, Save, Saved, Status,
+    Store, StoreError, micros, since,
 };
 use rusqlite::{Connection, OptionalExtension, Result};
 
@@ -211,7 +211,8 @@ impl Store for SqliteStore {
         let steps: Vec<_> = steps.iter().map(|&step| step.to_owned()).collect();
         let unpark = move |connection: &Connection, now| {
             let mut update = connection.prepare_cached(
-                "UPDATE atomic_breaker_job SET status = 'waiting', due = ?3, ended = NULL, held_up = 0, held_since = NULL
+                "UPDATE atomic_breaker_job SET status = 'waiting', due = ?3, ended = NULL, held_up = 0, held_since = NULL,
+                     is_unparked = 1
                  WHERE id IN (
                      SELECT id FROM atomic_breaker_job
                      WHERE status = 'parked' AND kind = ?1 AND step = ?2 AND ended <= ?4
@@ -232,19 +233,23 @@ impl Store for SqliteStore {
         let filter = filter.clone();
         let list = move |connection: &Connection, now| {
             // Written so that the index of stuck jobs can be used, or that of kinds and keys.
-            let status = filter
-                .status
-                .map(|status| format!("AND status = '{}'", status.name()));
+            let status = match filter.status {
+                None => String::new(),
+                Some(Status::Waiting) => {
+                    "AND (status = 'waiting' OR status = 'running' AND due <= ?5)".to_owned()
+                }
+                Some(Status::Running) => "AND status = 'running' AND due > ?5".to_owned(),
+                Some(status) => format!("AND status = '{}'", status.name()),
+            };
             let of = match (&filter.kind, &filter.key) {
                 (Some(_), Some(_)) => "kind = ?2 AND key = ?3",
                 _ => "(?2 IS NULL OR kind = ?2) AND (?3 IS NULL OR key = ?3)",
             };
             let mut select = connection.prepare_cached(&format!(
-                "SELECT * FROM atomic_breaker_job WHERE id > ?1 {} AND {of} ORDER BY id LIMIT ?4",
-                status.unwrap_or_default()
+                "SELECT * FROM atomic_breaker_job WHERE id > ?1 {status} AND {of} AND ?5 IS NOT NULL ORDER BY id LIMIT ?4"
             ))?;
             let after = filter.after.map_or(0, JobId::get);
-            let jobs = select.query_map((after, &filter.kind, &filter.key, most), job)?;
+            let jobs = select.query_map((after, &filter.kind, &filter.key, most, now), job)?;
             let jobs = jobs.map(|job| job.map(|(id, row)| row.job(id, now)));
             jobs.collect()
         };
@@ -285,7 +290,11 @@ impl Store for SqliteStore {
                 "SELECT lane, status, count(*) AS jobs, count(since) AS due, min(since) AS first FROM (
                      SELECT lane, status, CASE
                          WHEN status = 'waiting' AND (due <= ?1 OR held_since IS NOT NULL) THEN coalesce(held_since, due)
-                     END AS since FROM atomic_breaker_job
+                     END AS since FROM (
+                         SELECT lane, due, held_since,
+                             CASE WHEN status = 'running' AND due <= ?1 THEN 'waiting' ELSE status END AS status
+                         FROM atomic_breaker_job
+                     )
                  )
                  GROUP BY lane, status",
             )?;

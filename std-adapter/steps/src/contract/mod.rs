@@ -14,6 +14,7 @@ mod claims;
 mod held_up;
 mod operators;
 mod saves;
+mod told;
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -98,9 +99,13 @@ promises! {
         a_job_that_is_given_back_has_lost_nothing
         a_job_ends_with_its_history
         an_error_that_cannot_be_stored_loses_nothing
-        a_person_is_asked_to_be_told_once
         a_step_that_is_done_clears_failures_and_suspicion
         several_are_saved_at_once_each_for_itself;
+    told:
+        a_person_is_asked_to_be_told_once
+        who_was_told_of_a_delay_is_told_of_the_end
+        a_job_that_is_tried_again_on_command_is_told_of_anew
+        a_job_that_is_taken_up_is_told_of_anew_once_it_is_tried;
     operators:
         parked_jobs_wait_again_for_workers_that_know_them
         parked_jobs_wait_again_as_many_as_are_asked_for_and_not_too_soon
@@ -110,6 +115,7 @@ promises! {
         jobs_are_listed_page_by_page
         a_job_is_found_by_its_key
         jobs_are_counted_by_lane_and_status
+        a_job_whose_lease_is_over_counts_as_due
         what_is_done_is_forgotten_in_time_and_its_key_is_free;
 }
 

@@ -183,6 +183,44 @@ pub(super) async fn jobs_are_counted_by_lane_and_status(store: &impl Store) {
     assert_eq!(counts.of(Status::Cancelled), 0);
 }
 
+pub(super) async fn a_job_whose_lease_is_over_counts_as_due(store: &impl Store) {
+    put(store, "k").await;
+    claim(store, 1, SHORT).await;
+    store.put(&job("runs"), Some(LEASE)).await.unwrap();
+    let running = |many| ("a".to_owned(), Status::Running, many);
+    let counts = store.counts().await.unwrap();
+    assert_eq!((counts.due, counts.oldest_due), (Vec::new(), None));
+    assert_eq!(counts.jobs, [running(2)]);
+    pause(SHORT * 3).await;
+    let counts = store.counts().await.unwrap();
+    assert_eq!(counts.due, [("a".to_owned(), 1)]);
+    let oldest = counts.oldest_due.unwrap();
+    assert!(SHORT < oldest && oldest < LEASE / 2, "{oldest:?}");
+    let waits = ("a".to_owned(), Status::Waiting, 1);
+    assert_eq!(counts.jobs, [waits, running(1)]);
+    for (status, key) in [(Status::Waiting, "k"), (Status::Running, "runs")] {
+        let filter = Filter {
+            status: Some(status),
+            ..Filter::default()
+        };
+        let listed = store.list(&filter, 9).await.unwrap();
+        let [job] = &listed[..] else {
+            panic!("{status:?}: {listed:?}");
+        };
+        assert_eq!((&*job.key, job.status), (key, status));
+    }
+    // For one that was held up before, since then.
+    let id = claim_one(store).await.right;
+    let rejected = Change::held_up(NOW, true, "rejected".to_owned());
+    assert!(save(store, id, rejected).await.is_held);
+    pause(SHORT).await;
+    claim(store, 1, SHORT).await;
+    assert_eq!(store.counts().await.unwrap().oldest_due, None);
+    pause(SHORT * 2).await;
+    let oldest = store.counts().await.unwrap().oldest_due;
+    assert!(oldest >= Some(SHORT * 3), "{oldest:?}");
+}
+
 pub(super) async fn what_is_done_is_forgotten_in_time_and_its_key_is_free(store: &impl Store) {
     let done = end(store, "done", done()).await;
     let dead = end(store, "dead", dead()).await;

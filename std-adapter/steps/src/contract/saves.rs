@@ -147,16 +147,6 @@ pub(super) async fn an_error_that_cannot_be_stored_loses_nothing(store: &impl St
     }
 }
 
-pub(super) async fn a_person_is_asked_to_be_told_once(store: &impl Store) {
-    let id = put(store, "k").await;
-    let mut told = Vec::new();
-    for tell in [false, true, true] {
-        told.push(end_one(store, again(NOW).tell(tell)).await.tell);
-    }
-    assert_eq!(told, [false, true, false]);
-    assert!(found(store, id).await.is_told);
-}
-
 pub(super) async fn a_step_that_is_done_clears_failures_and_suspicion(store: &impl Store) {
     put(store, "k").await;
     end_one(store, again(NOW)).await;

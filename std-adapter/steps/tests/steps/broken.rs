@@ -1,6 +1,6 @@
 //! The contract finds out: for each promise there is a store here that breaks it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -50,6 +50,7 @@ struct Broken {
     /// The last right to each job.
     rights: Arc<Mutex<HashMap<JobId, Right>>>,
     parked: Mutex<u32>,
+    told: Mutex<HashSet<JobId>>,
 }
 
 impl Broken {
@@ -59,6 +60,7 @@ impl Broken {
             promise,
             rights: Arc::default(),
             parked: Mutex::default(),
+            told: Mutex::default(),
         }
     }
 }
@@ -181,9 +183,21 @@ impl Store for Broken {
         }
         let mut all = self.store.save(&saves).await?;
         match self.promise {
-            "a_person_is_asked_to_be_told_once" => {
+            "a_person_is_asked_to_be_told_once"
+            | "a_job_that_is_taken_up_is_told_of_anew_once_it_is_tried" => {
                 for (saved, save) in all.iter_mut().zip(&saves) {
                     saved.tell = save.change.tell;
+                }
+            }
+            "who_was_told_of_a_delay_is_told_of_the_end" => {
+                for (saved, save) in all.iter_mut().zip(&saves) {
+                    saved.tell &= save.change.due_in.is_some();
+                }
+            }
+            "a_job_that_is_tried_again_on_command_is_told_of_anew" => {
+                let mut told = self.told.lock().unwrap();
+                for (saved, save) in all.iter_mut().zip(&saves) {
+                    saved.tell = saved.tell && told.insert(save.right.id);
                 }
             }
             "several_are_saved_at_once_each_for_itself" if all.iter().any(|one| !one.is_held) => {
@@ -243,6 +257,9 @@ impl Store for Broken {
         let mut counts = self.store.counts().await?;
         if self.promise == "jobs_are_counted_by_lane_and_status" {
             counts.jobs.truncate(1);
+        }
+        if self.promise == "a_job_whose_lease_is_over_counts_as_due" {
+            (counts.due, counts.oldest_due) = (Vec::new(), None);
         }
         Ok(counts)
     }

@@ -8,6 +8,7 @@
 //! | `held_up` | jobs that a breaker within the step rejects, or that no worker knows |
 //! | `parked` | jobs that no worker can run, for a while or for long |
 //! | `schedule` | when a failed step is tried again, and when a person is notified |
+//! | `told` | when a person is told, and when anew |
 //! | `observers` | notifications of observers, and observers that panic |
 //! | `lanes` | lanes and their breakers |
 //! | `looking` | workers that look for jobs while others call |
@@ -64,6 +65,7 @@ mod room;
 mod schedule;
 mod settings;
 mod support;
+mod told;
 mod within;
 mod words;
 mod workers;

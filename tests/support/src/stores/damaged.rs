@@ -1,8 +1,11 @@
 //! Rows that another program has changed, bypassing the checks of the tables.
 
+use std::error::Error;
 use std::time::{Duration, Instant};
 
-use atomic_breaker_steps::{Filter, Job, Lane, Status, StepError, Steps, Store, Workflow};
+use atomic_breaker_steps::{
+    Filter, Job, Lane, Notifier, Status, StepError, Steps, Store, Stuck, Workflow,
+};
 
 use tokio::time::sleep;
 
@@ -22,6 +25,14 @@ pub const IMPOSSIBLE: [(&str, &str); 8] = [
     ("status = 'nonsense'", "nonsense"),
     ("status = 'done'", "has not ended"),
 ];
+
+struct Told;
+
+impl Notifier for Told {
+    async fn notify(&self, _: &Stuck) -> Result<(), Box<dyn Error + Send + Sync>> {
+        Ok(())
+    }
+}
 
 async fn all(store: &impl Store) -> Vec<Job> {
     store.list(&Filter::default(), 999).await.unwrap()
@@ -54,6 +65,7 @@ pub async fn what_no_job_can_have_is_parked_and_its_lane_goes_on<S: Store + Clon
         .lane(Lane::new("b"))
         .poll(Duration::from_millis(20))
         .workflow(&workflow)
+        .notifier(Told)
         .build()
         .unwrap();
     let worker = steps.work();

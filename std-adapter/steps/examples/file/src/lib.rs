@@ -151,7 +151,7 @@ impl Store for FileStore {
             let rows = jobs
                 .rows
                 .iter()
-                .filter(|(id, row)| filter.admits(**id, row));
+                .filter(|(id, row)| filter.admits(**id, row, now));
             let listed = rows.map(|(id, row)| row.job(*id, now));
             Ok(listed.take(most as usize).collect())
         })

@@ -144,6 +144,8 @@ async fn no_plan_reads_more_than_it_needs() {
         .unwrap();
     client.execute(many, &[]).await.unwrap();
     for _ in 0..20 {
+        let due = store.next_due("a").await.unwrap();
+        assert_eq!(due, Some(Duration::ZERO));
         assert_eq!(store.claim("a", 10, LEASE).await.unwrap().jobs.len(), 10);
     }
     let done = store.counts().await.unwrap();
