@@ -62,7 +62,9 @@ impl FleetConfig {
         self
     }
 
-    /// How long the engine may take to answer: 1 ms to a minute, 250 ms unless set. No call waits for it.
+    /// How long the engine may take to answer: 1 ms to a minute, 250 ms unless set. To connect, and to subscribe, it may
+    /// take eight times as long, because that needs several round trips. Make it longer than a round trip to the engine
+    /// takes at worst. No call waits for it.
     pub const fn limit(mut self, limit: Duration) -> Self {
         self.limit_ms = ms(limit);
         self

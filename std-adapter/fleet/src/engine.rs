@@ -7,7 +7,9 @@ use super::{Answer, Ask, FleetError, InstanceId, Message, Name, Reading};
 /// publishes what it changes, and keeps time with its own clock only.
 ///
 /// None of this runs inside a call guarded by a breaker. Code that awaits an answer sets a time limit and drops the
-/// future once that has passed; the request may then have been done or not.
+/// future once that has passed; the request may then have been done or not. So an engine needs no limits of its own, and
+/// its client's should be turned off. [`Joined`](super::Joined) allows [`FleetConfig::limit`](super::FleetConfig::limit)
+/// for a request, and eight times that to [connect](Self::connect) and to [subscribe](Self::subscribe).
 pub trait Fleet: Send + Sync + 'static {
     /// The subscription to what is published.
     type Messages: Messages;
@@ -33,6 +35,15 @@ pub trait Fleet: Send + Sync + 'static {
         from: InstanceId,
         every_ms: u32,
     ) -> impl Future<Output = Result<Reading, FleetError>> + Send;
+
+    /// Connects, if the next request would have to: what takes several round trips is given the time for them. Called
+    /// before each reading; does nothing unless implemented.
+    ///
+    /// # Errors
+    /// [`FleetError`] when no connection can be made.
+    fn connect(&self) -> impl Future<Output = Result<(), FleetError>> + Send {
+        async { Ok(()) }
+    }
 
     /// Subscribes. Everything published after this has returned is received, unless the connection is lost.
     ///

@@ -1,13 +1,18 @@
-//! One connection for all requests, dropped as soon as it is in doubt.
+//! One connection for all requests, dropped as soon as it is in doubt. None of its limits are those of the client: code
+//! that awaits an answer sets its own.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use redis::aio::MultiplexedConnection;
-use redis::{Client, RedisResult};
+use redis::{AsyncConnectionConfig, Client, RedisResult, Script};
+
+/// What the server does with each request.
+const LEDGER: &str = include_str!("ledger.lua");
 
 #[derive(Clone)]
 pub(crate) struct Connection {
     pub(crate) client: Client,
+    pub(crate) script: Arc<Script>,
     current: Arc<Mutex<Current>>,
     /// Held while connecting.
     connects: Arc<tokio::sync::Mutex<()>>,
@@ -19,6 +24,7 @@ impl Connection {
     pub(crate) fn new(client: Client) -> Self {
         Self {
             client,
+            script: Arc::new(Script::new(LEDGER)),
             current: Arc::default(),
             connects: Arc::default(),
         }
@@ -37,7 +43,7 @@ impl Connection {
         let connection = if let Some(kept) = kept {
             kept
         } else {
-            let new = self.client.get_multiplexed_async_connection().await?;
+            let new = self.connect().await?;
             Arc::clone(self.current().insert(Arc::new(new)))
         };
         Ok(InUse {
@@ -45,6 +51,22 @@ impl Connection {
             connection,
             is_answered: false,
         })
+    }
+}
+
+impl Connection {
+    /// A connection whose server knows the script, so that each request is one round trip.
+    async fn connect(&self) -> RedisResult<MultiplexedConnection> {
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(None)
+            .set_response_timeout(None);
+        let client = &self.client;
+        let mut new = client
+            .get_multiplexed_async_connection_with_config(&config)
+            .await?;
+        let load = redis::cmd("SCRIPT").arg("LOAD").arg(LEDGER).to_owned();
+        load.exec_async(&mut new).await?;
+        Ok(new)
     }
 }
 

@@ -12,18 +12,15 @@ mod messages;
 mod mirror;
 mod text;
 
-use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
 
 use atomic_breaker_fleet::{Answer, Ask, Fleet, FleetError, InstanceId, Name, Reading, Verdict};
 use connection::Connection;
 use explain::explained;
+use futures_util::future::join;
 pub use messages::RedisMessages;
-use mirror::{Mirror, Scan};
-use redis::{
-    Client, FromRedisValue, IntoConnectionInfo, ProtocolVersion, Script, ScriptInvocation,
-};
+use mirror::Mirror;
+use redis::{Client, FromRedisValue, IntoConnectionInfo, ProtocolVersion, ScriptInvocation};
 use text::{Change, Record};
 
 /// A name, and what is packed under it.
@@ -47,7 +44,6 @@ const PART: u32 = 2_000;
 pub struct RedisFleet {
     connection: Connection,
     mirror: Mirror,
-    script: Arc<Script>,
     prefix: String,
     channel: String,
 }
@@ -84,7 +80,6 @@ impl RedisFleet {
         Ok(Self {
             connection: Connection::new(client),
             mirror: Mirror::new(),
-            script: Arc::new(Script::new(include_str!("ledger.lua"))),
             channel: format!("{prefix}:messages"),
             prefix,
         })
@@ -97,7 +92,7 @@ impl RedisFleet {
     /// The script with the arguments that every request has.
     fn request(&self, from: InstanceId, name: &[u8]) -> ScriptInvocation<'_> {
         let of_name = |what| [self.prefix.as_bytes(), what, name].concat();
-        let mut request = self.script.prepare_invoke();
+        let mut request = self.connection.script.prepare_invoke();
         request
             .key(self.records())
             .key(of_name(b":votes:".as_slice()))
@@ -120,48 +115,28 @@ impl RedisFleet {
         Ok(answer)
     }
 
-    /// Reads the next part of the records, as a change up to `change` was missed. Returns whether that was the last
-    /// part.
-    async fn read_records(&self, change: Change) -> Result<bool, FleetError> {
-        let mut reading = self.mirror.scan.lock().await;
-        let scan = reading.get_or_insert_with(|| {
-            self.mirror.forget();
-            Scan {
-                began: change,
-                cursor: 0,
-                records: HashMap::new(),
-            }
-        });
+    /// Reads the next part of the records, together with the last change. Returns whether that was the last part.
+    async fn read_part(&self) -> Result<bool, FleetError> {
+        let cursor = self.mirror.cursor();
         let used = explained(self.connection.get().await)?;
-        let part = redis::cmd("HSCAN")
+        let part = redis::pipe()
+            .hget(self.records(), "")
+            .cmd("HSCAN")
             .arg(self.records())
-            .arg(scan.cursor)
+            .arg(cursor)
             .arg("COUNT")
             .arg(PART)
             .query_async(&mut used.connection())
             .await;
-        let (cursor, part): (u64, Vec<Field>) = explained(part)?;
+        let (change, (next, part)): (Vec<u8>, (u64, Vec<Field>)) = explained(part)?;
         used.answered();
-        let is_whole = scan.cursor == 0 && cursor == 0;
-        for (name, packed) in part {
-            if let (true, true, Some(change)) = (is_whole, name.is_empty(), Change::parse(&packed))
-            {
-                // Read together with all records.
-                scan.began = change;
-            }
-            let record = Record::parse(&packed);
-            if let (Ok(name), Some(record)) = (Name::new(name), record) {
-                scan.records.insert(name, record);
-            }
-        }
-        scan.cursor = cursor;
-        if cursor != 0 {
-            return Ok(false);
-        }
-        if let Some(scan) = reading.take() {
-            self.mirror.replace(scan.began, scan.records);
-        }
-        Ok(true)
+        let records = part.into_iter().filter_map(|(name, packed)| {
+            let record = Record::parse(&packed)?;
+            Some((Name::new(name).ok()?, record))
+        });
+        // Without a change there are no records.
+        let change = Change::parse(&change);
+        Ok(change.is_none_or(|change| self.mirror.add(change, cursor, next, records)))
     }
 }
 
@@ -214,35 +189,49 @@ impl Fleet for RedisFleet {
         })
     }
 
-    /// The records themselves are read only if a change to them was not heard, or if the server has lost one that was.
+    async fn connect(&self) -> Result<(), FleetError> {
+        explained(self.connection.get().await)?.answered();
+        Ok(())
+    }
+
+    /// The records themselves are read only if a change to them was not heard, or if the server has lost one that was:
+    /// in the same round trip, if that is known before.
     async fn read(&self, from: InstanceId, every_ms: u32) -> Result<Reading, FleetError> {
         let heard = self.mirror.heard();
         let mut request = self.request(from, b"");
         request.arg("read").arg(every_ms);
-        let (living, now, change): (u32, u64, Vec<u8>) = self.invoke(&request).await?;
-        match Change::parse(&change) {
-            Some(change) if change.number >= heard && self.mirror.has(change).await => {}
-            Some(change) => {
-                if !self.read_records(change).await? {
-                    return Ok(Reading {
-                        living,
-                        messages: Vec::new(),
-                        more: true,
-                    });
-                }
+        let lacks_records = self.mirror.lacks_records();
+        let part = async {
+            if lacks_records {
+                Some(self.read_part().await)
+            } else {
+                None
             }
-            None => self.mirror.clear(),
-        }
+        };
+        let (answer, part) = join(self.invoke(&request), part).await;
+        let (living, now, change): (u32, u64, Vec<u8>) = answer?;
+        let is_whole = match (Change::parse(&change), part) {
+            (None, _) => {
+                self.mirror.clear();
+                true
+            }
+            (Some(_), Some(part)) => part?,
+            (Some(change), None) if change.number >= heard && self.mirror.has(change).await => true,
+            (Some(_), None) => self.read_part().await?,
+        };
         Ok(Reading {
             living,
-            messages: self.mirror.messages(now),
-            more: false,
+            messages: if is_whole {
+                self.mirror.messages(now)
+            } else {
+                Vec::new()
+            },
+            more: !is_whole,
         })
     }
 
     async fn subscribe(&self) -> Result<RedisMessages, FleetError> {
-        // Changes to what was read before may have been missed.
-        *self.mirror.scan.lock().await = None;
+        self.mirror.start_anew();
         let mut pubsub = explained(self.connection.client.get_async_pubsub().await)?;
         explained(pubsub.subscribe(&self.channel).await)?;
         let (sink, stream) = pubsub.split();

@@ -1,7 +1,7 @@
 //! What the server keeps, as far as it was heard: a process that has heard every change need not read the records.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use atomic_breaker_fleet::{Message, Name};
@@ -18,20 +18,19 @@ const REMEMBERED: usize = 1_024;
 
 /// The records read so far. One that is read late may be newer than the first ones: the changes heard meanwhile bring
 /// them into line.
-pub(crate) struct Scan {
+struct Scan {
     /// The last change when it began.
-    pub(crate) began: Change,
+    began: Change,
     /// Where to continue.
-    pub(crate) cursor: u64,
-    pub(crate) records: HashMap<Name, Record>,
+    cursor: u64,
+    records: HashMap<Name, Record>,
 }
 
 /// Clones share one mirror.
 #[derive(Clone)]
 pub(crate) struct Mirror {
     state: watch::Sender<State>,
-    /// What has been read of the records so far. Held while a part of them is being read.
-    pub(crate) scan: Arc<tokio::sync::Mutex<Option<Scan>>>,
+    scan: Arc<Mutex<Option<Scan>>>,
 }
 
 #[derive(Default)]
@@ -42,6 +41,8 @@ struct State {
     chain: VecDeque<Change>,
     /// What was heard since something was missed, as the records may be on their way.
     since: VecDeque<Published>,
+    /// The last reading found no records.
+    has_none: bool,
 }
 
 impl Mirror {
@@ -61,6 +62,12 @@ impl Mirror {
         self.state.borrow().number()
     }
 
+    /// Whether the records must be read, as far as is known here.
+    pub(crate) fn lacks_records(&self) -> bool {
+        let state = self.state.borrow();
+        state.chain.is_empty() && !(state.has_none && state.since.is_empty())
+    }
+
     /// Whether everything up to this change has been heard, or will be within a moment.
     pub(crate) async fn has(&self, change: Change) -> bool {
         let mut state = self.state.subscribe();
@@ -69,13 +76,62 @@ impl Mirror {
         self.state.borrow().chain.contains(&change)
     }
 
-    /// The records will be read: what is heard from now on may be newer.
-    pub(crate) fn forget(&self) {
-        self.state.send_modify(|state| state.chain.clear());
+    fn scan(&self) -> MutexGuard<'_, Option<Scan>> {
+        // No code under the lock panics.
+        self.scan.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where the next part of the records begins. If that is the first, what is heard from now on may be newer.
+    pub(crate) fn cursor(&self) -> u64 {
+        if let Some(scan) = &*self.scan() {
+            return scan.cursor;
+        }
+        self.state.send_modify(|state| {
+            state.chain.clear();
+            state.has_none = false;
+        });
+        0
+    }
+
+    /// Changes may have been missed: what was read so far does not count.
+    pub(crate) fn start_anew(&self) {
+        *self.scan() = None;
+    }
+
+    /// A part of the records was read, from one cursor to the next, after this change at the earliest. Returns whether
+    /// all have been read now.
+    pub(crate) fn add(
+        &self,
+        change: Change,
+        cursor: u64,
+        next: u64,
+        records: impl Iterator<Item = (Name, Record)>,
+    ) -> bool {
+        let mut reading = self.scan();
+        if reading.as_ref().map_or(0, |scan| scan.cursor) != cursor {
+            // Another reading was faster, or it began anew.
+            return false;
+        }
+        let scan = reading.get_or_insert_with(|| Scan {
+            began: change,
+            cursor,
+            records: HashMap::new(),
+        });
+        scan.cursor = next;
+        scan.records.extend(records);
+        if next != 0 {
+            return false;
+        }
+        let whole = reading.take();
+        drop(reading);
+        if let Some(scan) = whole {
+            self.replace(scan.began, scan.records);
+        }
+        true
     }
 
     /// All records were read, as they were after this change.
-    pub(crate) fn replace(&self, change: Change, records: HashMap<Name, Record>) {
+    fn replace(&self, change: Change, records: HashMap<Name, Record>) {
         self.state.send_modify(|state| {
             // Unless another reading has brought them already, and more was heard since.
             if !state.chain.contains(&change) {
@@ -92,7 +148,11 @@ impl Mirror {
 
     /// The server has no records.
     pub(crate) fn clear(&self) {
-        self.state.send_replace(State::default());
+        self.start_anew();
+        self.state.send_replace(State {
+            has_none: true,
+            ..State::default()
+        });
     }
 
     /// All records that have not expired at this time on the server's clock.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::{Answer, Ask, Fleet, FleetError, InstanceId, Message, Messages, Name, Reading};
 
@@ -18,6 +18,13 @@ const WAITING: usize = 16_384;
 
 /// For how many limits a request waits for its turn: after that it may be out of date.
 const PATIENCE: u32 = 8;
+
+/// How many limits connecting may take, and subscribing: each needs several round trips, with TLS up to seven.
+const CONNECTING: u32 = 8;
+
+/// What took too long.
+const UNANSWERED: &str = "no answer";
+const UNCONNECTED: &str = "not connected";
 
 /// The first pause before another try, and the longest.
 const FIRST_MS: u64 = 100;
@@ -44,17 +51,19 @@ pub(super) struct Lane<F: Fleet> {
     engine: Arc<F>,
     id: InstanceId,
     limit: Duration,
+    clock: Instant,
     room: Arc<Semaphore>,
     pub(super) replies: JoinSet<Reply>,
     pub(super) heard: JoinSet<Heard<F>>,
 }
 
 impl<F: Fleet> Lane<F> {
-    pub(super) fn new(engine: F, id: InstanceId, limit: Duration) -> Self {
+    pub(super) fn new(engine: F, id: InstanceId, limit: Duration, clock: Instant) -> Self {
         Self {
             engine: Arc::new(engine),
             id,
             limit,
+            clock,
             room: Arc::new(Semaphore::new(MOST)),
             replies: JoinSet::new(),
             heard: JoinSet::new(),
@@ -72,8 +81,8 @@ impl<F: Fleet> Lane<F> {
         self.replies.spawn(async move {
             let answer = async {
                 let turn = async { room.acquire().await.map_err(FleetError::new) };
-                let _turn = within(limit * PATIENCE, turn).await?;
-                within(limit, engine.ask(id, &name, ask)).await
+                let _turn = within("no turn to ask", limit * PATIENCE, turn).await?;
+                within(UNANSWERED, limit, engine.ask(id, &name, ask)).await
             };
             let answer = answer.await;
             Reply::Ask {
@@ -85,10 +94,17 @@ impl<F: Fleet> Lane<F> {
         });
     }
 
-    pub(super) fn read(&mut self, every_ms: u32, asked_ms: u64) {
+    /// The limit starts once there is a connection.
+    pub(super) fn read(&mut self, every_ms: u32) {
         let (engine, id, limit) = (Arc::clone(&self.engine), self.id, self.limit);
+        let clock = self.clock;
         self.replies.spawn(async move {
-            let reading = within(limit, engine.read(id, every_ms)).await;
+            let connected = within(UNCONNECTED, limit * CONNECTING, engine.connect()).await;
+            let asked_ms = clock.elapsed().as_millis() as u64;
+            let reading = match connected {
+                Ok(()) => within(UNANSWERED, limit, engine.read(id, every_ms)).await,
+                Err(error) => Err(error),
+            };
             Reply::Read { asked_ms, reading }
         });
     }
@@ -97,7 +113,8 @@ impl<F: Fleet> Lane<F> {
         let (engine, limit) = (Arc::clone(&self.engine), self.limit);
         self.heard.spawn(async move {
             sleep(pause).await;
-            Ok((within(limit, engine.subscribe()).await?, None))
+            let messages = within(UNCONNECTED, limit * CONNECTING, engine.subscribe());
+            Ok((messages.await?, None))
         });
     }
 
@@ -119,12 +136,13 @@ pub(super) async fn next<T: 'static>(tasks: &mut JoinSet<T>) -> Result<T, FleetE
 
 /// The engine's answer, or an error if it was too slow.
 async fn within<T>(
+    what: &str,
     limit: Duration,
     answer: impl Future<Output = Result<T, FleetError>>,
 ) -> Result<T, FleetError> {
     timeout(limit, answer)
         .await
-        .unwrap_or_else(|_| Err(FleetError::new(format_args!("no answer within {limit:?}"))))
+        .unwrap_or_else(|_| Err(FleetError::new(format_args!("{what} within {limit:?}"))))
 }
 
 /// The pause after one more failure in a row: its limit doubles each time, and a random part of it, at least half, is

@@ -78,11 +78,12 @@ impl Joined {
         let runtime = Handle::try_current().map_err(|_| FleetError::new(why))?;
         let named = config.instance.map(|id| (id, None));
         let (id, held) = named.unwrap_or_else(of_this_machine);
-        let lane = Lane::new(engine, id, Duration::from_millis(config.limit_ms.into()));
+        let clock = Instant::now();
+        let limit = Duration::from_millis(config.limit_ms.into());
+        let lane = Lane::new(engine, id, limit, clock);
         let (events, of_breakers) = mpsc::channel(QUEUE);
         let (status, shown) = watch::channel(FleetStatus::default());
         let overflows = Arc::<AtomicU64>::default();
-        let clock = Instant::now();
         let holds = FleetHolds::new(clock);
         let task = Task {
             config,

@@ -75,8 +75,9 @@ impl<F: Fleet> Task<F> {
     }
 
     fn is_connected(&self) -> bool {
-        let (now, poll) = (self.now_ms(), u64::from(self.config.poll_ms));
-        self.link.is_subscribed && self.link.contact.is_some_and(|at| now - at <= 2 * poll)
+        let longest = 2 * u64::from(self.config.poll_ms) + u64::from(self.config.limit_ms);
+        let is_recent = |at| self.now_ms() - at <= longest;
+        self.link.is_subscribed && self.link.contact.is_some_and(is_recent)
     }
 
     fn event(&mut self, event: Event) {
@@ -256,7 +257,7 @@ impl<F: Fleet> Task<F> {
         if self.link.read_at.is_some_and(|at| now >= at) && self.may_read() {
             self.link.is_reading = true;
             self.link.read_at = None;
-            self.lane.read(self.config.poll_ms, now);
+            self.lane.read(self.config.poll_ms);
         }
     }
 

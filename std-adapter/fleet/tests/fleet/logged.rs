@@ -85,6 +85,6 @@ fn another_error_is_logged_too() {
         engine.hang(true);
         pass(60).await;
     });
-    let late = format!("WARN {LOST} error=no answer within 250ms");
+    let late = format!("WARN {LOST} error=not connected within 2s");
     assert_eq!(lines, [format!("WARN {LOST} {CUT}"), late]);
 }

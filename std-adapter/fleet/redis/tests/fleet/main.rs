@@ -7,6 +7,7 @@
 //! | `epochs` | flushes, expiry, keys of others |
 //! | `readings` | an instance that has heard every change reads none of the records again |
 //! | `errors` | errors of the server are shown |
+//! | `far` | a server whose round trips take almost as long as the limit |
 //! | `outages` | a server that is stopped, killed or flushed in the middle of an outage |
 //! | `failover` | a replica takes over |
 //! | `older` | a server that goes back to older records, and records that it has not made |
@@ -19,6 +20,7 @@ mod alone;
 mod epochs;
 mod errors;
 mod failover;
+mod far;
 mod figures;
 mod fleets;
 mod older;

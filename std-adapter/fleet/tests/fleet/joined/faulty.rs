@@ -1,7 +1,7 @@
-//! Engines and keys that panic, an engine that responds slowly, and a runtime that ends.
+//! Engines and keys that panic, engines that respond slowly or are far away, and a runtime that ends.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use atomic_breaker_fleet::{
@@ -134,6 +134,60 @@ async fn a_breaker_seated_during_a_reading_follows_the_next_one_at_once() {
     idle(220).await;
     assert!(joined.status().is_connected);
     assert_eq!(payments.state(), State::Open);
+}
+
+/// Connecting and subscribing take seven times as long as a request, which takes almost as long as it may.
+struct Far {
+    engine: InProcess,
+    is_connected: AtomicBool,
+}
+
+async fn round_trips(count: u32) {
+    tokio::time::sleep(Duration::from_millis(240) * count).await;
+}
+
+impl Fleet for Far {
+    type Messages = InProcessMessages;
+
+    async fn ask(&self, from: InstanceId, name: &Name, ask: Ask) -> Result<Answer, FleetError> {
+        round_trips(1).await;
+        self.engine.ask(from, name, ask).await
+    }
+
+    async fn connect(&self) -> Result<(), FleetError> {
+        round_trips(7).await;
+        self.is_connected.store(true, Ordering::SeqCst);
+        Ok(())
+    }
+
+    async fn read(&self, from: InstanceId, every_ms: u32) -> Result<Reading, FleetError> {
+        assert!(self.is_connected.load(Ordering::SeqCst));
+        round_trips(1).await;
+        self.engine.read(from, every_ms).await
+    }
+
+    async fn subscribe(&self) -> Result<InProcessMessages, FleetError> {
+        round_trips(7).await;
+        self.engine.subscribe().await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_engine_that_is_far_away_has_time_to_connect() {
+    let engine = InProcess::new();
+    let far = Far {
+        engine: engine.clone(),
+        is_connected: AtomicBool::new(false),
+    };
+    let joined = Joined::new(far, FleetConfig::new(3)).unwrap();
+    let payments = seated(&joined);
+    idle(10_000).await;
+    open_elsewhere(&engine, b"payments").await;
+    idle(20).await;
+    assert_eq!(payments.state(), State::Open);
+    let status = joined.status();
+    assert!(status.is_connected, "{status:?}");
+    assert_eq!(status.unanswered, 0, "{status:?}");
 }
 
 /// Written in haste.
