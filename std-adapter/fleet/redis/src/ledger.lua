@@ -18,23 +18,52 @@ local function text(number)
   return string.format('%.0f', number)
 end
 
--- A record that cannot be read counts as absent.
+-- The grammar of what is kept is that of the instances, in text.rs: a record that they cannot read would spread no
+-- further, so here it counts as absent, too.
+local LAST, LAST_MS, LAST_TRIPS = 2 ^ 53 - 1, 2 ^ 32 - 1, 255
+local RECORD = '^(%d+):(%x+):([01]):(%d+):(%d+):(%d+):([%x-]+):(%d+):(%d+):([%x-]+):(%d+):(%d+)$'
+
+local function number(digits, last)
+  local value = digits and #digits <= 16 and tonumber(digits)
+  return value and value <= last and value
+end
+
+local function is_hex(digits, count)
+  return #digits == count and not string.find(digits, '[^0-9a-f]')
+end
+
+local function is_instance(id)
+  return id == '-' or is_hex(id, 32)
+end
+
 local function parse(packed)
-  local f = {}
-  for part in string.gmatch(packed, '[^:]+') do
-    f[#f + 1] = part
+  local epoch, mark, open, ends, open_ms, trips, holder, lease_until, lease_ms, doubt_of, doubt_ms, expires =
+    string.match(packed, RECORD)
+  if not epoch or not is_hex(mark, 16) or not is_instance(holder) or not is_instance(doubt_of) then
+    return
   end
   local record = {
-    epoch = tonumber(f[1]), mark = f[2], open = f[3] == '1', ends = tonumber(f[4]),
-    open_ms = tonumber(f[5]), trips = tonumber(f[6]), holder = f[7], lease_until = tonumber(f[8]),
-    lease_ms = tonumber(f[9]), doubt_of = f[10], doubt_ms = tonumber(f[11]), expires = tonumber(f[12]),
-    packed = packed,
+    epoch = number(epoch, LAST), mark = mark, open = open == '1', ends = number(ends, LAST),
+    open_ms = number(open_ms, LAST_MS), trips = number(trips, LAST_TRIPS), holder = holder,
+    lease_until = number(lease_until, LAST), lease_ms = number(lease_ms, LAST_MS), doubt_of = doubt_of,
+    doubt_ms = number(doubt_ms, LAST_MS), expires = number(expires, LAST), packed = packed,
   }
   if record.epoch and record.ends and record.open_ms and record.trips and record.lease_until
     and record.lease_ms and record.doubt_ms and record.expires
     and record.epoch <= now + LEAD and now < record.expires then
     return record
   end
+end
+
+-- The last change and its number; without a valid one, none.
+local function last_change()
+  local change = redis.call('HGET', KEYS[1], '') or ''
+  local digits, mark = string.match(change, '^(%d+):(%x+)$')
+  local count = number(digits, LAST)
+  if count and is_hex(mark, 16) then
+    return change, count
+  end
+  return '', 0
 end
 
 local function load()
@@ -63,9 +92,8 @@ local function save(r)
     text(r.epoch), r.mark, r.open and '1' or '0', text(r.ends), text(r.open_ms), text(r.trips),
     r.holder, text(r.lease_until), text(r.lease_ms), r.doubt_of, text(r.doubt_ms), text(r.expires),
   }, ':')
-  local before = redis.call('HGET', KEYS[1], '') or ''
-  local number = tonumber(string.match(before, '^(%d+):') or '0')
-  local change = text(number + 1) .. ':' .. random
+  local before, count = last_change()
+  local change = text(count + 1) .. ':' .. random
   redis.call('HSET', KEYS[1], '', change, name, r.packed)
   local left = r.expires - now
   if redis.call('PTTL', KEYS[1]) < left then
@@ -121,8 +149,8 @@ local function ballots()
   local opens, known = {}, 0
   for _, voter in ipairs(redis.call('ZRANGE', KEYS[3], 0, -1)) do
     local open, other = string.match(redis.call('HGET', KEYS[2], voter) or '', '^(%d+):(%d+)$')
-    opens[#opens + 1] = tonumber(open) or 1
-    other = tonumber(other) or 0
+    opens[#opens + 1] = number(open, LAST_MS) or 1
+    other = number(other, LAST) or 0
     if other <= now + LEAD then
       known = math.max(known, other)
     end
@@ -139,7 +167,7 @@ if what == 'read' then
   if redis.call('PTTL', KEYS[4]) < 3 * every then
     redis.call('PEXPIRE', KEYS[4], text(3 * every))
   end
-  return { redis.call('ZCARD', KEYS[4]), text(now), redis.call('HGET', KEYS[1], '') or '' }
+  return { redis.call('ZCARD', KEYS[4]), text(now), (last_change()) }
 end
 
 local r = load()

@@ -163,7 +163,7 @@ impl Fleet for RedisFleet {
             } => {
                 request.arg("vote").arg(quorum).arg(window_ms).arg(age_ms);
                 // A higher one was forged: the script ignores it.
-                request.arg(open_ms).arg(known.min(text::LAST_EPOCH));
+                request.arg(open_ms).arg(known.min(text::LAST));
             }
             Ask::Bid { id, lease_ms } => {
                 request.arg("bid").arg(id.epoch).arg(text::mark(id.mark));

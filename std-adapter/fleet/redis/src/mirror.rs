@@ -155,10 +155,10 @@ impl Mirror {
         });
     }
 
-    /// All records that have not expired at this time on the server's clock.
+    /// All records that count at this time on the server's clock.
     pub(crate) fn messages(&self, now: u64) -> Vec<Message> {
         self.state
-            .send_modify(|state| state.records.retain(|_, record| !record.has_expired(now)));
+            .send_modify(|state| state.records.retain(|_, record| record.counts(now)));
         let state = self.state.borrow();
         let messages = state.records.iter().map(|(name, record)| Message {
             name: name.clone(),

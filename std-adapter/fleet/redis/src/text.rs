@@ -1,11 +1,14 @@
-//! What the script says, as text.
-
-use std::str::FromStr;
+//! What the script says, as text. The grammar is that of the script: what one of the two reads, the other does, too.
+//!
+//! Numbers are 1 to 16 decimal digits, marks 16 hexadecimal ones, instances 32 or a hyphen; all in lower case.
 
 use atomic_breaker_fleet::{Message, Name, Notice, Period, PeriodId};
 
-/// Beyond it the script's numbers are not exact.
-pub(crate) const LAST_EPOCH: u64 = 1 << 53;
+/// Up to it the script's numbers are exact.
+pub(crate) const LAST: u64 = (1 << 53) - 1;
+
+/// By how many milliseconds an epoch may be ahead of the server's clock: one that is further ahead was forged.
+const LEAD_MS: u64 = 365 * 24 * 60 * 60 * 1_000;
 
 /// One breaker, as the server keeps it. Its times are on the server's clock, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,25 +44,36 @@ pub(crate) struct Published {
 impl Record {
     pub(crate) fn parse(packed: &[u8]) -> Option<Self> {
         let mut parts = packed.split(|&byte| byte == b':');
-        let record = Self {
-            id: PeriodId {
-                epoch: number(parts.next()?).filter(|&epoch| epoch < LAST_EPOCH)?,
-                mark: hex(parts.next()?)?,
-            },
-            is_open: parts.next()? == b"1",
-            ends: number(parts.next()?)?,
-            open_ms: number(parts.next()?)?,
-            trips: number(parts.next()?)?,
-            // After the holder of the lease, and before the doubt.
-            lease_until: number(parts.nth(1)?)?,
-            lease_ms: number(parts.next()?)?,
-            expires: number(parts.nth(2)?)?,
+        let mut next = || parts.next();
+        let id = PeriodId {
+            epoch: number(next()?)?,
+            mark: mark_of(next()?)?,
         };
-        parts.next().is_none().then_some(record)
+        let is_open = match next()? {
+            b"1" => true,
+            b"0" => false,
+            _ => return None,
+        };
+        let (ends, open_ms, trips) = (number(next()?)?, number(next()?)?, number(next()?)?);
+        instance(next()?)?;
+        let (lease_until, lease_ms) = (number(next()?)?, number(next()?)?);
+        instance(next()?)?;
+        let (_doubt_ms, expires) = (number::<u32>(next()?)?, number(next()?)?);
+        next().is_none().then_some(Self {
+            id,
+            is_open,
+            ends,
+            open_ms,
+            trips,
+            lease_until,
+            lease_ms,
+            expires,
+        })
     }
 
-    pub(crate) const fn has_expired(&self, now: u64) -> bool {
-        now >= self.expires
+    /// Whether it counts at this time on the server's clock: it has not expired, and was not forged.
+    pub(crate) const fn counts(&self, now: u64) -> bool {
+        now < self.expires && self.id.epoch <= now.saturating_add(LEAD_MS)
     }
 
     /// Its state now. The remaining time is capped at what is possible, as the clock may have been set.
@@ -86,7 +100,7 @@ impl Change {
         let mut parts = text.splitn(2, |&byte| byte == b':');
         Some(Self {
             number: number(parts.next()?)?,
-            mark: hex(parts.next()?)?,
+            mark: mark_of(parts.next()?)?,
         })
     }
 }
@@ -95,7 +109,7 @@ impl Published {
     /// The parts are separated by bars; the name, which may have any bytes, is last.
     pub(crate) fn parse(payload: &[u8]) -> Option<Self> {
         let mut parts = payload.splitn(5, |&byte| byte == b'|');
-        Some(Self {
+        let published = Self {
             before: match parts.next()? {
                 [] => None,
                 before => Some(Change::parse(before)?),
@@ -104,7 +118,8 @@ impl Published {
             now: number(parts.next()?)?,
             record: Record::parse(parts.next()?)?,
             name: Name::new(parts.next()?).ok()?,
-        })
+        };
+        Some(published).filter(|published| published.record.counts(published.now))
     }
 
     pub(crate) fn message(&self) -> Message {
@@ -115,12 +130,24 @@ impl Published {
     }
 }
 
-fn number<T: FromStr>(text: &[u8]) -> Option<T> {
-    str::from_utf8(text).ok()?.parse().ok()
+fn number<T: TryFrom<u64>>(text: &[u8]) -> Option<T> {
+    let is_number = (1..=16).contains(&text.len()) && text.iter().all(u8::is_ascii_digit);
+    let digits = str::from_utf8(text).ok().filter(|_| is_number)?;
+    let number = digits.parse().ok().filter(|&number| number <= LAST)?;
+    T::try_from(number).ok()
 }
 
-fn hex(text: &[u8]) -> Option<u64> {
-    u64::from_str_radix(str::from_utf8(text).ok()?, 16).ok()
+fn is_hex(text: &[u8], count: usize) -> bool {
+    text.len() == count && text.iter().all(|byte| b"0123456789abcdef".contains(byte))
+}
+
+fn mark_of(text: &[u8]) -> Option<u64> {
+    let digits = str::from_utf8(text).ok().filter(|_| is_hex(text, 16))?;
+    u64::from_str_radix(digits, 16).ok()
+}
+
+fn instance(text: &[u8]) -> Option<()> {
+    (text == b"-" || is_hex(text, 32)).then_some(())
 }
 
 pub(crate) fn mark(mark: u64) -> String {

@@ -10,6 +10,7 @@
 //! | `far` | a server whose round trips take almost as long as the limit |
 //! | `outages` | a server that is stopped, killed or flushed in the middle of an outage |
 //! | `failover` | a replica takes over |
+//! | `grammar` | records that are not as the script writes them |
 //! | `older` | a server that goes back to older records, and records that it has not made |
 //! | `prober` | a process that is killed while it probes |
 //! | `fleets` | one sick instance, clocks apart, what is written |
@@ -23,6 +24,7 @@ mod failover;
 mod far;
 mod figures;
 mod fleets;
+mod grammar;
 mod older;
 mod outages;
 mod prober;

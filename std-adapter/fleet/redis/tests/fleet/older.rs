@@ -55,24 +55,27 @@ async fn the_server_goes_back_to_a_period_that_has_ended() {
     trip(&all).await;
 }
 
-/// A period as the server would publish it, starting now.
-fn forged(server: &Server, epoch: u64) -> String {
+const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
+
+/// A period as the server would publish it, starting now, whose epoch is ahead of the server's clock.
+fn forged(server: &Server, ahead_ms: u64) -> String {
     let time = server.command(&["TIME"]);
     let seconds: u64 = time.lines().next().unwrap().parse().unwrap();
     let now = seconds * 1_000 + 999;
     let (ends, expires) = (now + OPEN_MS, now + 600_000);
-    let record = format!("{epoch}:abc:1:{ends}:{OPEN_MS}:1:-:0:0:-:0:{expires}");
-    format!("|7:abc|{now}|{record}|payments")
+    let (epoch, mark) = (now + ahead_ms, "0000000000000abc");
+    let record = format!("{epoch}:{mark}:1:{ends}:{OPEN_MS}:1:-:0:0:-:0:{expires}");
+    format!("|7:{mark}|{now}|{record}|payments")
 }
 
 #[tokio::test]
 async fn a_forged_period_keeps_no_caller_out_for_long_and_later_messages_count() {
-    for epoch in [1 << 42, (1 << 53) - 1] {
+    for ahead_ms in [1, 364 * DAY_MS] {
         let Some(server) = Server::start() else {
             return;
         };
         let all = recovered(&server).await;
-        let message = forged(&server, epoch);
+        let message = forged(&server, ahead_ms);
         server.command(&["PUBLISH", "{test}:messages", &message]);
         let opened = Instant::now();
         pause(500).await;
@@ -92,8 +95,11 @@ async fn a_record_with_an_epoch_that_leaves_no_room_is_passed_over() {
         return;
     };
     let all = recovered(&server).await;
-    for epoch in [1_u64 << 50, (1 << 53) - 2, (1 << 53) - 1] {
-        let message = forged(&server, epoch);
+    for ahead_ms in [367 * DAY_MS, 1 << 50, 1 << 52] {
+        let message = forged(&server, ahead_ms);
+        server.command(&["PUBLISH", "{test}:messages", &message]);
+        pause(500).await;
+        assert!(all.iter().all(|process| process.call(true)));
         let record = message.split('|').nth(3).unwrap();
         server.command(&["HSET", RECORDS, "payments", record]);
         trip(&all).await;

@@ -168,7 +168,8 @@ async fn old_records(arguments: &[&str]) -> Option<u32> {
     change(&fleet, 0).await;
     for old in 0..50 {
         let old = format!("old{old}");
-        server.command(&["HSET", "{test}:records", &old, "1:a:1:1:1:1:-:0:0:-:0:1"]);
+        let record = "1:000000000000000a:1:1:1:1:-:0:0:-:0:1";
+        server.command(&["HSET", "{test}:records", &old, record]);
     }
     changes(&fleet, 0..200).await;
     let fields: u32 = server.command(&["HLEN", "{test}:records"]).parse().unwrap();
