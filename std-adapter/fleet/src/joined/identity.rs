@@ -2,6 +2,9 @@
 
 use std::any::Any;
 
+#[cfg(target_os = "linux")]
+use siphasher::sip128::SipHasher24;
+
 use crate::InstanceId;
 
 /// Keeps others on this machine from having the same id.
@@ -15,6 +18,20 @@ pub(super) fn of_this_machine() -> (InstanceId, Option<Held>) {
         return (id, Some(held));
     }
     (InstanceId::random(), None)
+}
+
+/// The engine must not learn the id of the installation, which machine-id(5) calls confidential: it may leave the machine
+/// only in a keyed cryptographic hash. So that id is the key, as in `sd_id128_get_machine_app_specific`, and what is
+/// hashed is public. SipHash 2-4 is a pseudorandom function for a secret key of 128 bits, which these ids have and none
+/// can try: its results neither lead back to the key nor to what other programs make of it. As a hash of the id under
+/// a key that stands here for all to read it would promise nothing of the kind.
+#[cfg(target_os = "linux")]
+fn id_of(host: &str, installation: &str, number: u32) -> InstanceId {
+    // 32 hexadecimal digits; without an id there is nothing to hide.
+    let key = u128::from_str_radix(installation, 16).unwrap_or(0);
+    let hasher = SipHasher24::new_with_key(&key.to_be_bytes());
+    let named = format!("atomic-breaker/fleet/{host}#{number}");
+    InstanceId::new(hasher.hash(named.as_bytes()).into())
 }
 
 #[cfg(target_os = "linux")]
@@ -36,8 +53,7 @@ fn numbered() -> Option<(InstanceId, Held)> {
         let name = format!("atomic-breaker/fleet/{number}");
         match UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(name).ok()?) {
             Ok(held) => {
-                let id = InstanceId::named(&format!("{host}/{installation}#{number}"));
-                return Some((id, Box::new(held)));
+                return Some((id_of(host, installation, number), Box::new(held)));
             }
             Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {}
             Err(_) => return None,

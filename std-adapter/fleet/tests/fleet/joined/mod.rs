@@ -3,6 +3,7 @@
 mod engine_lost;
 mod faulty;
 mod hung;
+mod identity;
 mod keys;
 mod older;
 mod operators;
