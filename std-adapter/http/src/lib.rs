@@ -66,7 +66,7 @@
 //! | `grpc` | [`GrpcClassifier`] |
 //! | `per_host` | [`PerHost`]: the breaker of a request's host |
 //! | `by_method` | which requests may be sent twice |
-//! | `outliving` | a try, which may go on when its caller leaves |
+//! | `outliving` | which tries go on when their callers leave |
 //! | `client` | [`ClientGuard`]: all of it around a client |
 //! | `reqwest` (`reqwest`) | the same for reqwest, and a middleware |
 #![cfg_attr(docsrs, feature(doc_cfg))]

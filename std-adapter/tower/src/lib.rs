@@ -4,6 +4,7 @@
 //! | layer | for |
 //! |---|---|
 //! | [`BreakerLayer`] | a service that is cloned per request, as clients are: rejects at once |
+//! | [`TryLayer`] | the same with a time limit below it: a call goes on when its caller leaves, so the service is judged by what it does |
 //! | [`GateLayer`] | an endpoint under a balancer or a buffer: not ready while it would reject |
 //! | [`TimeLimitLayer`] | a time limit below a breaker, readiness included |
 //! | [`RetryLayer`] | retries above a breaker, bounded in number, in time and by a budget |
@@ -27,6 +28,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `service` | [`BreakerLayer`] |
+//! | `outliving`, `try_layer` | one try that may go on when its caller leaves; [`TryLayer`] |
 //! | `gate` | [`GateLayer`] |
 //! | `time_limit` | [`TimeLimitLayer`] |
 //! | `retry` | [`RetryLayer`], its policy and its budgets |
@@ -87,19 +89,23 @@ macro_rules! guard_layer {
 }
 
 mod gate;
+mod outliving;
 mod retry;
 mod service;
 mod time_limit;
+mod try_layer;
 
 #[doc(no_inline)]
 pub use atomic_breaker_std::*;
 pub use gate::{GateLayer, GateService};
+pub use outliving::{Leaving, Try};
 pub use retry::{
     AnyBudget, Backoff, BudgetByKey, BudgetConfig, Idempotent, RetryBudget, RetryBudgets,
     RetryConfig, RetryConfigError, RetryFuture, RetryHint, RetryLayer, RetryPolicy, RetryService,
 };
 pub use service::{BreakerLayer, BreakerService, ResponseFuture};
 pub use time_limit::{TimeLimitFuture, TimeLimitLayer, TimeLimitService};
+pub use try_layer::{LeavingTry, TryLayer, TryService};
 
 /// The README, whose code is compiled and run.
 #[cfg(doctest)]

@@ -10,12 +10,12 @@ use tower::ServiceExt;
 use tower_service::Service;
 
 use super::guard::{AnyClientGuard, BudgetOfHost, HostsOf};
-use crate::outliving::{Leaving, Try};
+use crate::outliving::LeavingHost;
 use crate::parts::run_async;
 use crate::usual_errors::Again;
 use crate::{
     Admit, AnyPermit, ByMethod, Counted, Idempotent, InFlightCounts, KeyedPermit, Origin, PerHost,
-    Rejection, Report, ServiceError, Timed, WithCauses,
+    Rejection, Report, ServiceError, Timed, Try, WithCauses,
 };
 
 /// The breaker of the host around a try: below it the limit of the try, fresh connections and the client.
@@ -44,7 +44,7 @@ where
 {
     type Response = R::Output<KeyedPermit<HostsOf<H>>>;
     type Error = ServiceError<TryError<E>>;
-    type Future = Try<Result<Self::Response, Self::Error>>;
+    type Future = Try<Result<Self::Response, Self::Error>, LeavingHost>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         Poll::Ready(Ok(()))
@@ -63,7 +63,7 @@ where
         // What passes in shadow mode, or unguarded, is not reported, so nothing requires it to continue.
         let places = permit.is_admitted().then(|| self.guard.places()).flatten();
         let leaving =
-            places.map(|places| Leaving::new(places, permit.key().shared(), permit.is_probe()));
+            places.map(|places| LeavingHost::new(places, permit.key().shared(), permit.is_probe()));
         let limit = self.guard.config().try_limit;
         let fresh = fresh(self.client.clone(), self.budget.clone(), request);
         let report = self.report.clone();

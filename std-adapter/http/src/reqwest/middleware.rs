@@ -15,10 +15,10 @@ use super::created::not_sent;
 use super::last::Last;
 use super::{CallersLimit, ReqwestErrors};
 use crate::client::Ending;
-use crate::outliving::{Leaving, Try};
+use crate::outliving::LeavingHost;
 use crate::{
     Admit, AnyPermit, AtEndOfBody, ClientGuard, Clock, ErrorRule, Hosts, HttpClassifier,
-    InFlightCounts, Origin, PerHost,
+    InFlightCounts, Origin, PerHost, Try,
 };
 
 /// A breaker among the middlewares of a `reqwest_middleware::ClientWithMiddleware`: one for all requests, or one per
@@ -152,7 +152,7 @@ impl<A, X> BreakerMiddleware<A, X> {
     ///
     /// The time of the host counts: a streamed body that keeps the host waiting for more of it is its caller's matter.
     /// If a request still waits for its body when the limit passes, it fails as it would otherwise, but is ignored by
-    /// the breaker; once it goes on, the host gets the whole limit.
+    /// the breaker; once it goes on, the host gets the whole limit. A 408 in response to such a request is ignored, too.
     ///
     /// # Panics
     /// When the limit is 0. A request panics outside of a tokio runtime, or in one without time enabled.
@@ -266,13 +266,17 @@ where
     }
 
     /// What is needed to go on when the caller leaves, unless the call must not: without a limit, it might never end.
-    fn leaving(&self, permit: &A::Permit, request: &Request) -> Option<Leaving> {
+    fn leaving(&self, permit: &A::Permit, request: &Request) -> Option<LeavingHost> {
         let places = self.places.as_ref()?;
         if self.limit == Duration::MAX || !permit.is_admitted() {
             return None;
         }
         let host = Origin::of_reqwest(request).ok()?;
-        Some(Leaving::new(Arc::clone(places), host, permit.is_probe()))
+        Some(LeavingHost::new(
+            Arc::clone(places),
+            host,
+            permit.is_probe(),
+        ))
     }
 }
 

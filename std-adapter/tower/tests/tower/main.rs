@@ -11,3 +11,4 @@ mod promises;
 mod resource;
 mod stacks;
 mod time_limit;
+mod tries;
