@@ -1,9 +1,10 @@
 //! Calls whose callers set a time limit of their own.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use atomic_breaker::Transition;
 use http::{HeaderMap, HeaderName, Request};
+use tokio::time::Instant;
 
 use crate::{Admit, AnyPermit, Outcome, Rejection};
 
@@ -14,14 +15,19 @@ const GRPC_TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 /// if its caller had left, which is neutral while the call is [young](crate::Permit#dropped). Otherwise one impatient
 /// tenant would open the breaker for all.
 ///
-/// A host that hangs is noticed through the calls that reach the limit of a try below the breaker, through
-/// [`Config::slow_call`](crate::Config::slow_call), and while half-open through
-/// [`Config::cancel_limit`](crate::Config::cancel_limit).
+/// The server ends a call at the limit of its caller, too, and so does tonic's `Channel`: such a call cannot outlive its
+/// caller, as those of a [`TryLayer`](crate::TryLayer) and of a [`ClientGuard`](crate::ClientGuard) do. So a host that
+/// hangs is noticed through the calls that reach the limit of a try below the breaker, while half-open through
+/// [`Config::cancel_limit`](crate::Config::cancel_limit), and **otherwise only with
+/// [`Config::slow_call`](crate::Config::slow_call)**: set it to less than your callers' limits, and to more than a healthy
+/// answer takes. For calls that are dropped, use a `TryLayer`.
 ///
 /// ```
-/// # use atomic_breaker_http::{BreakerLayer, GrpcClassifier, GrpcLimits, Origin, PerHost, Registry};
+/// # use atomic_breaker_http::{GrpcClassifier, GrpcLimits, Origin, PerHost, Registry, TryLayer};
+/// # use std::time::Duration;
 /// # fn layer(hosts: &'static Registry<Origin>) {
-/// let layer = BreakerLayer::new(GrpcLimits::new(PerHost::new(hosts))).report(GrpcClassifier::new());
+/// let admit = GrpcLimits::new(PerHost::new(hosts));
+/// let layer = TryLayer::new(admit, Duration::from_secs(3)).report(GrpcClassifier::new());
 /// # let _ = layer;
 /// # }
 /// ```

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use http::Extensions;
+use http::{Extensions, StatusCode};
 use pin_project_lite::pin_project;
 use reqwest::{Request, Response};
 use reqwest_middleware::{ClientWithMiddleware, Error, Result};
@@ -52,44 +52,53 @@ impl<P: AnyPermit + Send + Sync + 'static, X: ErrorRule<Error>> Call<P, X> {
             Again::never()
         };
         let mut permit = Some(self.permit);
-        let ended = {
-            let mut call = pin!(sent(
-                &self.client,
-                self.request,
-                &mut self.extensions,
-                again
-            ));
-            let mut limit = pin!(Limit::new(self.limit, upload));
-            poll_fn(|context| {
-                if limit.is_resumed(context) {
-                    permit.as_mut().map(AnyPermit::renew);
-                }
-                match count_panic(&mut permit, || call.as_mut().poll(context)) {
-                    Poll::Ready(result) => Poll::Ready(Ok(result)),
-                    Poll::Pending => limit.as_mut().poll(context).map(Err),
-                }
-            })
-            .await
-        };
+        let call = sent(&self.client, self.request, &mut self.extensions, again);
+        let limit = Limit::new(self.limit, upload.clone());
+        let ended = within(limit, call, &mut permit).await;
         let permit = permit.expect("taken by a panic alone");
+        let is_callers = match &ended {
+            // The server ran out of time for a request that its caller had not completed.
+            Ok(Ok(response)) if response.status() == StatusCode::REQUEST_TIMEOUT => {
+                upload.is_some_and(|upload| !matches!(upload.waited(), Waited::Never))
+            }
+            Ok(_) => false,
+            Err(late) => matches!(late, Late::Caller),
+        };
         let result = match ended {
-            Ok(Ok(response)) => Ok(match self.callers_limit {
+            Ok(result) => result.map(|response| match self.callers_limit {
                 Some(limit) => limit.over(response),
                 None => response,
             }),
-            Ok(Err(error)) => Err(error),
-            Err(Late::Host) => {
-                let text = format!("no response within {:?}", self.limit);
-                Err(timed_out(text).with_url(url).into())
-            }
-            Err(Late::Caller) => {
-                permit.report(Outcome::Ignored);
-                let text = format!("request not complete within {:?}", self.limit);
-                return (Err(timed_out(text).with_url(url).into()), self.extensions);
-            }
+            Err(late) => Err(timed_out(late.text(self.limit)).with_url(url).into()),
         };
-        (self.report.report(permit, result), self.extensions)
+        let result = if is_callers {
+            permit.report(Outcome::Ignored);
+            result
+        } else {
+            self.report.report(permit, result)
+        };
+        (result, self.extensions)
     }
+}
+
+/// The result of a call, unless the limit passes first. The permit starts again when the host gets more of a request that
+/// waited for its caller, or a slow caller would make a slow call. A panic is a failure.
+async fn within<P: AnyPermit>(
+    limit: Limit,
+    call: impl Future<Output = Result<Response>>,
+    permit: &mut Option<P>,
+) -> std::result::Result<Result<Response>, Late> {
+    let (mut limit, mut call) = (pin!(limit), pin!(call));
+    poll_fn(|context| {
+        if limit.is_resumed(context) {
+            permit.as_mut().map(AnyPermit::renew);
+        }
+        match count_panic(permit, || call.as_mut().poll(context)) {
+            Poll::Ready(result) => Poll::Ready(Ok(result)),
+            Poll::Pending => limit.as_mut().poll(context).map(Err),
+        }
+    })
+    .await
 }
 
 /// Sends the request, and again as often as allowed if its connection broke before a response.
@@ -131,6 +140,15 @@ pin_project! {
 enum Late {
     Host,
     Caller,
+}
+
+impl Late {
+    fn text(&self, limit: Duration) -> String {
+        match self {
+            Self::Host => format!("no response within {limit:?}"),
+            Self::Caller => format!("request not complete within {limit:?}"),
+        }
+    }
 }
 
 impl Limit {

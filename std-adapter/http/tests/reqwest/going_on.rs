@@ -109,9 +109,10 @@ async fn where_no_try_goes_on_one_that_is_dropped_is_cancelled() {
     for unlimited in [false, true] {
         let breaker: &'static Breaker = Box::leak(Box::new(breaker(once)));
         let middleware = BreakerMiddleware::new(breaker, reqwest());
-        let client = through(match unlimited {
-            true => middleware.time_limit(Duration::MAX),
-            false => middleware.time_limit(300 * MS).outliving(0),
+        let client = through(if unlimited {
+            middleware.time_limit(Duration::MAX)
+        } else {
+            middleware.time_limit(300 * MS).outliving(0)
         });
         let request = client.get(server.url("/hangs")).send();
         assert!(timeout(100 * MS, request).await.is_err());

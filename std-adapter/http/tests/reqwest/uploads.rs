@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use atomic_breaker_http::{Breaker, BreakerMiddleware, Bytes, Config, State, breaker};
+use http::StatusCode;
 use http_body::{Body, Frame};
 use reqwest::Response;
 use tokio::time::{Sleep, sleep};
@@ -68,6 +69,13 @@ fn reads_all(mut connection: TcpStream, _: u32) {
     let _ = connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
 }
 
+/// In the place of a server that does not wait for the rest of a request.
+fn gives_up(mut connection: TcpStream, _: u32) {
+    let _ = connection.read(&mut [0; 4_096]);
+    thread::sleep(2 * PAUSE);
+    let _ = connection.write_all(b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n");
+}
+
 async fn post(
     breaker: &'static Breaker,
     server: &Server,
@@ -115,5 +123,19 @@ async fn a_host_that_hangs_after_a_slow_upload_fails() {
     let (server, breaker) = (Server::serving(reads_all), one(ONCE));
     let error = post(breaker, &server, "/hangs", 2).await.unwrap_err();
     assert!(error.is_timeout(), "{error:?}");
+    assert_eq!(breaker.state(), State::Open);
+}
+
+#[tokio::test]
+async fn a_408_is_the_callers_only_if_its_upload_waited_for_it() {
+    let (server, breaker) = (Server::serving(gives_up), one(ONCE));
+    let answer = post(breaker, &server, "/", 20).await.unwrap();
+    assert_eq!(answer.status(), StatusCode::REQUEST_TIMEOUT);
+    assert_eq!(breaker.state(), State::Closed);
+
+    // This one was there as a whole.
+    let client = through(BreakerMiddleware::new(breaker, reqwest()).time_limit(60 * LIMIT));
+    let answer = client.post(server.url("/")).body("x").send().await.unwrap();
+    assert_eq!(answer.status(), StatusCode::REQUEST_TIMEOUT);
     assert_eq!(breaker.state(), State::Open);
 }
