@@ -13,7 +13,7 @@ use reqwest_middleware::{ClientWithMiddleware, Error, Result};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::limit::{CallersLimit, timed_out};
-use super::upload::{Upload, Waited};
+use super::upload::Upload;
 use super::{ReqwestErrors, into_reqwest};
 use crate::by_method::may_be_sent_twice;
 use crate::error_rule::{report_by, scope_of_status, status_text};
@@ -51,7 +51,7 @@ impl<P: AnyPermit + Send + Sync + 'static, X: ErrorRule<Error>> Call<P, X> {
         } else {
             Again::never()
         };
-        let mut permit = Some(self.permit);
+        let (begun, mut permit) = (Instant::now(), Some(self.permit));
         let call = sent(&self.client, self.request, &mut self.extensions, again);
         let limit = Limit::new(self.limit, upload.clone());
         let ended = within(limit, call, &mut permit).await;
@@ -59,7 +59,7 @@ impl<P: AnyPermit + Send + Sync + 'static, X: ErrorRule<Error>> Call<P, X> {
         let is_callers = match &ended {
             // The server ran out of time for a request that its caller had not completed.
             Ok(Ok(response)) if response.status() == StatusCode::REQUEST_TIMEOUT => {
-                upload.is_some_and(|upload| !matches!(upload.waited(), Waited::Never))
+                upload.is_some_and(|upload| upload.waited() >= begun.elapsed() / 2)
             }
             Ok(_) => false,
             Err(late) => matches!(late, Late::Caller),
@@ -124,13 +124,15 @@ async fn sent(
 
 pin_project! {
     /// The limit of a try: how long the *host* may take. While the request waits for more of its body, it is the caller
-    /// who takes time.
+    /// who takes time; so the whole takes at most twice as long.
     struct Limit {
         time: Duration,
         // `None` if it never passes.
         #[pin]
         passes: Option<Sleep>,
         is_extended: bool,
+        // By which it is extended.
+        waited: Duration,
         // `None` if the request never waits.
         upload: Option<Upload>,
     }
@@ -158,6 +160,7 @@ impl Limit {
             time,
             passes: passes.map(sleep_until),
             is_extended: false,
+            waited: Duration::ZERO,
             upload,
         }
     }
@@ -179,20 +182,19 @@ impl Future for Limit {
         };
         loop {
             ready!(passes.as_mut().poll(context));
-            let waited = this.upload.as_ref().map_or(Waited::Never, Upload::waited);
-            let hosts = match waited {
-                Waited::Never => return Poll::Ready(Late::Host),
-                Waited::Still => return Poll::Ready(Late::Caller),
-                // The host's time began then.
-                Waited::Until(then) => then + *this.time,
-            };
-            if hosts <= passes.deadline() {
+            let Some(upload) = &this.upload else {
                 return Poll::Ready(Late::Host);
-            }
-            if *this.is_extended {
+            };
+            let waited = upload.waited();
+            if upload.waits() || waited > *this.waited && *this.is_extended {
                 return Poll::Ready(Late::Caller);
             }
-            *this.is_extended = true;
+            if waited == *this.waited {
+                return Poll::Ready(Late::Host);
+            }
+            // Once, by what the host has not had yet.
+            let hosts = passes.deadline() + (waited - *this.waited);
+            (*this.is_extended, *this.waited) = (true, waited);
             passes.as_mut().reset(hosts);
         }
     }

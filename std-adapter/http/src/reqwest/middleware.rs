@@ -151,8 +151,9 @@ impl<A, X> BreakerMiddleware<A, X> {
     /// that hang, use `read_timeout` of reqwest's client.
     ///
     /// The time of the host counts: a streamed body that keeps the host waiting for more of it is its caller's matter.
-    /// If a request still waits for its body when the limit passes, it fails as it would otherwise, but is ignored by
-    /// the breaker; once it goes on, the host gets the whole limit. A 408 in response to such a request is ignored, too.
+    /// A request that still waits for its body when the limit passes fails as it would otherwise, but is ignored by the
+    /// breaker; one that waited before gets that time in addition, once. A 408 is ignored if the request waited for
+    /// half of its time.
     ///
     /// # Panics
     /// When the limit is 0. A request panics outside of a tokio runtime, or in one without time enabled.

@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
@@ -16,21 +17,14 @@ pub(super) struct Upload(Arc<Mutex<Progress>>);
 
 #[derive(Default)]
 struct Progress {
-    waited: Waited,
+    /// In the waits that have ended.
+    waited: Duration,
+    /// It waits now.
+    waits_since: Option<Instant>,
     /// A wait has ended since this was last asked.
     is_resumed: bool,
     /// Of the task that makes the call, which is not always the one that sends the body.
     call: Option<Waker>,
-}
-
-/// How long a request waited for its caller.
-#[derive(Clone, Copy, Default)]
-pub(super) enum Waited {
-    #[default]
-    Never,
-    Until(Instant),
-    /// It does now.
-    Still,
 }
 
 impl Upload {
@@ -47,8 +41,16 @@ impl Upload {
         Some(upload)
     }
 
-    pub(super) fn waited(&self) -> Waited {
-        self.lock().waited
+    /// How long the request has waited in all.
+    pub(super) fn waited(&self) -> Duration {
+        let progress = self.lock();
+        let now = progress.waits_since.map(|since| since.elapsed());
+        progress.waited + now.unwrap_or_default()
+    }
+
+    /// Whether it waits now.
+    pub(super) fn waits(&self) -> bool {
+        self.lock().waits_since.is_some()
     }
 
     /// Whether a wait has ended since the last call; the task is woken when one does.
@@ -64,9 +66,9 @@ impl Upload {
     fn polled(&self, is_pending: bool) {
         let mut progress = self.lock();
         if is_pending {
-            progress.waited = Waited::Still;
-        } else if let Waited::Still = progress.waited {
-            progress.waited = Waited::Until(Instant::now());
+            progress.waits_since.get_or_insert_with(Instant::now);
+        } else if let Some(since) = progress.waits_since.take() {
+            progress.waited += since.elapsed();
             progress.is_resumed = true;
             let waker = progress.call.take();
             drop(progress);

@@ -265,3 +265,37 @@ fn a_try_that_is_dropped_in_a_thread_without_a_runtime_goes_on() {
         std::thread::sleep(10 * MS);
     }
 }
+
+#[test]
+fn a_runtime_that_ends_takes_its_tries_along_and_cancels_them() {
+    let guard: &'static ClientGuard = ClientGuard::new(ClientConfig::new()).unwrap().leak();
+    let host = Host::hanging();
+    let client = {
+        let host = host.clone();
+        ServiceBuilder::new()
+            .layer(guard.layer())
+            .service(service_fn(move |_| host.clone().answer()))
+    };
+    guard
+        .hosts()
+        .command(&origin(), |host| host.trip())
+        .unwrap();
+    let probed = guard.hosts().command(&origin(), |host| host.probe_now());
+    assert!(probed.unwrap().is_some());
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.spawn(client.clone().oneshot(get()));
+    let until = std::time::Instant::now() + 30 * SECOND;
+    while host.at_once.load(Relaxed) == 0 {
+        assert!(std::time::Instant::now() < until, "it did not begin");
+        std::thread::sleep(MS);
+    }
+    drop(runtime);
+    assert_eq!(host.at_once.load(Relaxed), 0);
+    // The slot is free, unless the machine took longer than the cancel limit: then it is open again.
+    host.take(1);
+    let another = tokio::runtime::Runtime::new().unwrap();
+    while another.block_on(client.clone().oneshot(get())).is_err() {
+        assert!(std::time::Instant::now() < until, "the probe is lost");
+        std::thread::sleep(10 * MS);
+    }
+}

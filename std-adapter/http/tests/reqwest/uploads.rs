@@ -139,3 +139,15 @@ async fn a_408_is_the_callers_only_if_its_upload_waited_for_it() {
     assert_eq!(answer.status(), StatusCode::REQUEST_TIMEOUT);
     assert_eq!(breaker.state(), State::Open);
 }
+
+/// Most bodies that are streamed wait at times, for a disk or a channel.
+#[tokio::test]
+async fn a_host_that_hangs_fails_although_the_upload_waited_for_a_moment() {
+    let (server, breaker) = (Server::serving(reads_all), one(ONCE));
+    let client = through(BreakerMiddleware::new(breaker, reqwest()).time_limit(4 * LIMIT));
+    let request = client.post(server.url("/hangs")).body(Trickle::of(1));
+    let begun = std::time::Instant::now();
+    assert!(request.send().await.is_err());
+    assert!(begun.elapsed() < 6 * LIMIT);
+    assert_eq!(breaker.state(), State::Open);
+}
