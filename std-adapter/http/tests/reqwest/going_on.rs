@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use atomic_breaker_http::{
     Breaker, BreakerMiddleware, ClientConfig, ClientGuard, Config, Origin, PerHost, Registry,
-    State, breaker, rejection_of,
+    State, TokioClock, breaker, rejection_of,
 };
 use http::Extensions;
 use reqwest::{Request, Response};
@@ -33,15 +33,32 @@ async fn impatient_until(client: &ClientWithMiddleware, url: &str, done: impl Fn
     }
 }
 
-#[tokio::test]
+/// 1 s open and a fifth, then a probe.
+#[tokio::test(start_paused = true)]
 async fn callers_that_leave_do_not_keep_a_healthy_host_shut() {
-    let server = start();
-    let guard: &'static ClientGuard = ClientGuard::new(ClientConfig::new()).unwrap().leak();
-    let client = through(guard.middleware(reqwest()));
-    let tripped = guard.hosts().command(&origin(&server), |host| host.trip());
-    tripped.unwrap();
-    let is_closed = || guard.hosts().state(&origin(&server)) == State::Closed;
-    impatient_until(&client, &server.url("/answers-after-400-ms"), is_closed).await;
+    let guard = ClientGuard::with(ClientConfig::new(), TokioClock, ());
+    let guard: &'static ClientGuard<TokioClock> = guard.unwrap().leak();
+    let below = ClientBuilder::new(reqwest()).with(Takes(400 * MS)).build();
+    let client = through(guard.middleware(below));
+    let origin = Origin::of(&"http://a.example/".parse().unwrap()).unwrap();
+    // They leave before and after the cancel limit, or by a limit of their own.
+    for patience in [PATIENCE, 300 * MS, 399 * MS] {
+        for is_own_limit in [false, true] {
+            guard.hosts().command(&origin, |host| host.trip()).unwrap();
+            let begun = tokio::time::Instant::now();
+            while guard.hosts().state(&origin) != State::Closed {
+                let request = client.get("http://a.example/");
+                if is_own_limit {
+                    tokio::spawn(request.timeout(patience).send());
+                } else {
+                    tokio::spawn(timeout(patience, request.send()));
+                }
+                tokio::time::sleep(5 * MS).await;
+                let shut = begun.elapsed();
+                assert!(shut < 1_700 * MS, "{patience:?}: {shut:?}");
+            }
+        }
+    }
 }
 
 #[tokio::test]
@@ -69,10 +86,10 @@ async fn a_host_that_hangs_is_found_through_limits_of_requests() {
     assert!(reached < 30, "{reached} of 100 requests reached it");
 }
 
-/// A host that never answers.
-struct Hangs;
+/// A host that takes that long; one of `Duration::MAX` never answers.
+struct Takes(Duration);
 
-impl Middleware for Hangs {
+impl Middleware for Takes {
     fn handle<'a, 'b, 'c, 'd>(
         &'a self,
         _: Request,
@@ -84,7 +101,10 @@ impl Middleware for Hangs {
         'b: 'd,
         'c: 'd,
     {
-        Box::pin(std::future::pending())
+        Box::pin(async {
+            tokio::time::sleep(self.0).await;
+            Ok(http::Response::new("7").into())
+        })
     }
 }
 
@@ -92,7 +112,9 @@ impl Middleware for Hangs {
 async fn a_host_that_hangs_is_found_without_a_limit_of_the_middleware() {
     let once = Config::new().consecutive_failures(1);
     let hung: &'static Breaker = Box::leak(Box::new(breaker(once)));
-    let below = ClientBuilder::new(reqwest()).with(Hangs).build();
+    let below = ClientBuilder::new(reqwest())
+        .with(Takes(Duration::MAX))
+        .build();
     let client = through(BreakerMiddleware::new(hung, below));
     let request = client.get("http://a.example/").timeout(PATIENCE);
     assert!(request.send().await.unwrap_err().is_timeout());
