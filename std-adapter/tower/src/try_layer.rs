@@ -33,7 +33,7 @@ use crate::{Admit, AnyPermit, AtOnce, Classify, Report, ServiceError, TimeLimitL
 /// cancelled.
 ///
 /// ```
-/// use atomic_breaker_tower::{Breaker, Config, ServiceError, Timed, TryLayer, breaker};
+/// use atomic_breaker_tower::{Breaker, Config, ServiceError, TryLayer, breaker};
 /// use std::{future::pending, io, time::Duration};
 /// use tower::{ServiceBuilder, ServiceExt, service_fn};
 ///

@@ -11,7 +11,7 @@ use atomic_breaker_resource::Resource;
 use atomic_breaker_tower::{
     AtOnce, Breaker, BreakerLayer, BreakerService, BudgetByKey, BudgetConfig, Config, GateLayer,
     GateService, Outcome, RetryBudget, RetryBudgets, RetryConfig, RetryLayer, RetryPolicy,
-    RetryService, TimeLimitLayer, TimeLimitService, breaker,
+    RetryService, TimeLimitLayer, TimeLimitService, TryLayer, TryService, breaker,
 };
 use tower::{Layer, Service, ServiceExt};
 
@@ -63,6 +63,7 @@ struct Layers {
     judging: BreakerLayer<&'static Breaker, Judge>,
     gate: GateLayer<Arc<Breaker>, Judge>,
     limit: TimeLimitLayer,
+    tries: TryLayer<&'static Breaker>,
     retry: RetryLayer<RetryPolicy<&'static RetryBudget, MayRepeat>>,
 }
 
@@ -73,6 +74,7 @@ struct Clients {
     judged: BreakerService<TimeLimitService<Client>, &'static Breaker>,
     judged_by_function: BreakerService<Client, &'static Breaker, Judge>,
     endpoint: GateService<Client, Arc<Breaker>, Judge>,
+    tried: TryService<Client, &'static Breaker>,
     retried: RetryService<
         BreakerService<TimeLimitService<Client>, &'static Breaker>,
         RetryPolicy<&'static RetryBudget, MayRepeat>,
@@ -91,6 +93,7 @@ async fn layers_and_services_are_fields() -> Result<(), tower::BoxError> {
         judging: BreakerLayer::new(&SEARCH).classify(judge),
         gate: GateLayer::new(shared).classify(judge),
         limit: TimeLimitLayer::new(Duration::from_secs(1)),
+        tries: TryLayer::new(&SEARCH, Duration::from_secs(1)),
         retry: RetryLayer::new(policy),
     };
     let limited = layers.limit.layer(Client);
@@ -101,6 +104,7 @@ async fn layers_and_services_are_fields() -> Result<(), tower::BoxError> {
         judged: layers.of_breaker.layer(limited.clone()),
         judged_by_function: layers.judging.layer(Client),
         endpoint: layers.gate.layer(Client),
+        tried: layers.tries.layer(Client),
         retried: layers.retry.layer(layers.of_breaker.layer(limited)),
     };
     let query = Query { tenant: 7 };
@@ -110,6 +114,7 @@ async fn layers_and_services_are_fields() -> Result<(), tower::BoxError> {
     assert_eq!(clients.judged.oneshot(query.clone()).await?, 7);
     assert_eq!(clients.judged_by_function.oneshot(query.clone()).await?, 7);
     assert_eq!(clients.endpoint.oneshot(query.clone()).await?, 7);
+    assert_eq!(clients.tried.oneshot(query.clone()).await?, 7);
     assert_eq!(clients.retried.oneshot(query).await?, 7);
     Ok(())
 }
