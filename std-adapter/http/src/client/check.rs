@@ -91,6 +91,12 @@ impl<R: Ending> ClientConfig<R> {
                  of_last in the failure_ratio",
             ));
         }
+        // Core would advise an `of_last`.
+        if self.breaker.failure_ratio.and_then(Ratio::within_ms) == Some(0) {
+            return Err(ClientConfigError::of(
+                "a failure_ratio within a time of 0 sees no calls: lengthen it",
+            ));
+        }
         let rules = Rules::<u64>::try_new(self.breaker_rules()).map_err(ClientConfigError::of)?;
         let memory = SlidingRatio::<StdClock, 1>::by(StdClock);
         Breaker::try_from_parts(AtomicU64::new(0), &rules, StdClock, memory, ())

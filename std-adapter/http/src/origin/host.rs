@@ -4,17 +4,21 @@ use std::error::Error;
 use std::fmt;
 use std::net::Ipv6Addr;
 
-use http::uri::Authority;
+use http::uri::{Authority, Scheme};
 
 /// Without the dot at its end (RFC 1035, 3.1, as text).
 const MAX_NAME: usize = 253;
 const MAX_LABEL: usize = 63;
 /// Of the name of a network interface.
 const MAX_ZONE: usize = 32;
+/// Of the path of a socket, with its final zero (`sockaddr_un` of Linux; others have less).
+const MAX_PATH: usize = 108;
 
 /// Whether an authority has a valid host and a valid port.
-pub(super) fn check(authority: &Authority) -> Result<(), OriginError> {
-    if !is_host(authority.host()) {
+pub(super) fn check(scheme: Option<&Scheme>, authority: &Authority) -> Result<(), OriginError> {
+    let host = authority.host();
+    let is_socket = || scheme.is_some_and(|it| it.as_str() == "unix") && is_path(host);
+    if !is_host(host) && !is_socket() {
         return Err(OriginError::BadHost);
     }
     // `Authority` accepts any text after the colon; an empty one means the port of the scheme.
@@ -36,6 +40,13 @@ fn is_host(host: &str) -> bool {
         Some(literal) => literal.strip_suffix(']').is_some_and(is_ipv6),
         None => is_name(host),
     }
+}
+
+/// A path in hexadecimal digits, as hyperlocal writes it.
+fn is_path(host: &str) -> bool {
+    host.len() <= 2 * MAX_PATH
+        && host.len() % 2 == 0
+        && host.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// With a zone (RFC 6874) or without.
@@ -64,7 +75,8 @@ pub enum OriginError {
     /// The URI is only a path, and there is no `Host` header.
     Missing,
     /// The text in place of the host can be neither a DNS name nor an IP address: more than 253 bytes, a label that is
-    /// empty or has more than 63, or a character other than letters, digits, `-` and `_`.
+    /// empty or has more than 63, or a character other than letters, digits, `-` and `_`. With the scheme `unix`, as
+    /// hyperlocal's, it may also be the path of a socket in hexadecimal digits.
     BadHost,
     /// The port is not a number up to 65,535.
     BadPort,

@@ -35,6 +35,10 @@ use crate::KeyName;
 /// # Ok::<(), atomic_breaker_http::OriginError>(())
 /// ```
 ///
+/// A host with a dot at its end is **another key** than one without: `api.example.` is complete, while `api.example` may
+/// be completed by the search list of the resolver (RFC 3986, 3.2.2), such as in Kubernetes, so the two can be different
+/// servers. Write each host in one way, or it has two breakers.
+///
 /// [`PerHost`](crate::PerHost) takes it from each request of a layer.
 pub struct Origin {
     scheme: Option<Scheme>,
@@ -66,7 +70,7 @@ impl Origin {
     }
 
     pub(crate) fn new(scheme: Option<Scheme>, authority: Authority) -> Result<Self, OriginError> {
-        host::check(&authority)?;
+        host::check(scheme.as_ref(), &authority)?;
         Ok(Self { scheme, authority })
     }
 

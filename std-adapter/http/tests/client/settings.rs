@@ -147,6 +147,18 @@ fn the_plan_names_what_never_ends_and_what_is_left_out() {
     assert!(once.contains("\n  1 try\n"), "{once}");
 }
 
+/// The preset refuses `of_last`.
+#[test]
+fn no_error_of_the_preset_advises_what_it_refuses() {
+    let rules = ClientConfig::new().get_breaker();
+    let within = rules.failure_ratio(Ratio::percent(50).within(Duration::ZERO));
+    let fault = fault(ClientConfig::new().breaker(within));
+    assert!(
+        fault.contains("lengthen it") && !fault.contains("of_last"),
+        "{fault}"
+    );
+}
+
 /// `check` finds exactly what building refuses, word for word.
 #[test]
 fn whatever_building_refuses_the_check_refuses_with_the_same_words() {

@@ -51,6 +51,43 @@ fn different_servers_have_different_keys() {
     assert_eq!(shown, all.map(String::from).into());
 }
 
+/// As hyperlocal names it: the path in hexadecimal digits.
+#[test]
+fn a_socket_in_the_file_system_has_a_key_however_long_its_path() {
+    let uri = |path: &str| {
+        let host: String = path.bytes().map(|byte| format!("{byte:02x}")).collect();
+        format!("unix://{host}:0/items").parse::<Uri>().unwrap()
+    };
+    let of = |path: &str| Origin::of(&uri(path));
+    let (short, long) = ("/run/a.sock", "/var/run/containers/podman/podman.sock");
+    let longest = format!("/{}", "a".repeat(106));
+    let sockets = [short, long, &longest].map(|path| of(path).unwrap());
+    assert_eq!(HashSet::from(sockets.clone()).len(), 3);
+    for socket in &sockets {
+        assert_eq!(
+            &Origin::of(&socket.to_string().parse().unwrap()).unwrap(),
+            socket
+        );
+        assert_eq!(&socket.clone(), socket);
+    }
+    assert_eq!(
+        of(&format!("/{}", "a".repeat(108))),
+        Err(OriginError::BadHost)
+    );
+    let host = uri(long).host().unwrap().to_owned();
+    for bad in [
+        format!("http://{host}/"),
+        format!("unix://{host}f/"),
+        format!("unix://{host}gg/"),
+    ] {
+        assert_eq!(
+            Origin::of(&bad.parse().unwrap()),
+            Err(OriginError::BadHost),
+            "{bad}"
+        );
+    }
+}
+
 #[test]
 fn passwords_are_not_shown() {
     let origin = of("https://user:secret@api.example:8443/");
