@@ -23,8 +23,8 @@ use crate::{ErrorRule, Failure, Outcome, Rejection, Scope};
 /// | a time limit that the request itself carried to this crate's `HttpClient` (`RequestBuilder::timeout`), in layers without a `ClientGuard`, whose tries outlive it | cancelled, as if the caller had left ([`Scope::Caller`]) |
 /// | `ClientError` of this crate's `HttpClient` | as `ReqwestErrors` says |
 ///
-/// Its verdict on an error does not depend on which features other crates enable; the errors of reqwest itself are for
-/// `ReqwestErrors`.
+/// What it says of HTTP/2 needs the feature `http2`, which is on by default. Otherwise its verdict on an error does not
+/// depend on which features other crates enable; the errors of reqwest itself are for `ReqwestErrors`.
 ///
 /// ```
 /// use atomic_breaker_http::{ErrorRule, Failure, HttpClassifier, UsualErrors};
@@ -131,6 +131,7 @@ enum Verdict {
     /// The host did not look at the request, and the connection has ended.
     Unprocessed,
     /// The same, but the connection goes on.
+    #[cfg_attr(not(feature = "http2"), allow(dead_code, reason = "of HTTP/2"))]
     Refused,
     /// A time limit that the request carried.
     #[cfg_attr(not(feature = "reqwest"), allow(dead_code, reason = "of reqwest"))]
@@ -220,7 +221,8 @@ fn of_hyper(error: &hyper::Error) -> Verdict {
     if error.is_user() {
         return Verdict::Known(Outcome::Ignored);
     }
-    if let Some(error) = source.and_then(|source| source.downcast_ref::<h2::Error>()) {
+    #[cfg(feature = "http2")]
+    if let Some(error) = source.and_then(|source| source.downcast_ref()) {
         return of_h2(error);
     }
     if error.is_canceled() {
@@ -247,6 +249,7 @@ fn of_hyper(error: &hyper::Error) -> Verdict {
     }
 }
 
+#[cfg(feature = "http2")]
 fn of_h2(error: &h2::Error) -> Verdict {
     let by_us = !error.is_remote() && !error.is_library();
     match error.reason() {

@@ -29,6 +29,7 @@ mod in_flight;
 mod leaving;
 mod liveness;
 mod quota;
+#[cfg(feature = "http2")]
 mod refused;
 mod requests;
 mod retries;
@@ -36,5 +37,6 @@ mod server;
 mod settings;
 mod slow;
 mod stale;
+#[cfg(feature = "http2")]
 mod streams;
 mod twice;
