@@ -105,7 +105,7 @@ pub use boot_clock::BootClock;
 #[cfg(feature = "coarse")]
 pub use coarse_clock::CoarseClock;
 pub use permit::{
-    Admit, AdmitShared, AnyPermit, AtOnce, LastFailure, OneBreaker, Rejection, Report,
+    Admit, AdmitShared, AnyPermit, AtOnce, Gated, LastFailure, OneBreaker, Rejection, Report,
     ServiceError, call_reported,
 };
 pub use rules::KeptRules;

@@ -16,7 +16,7 @@
 //! | `operation` | what an operator sees and does |
 //! | `keyed_observer` | observers of a registry; those of a slot's breaker, which notify them with the key and the words |
 //! | `waiting` (`tokio`) | waiting for a key, and retrying |
-//! | `by_key` | one breaker per key of a request, for layers |
+//! | `by_key`, `one_key` | one breaker per key of a request, for layers; that of one key, for a service that belongs to it |
 //! | `in_flight` | a limit on the calls in flight of each key, which trips the breaker |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
@@ -38,6 +38,7 @@ mod insertion;
 mod key_name;
 mod keyed_observer;
 mod named;
+mod one_key;
 mod operation;
 mod permit;
 mod registry;
@@ -58,6 +59,7 @@ pub use error::RegistryError;
 pub use in_flight::{InFlightByKey, InFlightCounts};
 pub use key_name::KeyName;
 pub use keyed_observer::{Keyed, KeyedObserver, OnKeyTransition};
+pub use one_key::OneKey;
 pub use operation::{Entry, RegistryStats};
 pub use permit::KeyedPermit;
 pub use registry::{AnyRegistry, ObservedRegistry, Registry, RegistryOf};

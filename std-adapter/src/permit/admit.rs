@@ -10,7 +10,7 @@ use super::{AnyPermit, Rejection};
 /// request.
 ///
 /// Implemented for references and `Arc`s of a breaker or of what [stands around one](AdmitShared), such as a `Resource`,
-/// and for `ByKey` of a registry. A clone leads to the same breakers.
+/// and for `ByKey` and `OneKey` of a registry. A clone leads to the same breakers.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not lead to a circuit breaker that outlives the request",
     note = "pass a `&'static Breaker` or an `Arc<Breaker>` (or of a `Resource`); for one breaker per host, a `ByKey`"
@@ -85,7 +85,7 @@ where
 }
 
 /// What leads to one breaker for all requests: a breaker or a `Resource`, and references and `Arc`s of these.
-/// `InFlightLimit` and `GateLayer` require it in addition to [`Admit`].
+/// `InFlightLimit` requires it in addition to [`Admit`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not lead to one breaker for all requests",
     note = "pass a `&'static` reference to, or an `Arc` of, a `Breaker` or a `Resource`; not a `ByKey`, which `InFlightByKey` limits"

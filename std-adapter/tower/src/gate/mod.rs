@@ -6,15 +6,14 @@ mod pause;
 use std::fmt;
 use std::mem;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
-use atomic_breaker::{AnyBreaker, AnyError, BitsOf, Clock, Failure, Outcome, State, word::Bits};
+use atomic_breaker::{AnyError, Failure, Outcome, State};
 use tokio::time::Instant;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::parts::judged;
-use crate::{Admit, AnyPermit, OneBreaker, Rejection, Report, ResponseFuture, ServiceError};
+use crate::{Admit, AnyPermit, Gated, Rejection, Report, ResponseFuture, ServiceError};
 use pause::Pause;
 
 /// Makes a service not ready while its breaker would reject: for the endpoints of a balancer, which then sends requests
@@ -29,6 +28,9 @@ use pause::Pause;
 /// | open, forced open | not ready, and wakes its task when the time is over |
 /// | half-open | ready with the permit of a probe, which the next call uses; otherwise not ready, and looks for a slot ten to twenty times a second |
 /// | returning | ready with a permit at random, according to the share; otherwise looks again after 10 to 20 ms |
+///
+/// The breaker is one of the endpoint's own, or that of a key of a registry (`OneKey` of `atomic-breaker-registry`): its
+/// `max_shut_out` then holds for the pool.
 ///
 /// While the endpoint is not ready it has one timer, boxed once. With a [`StateWatch`](crate::StateWatch) as observer
 /// every transition wakes it; changes made elsewhere, such as by another process, it notices within ten seconds, or
@@ -138,13 +140,6 @@ impl<P: AnyPermit> Drop for Held<P> {
     }
 }
 
-/// How long a probe may take.
-fn lease_of<B: AnyBreaker>(breaker: &B) -> Duration {
-    let longest_ms = <BitsOf<B> as Bits>::LAYOUT.max_ms();
-    let lease_ms = breaker.as_breaker().config().lease_ms(longest_ms);
-    Duration::from_millis(lease_ms.into())
-}
-
 impl<S, A: Admit<()>, C> GateService<S, A, C> {
     fn new(inner: S, admit: A, report: C) -> Self {
         Self {
@@ -160,12 +155,11 @@ impl<S, A: Admit<()>, C> GateService<S, A, C> {
     inner_service!();
 }
 
-impl<S, A: Admit<()> + OneBreaker, C> GateService<S, A, C> {
+impl<S, A: Admit<()> + Gated, C> GateService<S, A, C> {
     /// Ready without a permit while closed or disabled, otherwise with one.
     fn poll_permit(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
-            let breaker = self.admit.one_breaker().as_breaker();
-            if matches!(breaker.state(), State::Closed | State::Disabled) {
+            if matches!(self.admit.state(), State::Closed | State::Disabled) {
                 self.held = None;
                 return Poll::Ready(());
             }
@@ -179,9 +173,8 @@ impl<S, A: Admit<()> + OneBreaker, C> GateService<S, A, C> {
                 return Poll::Ready(());
             }
             self.held = None;
-            let observer = breaker.observer();
-            self.pause.listen(observer, context);
-            let epoch = breaker.snapshot().epoch();
+            self.pause.listen(&self.admit, context);
+            let epoch = self.admit.epoch();
             ready!(self.pause.poll(epoch, context));
             match self.admit.admit(&()) {
                 Ok(permit) => {
@@ -189,9 +182,8 @@ impl<S, A: Admit<()> + OneBreaker, C> GateService<S, A, C> {
                     return Poll::Ready(());
                 }
                 Err(rejection) => {
-                    let random = breaker.clock().random();
                     let rejected = rejection.rejected;
-                    self.pause.begin(epoch, rejected, observer, random, context);
+                    self.pause.begin(epoch, rejected, &self.admit, context);
                 }
             }
         }
@@ -202,7 +194,7 @@ impl<S, A: Admit<()> + OneBreaker, C> GateService<S, A, C> {
         if self.held.is_none() {
             return;
         }
-        let lease = lease_of(self.admit.one_breaker());
+        let lease = self.admit.lease();
         self.unready = match self.unready {
             Unready::Since(begin) if begin.elapsed() >= lease => {
                 self.held = None;
@@ -235,7 +227,7 @@ impl<S, A: Admit<()> + OneBreaker, C> GateService<S, A, C> {
 impl<S, A, C, Q> Service<Q> for GateService<S, A, C>
 where
     S: Service<Q>,
-    A: Admit<()> + OneBreaker,
+    A: Admit<()> + Gated,
     C: Report<S::Response, S::Error> + Clone,
 {
     type Response = C::Output<A::Permit>;

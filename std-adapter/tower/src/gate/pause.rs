@@ -4,8 +4,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use atomic_breaker::{Observer, Rejected, State};
+use atomic_breaker::{Rejected, State};
 use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::Gated;
 
 /// How often a gate looks if nothing wakes it.
 const LOOK_MS: u64 = 1_000;
@@ -25,18 +27,18 @@ pub(super) struct Pause {
 }
 
 impl Pause {
-    /// Starts a pause after a rejection. `random` is uniform over all its values.
+    /// Starts a pause after a rejection.
     pub(super) fn begin(
         &mut self,
         epoch: u16,
         rejected: Rejected,
-        observer: &impl Observer,
-        random: u32,
+        gated: &impl Gated,
         context: &Context<'_>,
     ) {
         self.rejected = Some((epoch, rejected.state()));
-        let is_heard = self.listen(observer, context);
-        let deadline = Instant::now() + Duration::from_millis(ms(rejected, is_heard, random));
+        let is_heard = self.listen(gated, context);
+        let pause_ms = ms(rejected, is_heard, gated.random());
+        let deadline = Instant::now() + Duration::from_millis(pause_ms);
         match &mut self.timer {
             Some(timer) => timer.as_mut().reset(deadline),
             None => self.timer = Some(Box::pin(sleep_until(deadline))),
@@ -45,11 +47,11 @@ impl Pause {
 
     /// Has the next transition wake the task if the current pause may be long; returns whether it will. Call it before
     /// looking at the state, so that no change is missed.
-    pub(super) fn listen(&self, observer: &impl Observer, context: &Context<'_>) -> bool {
+    pub(super) fn listen(&self, gated: &impl Gated, context: &Context<'_>) -> bool {
         match self.rejected {
             // Over before it matters, and each would leave a waker behind.
             None | Some((_, State::Returning)) => false,
-            Some(_) => observer.wake_on_change(context.waker()),
+            Some(_) => gated.wake_on_change(context.waker()),
         }
     }
 

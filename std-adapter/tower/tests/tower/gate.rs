@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use atomic_breaker_registry::{OneKey, Registry};
 use atomic_breaker_resource::Resource;
 use atomic_breaker_tower::{
     Admit, AnyBreaker, Breaker, GateLayer, GateService, Observer, OneBreaker, ServiceError, State,
@@ -62,6 +63,53 @@ async fn open_it_is_not_ready_until_the_time_is_over_without_any_traffic() {
     assert_eq!(server.snapshot().probes_in_flight(), 1);
     assert_eq!(endpoint.call(7).await.unwrap(), 7);
     assert_eq!((server.state(), fake.calls()), (State::Closed, 1));
+}
+
+/// Endpoints of a pool, which share a registry.
+#[tokio::test(start_paused = true)]
+async fn the_breaker_of_a_key_is_a_gate_as_one_of_its_own_is() {
+    let pool: Registry<u32, TokioClock> =
+        Registry::builder(RULES).clock(TokioClock).build().unwrap();
+    let (pool, fake) = (Arc::new(pool), Fake::new(Mood::Answers));
+    let mut endpoint = gate(&OneKey::new(Arc::clone(&pool), 1), &fake);
+    let mut other = gate(&OneKey::new(Arc::clone(&pool), 2), &fake);
+    assert!(look(&mut endpoint).is_ready());
+    pool.command(&1, |breaker| breaker.trip()).unwrap();
+    assert!(endpoint.call(1).await.is_err());
+    assert_eq!(fake.calls(), 0);
+    let begin = Instant::now();
+    assert!(look(&mut endpoint).is_pending());
+    assert!(look(&mut other).is_ready());
+    ready(&mut endpoint).await.unwrap();
+    let waited = begin.elapsed();
+    assert!(waited >= 10 * SECOND && waited < 10 * SECOND + SOON);
+    assert_eq!(pool.entry(&1).unwrap().snapshot.probes_in_flight(), 1);
+    assert_eq!(endpoint.call(7).await.unwrap(), 7);
+    assert_eq!((pool.state(&1), fake.calls()), (State::Closed, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cap_on_keys_shut_out_keeps_a_pool_below_a_balancer_in_use() {
+    let ready_of_400 = |most: Option<usize>| {
+        let pool = Registry::builder(RULES).clock(TokioClock);
+        let pool = match most {
+            Some(most) => pool.max_shut_out(most),
+            None => pool,
+        };
+        let pool: Arc<Registry<u32, TokioClock>> = Arc::new(pool.build().unwrap());
+        for key in 0..4 {
+            pool.command(&key, |breaker| breaker.trip()).unwrap();
+        }
+        let fake = Fake::new(Mood::Answers);
+        let looks = (0..400).map(|look| OneKey::new(Arc::clone(&pool), look % 4));
+        looks
+            .filter(|key| look(&mut gate(key, &fake)).is_ready())
+            .count()
+    };
+    assert_eq!(ready_of_400(None), 0);
+    // Of four keys that are open one may be shut out, so a quarter of the looks are: 300 ± 9 are ready.
+    let ready = ready_of_400(Some(1));
+    assert!((250..350).contains(&ready), "{ready}");
 }
 
 #[tokio::test(start_paused = true)]
