@@ -60,12 +60,13 @@ impl Client {
 /// What a failed call says about the host.
 fn classify<T>(result: &Result<T, Error>) -> Outcome {
     match result {
+        // Of one caller's quota, and of no concern to the others.
+        Err(Error::Status(StatusCode::TOO_MANY_REQUESTS, _)) => Outcome::Ignored,
         Err(Error::Status(_, Some(time))) => Failure::retry_after(*time).into(),
-        // The host responded: the mistake is in the request. Exceptions are a timeout (408) and too many requests
-        // (429).
+        // The host responded: the mistake is in the request, unless it ran out of time.
         Err(Error::Status(status, None))
             if status.is_redirection()
-                || status.is_client_error() && !matches!(status.as_u16(), 408 | 429) =>
+                || status.is_client_error() && *status != StatusCode::REQUEST_TIMEOUT =>
         {
             Outcome::Success
         }
