@@ -1,4 +1,4 @@
-//! The compare-and-swap loop that applies a step of the machine to the word. (`report` has a short one for the common
+//! The compare-and-swap loop that applies a step of the machine to the word. (`short_way` has one for the common
 //! reports of a closed breaker.)
 
 use crate::applied::Applied;

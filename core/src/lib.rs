@@ -97,6 +97,7 @@ mod permit;
 mod present;
 mod report;
 mod restore;
+mod short_way;
 mod snapshot;
 pub mod state;
 pub mod tally;

@@ -12,18 +12,14 @@ use crate::applied::Applied;
 use crate::breaker::Breaker;
 use crate::circuit::Circuit;
 use crate::clock::{Clock, Now};
-use crate::config::{AsRules, Memory, TripRule};
+use crate::config::{AsRules, Memory};
 use crate::machine::{Machine, Step};
 use crate::observer::Observer;
 use crate::outcome::{Failure, Outcome};
+use crate::short_way::{HAS_SHORT_WAY, Way};
 use crate::tally::{Call, Tally, Verdict};
 use crate::token::Ticket;
 use crate::word::{self, Peek, Word};
-
-/// Whether the common reports of a closed breaker go a short way: the same steps of the machine, without what only the
-/// others need. Without it a failure takes 9.4 ns instead of 5.8 on a 64-bit processor; on a microcontroller flash is
-/// scarcer than time.
-const HAS_SHORT_WAY: bool = cfg!(target_pointer_width = "64");
 
 impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
     /// Applies what a permit reports.
@@ -76,6 +72,16 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     fn fail(&self, ticket: Ticket<W::Bits>, failure: Failure) -> Applied<W::Bits> {
         if failure.trips {
             self.trip_at_once(ticket, failure)
+        } else if HAS_SHORT_WAY && self.has_tally() {
+            let machine = self.machine();
+            match self.count_remembered(machine, ticket, failure.weight) {
+                Way::Short => self.reported(Applied::nothing(ticket.granted), failure.into()),
+                Way::Long(None) => self.count(machine, ticket, failure),
+                Way::Long(Some(verdict)) => {
+                    let applied = self.count_recorded(machine, ticket, failure.weight, verdict);
+                    self.reported(applied, failure.into())
+                }
+            }
         } else if HAS_SHORT_WAY && self.count_in_a_row(ticket, failure.weight) {
             self.reported(Applied::nothing(ticket.granted), failure.into())
         } else {
@@ -83,77 +89,31 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         }
     }
 
-    /// Counts a failure in a row, if that is all it does.
-    #[inline]
-    fn count_in_a_row(&self, ticket: Ticket<W::Bits>, weight: u16) -> bool {
-        let TripRule::Consecutive { failures } = self.config().trip else {
-            return false;
-        };
-        // The word is usually still what it was when the permit was granted.
-        weight != 0
-            && self.change_closed(ticket, ticket.granted, |circuit| {
-                let counted = Machine::counted_in_a_row(circuit, weight.into(), failures);
-                counted.filter(|_| word::is_valid(circuit.bits()))
-            })
-    }
-
-    /// Clears the count of failures in a row, if that is all the success does.
-    #[inline]
-    fn clear(&self, ticket: Ticket<W::Bits>) -> bool {
-        let seen = word::load_relaxed(&self.word);
-        ticket.started_ms.is_none()
-            && matches!(self.config().trip, TripRule::Consecutive { .. })
-            && self.change_closed(ticket, seen, |circuit| {
-                // A closed word that counts failures is valid.
-                (circuit.failures() != 0).then(|| Machine::cleared(circuit))
-            })
-    }
-
-    /// Applies a step to the word if it is closed, no tally remembers the call, and the permit holds. The step returns
-    /// `None` for whatever needs more, and for a word that no breaker writes.
-    #[inline]
-    fn change_closed(
-        &self,
-        ticket: Ticket<W::Bits>,
-        mut seen: W::Bits,
-        step: impl Fn(Circuit<W::Bits>) -> Option<Circuit<W::Bits>>,
-    ) -> bool {
-        if self.has_tally() {
-            return false;
-        }
-        while seen.is_closed() && seen.is_same_epoch(ticket.granted) {
-            let Some(next) = step(Circuit::of_valid(seen)) else {
-                return false;
-            };
-            match word::compare_exchange(&self.word, seen, next.bits()) {
-                Ok(()) => return true,
-                // Tried again at once with what was found: this core has just got the cache line.
-                Err(found) => seen = found,
-            }
-        }
-        false
-    }
-
     /// A success that may change something: failures are counted, a probe is in flight, outcomes are remembered, or
     /// the call may have been slow.
     #[cold]
     #[inline(never)]
     fn succeed(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
-        if HAS_SHORT_WAY && self.clear(ticket) {
-            return self.reported(Applied::nothing(ticket.granted), Outcome::Success);
+        let way = if HAS_SHORT_WAY {
+            self.clear(ticket)
+        } else {
+            Way::Long(None)
+        };
+        match way {
+            Way::Short => self.reported(Applied::nothing(ticket.granted), Outcome::Success),
+            Way::Long(recorded) => self.succeed_cold(ticket, recorded),
         }
-        self.succeed_cold(ticket)
     }
 
     /// Kept apart where there is a short way, so that it saves no registers for this one.
     #[cfg_attr(target_pointer_width = "64", cold, inline(never))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
-    fn succeed_cold(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
+    fn succeed_cold(&self, ticket: Ticket<W::Bits>, recorded: Option<Verdict>) -> Applied<W::Bits> {
         let machine = self.machine();
         if self.was_slow(machine, ticket) {
             return self.count(machine, ticket, Failure::slow());
         }
-        let mut verdict = None;
+        let mut verdict = recorded;
         let applied = self.apply(|circuit, now| {
             let holds = machine.holds(circuit, ticket.granted);
             if holds {
@@ -185,7 +145,30 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         weight: u16,
     ) -> Applied<W::Bits> {
         self.rules.assume(machine.config);
-        let mut verdict = None;
+        self.count_with(machine, ticket, weight, None)
+    }
+
+    /// [`count_cold`](Self::count_cold) of a failure that a tally has recorded already.
+    #[cold]
+    #[inline(never)]
+    fn count_recorded(
+        &self,
+        machine: Machine<'_, W::Bits>,
+        ticket: Ticket<W::Bits>,
+        weight: u16,
+        verdict: Verdict,
+    ) -> Applied<W::Bits> {
+        self.count_with(machine, ticket, weight, Some(verdict))
+    }
+
+    #[inline(always)]
+    fn count_with(
+        &self,
+        machine: Machine<'_, W::Bits>,
+        ticket: Ticket<W::Bits>,
+        weight: u16,
+        mut verdict: Option<Verdict>,
+    ) -> Applied<W::Bits> {
         self.apply_if_current(machine, ticket, |circuit, now| {
             let recorded = self.record(machine, &mut verdict, circuit, Some(weight));
             let ratio_reached = recorded == Verdict::Trip;
@@ -209,7 +192,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 
     #[inline]
-    fn record_in(
+    pub(crate) fn record_in(
         &self,
         machine: Machine<'_, W::Bits>,
         circuit: Circuit<W::Bits>,
@@ -221,7 +204,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 
     #[inline]
-    fn has_tally(&self) -> bool {
+    pub(crate) fn has_tally(&self) -> bool {
         self.tally.memory() != Memory::NONE
     }
 

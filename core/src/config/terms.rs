@@ -248,6 +248,7 @@ impl Ratio {
     }
 
     /// Whether this many failures among this many calls trip.
+    #[inline]
     pub const fn is_reached(self, seen: u32, failed: u32) -> bool {
         seen >= self.needed_calls()
             && failed as u64 * ALL as u64 >= seen as u64 * self.points as u64
