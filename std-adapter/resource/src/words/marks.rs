@@ -55,7 +55,7 @@ impl Marks {
 
     fn is_in_password(&self, token: &str, rest: &str) -> bool {
         let mark = rest.chars().next().unwrap_or(' ');
-        if mark.is_whitespace() || mark.is_control() || !token.contains("://") {
+        if mark.is_whitespace() || !token.contains("://") {
             return false;
         }
         let near = rest.char_indices().nth(FAR);

@@ -57,19 +57,16 @@ struct Token<'a> {
     text: &'a str,
     /// What comes after it.
     after: &'a str,
-    /// The position of its last `@`, and of the last one before a query.
+    /// The position of its last `@`.
     last_at: Option<usize>,
-    path_at: Option<usize>,
 }
 
 impl<'a> Token<'a> {
     fn new(text: &'a str, after: &'a str) -> Self {
-        let path = &text[..text.find(['?', '#']).unwrap_or(text.len())];
         Self {
             text,
             after,
             last_at: text.rfind('@'),
-            path_at: path.rfind('@'),
         }
     }
 
@@ -160,8 +157,7 @@ impl<'a> Token<'a> {
         let is_web = WEB.iter().any(|web| scheme.ends_with(web));
         let query = self.text[at..last].find(['?', '#']);
         let query = query.map_or("", |query| &self.text[at + query..last]);
-        let is_in_path = self.path_at.is_some_and(|path| path >= at);
-        is_web && !port.is_empty() && !is_in_path && query.contains('=')
+        is_web && !port.is_empty() && query.contains('=')
     }
 
     /// Whether the mark that ends the token is followed by more of a word.
@@ -196,12 +192,8 @@ enum Host<'a> {
 /// Whether this may follow the colon after a host: a port, and possibly other hosts.
 fn is_port(text: &str) -> bool {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, rest) = text.split_at(digits);
-    let is_number = number
-        .parse::<u16>()
-        .is_ok_and(|_| digits == 1 || !number.starts_with('0'));
-    let is_end = rest.starts_with(ENDS_CLAUSE) || rest.starts_with('|');
-    text.is_empty() || is_number && (rest.is_empty() || is_end)
+    let rest = &text[digits..];
+    digits <= 5 && (rest.is_empty() || rest.starts_with(ENDS_CLAUSE) || rest.starts_with('|'))
 }
 
 /// Where a query begins in `text`, which `more` follows, if there is one.

@@ -81,6 +81,26 @@ fn no_secret_of_a_random_text_is_kept() {
 }
 
 #[test]
+fn of_an_address_with_a_password_the_host_stays() {
+    let cases = [
+        ("amqp://bob:0/6~cmp#L@db/x", "amqp://…@db/x"),
+        ("amqp://bob:0/6?a=L@db/x", "amqp://…@db/x"),
+        ("https://bob:0/6~cmp#L@db/x", "https://…@db/x"),
+        ("https://bob:?a=L@db/x", "https://…@db/x"),
+        ("https://bob:3\"Ay/M@h/x: 503", "https://…@h/x: 503"),
+        (
+            "\"https://bob:3\"Ay/M@h/x\" is down",
+            "\"https://…@h/x\" is down",
+        ),
+        // The host of an address with a query, or the user of one with a password.
+        ("https://h:80/6?a=L@db/x", "https://h…?…"),
+    ];
+    for (text, left) in cases {
+        assert_eq!(without_secrets(text), left);
+    }
+}
+
+#[test]
 fn the_text_of_an_ordinary_error_stays_as_it_is() {
     let changed = |text: &&&str| without_secrets(text) != **text;
     let changed: Vec<_> = ordinary::ERRORS.iter().filter(changed).collect();

@@ -49,6 +49,7 @@ pub(super) const ERRORS: &[&str] = &[
     "<http://h:80>bob@corp.example",
     "<b>http://h:80</b>bob@corp.example",
     "`http://h:80`,bob@corp.example",
+    "C:\\dir`http://h:80`,bob@corp.example",
     "{\"text\":\"http://h:80\\nbob@corp.example\"}",
     "12:30:01 user@host",
     "12:30:01.123 WARN pool: 3 of 10 connections in use (max: 10)",
