@@ -45,6 +45,7 @@ fn choice<'r>(
     let front: Vec<_> = front
         .filter(|it| (it.rejected - pick.rejected).abs() >= 1.0)
         .filter(|it| (it.wasted < pick.wasted) != (it.rejected < pick.rejected))
+        .filter(|it| is_thinkable(it.equal(pick), weights))
         .collect();
     let first = front.iter().min_by(|a, b| a.wasted.total_cmp(&b.wasted));
     let last = front.iter().rev();
@@ -62,7 +63,20 @@ fn choice<'r>(
     chosen.extend(between.map(|it| ("in between", *it)));
     chosen.push(("fewest rejected", *last));
     chosen.dedup_by(|b, a| a.1.tried.config == b.1.tried.config);
+    if let [(name, it)] = &mut chosen[..] {
+        *name = if it.rejected > pick.rejected {
+            "less waste"
+        } else {
+            "fewer rejected"
+        };
+    }
     chosen
+}
+
+/// Whether someone who has taken these weights may think of another price, too: a tenth or ten times as much.
+fn is_thinkable(price: f64, weights: Weights) -> bool {
+    let usual = weights.healthy_rejected;
+    usual == 0.0 || (usual / 10.0..usual * 10.0).contains(&price)
 }
 
 /// Others to choose from, where the weights are not yours.
@@ -90,7 +104,7 @@ pub(crate) fn others(out: &mut impl Write, found: &Recommendation, weights: Weig
         };
         writeln!(
             out,
-            "\n{name}, the better choice if it costs {than} than {:.1}:\n{}",
+            "\n{name}, the better choice if it costs {than} than {:.2}:\n{}",
             other.equal(&pick),
             broken(&builder_line(&other.tried.config), "    ")
         )?;

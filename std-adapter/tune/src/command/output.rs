@@ -248,6 +248,13 @@ fn checked(out: &mut impl Write, found: &Recommendation, weights: Weights) -> Re
     }
     rows.push(tried("recommended", &found.pick));
     write!(out, "{}", table(&rows))?;
+    let is_worse = weights.cost(&found.pick.checked_on) > weights.cost(&without);
+    if is_worse && !found.outages.is_empty() {
+        writeln!(
+            out,
+            "\nThere they cost more than no breaker: a longer log may show other settings, or raise --healthy-rejected."
+        )?;
+    }
     Ok(())
 }
 

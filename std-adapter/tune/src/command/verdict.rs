@@ -10,7 +10,7 @@ use crate::words::{number, real, time};
 
 /// Outages of which the settings save less than this share are none for a breaker.
 const HARDLY: f64 = 0.1;
-/// Outages that cost less than this share of the log are not spoken of.
+/// Outages that make less than this share of the cost that remains are not spoken of.
 const MINOR: f64 = 0.1;
 
 /// How much the settings save, and of what.
@@ -80,7 +80,7 @@ pub(crate) fn others_help(
 ) -> Result<()> {
     const MOST: usize = 3;
     let is_one = |it: &&Outage| {
-        it.cost_without >= MINOR * found.cost_without && it.cost > (1.0 - HARDLY) * it.cost_without
+        it.cost >= MINOR * found.pick.cost && it.cost > (1.0 - HARDLY) * it.cost_without
     };
     let mut outages: Vec<&Outage> = found.outages.iter().filter(is_one).collect();
     outages.sort_by(|a, b| b.cost.total_cmp(&a.cost));
@@ -90,11 +90,16 @@ pub(crate) fn others_help(
         let Some(incident) = incidents.iter().max_by_key(|it| it.failed) else {
             continue;
         };
+        let what = if outage.cost > (1.0 + HARDLY) * outage.cost_without {
+            "do harm"
+        } else {
+            "hardly help"
+        };
         writeln!(
             out,
-            "\nThey hardly help in the outage after {}, which is {:.0} % of the cost without a breaker.\n{}",
+            "\nThey {what} in the outage after {}, which makes {:.0} % of the cost that remains.\n{}",
             time(Duration::from_micros(incident.from_us)),
-            outage.cost_without / found.cost_without * 100.0,
+            outage.cost / found.pick.cost * 100.0,
             why(incident)
         )?;
         let limit = nice(usual * 5);
