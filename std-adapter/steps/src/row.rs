@@ -18,6 +18,7 @@ const LAST_FENCE: i64 = i64::MAX - 1;
 /// Times are in microseconds by the clock of the store, counted from anywhere; each call takes the present one as
 /// `now`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "columns of a table")]
 pub struct Row {
     /// The name of its workflow.
     pub kind: String,

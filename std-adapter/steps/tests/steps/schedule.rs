@@ -89,7 +89,7 @@ async fn ten_tries_take_36_hours_and_two_of_them_notify_a_person() {
     let seconds = (times[9] - times[0]) / 1_000;
     assert!((129_500..129_900).contains(&seconds), "36 hours: {seconds}");
     assert_eq!(told_at, Some(7));
-    let told = mail.told.lock().unwrap();
+    let told = mail.told.lock().unwrap().clone();
     let told: Vec<_> = told.iter().map(|stuck| stuck.status).collect();
     assert_eq!(told, [Status::Waiting, Status::Dead]);
     assert_eq!(only_job(&store).await.status, Status::Dead);

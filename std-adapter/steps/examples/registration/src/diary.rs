@@ -100,7 +100,7 @@ impl<S: Store> Store for WithDiary<S> {
     }
 
     async fn next_due(&self, lane: &str) -> Result<Option<Duration>, StoreError> {
-        self.store.next_due(lane).await
+        self.0.next_due(lane).await
     }
 
     async fn claim(&self, lane: &str, most: u32, lease: Duration) -> Result<Claim, StoreError> {
