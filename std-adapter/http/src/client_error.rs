@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::ops::Deref;
 
-use crate::reqwest::CallersLimit;
+use crate::callers_limit::CallersLimit;
 use crate::text_of;
 
 /// An error of reqwest, to be shown, logged and kept by a breaker: with its causes, at most 8 of them and 512 bytes,

@@ -67,6 +67,7 @@
 //! | `per_host` | [`PerHost`]: the breaker of a request's host |
 //! | `by_method` | which requests may be sent twice |
 //! | `outliving` | which tries go on when their callers leave |
+//! | `callers_limit` (`reqwest`) | the time limit that a request carries, as its deadline |
 //! | `client` | [`ClientGuard`]: all of it around a client |
 //! | `reqwest` (`reqwest`) | the same for reqwest, and a middleware |
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -77,6 +78,8 @@
 mod at_end;
 mod body;
 mod by_method;
+#[cfg(feature = "reqwest")]
+mod callers_limit;
 mod causes;
 mod classifier;
 mod client;

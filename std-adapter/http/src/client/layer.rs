@@ -26,7 +26,7 @@ use crate::{
     UsualErrors,
 };
 #[cfg(feature = "reqwest")]
-use crate::{ClientError, reqwest::CallersLimit};
+use crate::{ClientError, callers_limit::CallersLimit};
 
 /// The layer of a [`ClientGuard`]: deadline, retry, breaker of the host, limit of a try. `B` is the body of requests,
 /// which must be `Clone` to be sent again; `H` leads to the guard; `X` judges the errors of the client.

@@ -12,10 +12,10 @@ use reqwest::{Request, Response};
 use reqwest_middleware::{ClientWithMiddleware, Error, Result};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::limit::{CallersLimit, timed_out};
 use super::upload::Upload;
 use super::{ReqwestErrors, into_reqwest};
 use crate::by_method::may_be_sent_twice;
+use crate::callers_limit::{CallersLimit, timed_out};
 use crate::error_rule::{report_by, scope_of_status, status_text};
 use crate::parts::{count_panic, judged};
 use crate::usual_errors::{Again, scope_of};
@@ -193,7 +193,7 @@ impl Future for Limit {
                 return Poll::Ready(Late::Host);
             }
             // Once, by what the host has not had yet.
-            let hosts = passes.deadline() + (waited - *this.waited);
+            let hosts = passes.deadline() + waited.saturating_sub(*this.waited);
             (*this.is_extended, *this.waited) = (true, waited);
             passes.as_mut().reset(hosts);
         }

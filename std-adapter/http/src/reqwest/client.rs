@@ -7,11 +7,11 @@ use std::task::{Context, Poll, Waker, ready};
 use bytes::Bytes;
 use http::Request;
 use http_body::Body;
-use reqwest::{Response, ResponseBuilderExt};
+use reqwest::Response;
 use tower_service::Service;
 
-use super::CallersLimit;
 use crate::at_end::OwnLimit;
+use crate::callers_limit::{CallersLimit, take_apart};
 use crate::{
     AnyPermit, AtEnd, Classify, ClientError, ErrorRule, HttpBodyRule, Report, ReportingBody,
 };
@@ -157,19 +157,6 @@ where
         + 'static,
 {
     response.map(reqwest::Body::wrap).into()
-}
-
-/// Splits off the head and the body, and puts the URL where [`into_reqwest`] finds it.
-pub(super) fn take_apart(response: Response) -> http::Response<reqwest::Body> {
-    let with_url = http::Response::builder()
-        .url(response.url().clone())
-        .body(());
-    let mut response = http::Response::from(response);
-    if let Ok(with_url) = with_url {
-        let (parts, ()) = with_url.into_parts();
-        response.extensions_mut().extend(parts.extensions);
-    }
-    response
 }
 
 /// Returns the response as an `http::Response`; [`into_reqwest`] turns it back into one of reqwest.

@@ -10,10 +10,11 @@ use reqwest::{Request, Response};
 use reqwest_middleware::{ClientWithMiddleware, Error, Middleware, Next, Result};
 use tokio::time::timeout;
 
+use super::ReqwestErrors;
 use super::call::{Call, Reporter};
 use super::created::not_sent;
 use super::last::Last;
-use super::{CallersLimit, ReqwestErrors};
+use crate::callers_limit::CallersLimit;
 use crate::client::Ending;
 use crate::outliving::LeavingHost;
 use crate::{

@@ -8,7 +8,6 @@ mod created;
 mod errors;
 #[cfg(feature = "reqwest-middleware")]
 mod last;
-mod limit;
 #[cfg(feature = "reqwest-middleware")]
 mod middleware;
 #[cfg(feature = "reqwest-middleware")]
@@ -20,7 +19,6 @@ pub use client::{HttpClient, into_reqwest, repeatable};
 #[cfg(feature = "reqwest-middleware")]
 pub use created::rejection_of;
 pub use errors::ReqwestErrors;
-pub(crate) use limit::CallersLimit;
 #[cfg(feature = "reqwest-middleware")]
 pub use middleware::BreakerMiddleware;
 

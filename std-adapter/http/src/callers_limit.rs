@@ -9,10 +9,9 @@ use bytes::Bytes;
 use http::{Extensions, Request, Uri};
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
-use reqwest::Response;
+use reqwest::{Response, ResponseBuilderExt};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::client::take_apart;
 use crate::at_end::OwnLimit;
 
 /// The limit that the caller of a request set (`RequestBuilder::timeout`), and when it passes. It covers the body of the
@@ -86,9 +85,22 @@ impl CallersLimit {
     }
 }
 
+/// Splits off the head and the body, and puts the URL where [`into_reqwest`](crate::into_reqwest) finds it.
+pub(crate) fn take_apart(response: Response) -> http::Response<reqwest::Body> {
+    let with_url = http::Response::builder()
+        .url(response.url().clone())
+        .body(());
+    let mut response = http::Response::from(response);
+    if let Ok(with_url) = with_url {
+        let (parts, ()) = with_url.into_parts();
+        response.extensions_mut().extend(parts.extensions);
+    }
+    response
+}
+
 /// An error whose `is_timeout` is true, so that retries above and callers treat it as a timeout. Only reqwest can
 /// create its errors, for example from an error of a body.
-pub(super) fn timed_out(text: String) -> reqwest::Error {
+pub(crate) fn timed_out(text: String) -> reqwest::Error {
     let body = reqwest::Body::wrap(TimedOut(Some(text)));
     let mut context = Context::from_waker(Waker::noop());
     match pin!(body).poll_frame(&mut context) {
