@@ -176,10 +176,10 @@ async fn a_vote_for_longer_than_instances_can_read_counts_as_the_shortest() {
     };
     let fleet = server.fleet();
     let mut messages = fleet.subscribe().await.unwrap();
-    for voter in [1, 2] {
-        fleet.ask(instance(voter), &name(), vote(9)).await.unwrap();
-        let (votes, voter) = ("{test}:votes:payments", instance(voter).to_string());
-        server.command(&["HSET", votes, &voter, "99999999999:0"]);
+    for from in [instance(1), instance(2)] {
+        fleet.ask(from, &name(), vote(9)).await.unwrap();
+        let (votes, field) = ("{test}:votes:payments", from.to_string());
+        server.command(&["HSET", votes, &field, "99999999999:0"]);
     }
     let answer = fleet.ask(instance(3), &name(), vote(2)).await.unwrap();
     let Some(Notice::Open(period)) = answer.notice else {
