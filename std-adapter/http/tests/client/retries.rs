@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    ClientConfig, ClientGuard, ClientService, Config, Deadline, RequestError, TokioClock,
+    ClientConfig, ClientGuard, ClientService, Config, Deadline, Origin, RequestError, TokioClock,
 };
 use http::{Request, Response, StatusCode};
 use tokio::task::JoinSet;
@@ -176,4 +176,25 @@ async fn a_request_with_no_time_left_is_not_sent() {
     request.extensions_mut().insert(Deadline(Duration::ZERO));
     let error = client.oneshot(request).await.unwrap_err();
     assert!(matches!(error, RequestError::DeadlineExceeded), "{error}");
+}
+
+/// A request keeps its lot, however often it waits.
+#[tokio::test(start_paused = true)]
+async fn half_enforced_rejections_let_half_of_the_requests_pass() {
+    let guard = guard(ClientConfig::new().tries(1).rejection_waits(5));
+    let (client, host) = (client(guard), "503-4000000000.example");
+    let origin = Origin::of(get(host).uri()).unwrap();
+    guard.hosts().enforcement().set_percent(50).unwrap();
+    guard
+        .hosts()
+        .command(&origin, |breaker| breaker.trip())
+        .unwrap();
+    let mut requests = JoinSet::new();
+    for _ in 0..1_000 {
+        requests.spawn(client.clone().oneshot(get(host)));
+    }
+    let results = requests.join_all().await;
+    let passed = results.iter().filter(|result| result.is_ok()).count();
+    // 500 ± 16, and a few probes.
+    assert!((400..620).contains(&passed), "{passed} of 1,000");
 }

@@ -55,7 +55,8 @@ fn different_servers_have_different_keys() {
 #[test]
 fn a_socket_in_the_file_system_has_a_key_however_long_its_path() {
     let uri = |path: &str| {
-        let host: String = path.bytes().map(|byte| format!("{byte:02x}")).collect();
+        let digits = path.bytes().map(|byte| format!("{byte:02x}"));
+        let host = digits.collect::<Vec<_>>().concat();
         format!("unix://{host}:0/items").parse::<Uri>().unwrap()
     };
     let of = |path: &str| Origin::of(&uri(path));

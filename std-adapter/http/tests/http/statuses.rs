@@ -156,7 +156,7 @@ fn a_429_trips_for_its_hint_or_the_usual_time_by_option() {
 #[test]
 fn a_429_is_neutral_and_as_a_probe_a_success() {
     type Answer = Result<Response<Script>, &'static str>;
-    fn report(is_probe: bool, http: impl Report<Response<Script>, &'static str>) -> Fate {
+    fn report(is_probe: bool, http: &impl Report<Response<Script>, &'static str>) -> Fate {
         let log = Log::default();
         let answer: Answer = Ok(response(429, &[("retry-after", "9")], script([])));
         drop(http.report(log.permit(is_probe), answer));
@@ -166,21 +166,21 @@ fn a_429_is_neutral_and_as_a_probe_a_success() {
     let hinted = Outcome::Failure(Failure::retry_after(Duration::from_secs(9)));
     let grpc = GrpcClassifier::new();
     for (is_probe, expected) in [(false, Outcome::Ignored), (true, Outcome::Success)] {
-        assert_eq!(report(is_probe, HTTP), Fate::Reported(expected));
-        assert_eq!(report(is_probe, by_rule), Fate::Reported(expected));
+        assert_eq!(report(is_probe, &HTTP), Fate::Reported(expected));
+        assert_eq!(report(is_probe, &by_rule), Fate::Reported(expected));
         assert_eq!(
-            report(is_probe, HTTP.at_end_of_body()),
+            report(is_probe, &HTTP.at_end_of_body()),
             Fate::Reported(expected)
         );
-        assert_eq!(report(is_probe, grpc), Fate::Reported(expected));
-        assert_eq!(report(is_probe, grpc.at_head()), Fate::Reported(expected));
+        assert_eq!(report(is_probe, &grpc), Fate::Reported(expected));
+        assert_eq!(report(is_probe, &grpc.at_head()), Fate::Reported(expected));
         assert_eq!(
-            report(is_probe, HTTP.trip_on_429(true)),
+            report(is_probe, &HTTP.trip_on_429(true)),
             Fate::Reported(hinted)
         );
         let as_success = HTTP.statuses(|_| Outcome::Success);
         assert_eq!(
-            report(is_probe, as_success),
+            report(is_probe, &as_success),
             Fate::Reported(Outcome::Success)
         );
     }

@@ -65,3 +65,32 @@ async fn a_probe_with_an_idempotency_key_is_sent_again_whatever_its_method() {
     assert!(answer.ends_with("an item"), "{answer}");
     assert_eq!((breaker.state(), server.connections()), (State::Closed, 3));
 }
+
+/// The quota of one caller, and a host that responds.
+#[tokio::test]
+async fn a_429_is_neutral_and_closes_as_the_answer_to_a_probe() {
+    let server = Server::serving(|mut connection, _| {
+        let _ = connection.read(&mut [0; 4_096]);
+        let answer =
+            "HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\nretry-after: 9\r\n\r\n";
+        let _ = connection.write_all(answer.as_bytes());
+    });
+    for at_end in [false, true] {
+        let breaker = one();
+        let middleware = BreakerMiddleware::new(breaker);
+        let client = through(if at_end {
+            middleware.at_end_of_body()
+        } else {
+            middleware
+        });
+        let get = || client.get(server.url("/")).send();
+        for _ in 0..20 {
+            assert_eq!(get().await.unwrap().status(), 429);
+        }
+        assert_eq!(breaker.state(), State::Closed);
+        breaker.trip();
+        breaker.probe_now();
+        assert_eq!(get().await.unwrap().status(), 429);
+        assert_eq!(breaker.state(), State::Closed);
+    }
+}
