@@ -20,11 +20,11 @@ pub(super) fn of_this_machine() -> (InstanceId, Option<Held>) {
     (InstanceId::random(), None)
 }
 
-/// The engine must not learn the id of the installation, which machine-id(5) calls confidential: it may leave the machine
-/// only in a keyed cryptographic hash. So that id is the key, as in `sd_id128_get_machine_app_specific`, and what is
-/// hashed is public. SipHash 2-4 is a pseudorandom function for a secret key of 128 bits, which these ids have and none
-/// can try: its results neither lead back to the key nor to what other programs make of it. As a hash of the id under
-/// a key that stands here for all to read it would promise nothing of the kind.
+/// The engine must not learn the id of the installation, which machine-id(5) calls confidential: it may leave the
+/// machine only in a keyed cryptographic hash. So that id is the key, as in `sd_id128_get_machine_app_specific`, and
+/// what is hashed is public. `SipHash` 2-4 is a pseudorandom function under a secret key of 128 bits, which such an id
+/// has and which are too many to try: its results lead neither back to the key nor to what other programs make of it.
+/// As a hash of the id, under a key that is published here, it would promise nothing of the kind.
 #[cfg(target_os = "linux")]
 fn id_of(host: &str, installation: &str, number: u32) -> InstanceId {
     // 32 hexadecimal digits; without an id there is nothing to hide.
