@@ -5,6 +5,7 @@ mod faulty;
 mod hung;
 mod identity;
 mod keys;
+mod mixed;
 mod older;
 mod operators;
 mod outage;
