@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_fleet::{FleetConfig, InProcess, Joined, Seat};
 use atomic_breaker_http::{Breaker, Config, Observer, State, TokioClock, word::NativeWord};
 use atomic_breaker_steps::{
     Filter, Lane, MemoryStore, Ran, Status, StepError, Steps, StepsBuilder, Store, Workflow,
@@ -12,12 +11,12 @@ use atomic_breaker_steps::{
 use test_support::faulty_store::{Asked, Fault, FaultyStore};
 use tokio::time::{Instant, sleep};
 
-const SECOND: Duration = Duration::from_secs(1);
+pub(super) const SECOND: Duration = Duration::from_secs(1);
 
 type Shared = Arc<Breaker<TokioClock>>;
 
 /// How long the store takes to answer; `None` if it never does.
-const STORES: [Option<Duration>; 4] = [
+pub(super) const STORES: [Option<Duration>; 4] = [
     Some(Duration::from_millis(20)),
     Some(Duration::from_secs(2)),
     Some(Duration::from_secs(9)),
@@ -28,13 +27,13 @@ fn breaker(config: Config) -> Shared {
     Arc::new(Breaker::new(config, TokioClock))
 }
 
-fn slow(jobs: &MemoryStore, takes: Option<Duration>) -> FaultyStore {
+pub(super) fn slow(jobs: &MemoryStore, takes: Option<Duration>) -> FaultyStore {
     let store = FaultyStore::to(jobs);
     store.set(Some(takes.map_or(Fault::Silence, Fault::Late)));
     store
 }
 
-fn lanes<O: Observer + Send + Sync + 'static>(breaker: &Arc<Observed<O>>) -> [Lane; 2] {
+pub(super) fn lanes<O: Observer + Send + Sync + 'static>(breaker: &Arc<Observed<O>>) -> [Lane; 2] {
     let lane = || Lane::new("a");
     [
         lane().guarded(Arc::clone(breaker)),
@@ -42,23 +41,17 @@ fn lanes<O: Observer + Send + Sync + 'static>(breaker: &Arc<Observed<O>>) -> [La
     ]
 }
 
-type Observed<O> = Breaker<TokioClock, NativeWord, (), O>;
+pub(super) type Observed<O> = Breaker<TokioClock, NativeWord, (), O>;
 
-fn instance(engine: &InProcess) -> (Joined, Arc<Observed<Seat>>) {
-    let fleet = Joined::new(engine.clone(), FleetConfig::new(2)).unwrap();
-    let seat = fleet.seat("shared").unwrap();
-    let rules = OPEN.consecutive_failures(1);
-    let breaker = Breaker::builder(rules, TokioClock).observer(seat.clone());
-    let breaker = Arc::new(breaker.build());
-    seat.take(Arc::clone(&breaker));
-    (fleet, breaker)
-}
-
-fn workflow() -> Workflow<u32> {
+pub(super) fn workflow() -> Workflow<u32> {
     Workflow::new("kind").step("only", "a", async |n: u32| Ok::<_, StepError>(n))
 }
 
-fn of(store: FaultyStore, lane: Lane, workflow: &Workflow<u32>) -> StepsBuilder<FaultyStore> {
+pub(super) fn of(
+    store: FaultyStore,
+    lane: Lane,
+    workflow: &Workflow<u32>,
+) -> StepsBuilder<FaultyStore> {
     Steps::builder(store).lane(lane).workflow(workflow)
 }
 
@@ -74,7 +67,7 @@ async fn served_after(breaker: &Shared) -> Duration {
     }
 }
 
-const OPEN: Config = Config::new().open_for(Duration::from_secs(3));
+pub(super) const OPEN: Config = Config::new().open_for(Duration::from_secs(3));
 
 #[tokio::test(start_paused = true)]
 async fn a_lane_without_jobs_takes_no_probe() {
@@ -110,7 +103,7 @@ fn lasting() -> Workflow<u32> {
     })
 }
 
-async fn keep(jobs: &MemoryStore, workflow: &Workflow<u32>, many: u32) {
+pub(super) async fn keep(jobs: &MemoryStore, workflow: &Workflow<u32>, many: u32) {
     for key in 0..many {
         let job = workflow.job(key.to_string(), &key).unwrap();
         jobs.put(&job, None).await.unwrap();
@@ -329,43 +322,4 @@ async fn a_claim_without_an_answer_ends_with_its_lease() {
     let _worker = of(store, lane, &workflow).build().unwrap().work();
     sleep(62 * SECOND).await;
     all_done(&jobs).await;
-}
-
-/// Three instances of a fleet, of which the last only has a worker: its store hangs, and so does its database.
-#[tokio::test(start_paused = true)]
-async fn in_a_fleet_a_worker_whose_store_hangs_shuts_out_no_instance() {
-    for (jobs, within) in [(0, false), (0, true), (3, false), (3, true)] {
-        for takes in STORES {
-            let engine = InProcess::new();
-            let instances: Vec<_> = (0..3).map(|_| instance(&engine)).collect();
-            let (memory, workflow) = (MemoryStore::new(), workflow());
-            keep(&memory, &workflow, jobs).await;
-            let [lane, lane_within] = lanes(&instances[2].1);
-            let lane = if within { lane_within } else { lane };
-            let store = slow(&memory, takes);
-            let _worker = of(store, lane, &workflow).build().unwrap().work();
-            sleep(SECOND).await;
-            for (_, breaker) in &instances {
-                breaker.acquire().unwrap().failure();
-            }
-            let (mut rejected, began) = (0, Instant::now());
-            let mut last = Duration::ZERO;
-            while began.elapsed() < 60 * SECOND {
-                for (_, breaker) in &instances[..2] {
-                    if let Ok(permit) = breaker.acquire() {
-                        permit.success();
-                    } else {
-                        (rejected, last) = (rejected + 1, began.elapsed());
-                    }
-                }
-                sleep(SECOND / 5).await;
-            }
-            // The open time, two graces of at least four limits, and a poll.
-            let bound = Duration::from_millis(3_000 + 2 * 1_000 + 500);
-            assert!(
-                last <= bound,
-                "{jobs}, {within}, {takes:?}: {rejected} until {last:?}"
-            );
-        }
-    }
 }
