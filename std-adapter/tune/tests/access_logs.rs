@@ -210,3 +210,18 @@ fn spans_of_clients_are_calls() {
         [(4, "a duration is -10000000 ns".to_owned())]
     );
 }
+
+#[test]
+fn a_span_that_is_wrong_takes_none_of_its_batch_with_it() {
+    let span = |from: u64, until: u64| {
+        format!(r#"{{"kind":3,"startTimeUnixNano":"{from}","endTimeUnixNano":"{until}"}}"#)
+    };
+    let spans = [span(1_000, 2_000), span(9_000, 1_000), span(3_000, 5_000)].join(",");
+    let file = format!(r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{spans}]}}]}}]}}"#);
+    let read = read(&file);
+    assert_eq!(read.log.calls().len(), 2);
+    assert_eq!(
+        read.skipped.first,
+        [(1, "a duration is -8000 ns".to_owned())]
+    );
+}

@@ -100,7 +100,7 @@ impl<R: BufRead> Calls<R> {
         if let Some(error) = self.error {
             return Err(error);
         }
-        let are_all_skipped = self.skipped.count == self.skipped.lines;
+        let are_all_skipped = self.origin.is_none() && self.skipped.count == self.skipped.lines;
         self.skipped.guesses = match self.parser {
             Parser::Json(parser) => {
                 parser.check(are_all_skipped)?;
@@ -184,9 +184,12 @@ impl Taken<'_> {
             Parser::Nginx => nginx::calls(line)?
                 .into_iter()
                 .try_for_each(|call| self.call(call))?,
-            Parser::Otlp => otlp::calls(line)?
-                .into_iter()
-                .try_for_each(|call| self.call(call))?,
+            Parser::Otlp => {
+                // A span that is wrong takes none of its batch with it.
+                let taken = otlp::calls(line)?.into_iter().map(|span| self.call(span?));
+                let (_, wrong): (Vec<_>, Vec<_>) = taken.partition(Result::is_ok);
+                wrong.into_iter().collect::<Result<(), String>>()?;
+            }
         }
         Ok(())
     }

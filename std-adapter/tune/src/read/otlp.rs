@@ -24,13 +24,13 @@ const GRPC_CANCELLED: i64 = 1;
 const GRPC_FAILURES: [i64; 6] = [2, 4, 8, 13, 14, 15];
 
 /// The spans of clients in a batch; others are no calls.
-pub(super) fn calls(line: &str) -> Result<Vec<Logged<'static>>, String> {
+pub(super) fn calls(line: &str) -> Result<Vec<Result<Logged<'static>, String>>, String> {
     let batch: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
     let resources = list(&batch, "resourceSpans");
     let scopes = resources.flat_map(|it| list(it, "scopeSpans"));
     let spans = scopes.flat_map(|it| list(it, "spans"));
     let clients = spans.filter(|span| is(&span["kind"], CLIENT, "SPAN_KIND_CLIENT"));
-    clients.map(call).collect()
+    Ok(clients.map(call).collect())
 }
 
 fn list<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
