@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use atomic_breaker_embassy::{Breaker, Config, EmbassyTimer, ManualClock};
 use atomic_breaker_journal::{
-    Corruption, Journal, JournalConfig, JournalError, WhenCorrupt, WhenFull,
+    Corruption, Entry, Journal, JournalConfig, JournalError, TimeLimit, WhenCorrupt, WhenFull,
 };
 
 use super::cuts::rounds;
@@ -45,6 +46,25 @@ fn a_rotten_bit_in_the_only_head_is_an_error() {
     }
 }
 
+/// The number of the entry stands in the page before, as its sending failed.
+#[test]
+fn a_page_that_lost_its_head_is_found_by_an_entry_whose_number_was_noted() {
+    let chip = begun(5);
+    let mut journal = open(&chip, JournalConfig::new()).expect("a journal");
+    assert_eq!(run(journal.remove_through(4)), Ok(5));
+    let radio = Breaker::new(Config::new(), ManualClock::new());
+    let fails = async |_: Entry<'_>| Err::<(), ()>(());
+    let bytes = b"twenty bytes, filled";
+    let sent = run(journal.send_or_keep(&radio, EmbassyTimer, TimeLimit::NONE, bytes, fails));
+    assert!(sent.is_ok_and(|sent| sent.count == 0) && journal.next_number() == 6);
+    chip.change(|bytes| {
+        assert_eq!(&bytes[256..260], b"abj1", "it lies in the next page");
+        bytes[256] ^= 1;
+    });
+    let error = open(&chip, JournalConfig::new()).err();
+    assert_eq!(error, Some(JournalError::Corrupt(Corruption::Damaged)));
+}
+
 #[test]
 fn the_number_of_a_rotten_last_entry_is_not_given_again() {
     for entries in 1..=5 {
@@ -74,6 +94,19 @@ fn a_rotten_bit_in_a_mark_loses_no_entry() {
         }
         let journal = open(&chip, JournalConfig::new()).expect("a journal");
         assert_eq!(journal.waiting(), 0, "what came later was sent");
+    }
+}
+
+#[test]
+fn foreign_data_beside_a_written_grain_of_the_last_page_is_left_alone() {
+    for grain in [[0; 4], *b"abj1", [0xFF, 0xFF, 0xFF, 0xFE]] {
+        let mut bytes = vec![0xFF; 1024];
+        bytes[..200].fill(7);
+        bytes[768..772].copy_from_slice(&grain);
+        let chip = Flash::holding(bytes.clone(), 0);
+        let error = open(&chip, JournalConfig::new()).err();
+        assert_eq!(error, Some(JournalError::Corrupt(Corruption::Garbage)));
+        assert_eq!(chip.bytes(), bytes);
     }
 }
 
