@@ -3,11 +3,12 @@
 use std::fmt;
 use std::time::Duration;
 
-use http::{HeaderMap, Response, StatusCode, header::CONTENT_TYPE};
+use http::{HeaderMap, Response, StatusCode};
 use http_body::Body;
 
 use super::GrpcAtHead;
-use crate::error_rule::{is_quota, report_by, why};
+use super::head::{Head, head, scope_of_code};
+use crate::error_rule::{report_by, why};
 use crate::{
     AnyError, AnyPermit, BodyRule, ErrorRule, Failure, GrpcCode, Outcome, Report, ReportingBody,
     ResponseHead, RetryAfter, Scope,
@@ -161,14 +162,6 @@ impl<X, Y> GrpcClassifier<X, Y> {
     pub const fn at_head(self) -> GrpcAtHead<X, Y> {
         GrpcAtHead(self)
     }
-}
-
-/// What the head of a response says.
-enum Head {
-    /// The call is over.
-    Code(GrpcCode),
-    /// The code arrives at the end of the body; if it does not, this counts.
-    Later { without: Option<GrpcCode> },
 }
 
 /// What results say.
@@ -327,43 +320,5 @@ impl<X, Y> fmt::Debug for GrpcClassifier<X, Y> {
             .field("max_push_back", &self.hints.limit())
             .field("trip_on_push_back", &self.trip_on_push_back)
             .finish_non_exhaustive()
-    }
-}
-
-/// Whom a call that ended with this code concerns.
-fn scope_of_code(code: GrpcCode, outcome: Outcome) -> Scope {
-    if code == GrpcCode::ResourceExhausted && outcome == Outcome::Ignored {
-        Scope::Quota
-    } else {
-        Scope::Call
-    }
-}
-
-/// What the head of a response says, by the rules of gRPC.
-fn head(response: &impl ResponseHead) -> Head {
-    if let Some(code) = GrpcCode::read(response.headers()) {
-        return Head::Code(code);
-    }
-    if is_quota(response.status()) {
-        return Head::Code(GrpcCode::ResourceExhausted);
-    }
-    if response.status() != StatusCode::OK {
-        return Head::Code(GrpcCode::from_http(response.status()));
-    }
-    let kind = response.headers().get(CONTENT_TYPE);
-    let kind = kind.map_or(&b""[..], |kind| kind.as_bytes());
-    let starts_with = |name: &[u8]| {
-        kind.get(..name.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(name))
-    };
-    if starts_with(b"application/grpc-web") {
-        Head::Later { without: None }
-    } else if kind.is_empty() || starts_with(b"application/grpc") {
-        // Without a content type it may still be gRPC: the end of the body decides.
-        Head::Later {
-            without: Some(GrpcCode::Unknown),
-        }
-    } else {
-        Head::Code(GrpcCode::Unknown)
     }
 }

@@ -2,6 +2,7 @@
 
 mod classifier;
 mod code;
+mod head;
 mod own_limit;
 
 pub use classifier::{GrpcBodyRule, GrpcClassifier};
