@@ -91,7 +91,7 @@ fn outcomes_are_words_or_statuses() {
         ("302", OK),
         ("404", OK),
         ("408", BAD),
-        ("429", BAD),
+        ("429", Met::Ignored),
         ("500", BAD),
         ("599", BAD),
         ("timeout", BAD),

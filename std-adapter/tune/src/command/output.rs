@@ -92,7 +92,7 @@ pub(crate) fn read(out: &mut impl Write, name: &str, log: &Log, bad: &Skipped) -
     if left > 0 {
         writeln!(
             out,
-            "{} of them say nothing of the resource: their callers left, or asked for something wrong",
+            "{} of them say nothing of the resource: their callers left, were over their quota, or asked for something wrong",
             number(left as u64)
         )?;
     }

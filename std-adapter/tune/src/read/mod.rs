@@ -82,9 +82,9 @@ pub enum Format {
 ///
 /// | outcome | counts as |
 /// |---|---|
-/// | `ok`, `success`, `true`, statuses 100 to 399, and 400 to 498 but for the next two | success: the resource has answered |
-/// | 408, 429, statuses 500 to 599 | failure |
-/// | `ignored`, `cancelled`, `canceled`, 499: the caller has left | nothing that is known of the resource |
+/// | `ok`, `success`, `true`, statuses 100 to 399, and 400 to 498 but for 408 and 429 | success: the resource has answered |
+/// | 408, statuses 500 to 599 | failure |
+/// | `ignored`, `cancelled`, `canceled`, 499: the caller has left; 429: its quota is used up | nothing that is known of the resource |
 /// | `rejected` | a breaker rejected it: it would have met what its neighbour met |
 /// | any other word, such as `failed`, `timeout`, `refused` | failure; [`Skipped::failures`] lists them |
 #[derive(Clone, Debug, Default)]

@@ -17,11 +17,10 @@ const KEYS: [&str; 4] = [
 const CLIENT: u64 = 3;
 /// `STATUS_CODE_ERROR`
 const ERROR: u64 = 2;
-/// CANCELLED: the caller has left.
-const GRPC_CANCELLED: i64 = 1;
-/// Codes of gRPC that say something about the server: UNKNOWN, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, INTERNAL,
-/// UNAVAILABLE, `DATA_LOSS`.
-const GRPC_FAILURES: [i64; 6] = [2, 4, 8, 13, 14, 15];
+/// CANCELLED and `RESOURCE_EXHAUSTED`: the caller has left, or its quota is used up.
+const GRPC_OF_CALLERS: [i64; 2] = [1, 8];
+/// Codes of gRPC that say something about the server: UNKNOWN, `DEADLINE_EXCEEDED`, INTERNAL, UNAVAILABLE, `DATA_LOSS`.
+const GRPC_FAILURES: [i64; 5] = [2, 4, 13, 14, 15];
 
 /// The spans of clients in a batch; others are no calls.
 pub(super) fn calls(line: &str) -> Result<Vec<Result<Logged<'static>, String>>, String> {
@@ -70,7 +69,7 @@ fn call(span: &Value) -> Result<Logged<'static>, String> {
     let code = attribute("rpc.grpc.status_code").and_then(|it| it.parse::<i64>().ok());
     let (met, is_rejected) = match (status, code) {
         (Some(status), _) => outcome(&status)?,
-        (None, Some(GRPC_CANCELLED)) => (Met::Ignored, false),
+        (None, Some(code)) if GRPC_OF_CALLERS.contains(&code) => (Met::Ignored, false),
         (None, Some(code)) if GRPC_FAILURES.contains(&code) => (Met::Failure, false),
         (None, None) if is(&span["status"]["code"], ERROR, "STATUS_CODE_ERROR") => {
             (Met::Failure, false)

@@ -131,9 +131,9 @@ pub(super) fn outcome(text: &str) -> Result<(Met, bool), String> {
     let is_any = |words: &[&str]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
     if let Ok(status) = text.parse::<u16>() {
         return match status {
-            408 | 429 | 500..=599 => Ok((Met::Failure, false)),
-            // Of nginx: its client has left.
-            499 => Ok((Met::Ignored, false)),
+            408 | 500..=599 => Ok((Met::Failure, false)),
+            // The caller's quota; of nginx: its client has left.
+            429 | 499 => Ok((Met::Ignored, false)),
             100..=499 => Ok((Met::Success, false)),
             _ => Err(format!("{status} is no status of HTTP")),
         };
