@@ -77,7 +77,7 @@ async fn a_429_is_neutral_and_closes_as_the_answer_to_a_probe() {
     });
     for at_end in [false, true] {
         let breaker = one();
-        let middleware = BreakerMiddleware::new(breaker);
+        let middleware = BreakerMiddleware::new(breaker, reqwest());
         let client = through(if at_end {
             middleware.at_end_of_body()
         } else {
