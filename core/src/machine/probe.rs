@@ -54,7 +54,7 @@ impl<B: Bits> Machine<'_, B> {
         if lease_ms > most_ms >> lost {
             B::MAX_TICKS
         } else {
-            B::ticks(lease_ms << lost)
+            ((lease_ms << lost) + B::BELOW_A_TICK) >> B::SHIFT
         }
     }
 

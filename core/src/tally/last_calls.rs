@@ -112,7 +112,7 @@ struct History {
 }
 
 impl History {
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     fn unpack<B: Bits>(bits: B) -> Self {
         let bits = bits.to_u64();
         Self {
@@ -121,19 +121,19 @@ impl History {
         }
     }
 
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     fn pack<B: Bits>(self) -> B {
         B::from_u64(self.calls << EPOCH_BITS | self.epoch)
     }
 
     /// The history with no calls, if there are any.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     fn forgotten(self) -> Option<Self> {
         (self.calls > 1).then_some(Self { calls: 0, ..self })
     }
 
     /// The history with one more call; a new history when the call is of another epoch.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     fn push(self, epoch: u64, failed: bool, limit: u32) -> Self {
         let calls = if epoch == self.epoch {
             self.calls.max(1)
@@ -151,13 +151,13 @@ impl History {
         Self { epoch, calls }
     }
 
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     fn reaches(self, ratio: Ratio) -> bool {
         let (seen, failed) = self.seen_and_failed();
         ratio.is_reached(seen, failed)
     }
 
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
     fn seen_and_failed(self) -> (u32, u32) {
         let seen = self.calls.max(1).ilog2();
         // Without the leading one, which an empty history may lack.
