@@ -15,7 +15,7 @@ use super::threads::{Random, seed};
 use super::{MS, SECOND};
 
 const KEYS: usize = 3;
-const HISTORIES: u64 = 2_000;
+const HISTORIES: u64 = 500;
 const STEPS: u32 = 200;
 
 const PLAIN: Config = Config::new()
