@@ -122,7 +122,10 @@ pub use client::{
 #[cfg(feature = "reqwest")]
 pub use client_error::ClientError;
 pub use error_rule::{ErrorRule, Scope};
-pub use grpc::{GrpcAtHead, GrpcBodyRule, GrpcClassifier, GrpcCode, GrpcLimits, LimitedPermit};
+pub use grpc::{
+    GrpcAtHead, GrpcBodyRule, GrpcClassifier, GrpcCode, GrpcDeadlineBody, GrpcDeadlineFuture,
+    GrpcDeadlineLayer, GrpcDeadlineService,
+};
 pub use head::ResponseHead;
 pub use origin::{Origin, OriginError};
 pub use per_host::PerHost;

@@ -7,9 +7,10 @@ use std::sync::{Arc, LazyLock};
 use atomic_breaker_http::{
     AtEnd, AtEndOfBody, Breaker, BreakerLayer, BreakerMiddleware, BreakerService, ByKey,
     ClientBody, ClientConfig, ClientError, ClientGuard, ClientLayer, ClientService, Config,
-    ErrorRule, Failure, GrpcAtHead, GrpcClassifier, GrpcCode, GrpcLimits, Hosts, HttpClassifier,
-    HttpClient, HttpRetryPolicy, Origin, Outcome, PerHost, Registry, ReqwestErrors, Resource,
-    RetryBudget, RetryConfig, RetryLayer, RetryService, StdClock, TokioClock, UsualErrors, breaker,
+    ErrorRule, Failure, GrpcAtHead, GrpcClassifier, GrpcCode, GrpcDeadlineLayer,
+    GrpcDeadlineService, Hosts, HttpClassifier, HttpClient, HttpRetryPolicy, Origin, Outcome,
+    PerHost, Registry, ReqwestErrors, Resource, RetryBudget, RetryConfig, RetryLayer, RetryService,
+    StdClock, TokioClock, UsualErrors, breaker,
 };
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
@@ -67,7 +68,7 @@ fn classifiers_are_statics() {
     let too_many = StatusCode::TOO_MANY_REQUESTS;
     assert_eq!(ONLY_5XX.status(too_many), Outcome::Success);
     let failure = Outcome::from(Failure::new());
-    assert_eq!(AT_END.head().status(too_many), failure);
+    assert_eq!(AT_END.head().status(too_many), Outcome::Ignored);
     let reset = io::Error::other("reset");
     assert_eq!(OF_HYPER.error(&reset), failure);
     let trailers = http::HeaderMap::new();
@@ -89,7 +90,9 @@ struct Stack {
         HttpRetryPolicy,
     >,
     whole: BreakerService<Hyper, &'static Breaker, AtEnd<HttpClassifier, UsualErrors>>,
-    channel: BreakerLayer<GrpcLimits<PerHost<&'static Registry<Origin>>>, GrpcClassifier>,
+    channel: GrpcDeadlineService<
+        BreakerService<Hyper, PerHost<&'static Registry<Origin>>, GrpcClassifier>,
+    >,
     by_tenant: BreakerLayer<ByTenant>,
 }
 
@@ -106,7 +109,11 @@ async fn layers_around_a_client_are_fields() {
             .layer(hyper()),
         retried: RetryLayer::new(POLICY).layer(layer.layer(hyper())),
         whole: BreakerLayer::new(&SERVER).report(OF_BODIES).layer(hyper()),
-        channel: BreakerLayer::new(GrpcLimits::new(PerHost::new(&*HOSTS))).report(GRPC),
+        channel: GrpcDeadlineLayer::new(std::time::Duration::from_secs(3)).layer(
+            BreakerLayer::new(PerHost::new(&*HOSTS))
+                .report(GRPC)
+                .layer(hyper()),
+        ),
         by_tenant: BreakerLayer::new(ByKey::new(tenants, tenant_of)),
     };
     let _ = (stack.by_host, stack.shared, stack.retried);

@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderName, StatusCode};
 
 use crate::{Failure, Outcome};
 
-const GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
+pub(super) const GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
 
 /// How a gRPC call ended: the [status codes] with their numbers.
 ///

@@ -2,12 +2,12 @@
 
 mod classifier;
 mod code;
+mod deadline;
 mod head;
-mod own_limit;
 
 pub use classifier::{GrpcBodyRule, GrpcClassifier};
 pub use code::GrpcCode;
-pub use own_limit::{GrpcLimits, LimitedPermit};
+pub use deadline::{GrpcDeadlineBody, GrpcDeadlineFuture, GrpcDeadlineLayer, GrpcDeadlineService};
 
 use std::fmt;
 

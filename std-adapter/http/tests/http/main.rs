@@ -3,6 +3,7 @@
 mod bodies;
 mod grpc;
 mod grpc_bodies;
+mod grpc_deadlines;
 mod leaks;
 mod natural;
 mod origin;

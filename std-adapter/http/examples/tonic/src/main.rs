@@ -22,8 +22,8 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use atomic_breaker_http::{
-    BreakerLayer, Config, GrpcClassifier, GrpcLimits, Origin, PerHost, Registry, ServiceError,
-    State, TimeLimitLayer, Timed, UsualErrors, WithCauses,
+    Config, GrpcClassifier, GrpcDeadlineLayer, Origin, PerHost, Registry, ServiceError, State,
+    Timed, TryLayer, UsualErrors, WithCauses,
 };
 use server::{Mood, Server};
 use tokio::time::sleep;
@@ -44,6 +44,9 @@ static HOSTS: LazyLock<Registry<Origin>> = LazyLock::new(|| {
         .jitter_percent(20);
     Registry::new(rules).expect("constant rules")
 });
+
+/// A call to a server that hangs fails after this time.
+const TRY_LIMIT: Duration = Duration::from_millis(100);
 
 /// A connection that is lost counts once, however many calls were on it.
 const GRPC: GrpcClassifier<UsualErrors, UsualErrors> = GrpcClassifier::new()
@@ -67,14 +70,12 @@ fn client(
         .keep_alive_timeout(Duration::from_secs(5))
         .keep_alive_while_idle(true)
         .connect_lazy();
-    // A caller whose own `set_timeout` passes says nothing about the host.
-    let per_host = GrpcLimits::new(PerHost::new(&*HOSTS));
     let channel = ServiceBuilder::new()
         // tonic recognises a `Status`; another error would be UNKNOWN.
         .map_err(status)
-        .layer(BreakerLayer::new(per_host).report(GRPC))
-        // Inside, so that a call to a server that hangs fails.
-        .layer(TimeLimitLayer::new(Duration::from_millis(100)))
+        // A caller whose own `set_timeout` passes leaves; its try goes on.
+        .layer(GrpcDeadlineLayer::new(TRY_LIMIT))
+        .layer(TryLayer::new(PerHost::new(&*HOSTS), TRY_LIMIT).report(GRPC))
         // The error of the `Channel` does not name its cause, and the breaker keeps its text.
         .map_err(WithCauses)
         .service(channel);
