@@ -9,14 +9,22 @@ use http::{Extensions, Method};
 use reqwest::{Request, Response, Url};
 use reqwest_middleware::{ClientWithMiddleware, Error, Middleware, Next, Result};
 
-/// Whether the chain of a middleware ends with it, once that is known. What is attached after it would not run, as it
-/// sends through a client of its own: [`Next`] borrows from the caller, so a call through it cannot outlive its caller.
+/// Whether the chain of a middleware ends with it. What is attached after it would not run, as it sends through a client
+/// of its own: [`Next`] borrows from the caller, so a call through it cannot outlive its caller.
+///
+/// Asked for each request: clients share middlewares (clones, `with_arc`, `ClientBuilder::from_client`), and end
+/// differently.
 #[derive(Clone, Default)]
-pub(super) struct Last(OnceLock<bool>);
+pub(super) struct Last {
+    /// [`size_at_end`], the same for all chains.
+    at_end: OnceLock<usize>,
+}
 
 impl Last {
     pub(super) const fn unknown() -> Self {
-        Self(OnceLock::new())
+        Self {
+            at_end: OnceLock::new(),
+        }
     }
 
     /// An error unless nothing comes next.
@@ -27,11 +35,10 @@ impl Last {
         request: &Request,
         extensions: &Extensions,
     ) -> Result<()> {
-        if *self.0.get_or_init(|| {
-            // Some middlewares already look at these when their future is made.
-            let request = request.try_clone().unwrap_or_else(unsent);
-            size_of_next(next, request, extensions.clone()) == size_at_end(client)
-        }) {
+        let at_end = *self.at_end.get_or_init(|| size_at_end(client));
+        // Some middlewares already look at these when their future is made.
+        let request = request.try_clone().unwrap_or_else(unsent);
+        if size_of_next(next, request, extensions.clone()) == at_end {
             return Ok(());
         }
         Err(Error::Middleware(anyhow::Error::msg(

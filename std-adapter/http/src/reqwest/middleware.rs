@@ -101,7 +101,8 @@ use crate::{
 ///
 /// It is part of the guarded call: if it fails to fetch the token, that counts as a failure of the host. A middleware
 /// that is attached after the breaker makes every request an error that says so. (One that returns the future of
-/// `next.run(..)` itself, with no code of its own that is async, cannot be seen, and does not run.)
+/// `next.run(..)` itself, with no code of its own that is async, cannot be seen, and does not run.) Initialisers
+/// (`with_init`) belong to the outer client, which builds the requests; those of the inner one do not run.
 ///
 /// All clones of a client share its breakers. reqwest follows redirects within one call, which counts for the host that
 /// was asked first.

@@ -1,6 +1,7 @@
 //! Tries of a middleware whose callers leave before their host has answered.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use atomic_breaker_http::{
@@ -9,7 +10,10 @@ use atomic_breaker_http::{
 };
 use http::Extensions;
 use reqwest::{Request, Response};
-use reqwest_middleware::{ClientBuilder, ClientWithMiddleware, Middleware, Next, Result};
+use reqwest_middleware::{
+    ClientBuilder, ClientWithMiddleware, Middleware, Next, RequestBuilder, RequestInitialiser,
+    Result,
+};
 use tokio::time::timeout;
 
 use super::middleware::through;
@@ -217,4 +221,60 @@ async fn what_is_attached_after_the_breaker_is_an_error_and_not_skipped() {
         assert!(text.contains("attach it to the client"), "{text}");
     }
     assert_eq!(server.connections(), 0);
+}
+
+/// Clones of a middleware, one in an `Arc`, and a client that extends another one's middlewares.
+#[tokio::test]
+async fn clients_that_share_a_breaker_are_told_apart_by_what_comes_after_it() {
+    let server = start();
+    let one: &'static Breaker = Box::leak(Box::new(breaker(Config::new())));
+    let is_error = async |client: ClientWithMiddleware| {
+        let request = client.get(server.url("/")).with_extension(FromAbove(7));
+        request
+            .send()
+            .await
+            .is_err_and(|error| error.is_middleware())
+    };
+    for wrong_first in [false, true] {
+        let breaker = BreakerMiddleware::new(one, reqwest());
+        let clones = || ClientBuilder::new(reqwest()).with(breaker.clone());
+        let arc: Arc<dyn Middleware> = Arc::new(BreakerMiddleware::new(one, reqwest()));
+        let arcs = || ClientBuilder::new(reqwest()).with_arc(Arc::clone(&arc));
+        let extended = ClientBuilder::new(reqwest())
+            .with_arc(Arc::clone(&arc))
+            .build();
+        let extends = || ClientBuilder::from_client(extended.clone());
+        let chains: [&dyn Fn() -> ClientBuilder; 3] = [&clones, &arcs, &extends];
+        for chain in chains {
+            for wrong in [wrong_first, !wrong_first, wrong_first] {
+                let chain = if wrong { chain().with(Notes) } else { chain() };
+                assert_eq!(is_error(chain.build()).await, wrong);
+            }
+        }
+    }
+}
+
+struct Names(&'static str);
+
+impl RequestInitialiser for Names {
+    fn init(&self, request: RequestBuilder) -> RequestBuilder {
+        request.header(self.0, "7")
+    }
+}
+
+#[tokio::test]
+async fn initialisers_run_in_the_client_that_builds_the_request() {
+    let server = start();
+    let one: &'static Breaker = Box::leak(Box::new(breaker(Config::new())));
+    let below = ClientBuilder::new(reqwest()).with_init(Names("inner"));
+    let client = ClientBuilder::new(reqwest())
+        .with_init(Names("outer"))
+        .with(BreakerMiddleware::new(one, below.build()))
+        .build();
+    let answer = client.get(server.url("/")).send().await.unwrap();
+    let request = answer.text().await.unwrap();
+    assert!(
+        request.contains("outer: 7") && !request.contains("inner"),
+        "{request}"
+    );
 }
