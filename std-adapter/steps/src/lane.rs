@@ -50,6 +50,9 @@ impl Lane {
     /// failure. Takes the same handles as layers do: `&'static Breaker`, `Arc<Breaker>`, one of a `Resource`, or a
     /// `ByKey` of a registry.
     ///
+    /// An `InFlightLimit` counts each step as a call, so let no more of them run [at the same time](Self::at_once) than
+    /// its limit.
+    ///
     /// If calls within the step go through this breaker, too, a failure counts twice: then use
     /// [`guarded_within`](Self::guarded_within).
     pub fn guarded<G>(mut self, breaker: G) -> Self
@@ -109,16 +112,18 @@ impl Lane {
 
     /// How many of these steps would be admitted now, and why not more. Their permits are given back at once: a probe,
     /// or a place in a limit, that is held while a store is asked is missing for those who call. While traffic returns
-    /// any may pass.
+    /// any may pass. Where one passes that is no probe, the others would, too; a limit of calls in flight must not see
+    /// calls that are never made, as it trips when there are too many.
     pub(super) fn would_admit(&self, most: usize) -> (usize, Option<Full>) {
         if self.gate.is_none() {
             return (most, None);
         }
         // All at once, as each probe has a slot of its own.
-        let mut held = Vec::with_capacity(most);
+        let mut held = Vec::new();
         for many in 0..most {
             match self.admit() {
-                Ok(admitted) => held.push(admitted),
+                Ok(admitted) if admitted.is_probe() => held.push(admitted),
+                Ok(_) => break,
                 Err(Full::Rejected(rejected)) if rejected.state() == State::Returning => {}
                 Err(full) => return (many, Some(full)),
             }
@@ -179,11 +184,14 @@ impl Admitted {
         }
     }
 
+    fn is_probe(&self) -> bool {
+        self.permit.as_ref().is_some_and(|permit| permit.is_probe())
+    }
+
     /// Whether a call within the step may have been rejected because this is the probe: the lane's breaker guards that
     /// call, too.
     pub(super) fn may_be_why(&self, error: &StepError) -> bool {
-        let is_probe = self.permit.as_ref().is_some_and(|permit| permit.is_probe());
-        is_probe && matches!(error.kind, Kind::Rejected(it) if it.state() == State::HalfOpen)
+        self.is_probe() && matches!(error.kind, Kind::Rejected(it) if it.state() == State::HalfOpen)
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_http::{Breaker, Config, Observer, State, TokioClock, word::NativeWord};
+use atomic_breaker_resource::{Admit, InFlightLimit};
 use atomic_breaker_steps::{
     Filter, Lane, MemoryStore, Ran, Status, StepError, Steps, StepsBuilder, Store, Workflow,
 };
@@ -322,4 +323,21 @@ async fn a_claim_without_an_answer_ends_with_its_lease() {
     let _worker = of(store, lane, &workflow).build().unwrap().work();
     sleep(62 * SECOND).await;
     all_done(&jobs).await;
+}
+
+/// Fewer steps than the limit run, and as many more could as the lane has places.
+#[tokio::test(start_paused = true)]
+async fn a_look_for_jobs_counts_as_no_calls_in_flight() {
+    for (limit, calls) in [(1, 0), (10, 0), (10, 9), (17, 16)] {
+        let (a, jobs, workflow) = (breaker(OPEN), MemoryStore::new(), workflow());
+        let limited = Arc::new(InFlightLimit::new(Arc::clone(&a), limit));
+        let lane = Lane::new("a").guarded(Arc::clone(&limited));
+        let store = slow(&jobs, STORES[0]);
+        let _worker = of(store, lane, &workflow).build().unwrap().work();
+        let calls: Vec<_> = (0..calls).map(|_| limited.admit(&()).unwrap()).collect();
+        keep(&jobs, &workflow, 1).await;
+        sleep(10 * SECOND).await;
+        assert_eq!(a.state(), State::Closed, "{limit}, {}", calls.len());
+        all_done(&jobs).await;
+    }
 }
