@@ -31,6 +31,8 @@ pub(super) struct Call<P, X> {
     pub(super) client: Arc<ClientWithMiddleware>,
     pub(super) limit: Duration,
     pub(super) callers_limit: Option<CallersLimit>,
+    /// `None` if its body is in memory.
+    pub(super) upload: Option<Upload>,
     pub(super) report: Reporter<X>,
 }
 
@@ -45,7 +47,6 @@ impl<P: AnyPermit + Send + Sync + 'static, X: ErrorRule<Error>> Call<P, X> {
     /// Returns the extensions as the middlewares beneath left them.
     pub(super) async fn make(mut self) -> (Result<Response>, Extensions) {
         let url = self.request.url().clone();
-        let upload = Upload::watch(&mut self.request);
         let again = if self.permit.is_probe() {
             Again::new()
         } else {
@@ -53,12 +54,13 @@ impl<P: AnyPermit + Send + Sync + 'static, X: ErrorRule<Error>> Call<P, X> {
         };
         let (begun, mut permit) = (Instant::now(), Some(self.permit));
         let call = sent(&self.client, self.request, &mut self.extensions, again);
-        let limit = Limit::new(self.limit, upload.clone());
+        let limit = Limit::new(self.limit, self.upload.clone());
         let ended = within(limit, call, &mut permit).await;
         let permit = permit.expect("taken by a panic alone");
         let is_callers = match &ended {
             // The server ran out of time for a request that its caller had not completed.
             Ok(Ok(response)) if response.status() == StatusCode::REQUEST_TIMEOUT => {
+                let upload = self.upload.as_ref();
                 upload.is_some_and(|upload| upload.waited() >= begun.elapsed() / 2)
             }
             Ok(_) => false,

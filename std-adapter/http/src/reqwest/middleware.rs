@@ -14,6 +14,7 @@ use super::ReqwestErrors;
 use super::call::{Call, Reporter};
 use super::created::not_sent;
 use super::last::Last;
+use super::upload::{Caller, Upload};
 use crate::callers_limit::CallersLimit;
 use crate::client::Ending;
 use crate::outliving::LeavingHost;
@@ -58,7 +59,7 @@ use crate::{
 /// | is rejected | is not sent: `Error::Middleware`, in which `downcast_ref` and [`rejection_of`](super::rejection_of) find the [`Rejection`](crate::Rejection) |
 /// | takes longer than the [limit](Self::time_limit) | is dropped: `Error::Reqwest`, whose `is_timeout` is true (its text mentions a body, that of its source the limit), and a failure, or ignored if its own body was still awaited |
 /// | gets a response, or fails | counts as [`HttpClassifier`] and [`ReqwestErrors`] say |
-/// | is dropped by its caller, or exceeds its own time limit (`RequestBuilder::timeout`), for which the caller gets such a timeout | [goes on](Self::outliving) in a task until the host has answered or the limit has passed, and counts as that says |
+/// | is dropped by its caller, or exceeds its own time limit (`RequestBuilder::timeout`), for which the caller gets such a timeout | [goes on](Self::outliving) in a task until the host has answered or the limit has passed, and counts as that says; a streamed body that ends after its caller left is not complete, so the host gets it cut off, and the call is ignored |
 /// | is a probe whose connection breaks before a response | is sent again at once if it may be sent twice or was refused unprocessed, up to eight times (after `REFUSED_STREAM` once): idle connections whose host closed its side unnoticed fail one after the other |
 ///
 /// # Bounds
@@ -243,6 +244,8 @@ where
         let leaving = self.leaving(&permit, &request);
         let callers_limit = CallersLimit::take(&mut request);
         let url = callers_limit.map(|_| request.url().clone());
+        let upload = Upload::watch(&mut request);
+        let caller = Caller::of(upload.as_ref());
         let call = Call {
             permit,
             request,
@@ -250,6 +253,7 @@ where
             client: Arc::clone(&self.client),
             limit: self.limit,
             callers_limit,
+            upload,
             report: Reporter {
                 http: self.http.clone(),
                 at_end: self.at_end,
@@ -264,6 +268,7 @@ where
                 Err(_) => return Err(own.passed().with_url(url).into()),
             },
         };
+        caller.stays();
         *extensions = after;
         result
     }

@@ -1,5 +1,7 @@
 //! The body of a request, as far as it keeps the host waiting for the caller.
 
+use std::error::Error;
+use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -25,6 +27,30 @@ struct Progress {
     is_resumed: bool,
     /// Of the task that makes the call, which is not always the one that sends the body.
     call: Option<Waker>,
+    /// While the call went on.
+    is_left: bool,
+}
+
+/// Whoever supplies a body waits for its call, unless this is dropped before [`Caller::stays`].
+pub(super) struct Caller(Option<Upload>);
+
+impl Caller {
+    pub(super) fn of(upload: Option<&Upload>) -> Self {
+        Self(upload.cloned())
+    }
+
+    /// Until the call has ended.
+    pub(super) fn stays(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Caller {
+    fn drop(&mut self) {
+        if let Some(upload) = &self.0 {
+            upload.lock().is_left = true;
+        }
+    }
 }
 
 impl Upload {
@@ -76,6 +102,10 @@ impl Upload {
         }
     }
 
+    fn is_left(&self) -> bool {
+        self.lock().is_left
+    }
+
     /// Nothing can panic while it is held, so nothing is ever half done.
     fn lock(&self) -> MutexGuard<'_, Progress> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -92,20 +122,27 @@ pin_project! {
 
 impl Body for Watched {
     type Data = Bytes;
-    type Error = reqwest::Error;
+    type Error = Box<dyn Error + Send + Sync>;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<reqwest::Result<Frame<Bytes>>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         let this = self.project();
         let frame = this.body.poll_frame(context);
         this.upload.polled(frame.is_pending());
-        frame
+        match frame {
+            // A stream that its caller fed, such as that of a channel, ends with its caller, and is not complete.
+            Poll::Ready(None) if this.upload.is_left() => {
+                let why = "its caller has left before it was complete";
+                Poll::Ready(Some(Err(io::Error::other(why).into())))
+            }
+            frame => frame.map_err(Into::into),
+        }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.body.is_end_stream() && !self.upload.is_left()
     }
 
     fn size_hint(&self) -> SizeHint {

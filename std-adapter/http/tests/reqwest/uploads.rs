@@ -4,6 +4,8 @@ use std::convert::Infallible;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, ready};
 use std::thread;
 use std::time::Duration;
@@ -12,7 +14,7 @@ use atomic_breaker_http::{Breaker, BreakerMiddleware, Bytes, Config, State, brea
 use http::StatusCode;
 use http_body::{Body, Frame};
 use reqwest::Response;
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Sleep, sleep, timeout};
 
 use super::middleware::through;
 use super::server::{Server, reqwest};
@@ -67,6 +69,32 @@ fn reads_all(mut connection: TcpStream, _: u32) {
     }
     thread::sleep(PAUSE);
     let _ = connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+}
+
+/// A body that its caller supplies, as through a channel: it ends without an error when the caller has gone.
+struct Supplied {
+    caller: Weak<()>,
+    pause: Pin<Box<Sleep>>,
+    is_begun: bool,
+}
+
+impl Body for Supplied {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if !std::mem::replace(&mut self.is_begun, true) {
+            return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b"a half")))));
+        }
+        while self.caller.strong_count() > 0 {
+            ready!(self.pause.as_mut().poll(context));
+            self.pause = Box::pin(sleep(PAUSE / 20));
+        }
+        Poll::Ready(None)
+    }
 }
 
 /// In the place of a server that does not wait for the rest of a request.
@@ -150,4 +178,40 @@ async fn a_host_that_hangs_fails_although_the_upload_waited_for_a_moment() {
     assert!(request.send().await.is_err());
     assert!(begun.elapsed() < 6 * LIMIT);
     assert_eq!(breaker.state(), State::Open);
+}
+
+#[tokio::test]
+async fn an_upload_whose_caller_leaves_in_the_middle_is_never_complete_for_its_host() {
+    static COMPLETE: AtomicU32 = AtomicU32::new(0);
+    let server = Server::serving(|mut connection, _| {
+        let (mut request, mut more) = (Vec::new(), [0; 4_096]);
+        while let Ok(length @ 1..) = connection.read(&mut more) {
+            request.extend_from_slice(&more[..length]);
+            if request.ends_with(b"0\r\n\r\n") {
+                COMPLETE.fetch_add(1, Relaxed);
+                let _ = connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+                return;
+            }
+        }
+    });
+    let breaker = one(ONCE.cancel_limit(PAUSE / 20));
+    let client = through(BreakerMiddleware::new(breaker, reqwest()).time_limit(LIMIT));
+    for is_own_limit in [false, true] {
+        let caller = Arc::new(());
+        let body = reqwest::Body::wrap(Supplied {
+            caller: Arc::downgrade(&caller),
+            pause: Box::pin(sleep(PAUSE)),
+            is_begun: false,
+        });
+        let request = client.post(server.url("/")).body(body);
+        if is_own_limit {
+            assert!(request.timeout(PAUSE).send().await.is_err());
+        } else {
+            assert!(timeout(PAUSE, request.send()).await.is_err());
+        }
+        drop(caller);
+        sleep(2 * LIMIT).await;
+        assert_eq!(COMPLETE.load(Relaxed), 0, "{is_own_limit}");
+        assert_eq!(breaker.state(), State::Closed, "{is_own_limit}");
+    }
 }
