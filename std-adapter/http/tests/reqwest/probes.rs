@@ -71,8 +71,8 @@ async fn a_probe_with_an_idempotency_key_is_sent_again_whatever_its_method() {
 async fn a_429_is_neutral_and_closes_as_the_answer_to_a_probe() {
     let server = Server::serving(|mut connection, _| {
         let _ = connection.read(&mut [0; 4_096]);
-        let answer =
-            "HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\nretry-after: 9\r\n\r\n";
+        let answer = "HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\nretry-after: 9\r\n";
+        let answer = format!("{answer}connection: close\r\n\r\n");
         let _ = connection.write_all(answer.as_bytes());
     });
     for at_end in [false, true] {
