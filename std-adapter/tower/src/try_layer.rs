@@ -27,6 +27,10 @@ use crate::{Admit, AnyPermit, AtOnce, Classify, Report, ServiceError, TimeLimitL
 ///   one limit of the last of them.
 /// - One that stays healthy is served again after the open time and a probe, which takes at most the limit.
 ///
+/// A request goes on with its body. One that its caller still streams, through a channel for instance, may end without
+/// an error when the caller is dropped, and then the service takes a part for the whole: let such a stream end with an
+/// error unless its last part was sent, or set [`outliving`](Self::outliving) to 0.
+///
 /// The limit must not be longer than [`Config::probe_lease`](crate::Config::probe_lease), 30 s unless set. Each try is one
 /// allocation. The price of going on is that the request of a caller that has left keeps its connection a little longer;
 /// [`outliving`](Self::outliving) bounds how many do. A runtime that is dropped ends the tries that began in it: they are
