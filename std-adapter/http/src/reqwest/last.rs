@@ -1,7 +1,7 @@
 //! Finds out whether anything is attached after a middleware that sends by itself.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Waker};
 
@@ -16,8 +16,8 @@ use reqwest_middleware::{ClientWithMiddleware, Error, Middleware, Next, Result};
 /// differently.
 #[derive(Clone, Default)]
 pub(super) struct Last {
-    /// [`size_at_end`], the same for all chains.
-    at_end: OnceLock<usize>,
+    /// [`kind_at_end`], the same for all chains.
+    at_end: OnceLock<Kind>,
 }
 
 impl Last {
@@ -35,10 +35,10 @@ impl Last {
         request: &Request,
         extensions: &Extensions,
     ) -> Result<()> {
-        let at_end = *self.at_end.get_or_init(|| size_at_end(client));
+        let at_end = *self.at_end.get_or_init(|| kind_at_end(client));
         // Some middlewares already look at these when their future is made.
         let request = request.try_clone().unwrap_or_else(unsent);
-        if size_of_next(next, request, extensions.clone()) == at_end {
+        if kind_of_next(next, request, extensions.clone()) == at_end {
             return Ok(());
         }
         Err(Error::Middleware(anyhow::Error::msg(
@@ -48,23 +48,32 @@ impl Last {
     }
 }
 
-/// What [`size_of_next`] is where nothing comes next.
-fn size_at_end(client: &ClientWithMiddleware) -> usize {
-    let size = Arc::new(Size::default());
-    let measured: Arc<dyn Middleware> = size.clone();
-    let measured = ClientWithMiddleware::new(client.as_ref().clone(), [measured]);
-    let mut measured = pin!(measured.execute(unsent()));
+/// What tells the types of boxed futures apart: their size and their table of functions. All chains end with the same
+/// one; that of a middleware is another, unless it hands out the next one's. No more can be seen of what comes next.
+type Kind = (usize, u64);
+
+/// What [`kind_of_next`] is where nothing comes next.
+fn kind_at_end(client: &ClientWithMiddleware) -> Kind {
+    let kind = Arc::new(Seen::default());
+    let seen: Arc<dyn Middleware> = kind.clone();
+    let chain = ClientWithMiddleware::new(client.as_ref().clone(), [seen]);
+    let mut call = pin!(chain.execute(unsent()));
     let mut context = Context::from_waker(Waker::noop());
     // It never ends: all that matters is that its middleware is asked.
-    let _ = measured.as_mut().poll(&mut context);
-    size.0.load(Relaxed)
+    let _ = call.as_mut().poll(&mut context);
+    *kind.0.get().expect("asked at the first poll")
 }
 
-/// All chains end with the same future, so it has the same size; that of a middleware is another one, unless it hands out
-/// the next one's. No more than this can be seen of what comes next.
-fn size_of_next(next: Next<'_>, request: Request, mut extensions: Extensions) -> usize {
+/// In one place, so that there is one table for each type.
+#[inline(never)]
+fn kind_of_next(next: Next<'_>, request: Request, mut extensions: Extensions) -> Kind {
     let future = next.run(request, &mut extensions);
-    size_of_val(&*future)
+    let pointer = &raw const *future;
+    // Without the address of the future the hash is that of its table.
+    let table = pointer.wrapping_byte_sub(pointer.addr());
+    let mut hasher = DefaultHasher::new();
+    table.hash(&mut hasher);
+    (size_of_val(&*future), hasher.finish())
 }
 
 /// Of a future that is dropped before it is polled.
@@ -72,11 +81,11 @@ fn unsent() -> Request {
     Request::new(Method::GET, Url::parse("http://unused/").expect("a URL"))
 }
 
-/// Measures what comes after it.
+/// Sees what comes after it.
 #[derive(Default)]
-struct Size(AtomicUsize);
+struct Seen(OnceLock<Kind>);
 
-impl Middleware for Size {
+impl Middleware for Seen {
     fn handle<'me, 'extensions, 'next, 'call>(
         &'me self,
         request: Request,
@@ -90,7 +99,7 @@ impl Middleware for Size {
         Self: 'call,
     {
         self.0
-            .store(size_of_next(next, request, Extensions::new()), Relaxed);
+            .get_or_init(|| kind_of_next(next, request, Extensions::new()));
         Box::pin(std::future::pending())
     }
 }

@@ -223,6 +223,45 @@ async fn what_is_attached_after_the_breaker_is_an_error_and_not_skipped() {
     assert_eq!(server.connections(), 0);
 }
 
+/// A host that a test puts in place of the real one, as `async_trait` expands it: its future is as large as the one with
+/// which all chains end.
+struct Pretends;
+
+impl Middleware for Pretends {
+    fn handle<'a, 'b, 'c, 'd>(
+        &'a self,
+        request: Request,
+        extensions: &'b mut Extensions,
+        next: Next<'c>,
+    ) -> Pin<Box<dyn Future<Output = Result<Response>> + Send + 'd>>
+    where
+        'a: 'd,
+        'b: 'd,
+        'c: 'd,
+    {
+        Box::pin(async move {
+            let _kept = (self, request, extensions, next);
+            Ok(http::Response::new("7").into())
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_middleware_whose_future_looks_like_the_last_one_is_an_error_after_the_breaker() {
+    let server = start();
+    let one: &'static Breaker = Box::leak(Box::new(breaker(Config::new())));
+    let client = ClientBuilder::new(reqwest())
+        .with(BreakerMiddleware::new(one, reqwest()))
+        .with(Pretends)
+        .build();
+    for _ in 0..2 {
+        let error = client.get(server.url("/")).send().await.unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("attach it to the client"), "{text}");
+    }
+    assert_eq!(server.connections(), 0);
+}
+
 /// Clones of a middleware, one in an `Arc`, and a client that extends another one's middlewares.
 #[tokio::test]
 async fn clients_that_share_a_breaker_are_told_apart_by_what_comes_after_it() {
