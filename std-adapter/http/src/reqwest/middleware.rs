@@ -123,8 +123,8 @@ pub struct BreakerMiddleware<A, X = ReqwestErrors> {
 
 /// As long as a probe's lease.
 const USUAL_LIMIT: Duration = Duration::from_secs(30);
-/// Hosts with tries that go on at a time.
-const PLACES: usize = 256;
+/// Hosts with tries that go on at a time: as many as a `Registry` remembers, since all may hang at once. 64 KiB.
+const PLACES: usize = 4_096;
 /// As many per host as with `ClientConfig`.
 const OUTLIVING: u32 = 32;
 
@@ -302,8 +302,9 @@ impl<A: fmt::Debug, X> fmt::Debug for BreakerMiddleware<A, X> {
 impl<C: Clock, R: Ending> ClientGuard<C, R> {
     /// This guard's breakers and its tries as a middleware for reqwest-middleware, whose own retries go above it:
     /// `ClientBuilder::new(client.clone()).with(retry).with(GUARD.middleware(client)).build()`. As in the guard's
-    /// [`layer`](Self::layer), tries have its limit and go on when their callers leave; its deadline, tries and budget
-    /// apply only there. [`BreakerMiddleware`] says what the client is.
+    /// [`layer`](Self::layer), tries have its limit and go on when their callers leave; its deadline, tries, budget and
+    /// [limit of tries in flight](crate::ClientConfig::in_flight_limit) apply only there. [`BreakerMiddleware`] says what
+    /// the client is.
     pub fn middleware(
         &'static self,
         client: impl Into<ClientWithMiddleware>,

@@ -112,6 +112,28 @@ impl Middleware for Takes {
     }
 }
 
+/// As when a network breaks.
+#[tokio::test(start_paused = true)]
+async fn a_thousand_hosts_that_hang_at_once_are_all_found() {
+    let hosts = Registry::builder(Config::new()).clock(TokioClock).build();
+    let hosts: &'static Registry<Origin, TokioClock> = hosts.unwrap().leak();
+    let below = ClientBuilder::new(reqwest()).with(Takes(Duration::MAX));
+    let client = through(BreakerMiddleware::new(PerHost::new(hosts), below.build()));
+    let urls: Vec<_> = (0..1_000).map(|n| format!("http://{n}.example/")).collect();
+    for _ in 0..8 {
+        for url in &urls {
+            tokio::spawn(timeout(PATIENCE, client.get(url).send()));
+        }
+        tokio::time::sleep(2 * PATIENCE).await;
+    }
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    let is_found = |url: &&String| {
+        let host = Origin::of(&url.parse().unwrap()).unwrap();
+        hosts.state(&host) == State::Open
+    };
+    assert_eq!(urls.iter().filter(is_found).count(), urls.len());
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_host_that_hangs_is_found_without_a_limit_of_the_middleware() {
     let once = Config::new().consecutive_failures(1);
