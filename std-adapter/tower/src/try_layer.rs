@@ -109,7 +109,8 @@ impl<A, C> TryLayer<A, C> {
     }
 
     /// How many tries may go on at a time when their callers leave, those of all services of this layer together; 256
-    /// unless set. Probes always may. With 0 none goes on, not even a probe: it is [cancelled](crate::Permit#dropped).
+    /// unless set. Probes always may. A try that finds no place is [cancelled](crate::Permit#dropped); with a breaker per
+    /// key, allow as many as trip one, times the keys that may hang at once. With 0 none goes on, not even a probe.
     #[must_use]
     pub fn outliving(mut self, tries: usize) -> Self {
         let tries = tries.min(Semaphore::MAX_PERMITS);

@@ -69,6 +69,10 @@ use crate::{
 /// calls as the rules require failures, and one that stays healthy is served again after the open time and a probe.
 /// A runtime that is dropped ends what goes on in it: such calls are [cancelled](crate::Permit#dropped).
 ///
+/// A probe whose own streamed body keeps the host waiting holds its slot meanwhile, for up to two limits, and then says
+/// nothing; callers who all trickle keep a healthy host shut. So do not pass on bodies of callers that you do not trust
+/// as they arrive: read them first, within a limit, or give them a client without a breaker.
+///
 /// # Order
 ///
 /// Middlewares are attached from the outside in. **Retries come first, then the breaker**, so that it is asked for each
