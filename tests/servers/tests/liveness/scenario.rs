@@ -62,7 +62,7 @@ impl<S: Stack> World<S> {
         Rc::new(Self {
             stack,
             host,
-            gap_ms: dice.pick(&[20, 200, 1_000]),
+            gap_ms: dice.pick(&S::GAPS_MS),
             unruly: dice.pick(&[0, 10, 30, 60]),
             disturbed: dice.pick(&[0, 1, 5]),
             answers_after,

@@ -164,6 +164,9 @@ pub(crate) trait Stack: Sized + 'static {
     /// This percentage of callers hangs up, even while the resource is healthy.
     const LEAVE_PERCENT: u64 = 0;
 
+    /// The pauses between two calls, in milliseconds, one of which a scenario has.
+    const GAPS_MS: [u32; 3] = [20, 200, 1_000];
+
     /// How long the resource takes to respond while it is healthy.
     fn answers_after(dice: &mut Dice) -> Duration {
         match dice.below(3) {
