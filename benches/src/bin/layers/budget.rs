@@ -12,6 +12,7 @@ use benches::rounds::Case;
 use tower::retry::budget::{Budget, TpsBudget};
 
 pub(crate) const FULL: &str = "deposit, full";
+pub(crate) const TOWER: &str = "tower's `TpsBudget`, deposit";
 
 pub(crate) fn cases() -> Vec<Case> {
     vec![
@@ -59,7 +60,7 @@ fn retry() -> Case {
 }
 
 fn tower_deposit() -> Case {
-    Case::new("tower's `TpsBudget`, deposit", || {
+    Case::new(TOWER, || {
         let budget = TpsBudget::new(Duration::from_secs(10), 10, 0.2);
         move |calls| (0..calls).for_each(|_| black_box(&budget).deposit())
     })

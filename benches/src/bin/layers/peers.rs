@@ -12,6 +12,10 @@ use tower_resilience_circuitbreaker::CircuitBreakerLayer;
 
 use crate::requests::{Answers, RUNTIME, Request, by_layered, by_tower, case};
 
+/// The fastest of those without a key.
+pub(crate) const FASTEST: &str = "seatbelt 0.11.0, `layered`, its fast clock";
+pub(crate) const BY_KEY: &str = "seatbelt 0.11.0, tower, by key";
+
 pub(crate) fn cases() -> Vec<Case> {
     vec![
         tower_resilience(),
@@ -26,15 +30,11 @@ pub(crate) fn cases() -> Vec<Case> {
             by_layered,
         ),
         case(
-            "seatbelt 0.11.0, `layered`, its fast clock",
+            FASTEST,
             || seatbelt(default_clock().with_fast_instant(true), false),
             by_layered,
         ),
-        case(
-            "seatbelt 0.11.0, tower, by key",
-            || seatbelt(default_clock(), true),
-            by_tower,
-        ),
+        case(BY_KEY, || seatbelt(default_clock(), true), by_tower),
     ]
 }
 

@@ -37,6 +37,11 @@ impl Run {
         self.paired.longer(self.index(name), self.index(than))
     }
 
+    /// How many times as long another case takes in the same round, by one thread.
+    pub(crate) fn ahead(&self, name: &str, of: &str) -> Figure {
+        self.paired.share(self.index(name), self.index(of))
+    }
+
     /// How much of what one thread gets done in the same round each of two gets done.
     pub(crate) fn share(&self, name: &str) -> Figure {
         let index = self.index(name);

@@ -25,16 +25,17 @@ fn ahead(run: &Measured, column: Column) -> f64 {
 }
 
 fn closed(run: &Measured) -> Vec<Claim> {
+    let swap = run.yardstick("compare-and-swap loop");
     vec![
         Claim::at_most(
-            "closed call, over the bare closure",
-            1.5,
-            over_bare(run, Column::Closed),
-            "ns",
+            "closed call, over the bare closure, of a bare compare-and-swap",
+            0.6,
+            over_bare(run, Column::Closed) / swap[0],
+            "×",
         ),
         Claim::at_least(
             "closed call, ahead of the fastest peer",
-            12.0,
+            3.5,
             ahead(run, Column::Closed),
             "×",
         ),
@@ -46,71 +47,64 @@ fn closed(run: &Measured) -> Vec<Claim> {
         ),
         Claim::at_least(
             "two threads on one breaker, ahead of the fastest peer's two",
-            100.0,
+            20.0,
             ahead(run, Column::ClosedByTwo),
             "×",
         ),
-        Claim::at_most(
-            "future, over the bare future",
-            5.0,
-            over_bare(run, Column::Future),
-            "ns",
+        Claim::at_least(
+            "future, ahead of the fastest peer",
+            2.0,
+            ahead(run, Column::Future),
+            "×",
         ),
     ]
 }
 
 fn failing(run: &Measured) -> Vec<Claim> {
     let swap = run.yardstick("compare-and-swap loop");
-    vec![
-        Claim::at_most(
-            "failure that does not trip, over a bare compare-and-swap",
-            3.0,
-            ours(run, Column::Failing) - swap[0],
-            "ns",
+    let columns = [
+        (
+            "failure that does not trip",
+            Column::Failing,
+            Column::FailingByTwo,
         ),
-        Claim::at_least(
-            "failure that does not trip, ahead of the fastest peer",
-            1.0,
-            ahead(run, Column::Failing),
-            "×",
+        (
+            "failure and success in turn, each",
+            Column::HalfFail,
+            Column::HalfFailByTwo,
         ),
-        Claim::at_most(
-            "the same by two threads, of their bare compare-and-swap loop",
-            1.5,
-            ours(run, Column::FailingByTwo) / swap[1],
-            "×",
-        ),
-        Claim::at_least(
-            "the same by two threads, ahead of the fastest peer's two",
-            1.0,
-            ahead(run, Column::FailingByTwo),
-            "×",
-        ),
-        Claim::at_most(
-            "failure and success in turn, each, over a bare compare-and-swap",
-            3.0,
-            ours(run, Column::HalfFail) - swap[0],
-            "ns",
-        ),
-        Claim::at_least(
-            "failure and success in turn, ahead of the fastest peer",
-            1.0,
-            ahead(run, Column::HalfFail),
-            "×",
-        ),
-        Claim::at_most(
-            "the same by two threads, of their bare compare-and-swap loop",
-            1.5,
-            ours(run, Column::HalfFailByTwo) / swap[1],
-            "×",
-        ),
-        Claim::at_least(
-            "the same by two threads, ahead of the fastest peer's two",
-            1.0,
-            ahead(run, Column::HalfFailByTwo),
-            "×",
-        ),
-    ]
+    ];
+    columns
+        .into_iter()
+        .flat_map(|(what, alone, by_two)| {
+            [
+                Claim::at_most(
+                    format!("{what}, of a bare compare-and-swap loop"),
+                    2.5,
+                    ours(run, alone) / swap[0],
+                    "×",
+                ),
+                Claim::at_least(
+                    format!("{what}, ahead of the fastest peer"),
+                    1.0,
+                    ahead(run, alone),
+                    "×",
+                ),
+                Claim::at_most(
+                    "the same by two threads, of their bare compare-and-swap loop",
+                    2.0,
+                    ours(run, by_two) / swap[1],
+                    "×",
+                ),
+                Claim::at_least(
+                    "the same by two threads, ahead of the fastest peer's two",
+                    1.0,
+                    ahead(run, by_two),
+                    "×",
+                ),
+            ]
+        })
+        .collect()
 }
 
 fn rejected(run: &Measured) -> Vec<Claim> {
