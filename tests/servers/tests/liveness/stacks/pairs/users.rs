@@ -202,13 +202,12 @@ impl User {
 
     pub(super) async fn call(&self, caller: Caller) -> Answer {
         match self.kind {
-            Kind::Bare => self.call_bare(caller).await,
             // Many of its calls hang for good.
             Kind::Silent if Time.random().is_multiple_of(2) => {
                 std::mem::forget(self.resource.breaker().acquire());
                 Answer::Other
             }
-            Kind::Silent => self.call_bare(caller).await,
+            Kind::Bare | Kind::Silent => self.call_bare(caller).await,
             Kind::Layer => {
                 let service = TimeLimitLayer::new(LIMIT).layer(service(&self.host, caller));
                 let layer = BreakerLayer::new(Arc::clone(&self.resource)).classify(timed);
@@ -333,7 +332,7 @@ impl Work {
 
     /// Few jobs wait at a time.
     async fn run(&self) -> Answer {
-        if self.next.get() % 5 == 0 && self.steps_wait().await {
+        if self.next.get().is_multiple_of(5) && self.steps_wait().await {
             return Answer::Other;
         }
         let key = self.next.replace(self.next.get() + 1).to_string();
