@@ -43,7 +43,7 @@ fn fetch_add() -> Case {
 }
 
 /// A compare-and-swap of one shared word, until it succeeds.
-fn compare_and_swap() -> Case {
+pub fn compare_and_swap() -> Case {
     on_a_word("compare-and-swap loop", |word| {
         let mut seen = word.load(Ordering::Acquire);
         while let Err(found) =

@@ -19,7 +19,7 @@ pub(crate) fn claims(run: &Run) -> Vec<Claim> {
     claims.extend([
         Claim::at_most(
             "a success counted by `SlidingRatio`: of its clock and a compare-and-swap alone",
-            2.0,
+            3.0,
             run.alone(sliding::SHARDED).median / run.alone(sliding::FLOOR).median,
             "×",
         ),

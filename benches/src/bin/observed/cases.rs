@@ -22,11 +22,11 @@ pub(crate) enum Group {
 }
 
 impl Group {
-    /// The claimed limit.
-    pub(crate) const fn most_ns(self) -> f64 {
+    /// The claimed limit, in bare compare-and-swaps.
+    pub(crate) const fn most_swaps(self) -> f64 {
         match self {
-            Self::One => 2.0,
-            Self::KeysWithSlot | Self::KeysWithoutSlot => 3.0,
+            Self::One => 1.0,
+            Self::KeysWithSlot | Self::KeysWithoutSlot => 2.5,
         }
     }
 }

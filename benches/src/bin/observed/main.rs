@@ -16,6 +16,7 @@ use benches::claim::{self, Claim};
 use benches::paired::Paired;
 use benches::rounds::measure_paired;
 use benches::table::Table;
+use benches::yardstick;
 
 use cases::{Group, Observed};
 
@@ -32,7 +33,13 @@ fn main() -> ExitCode {
                 .map(move |one| one.case.by(threads))
         })
         .collect();
+    let swap = timed.len();
+    let timed: Vec<_> = timed
+        .into_iter()
+        .chain([yardstick::compare_and_swap()])
+        .collect();
     let paired = measure_paired(&timed, ROUNDS);
+    let swap_ns = paired.figure(swap).median;
 
     let Paired {
         laps, disturbed, ..
@@ -59,7 +66,8 @@ fn main() -> ExitCode {
             format!("{:.1}", cost(count)),
         ]);
         if index != bare {
-            claims.extend(claims_of(&case.name, *group, cost(0), cost(count)));
+            let costs = [cost(0), cost(count)].map(|cost| cost / swap_ns);
+            claims.extend(claims_of(&case.name, *group, costs));
         }
     }
     println!("{table}");
@@ -76,15 +84,21 @@ fn main() -> ExitCode {
     }
 }
 
-fn claims_of(name: &str, group: Group, alone: f64, together: f64) -> [Claim; 2] {
-    let most_ns = group.most_ns();
+/// Compared with a swap of the same run, so that they hold whatever the processor.
+fn claims_of(name: &str, group: Group, [alone, together]: [f64; 2]) -> [Claim; 2] {
+    let most = group.most_swaps();
     [
-        Claim::at_most(format!("{name}: costs a closed call"), most_ns, alone, "ns"),
         Claim::at_most(
-            format!("{name}: costs each of two threads"),
-            most_ns,
+            format!("{name}: costs a closed call, of a bare compare-and-swap"),
+            most,
+            alone,
+            "×",
+        ),
+        Claim::at_most(
+            format!("{name}: costs each of two threads, of the same"),
+            most,
             together,
-            "ns",
+            "×",
         ),
     ]
 }

@@ -41,7 +41,7 @@ fn closed(run: &Measured) -> Vec<Claim> {
         ),
         Claim::at_least(
             "two threads on one breaker, each, of its speed alone",
-            0.9,
+            0.7,
             ours(run, Column::Closed) / ours(run, Column::ClosedByTwo),
             "×",
         ),
@@ -53,7 +53,7 @@ fn closed(run: &Measured) -> Vec<Claim> {
         ),
         Claim::at_least(
             "future, ahead of the fastest peer",
-            2.0,
+            1.2,
             ahead(run, Column::Future),
             "×",
         ),
@@ -92,7 +92,7 @@ fn failing(run: &Measured) -> Vec<Claim> {
                 ),
                 Claim::at_most(
                     "the same by two threads, of their bare compare-and-swap loop",
-                    2.0,
+                    2.5,
                     ours(run, by_two) / swap[1],
                     "×",
                 ),
