@@ -36,6 +36,7 @@ const BURST_US: u64 = 10_000_000;
 
 impl Ends {
     /// Of all keys of a log.
+    #[cfg(feature = "replay")]
     pub(crate) fn of(calls: &[Call], keys: Keys) -> Self {
         Self::of_some(calls, keys, |_| true)
     }
