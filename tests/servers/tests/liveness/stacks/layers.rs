@@ -122,7 +122,7 @@ pub(super) fn seen<E>(result: &Result<u32, ServiceError<E>>) -> Answer {
 pub(super) fn service(
     host: &Host,
     caller: Caller,
-) -> impl Service<(), Response = u32, Error = Trouble, Future: Send> + Clone {
+) -> impl Service<(), Response = u32, Error = Trouble, Future: Send> + Clone + use<> {
     let host = host.clone();
     service_fn(move |()| {
         let host = host.clone();

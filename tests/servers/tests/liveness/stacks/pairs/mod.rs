@@ -6,6 +6,7 @@ mod guard;
 mod noticed;
 mod through;
 mod users;
+mod work;
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

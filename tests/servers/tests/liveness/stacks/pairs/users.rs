@@ -1,24 +1,22 @@
 //! The users of a breaker, and the manners of their callers.
 
-use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    BreakerExt, BreakerLayer, BreakerMiddleware, Clock, Prober, TimeLimitLayer,
+    BreakerExt, BreakerLayer, BreakerMiddleware, Clock, Prober, TimeLimitLayer, TryLayer,
 };
-use atomic_breaker_steps::{Lane, MemoryStore, Ran, Schedule, Steps, Worker, Workflow};
 use reqwest_middleware::ClientWithMiddleware;
-use test_support::faulty_store::{Fault, FaultyStore};
 use tokio::task::{JoinHandle, spawn_local};
 use tokio::time::timeout;
 use tower::{Layer, ServiceExt};
 
 use super::through::{Responder, URL, answer_of, host_client, with};
+use super::work::{Work, slow};
 use super::{Guarded, Shared};
 use crate::dice::{Dice, Time};
 use crate::host::{Host, LIMIT, LONGEST_ANSWER};
-use crate::stack::{Answer, Caller, Leave, call_through, outcome};
+use crate::stack::{Answer, Caller, Leave, call_through};
 use crate::stacks::layers::{seen, service, timed};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,6 +24,8 @@ pub(super) enum Kind {
     /// `Breaker::call_async`, with the limit inside.
     Bare,
     Layer,
+    /// A `TryLayer`, whose tries go on when their callers leave.
+    Tries,
     Middleware,
     /// A worker whose jobs are steps of the resource.
     Jobs,
@@ -41,18 +41,19 @@ impl Kind {
         let beside = [
             Self::Bare,
             Self::Layer,
+            Self::Tries,
             Self::Middleware,
             Self::Idle,
             Self::Jobs,
         ];
-        let first = match dice.below(8) {
-            it @ 0..5 => beside[it as usize],
-            5 => Self::Prober,
+        let first = match dice.below(9) {
+            it @ 0..6 => beside[it as usize],
+            6 => Self::Prober,
             _ if in_fleet => Self::Silent,
             _ => Self::Idle,
         };
         // Its calls are to be served.
-        [first, dice.pick(&beside[..3])]
+        [first, dice.pick(&beside[..4])]
     }
 }
 
@@ -144,16 +145,6 @@ pub(super) struct User {
     prober: Option<JoinHandle<()>>,
 }
 
-struct Work {
-    store: FaultyStore,
-    /// What stays wrong with it.
-    fault: Option<Fault>,
-    steps: Steps<FaultyStore>,
-    workflow: Workflow<u32>,
-    worker: RefCell<Option<Worker>>,
-    next: Cell<u32>,
-}
-
 impl User {
     pub(super) fn new(
         kind: Kind,
@@ -192,7 +183,11 @@ impl User {
     /// by workers.
     pub(super) fn is_served(&self) -> bool {
         let is_good = self.manners.leaves == 0 && self.manners.own_limit.is_none();
-        is_good && matches!(self.kind, Kind::Bare | Kind::Layer | Kind::Middleware)
+        is_good
+            && matches!(
+                self.kind,
+                Kind::Bare | Kind::Layer | Kind::Tries | Kind::Middleware
+            )
     }
 
     /// Whether callers see all its failures and successes.
@@ -212,6 +207,11 @@ impl User {
                 let service = TimeLimitLayer::new(LIMIT).layer(service(&self.host, caller));
                 let layer = BreakerLayer::new(Arc::clone(&self.resource)).classify(timed);
                 seen(&layer.layer(service).oneshot(()).await)
+            }
+            Kind::Tries => {
+                let layer = TryLayer::new(Arc::clone(&self.resource), LIMIT).classify(timed);
+                let service = layer.layer(service(&self.host, caller));
+                seen(&service.oneshot(()).await)
             }
             Kind::Middleware => {
                 let client = self.client.as_ref().expect("one of a middleware");
@@ -243,13 +243,12 @@ impl User {
 
     pub(super) fn settle(&self) {
         if let Some(work) = &self.work {
-            work.store.set(work.fault.clone());
-            work.worker.replace(Some(work.steps.work()));
+            work.settle();
         }
     }
 
     pub(super) fn describe(&self) -> String {
-        let fault = self.work.as_ref().map(|work| &work.fault);
+        let fault = self.work.as_ref().and_then(Work::fault);
         format!("{:?} {:?} {fault:?}", self.kind, self.manners)
     }
 }
@@ -259,15 +258,6 @@ impl Drop for User {
         if let Some(prober) = &self.prober {
             prober.abort();
         }
-    }
-}
-
-/// What may stay wrong with the store of a worker.
-fn slow(dice: &mut Dice) -> Fault {
-    match dice.below(3) {
-        0 => Fault::Silence,
-        1 => Fault::Fails(dice.ms(0..3_000)),
-        _ => Fault::Late(dice.ms(0..9_500)),
     }
 }
 
@@ -286,78 +276,4 @@ fn probe(breaker: &Shared, host: &Host, dice: &mut Dice) -> JoinHandle<()> {
                 .map(|_| ());
         }
     })
-}
-
-impl Work {
-    fn new(resource: &Arc<Guarded>, host: &Host, fault: Option<Fault>, dice: &mut Dice) -> Self {
-        let store = FaultyStore::to(&MemoryStore::new());
-        let within = dice.percent(30);
-        let lane = Lane::new("lane");
-        let lane = if within {
-            lane.guarded_within(Arc::clone(resource))
-        } else {
-            lane.guarded(Arc::clone(resource))
-        };
-        let (of_step, calls) = (host.clone(), Arc::clone(resource));
-        let workflow = Workflow::new("kind")
-            .schedule(Schedule::new().first(dice.ms(100..1_000)).tries(100_000))
-            .step("only", "lane", move |_: u32| {
-                let (host, calls) = (of_step.clone(), Arc::clone(&calls));
-                async move {
-                    if within {
-                        let breaker = calls.breaker();
-                        let call = breaker.call_async_with(outcome, || host.answer());
-                        return Ok(call.await?);
-                    }
-                    host.answer()
-                        .await
-                        .map_err(|trouble| trouble.to_string().into())
-                }
-            });
-        let steps = Steps::builder(store.clone())
-            .lane(lane)
-            .workflow(&workflow)
-            .lease(Duration::from_secs(5))
-            .build()
-            .unwrap();
-        Self {
-            worker: RefCell::new(Some(steps.work())),
-            store,
-            fault,
-            steps,
-            workflow,
-            next: Cell::new(0),
-        }
-    }
-
-    /// Few jobs wait at a time.
-    async fn run(&self) -> Answer {
-        if self.next.get().is_multiple_of(5) && self.steps_wait().await {
-            return Answer::Other;
-        }
-        let key = self.next.replace(self.next.get() + 1).to_string();
-        match self.steps.run(&self.workflow, &key, &7).await {
-            Ok(Ran::Done(_)) => Answer::Served,
-            _ => Answer::Other,
-        }
-    }
-
-    async fn steps_wait(&self) -> bool {
-        use atomic_breaker_steps::{Status, Store};
-        let counts = self.store.jobs.counts().await.unwrap();
-        counts.of(Status::Waiting) >= 20
-    }
-
-    fn disturb(&self, dice: &mut Dice) {
-        match dice.below(4) {
-            0 => self.store.set(Some(slow(dice))),
-            1 => self.store.set(None),
-            2 => {
-                if let Some(worker) = self.worker.take() {
-                    spawn_local(worker.stop_within(dice.ms(0..3_000)));
-                }
-            }
-            _ => drop(self.worker.replace(Some(self.steps.work()))),
-        }
-    }
 }
