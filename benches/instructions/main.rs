@@ -285,7 +285,7 @@ on!(narrow, bits_32, atomic_breaker::word::AtomicU32);
 mod sliding {
     use super::*;
 
-    use atomic_breaker_sliding::{Ratio, SlidingBreaker, SlidingRatio};
+    use atomic_breaker_server::{Ratio, SlidingBreaker, SlidingRatio};
 
     struct Still;
 

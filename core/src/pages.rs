@@ -32,7 +32,7 @@ macro_rules! file {
 #[doc = file!("std-adapter/http/examples/service/main.rs")]
 #[doc = file!("std-adapter/http/examples/tonic/src/main.rs")]
 #[doc = file!("std-adapter/mapped/examples/prefork/server.rs")]
-#[doc = file!("std-adapter/registry/src/registry.rs")]
+#[doc = file!("std-adapter/server/src/registry/whole.rs")]
 #[doc = file!("std-adapter/tune/README.md")]
 #[doc = file!("tests/examples/library.rs")]
 #[doc = ""]

@@ -44,7 +44,8 @@
 //! | guard a closure or a future | [`Breaker::call`](atomic_breaker::Breaker::call), [`call_async`](atomic_breaker::Breaker::call_async) |
 //! | limit, wait, retry, ping with tokio's timer | `BreakerExt`, feature `tokio` |
 //! | replace the rules of a breaker while it is in use | [`adjustable_breaker`] |
-//! | have a breaker per key, or layers of tower | `atomic-breaker-registry`, `atomic-breaker-tower` |
+//! | have a breaker per key, the last failure, shadow mode, limits on calls in flight | `atomic-breaker-server` |
+//! | have layers of tower | `atomic-breaker-tower` |
 //! | guard an HTTP or gRPC client | `atomic-breaker-http` |
 //! | write logs and metrics, or see breakers on a page | `atomic-breaker-observe`, `atomic-breaker-admin` |
 //! | share breakers between processes or machines | `atomic-breaker-mapped`, `atomic-breaker-fleet` |
@@ -53,10 +54,8 @@
 //! | module | contents |
 //! |---|---|
 //! | `kernel`, `std_clock`, `boot_clock`, `coarse_clock` | clocks |
-//! | `permit` | permits of any breaker |
 //! | `rules` | rules that are set while calls are in flight |
 //! | `runtime` (`tokio`) | what tokio's timer adds |
-//! | `on_drop`, `thread_number` | a guard for code that may panic; a number for each thread |
 //!
 //! # Clocks
 //!
@@ -87,13 +86,10 @@ mod coarse_clock;
     all(feature = "coarse", any(target_os = "linux", target_os = "android"))
 ))]
 mod kernel;
-mod on_drop;
-mod permit;
 mod rules;
 #[cfg(feature = "tokio")]
 mod runtime;
 mod std_clock;
-mod thread_number;
 
 // The alias below takes the place of core's own `Breaker`.
 #[doc(inline)]
@@ -104,10 +100,6 @@ pub use atomic_breaker::*;
 pub use boot_clock::BootClock;
 #[cfg(feature = "coarse")]
 pub use coarse_clock::CoarseClock;
-pub use permit::{
-    Admit, AdmitShared, AnyPermit, AtOnce, Gated, LastFailure, OneBreaker, Rejection, Report,
-    ServiceError, call_reported,
-};
 pub use rules::KeptRules;
 #[cfg(feature = "tokio")]
 pub use runtime::{BreakerExt, StateWatch, TokioClock, TokioTimer};
@@ -115,10 +107,7 @@ pub use std_clock::StdClock;
 
 /// For packages that bring permits of their own, and need what this one does around a call.
 pub mod parts {
-    pub use crate::on_drop::OnDrop;
-    pub use crate::permit::{Lot, count_panic, judged, lot, run, run_async};
     pub use crate::rules::{RuleId, Table, TableFull};
-    pub use crate::thread_number::thread_number;
 }
 
 /// Core's [`Breaker`](atomic_breaker::Breaker) with the clock of `std` unless another is named. The parameters are the

@@ -95,7 +95,7 @@ fn a_ratio_within_a_time_needs_a_tally_that_remembers_times() {
     }
     let no_time = Some(
         "a failure_ratio within a time needs a tally that remembers times: build the breaker with \
-         SlidingRatio of atomic-breaker-sliding, or set of_last and build it with last_calls"
+         SlidingRatio of atomic-breaker-server, or set of_last and build it with last_calls"
             .to_string(),
     );
     let minute = within(ms(60_000));

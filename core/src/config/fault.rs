@@ -52,7 +52,7 @@ faults! {
          of of_last, or build the breaker with last_calls",
     RatioOfTimesInTallyOfCalls =
         "a failure_ratio within a time needs a tally that remembers times: build the breaker with \
-         SlidingRatio of atomic-breaker-sliding, or set of_last and build it with last_calls",
+         SlidingRatio of atomic-breaker-server, or set of_last and build it with last_calls",
     RatioOfTooManyCalls =
         "the memory remembers fewer calls than of_last asks for (LastCalls: 59 in a 64-bit word, \
          27 in a 32-bit word): lower of_last or use one that remembers more",

@@ -164,7 +164,7 @@ impl Config {
     }
 
     /// Also trips when the given share of the last calls, or of the calls within a time, failed. The breaker needs memory
-    /// for them: [`Builder::last_calls`](crate::Builder::last_calls), or `SlidingRatio` of atomic-breaker-sliding.
+    /// for them: [`Builder::last_calls`](crate::Builder::last_calls), or `SlidingRatio` of atomic-breaker-server.
     #[doc(alias = "failure rate")]
     #[doc(alias = "sliding window")]
     pub const fn failure_ratio(mut self, ratio: Ratio) -> Self {

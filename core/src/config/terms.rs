@@ -143,7 +143,7 @@ pub(crate) const ALL: u32 = 10_000;
 /// const RARELY: Ratio = Ratio::basis_points(10).within(Duration::from_secs(60)).min_calls(5_000);
 /// ```
 ///
-/// [`LastCalls`](crate::LastCalls) remembers a number of calls, `SlidingRatio` of atomic-breaker-sliding a time. A breaker
+/// [`LastCalls`](crate::LastCalls) remembers a number of calls, `SlidingRatio` of atomic-breaker-server a time. A breaker
 /// whose tally does not fit is rejected when it is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

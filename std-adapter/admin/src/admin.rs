@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 #[cfg(feature = "fleet")]
 use atomic_breaker_fleet::Joined;
-use atomic_breaker_registry::{AnyBreaker, AnyRegistry, AnyResource};
+use atomic_breaker_server::{AnyBreaker, AnyRegistry, AnyResource};
 #[cfg(feature = "steps")]
 use atomic_breaker_steps::{Steps, Store};
 use tokio::sync::Semaphore;
@@ -84,7 +84,7 @@ impl Admin {
         self.source(name.into(), Box::new(OfSingle::breaker(breaker)))
     }
 
-    /// Shows a [`Resource`](atomic_breaker_registry::Resource), with its last failure and shadow mode: an `Arc`, or a
+    /// Shows a [`Resource`](atomic_breaker_server::Resource), with its last failure and shadow mode: an `Arc`, or a
     /// `&'static` reference.
     pub fn resource<R>(self, name: impl Into<Arc<str>>, resource: R) -> Self
     where

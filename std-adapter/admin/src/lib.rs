@@ -24,7 +24,7 @@
 //! # assert!(app().is_ok());
 //! ```
 //!
-//! It includes everything in [`atomic_breaker_registry`].
+//! It includes everything in [`atomic_breaker_server`].
 //! The page [docs/admin.md] describes the fields, the requests with `curl`, what is checked, and the limits.
 //!
 //! | module | contents |
@@ -65,7 +65,7 @@ mod timeline;
 
 pub use admin::Admin;
 #[doc(no_inline)]
-pub use atomic_breaker_registry::*;
+pub use atomic_breaker_server::*;
 pub use error::AdminError;
 pub use operator::Operator;
 pub use timeline::{Recorder, Timeline};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use atomic_breaker_registry::{Snapshot, State};
+use atomic_breaker_server::{Snapshot, State};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

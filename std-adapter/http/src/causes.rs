@@ -7,7 +7,7 @@ use std::iter::successors;
 
 #[cfg(feature = "reqwest")]
 use crate::client_error::ClientError;
-use crate::words::without_secrets;
+use crate::redact::without_secrets;
 use crate::{CallError, Rejection, ServiceError, Timed};
 
 /// An error whose text names its causes, to be shown, logged and kept by a breaker: at most 8 of them and 512 bytes,
@@ -36,7 +36,7 @@ impl<E: Error + 'static> Error for WithCauses<E> {
     }
 }
 
-/// An error and its causes, in a few words, [without what may be secret](crate::words::without_secrets): at most 512
+/// An error and its causes, in a few words, [without what may be secret](crate::redact::without_secrets): at most 512
 /// bytes of at most eight of them.
 pub fn text_of(error: &(dyn Error + 'static)) -> String {
     let mut text = String::new();

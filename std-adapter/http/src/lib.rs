@@ -1,7 +1,7 @@
 //! [`atomic-breaker`](atomic_breaker) circuit breakers for HTTP and gRPC: what responses say about the server that sent
 //! them, and everything around an HTTP client in the right order: [`ClientGuard`].
 //!
-//! It includes everything in [`atomic_breaker_registry`] and [`atomic_breaker_tower`], and [`SlidingRatio`].
+//! It includes everything in [`atomic_breaker_server`] and [`atomic_breaker_tower`], and [`SlidingRatio`].
 //!
 //! ```
 //! use atomic_breaker_http::{Breaker, CallError, Config, HttpClassifier, breaker};
@@ -101,12 +101,12 @@ pub use self::reqwest::{BreakerMiddleware, rejection_of};
 #[cfg(feature = "reqwest")]
 pub use self::reqwest::{HttpClient, ReqwestErrors, into_reqwest, repeatable};
 pub use at_end::{AtEnd, HttpBodyRule};
+#[doc(no_inline)]
+pub use atomic_breaker_server::SlidingRatio;
 #[doc(hidden)]
-pub use atomic_breaker_registry::parts;
+pub use atomic_breaker_server::parts;
 #[doc(no_inline)]
-pub use atomic_breaker_registry::*;
-#[doc(no_inline)]
-pub use atomic_breaker_sliding::SlidingRatio;
+pub use atomic_breaker_server::*;
 #[doc(no_inline)]
 pub use atomic_breaker_tower::*;
 pub use body::{BodyRule, ReportingBody};

@@ -37,7 +37,7 @@ use crate::{MachineClock, Origin};
 /// first call until the file is removed: no key is forgotten. So set a [capacity](crate::MappedBuilder::capacity) that all
 /// keys fit into. Calls for further keys pass unguarded, or [are an error](Self::breaker), and are
 /// [counted](Self::refused) over all processes. Where outsiders choose the keys, they can fill the slab: use a
-/// `Registry` of `atomic-breaker-registry` in each process, which forgets, or admit only keys that you know.
+/// `Registry` of `atomic-breaker-server` in each process, which forgets, or admit only keys that you know.
 ///
 /// A key is looked up without a lock or a write. Its slot depends on random bits in the file, so outsiders cannot
 /// choose keys that collide.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use atomic_breaker_registry::Enforcement;
+use atomic_breaker_server::Enforcement;
 
 /// The label of what has none of its own.
 pub(super) const OTHER: &str = "other";

@@ -1,4 +1,4 @@
-//! Logs and metrics of [atomic-breaker](atomic_breaker_registry): observers for a breaker, a registry of breakers,
+//! Logs and metrics of [atomic-breaker](atomic_breaker_server): observers for a breaker, a registry of breakers,
 //! durable jobs, or a fleet.
 //!
 //! | feature | type | for one breaker | for a registry | for jobs (`steps`) | for a fleet (`fleet`) |
@@ -6,7 +6,7 @@
 //! | `tracing` | `Log`: an event for each transition and for a sample of the rejections | `Log` | `Log` | `Log` | |
 //! | `metrics` | `Metrics`: counters, and gauges of the states | `Metrics` | `Metrics<Keys>` | `Metrics<Jobs>` | `Metrics<Fleets>` |
 //!
-//! It includes everything in [`atomic_breaker_registry`].
+//! It includes everything in [`atomic_breaker_server`].
 //!
 //! A pair is also an observer: `.observer((Log::new("payments"), Metrics::new("payments")))`. The page
 //! [docs/observability.md] lists the fields of events and the names of metrics.
@@ -34,7 +34,7 @@ mod log;
 mod metrics;
 
 #[doc(no_inline)]
-pub use atomic_breaker_registry::*;
+pub use atomic_breaker_server::*;
 
 #[cfg(all(feature = "metrics", feature = "fleet"))]
 pub use self::metrics::Fleets;

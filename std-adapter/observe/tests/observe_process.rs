@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use atomic_breaker_observe::{Metrics, publish, publish_each_second};
-use atomic_breaker_registry::{Config, ManualClock, Registry};
+use atomic_breaker_server::{Config, ManualClock, Registry};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 /// Waits for a line of the page, for ten seconds at most.

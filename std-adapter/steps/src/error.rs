@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use atomic_breaker_resource::{Rejected, Rejection};
+use atomic_breaker_server::{Rejected, Rejection};
 use thiserror::Error;
 
 use super::{JobError, StoreError};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use atomic_breaker_resource::words::without_secrets;
+use atomic_breaker_server::redact::without_secrets;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use atomic_breaker_resource::{Admit, AnyPermit, Outcome, Rejection, State};
+use atomic_breaker_server::{Admit, AnyPermit, Outcome, Rejection, State};
 
 use super::StepError;
 use super::caught::caught_now;

@@ -29,7 +29,7 @@
 //!
 //! The page [docs/steps.md] says what is guaranteed, and shows jobs, lanes and kept requests.
 //!
-//! Everything in `atomic-breaker-resource` is re-exported here, so this package is the only one to depend on.
+//! Everything in `atomic-breaker-server` is re-exported here, so this package is the only one to depend on.
 #![doc = ""]
 #![doc = concat!("[docs/steps.md]: ", env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/steps.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -68,7 +68,7 @@ mod worker;
 mod workflow;
 
 #[doc(no_inline)]
-pub use atomic_breaker_resource::*;
+pub use atomic_breaker_server::*;
 pub use builder::StepsBuilder;
 pub use caught::answer;
 pub use counts::Counts;

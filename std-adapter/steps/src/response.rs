@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use atomic_breaker_http::{ErrorRule, HttpClassifier, ResponseHead, text_of};
-use atomic_breaker_resource::{Outcome, Rejection};
+use atomic_breaker_server::{Outcome, Rejection};
 use http::{HeaderMap, Response, StatusCode};
 
 use crate::StepError;

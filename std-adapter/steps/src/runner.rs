@@ -3,7 +3,7 @@
 use std::pin::pin;
 use std::time::Duration;
 
-use atomic_breaker_resource::{Failure, Outcome};
+use atomic_breaker_server::{Failure, Outcome};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout};
 

@@ -12,7 +12,7 @@
 //! A layer holds a handle to the breaker and never creates one, so however often it is applied (axum applies it per
 //! route), all services share the same breaker.
 //!
-//! This package includes everything in [`atomic_breaker_std`].
+//! This package includes everything in [`atomic_breaker_server`].
 //!
 //! # Which retry to use when
 //!
@@ -96,7 +96,7 @@ mod time_limit;
 mod try_layer;
 
 #[doc(no_inline)]
-pub use atomic_breaker_std::*;
+pub use atomic_breaker_server::*;
 pub use gate::{GateLayer, GateService};
 pub use outliving::{Leaving, Try};
 pub use retry::{

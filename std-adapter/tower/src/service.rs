@@ -14,8 +14,8 @@ use crate::{Admit, AnyPermit, Rejection, Report, ServiceError};
 
 /// Guards a service with a breaker: one for all requests, or one per key of the request.
 ///
-/// The breaker is given by a reference to or an `Arc` of it or of a `Resource` (`atomic-breaker-resource`), or by a `ByKey`
-/// (`atomic-breaker-registry`).
+/// The breaker is given by a reference to or an `Arc` of it or of a `Resource` (`atomic-breaker-server`), or by a `ByKey`
+/// (`atomic-breaker-server`).
 ///
 /// The service must be `Clone`, as clients are. It is always ready; a rejected request gets its error at once.
 /// Otherwise a clone of the service makes the request, and its readiness is awaited *inside* the guarded call: a

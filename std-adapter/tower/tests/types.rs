@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use atomic_breaker_resource::Resource;
+use atomic_breaker_server::Resource;
 use atomic_breaker_tower::{
     AtOnce, Breaker, BreakerLayer, BreakerService, BudgetByKey, BudgetConfig, Config, GateLayer,
     GateService, Outcome, RetryBudget, RetryBudgets, RetryConfig, RetryLayer, RetryPolicy,

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use atomic_breaker::Config;
-use atomic_breaker_registry::{AnyPermit, RegistryError};
+use atomic_breaker_server::{AnyPermit, RegistryError};
 
 use crate::call::{Call, Ending};
 use crate::clock::VirtualClock;

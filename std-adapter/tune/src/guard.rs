@@ -5,8 +5,8 @@ use std::hash::{BuildHasherDefault, DefaultHasher};
 
 use atomic_breaker::word::NativeWord;
 use atomic_breaker::{Breaker, Config, LastCalls, Observer, Permit, State, Tally, Transition};
-use atomic_breaker_registry::{AnyPermit, KeyedObserver, KeyedPermit, Registry, RegistryError};
-use atomic_breaker_sliding::SlidingRatio;
+use atomic_breaker_server::SlidingRatio;
+use atomic_breaker_server::{AnyPermit, KeyedObserver, KeyedPermit, Registry, RegistryError};
 
 use crate::clock::VirtualClock;
 

@@ -57,7 +57,7 @@ mod timeline;
 #[doc(no_inline)]
 pub use atomic_breaker::{Config, Ratio, State, Transition};
 #[doc(no_inline)]
-pub use atomic_breaker_registry::RegistryError;
+pub use atomic_breaker_server::RegistryError;
 pub use call::{Call, Ending, Met};
 pub use cold::ColdServer;
 pub use figures::Figures;

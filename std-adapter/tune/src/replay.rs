@@ -4,7 +4,7 @@ use std::iter::Peekable;
 use std::time::Duration;
 
 use atomic_breaker::Config;
-use atomic_breaker_registry::RegistryError;
+use atomic_breaker_server::RegistryError;
 
 use crate::call::{Call, Ending};
 use crate::callers::{Callers, Closest};

@@ -1,7 +1,7 @@
 //! What became of the calls of a stretch of time, moment by moment.
 
 use atomic_breaker::Config;
-use atomic_breaker_registry::RegistryError;
+use atomic_breaker_server::RegistryError;
 
 use crate::call::{Call, Ending};
 use crate::engine::Watch;

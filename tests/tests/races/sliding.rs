@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use atomic_breaker::{ManualClock, Ratio, Tally, tally::Call};
-use atomic_breaker_sliding::SlidingRatio;
+use atomic_breaker_server::SlidingRatio;
 use loom::sync::Arc;
 use loom::thread;
 use std::time::Duration;

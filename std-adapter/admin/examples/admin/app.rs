@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_admin::{Admin, Operator, Recorder, Timeline};
-use atomic_breaker_registry::{Breaker, Config, Registry, Resource, StdClock, word::NativeWord};
+use atomic_breaker_server::{Breaker, Config, Registry, Resource, StdClock, word::NativeWord};
 use axum::Router;
 use axum::extract::Request;
 use axum::http::StatusCode;

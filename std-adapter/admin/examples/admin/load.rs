@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_registry::{AnyError, AnyPermit, Failure, KeyedPermit, Outcome, call_reported};
+use atomic_breaker_server::{AnyError, AnyPermit, Failure, KeyedPermit, Outcome, call_reported};
 use tokio::time::{Instant, sleep};
 
 use super::app::Service;

@@ -7,9 +7,7 @@ pub(super) use request::Request;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_registry::{
-    Control, Enforcement, Snapshot, State, Transition, words::printable,
-};
+use atomic_breaker_server::{Control, Enforcement, Snapshot, State, Transition, redact::printable};
 use serde::Serialize;
 
 use super::response::Problem;

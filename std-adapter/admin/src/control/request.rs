@@ -1,6 +1,6 @@
 //! A change as it is requested.
 
-use atomic_breaker_registry::Config;
+use atomic_breaker_server::Config;
 use serde::{Deserialize, Serialize};
 
 use super::super::response::Problem;

@@ -1,6 +1,6 @@
 //! Changes jobs: tries them again, or cancels them.
 
-use atomic_breaker_registry::words::printable;
+use atomic_breaker_server::redact::printable;
 use atomic_breaker_steps::{Job, JobId, Status};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};

@@ -14,7 +14,7 @@ pub(super) use single::OfSingle;
 
 use std::sync::Arc;
 
-use atomic_breaker_registry::{Config, Control, Enforcement, LastFailure, Snapshot};
+use atomic_breaker_server::{Config, Control, Enforcement, LastFailure, Snapshot};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 

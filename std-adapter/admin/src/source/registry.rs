@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use atomic_breaker_registry::{AnyRegistry, Config, Enforcement};
+use atomic_breaker_server::{AnyRegistry, Config, Enforcement};
 use serde_json::{Value, json};
 
 use super::super::response::Problem;

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use atomic_breaker_registry::{
+use atomic_breaker_server::{
     Adjust, AdjustableBreaker, AnyBreaker, AnyResource, AsRules, Breaker, Clock, Config, Control,
     Enforcement, LastFailureCell, Observer, Tally, word::Word,
 };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use atomic_breaker_registry::{Config, Transition};
+use atomic_breaker_server::{Config, Transition};
 use serde::Serialize;
 
 use super::outage;

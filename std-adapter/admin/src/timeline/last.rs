@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use atomic_breaker_registry::{Present, State};
+use atomic_breaker_server::{Present, State};
 
 use super::event::{Event, Subject};
 use super::outage::Outage;

@@ -17,7 +17,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use atomic_breaker_registry::Present;
+use atomic_breaker_server::Present;
 use tokio::sync::watch;
 
 use super::AdminError;

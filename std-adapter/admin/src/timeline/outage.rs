@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use atomic_breaker_registry::{Cause, State, Transition};
+use atomic_breaker_server::{Cause, State, Transition};
 
 use super::event::Event;
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use atomic_breaker_registry::{KeyedObserver, Observer, Present, Transition};
+use atomic_breaker_server::{KeyedObserver, Observer, Present, Transition};
 
 use super::super::text;
 use super::Timeline;

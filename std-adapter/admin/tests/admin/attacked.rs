@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::{App, Hosts, RULES, World, assert_has};
 use atomic_breaker_admin::Timeline;
-use atomic_breaker_registry::{Registry, State};
+use atomic_breaker_server::{Registry, State};
 use futures_util::future::join_all;
 use serde_json::json;
 use tokio::time::timeout;

@@ -1,7 +1,7 @@
 //! What is changed.
 
 use crate::support::{App, World, assert_has};
-use atomic_breaker_registry::State;
+use atomic_breaker_server::State;
 use serde_json::json;
 
 #[tokio::test]

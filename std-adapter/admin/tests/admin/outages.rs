@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::support::{App, RULES, assert_has};
 use atomic_breaker_admin::{Admin, Recorder, Timeline};
-use atomic_breaker_registry::{AnyPermit, Failure, ManualClock, Outcome, Registry};
+use atomic_breaker_server::{AnyPermit, Failure, ManualClock, Outcome, Registry};
 use serde_json::{Value, json};
 
 type Hosts = Registry<String, &'static ManualClock, (), Recorder>;

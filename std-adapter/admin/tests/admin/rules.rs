@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use atomic_breaker_admin::{Admin, Recorder, Timeline};
-use atomic_breaker_registry::{
+use atomic_breaker_server::{
     AdjustableBreaker, Breaker, KeptRules, LastCalls, Registry, Resource, State, StdClock,
     TripRule, adjustable_breaker, word::NativeWord,
 };
@@ -149,7 +149,7 @@ fn adjusted() -> Adjusted {
         .breaker("alone", &ALONE)
         .breaker("shared", Arc::clone(&shared))
         .resource("resource", Arc::clone(&resource))
-        .breaker("fixed", Arc::new(atomic_breaker_registry::breaker(RULES)));
+        .breaker("fixed", Arc::new(atomic_breaker_server::breaker(RULES)));
     let app = App::of(admin);
     Adjusted {
         shared,

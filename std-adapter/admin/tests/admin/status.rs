@@ -2,7 +2,7 @@
 
 use crate::support::{App, RULES, World, assert_has};
 use atomic_breaker_admin::{Admin, Operator, Timeline};
-use atomic_breaker_registry::{Config, Registry, breaker};
+use atomic_breaker_server::{Config, Registry, breaker};
 use axum::Extension;
 use serde_json::{Value, json};
 use std::fmt;
@@ -57,8 +57,7 @@ async fn probes_in_flight_and_an_open_time_that_is_over_are_shown() {
     }
     assert_has(&entry, &json!({ "state": "open", "is_due": true }));
     assert_eq!(entry["wait_ms"], Value::Null);
-    let permit =
-        atomic_breaker_registry::KeyedPermit::acquire(&*world.hosts, "a.example".to_owned());
+    let permit = atomic_breaker_server::KeyedPermit::acquire(&*world.hosts, "a.example".to_owned());
     let entry = app.get("/status?of=hosts").await.json()["entries"][0].clone();
     assert_has(
         &entry,
@@ -231,7 +230,7 @@ async fn long_keys_are_cut_and_stay_distinct() {
 
 #[tokio::test]
 async fn static_breakers_and_those_without_a_recorder_are_shown() {
-    static PLAIN: std::sync::LazyLock<atomic_breaker_registry::Breaker> =
+    static PLAIN: std::sync::LazyLock<atomic_breaker_server::Breaker> =
         std::sync::LazyLock::new(|| breaker(Config::new()));
     let app = App::of(Admin::new(&Timeline::new()).breaker("plain", &*PLAIN));
     PLAIN.trip();

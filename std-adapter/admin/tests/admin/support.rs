@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use atomic_breaker_admin::{Admin, Operator, Recorder, Timeline};
-use atomic_breaker_registry::{
+use atomic_breaker_server::{
     AnyPermit, Breaker, Config, Failure, Outcome, Registry, Resource, StdClock, word::NativeWord,
 };
 use axum::body::{Body, to_bytes};

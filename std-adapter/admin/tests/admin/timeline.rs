@@ -74,13 +74,13 @@ async fn transitions_of_closed_keys_are_forgotten_first() {
 
 #[tokio::test]
 async fn a_state_that_was_not_recorded_is_not_explained_by_an_older_one() {
-    use atomic_breaker_registry::{Breaker, StdClock, word::NativeWord};
+    use atomic_breaker_server::{Breaker, StdClock, word::NativeWord};
     use std::sync::Arc;
 
     // One word, of which another breaker changes the state, as another process would.
     let word: &'static NativeWord = Box::leak(Box::default());
     let timeline = Timeline::new();
-    let rules = atomic_breaker_registry::Rules::new(RULES);
+    let rules = atomic_breaker_server::Rules::new(RULES);
     let seen = Breaker::from_parts(word, rules, StdClock, (), timeline.of("shared"));
     let other = Breaker::from_parts(word, rules, StdClock, (), ());
     let app = crate::support::App::of(
@@ -141,7 +141,7 @@ async fn the_timeline_is_read_in_pages() {
 
 #[tokio::test]
 async fn an_observer_in_a_pair_records_as_well() {
-    use atomic_breaker_registry::{Breaker, StdClock};
+    use atomic_breaker_server::{Breaker, StdClock};
     let timeline = Timeline::new();
     let breaker = Breaker::builder(RULES, StdClock)
         .observer(((), timeline.of("paired")))
@@ -156,7 +156,7 @@ async fn an_observer_in_a_pair_records_as_well() {
 #[tokio::test]
 async fn since_follows_the_word_after_a_quiet_month_and_a_recorder_that_was_held_up() {
     use atomic_breaker_admin::Recorder;
-    use atomic_breaker_registry::{KeyedObserver, ManualClock, Registry, State, Transition};
+    use atomic_breaker_server::{KeyedObserver, ManualClock, Registry, State, Transition};
     use std::sync::{Arc, OnceLock};
     use std::time::Duration;
 

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use atomic_breaker_admin::{Admin, Recorder, Timeline};
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined, Seats};
-use atomic_breaker_registry::{Clock, Config, Registry};
+use atomic_breaker_server::{Clock, Config, Registry};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 

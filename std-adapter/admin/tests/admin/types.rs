@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use atomic_breaker_admin::{Admin, AdminError, Operator, Recorder, Timeline};
-use atomic_breaker_registry::{
+use atomic_breaker_server::{
     AdjustableBreaker, Breaker, Config, KeptRules, Registry, Resource, StdClock, word::NativeWord,
 };
 use axum::{Extension, Router};

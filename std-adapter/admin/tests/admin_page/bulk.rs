@@ -1,7 +1,7 @@
 //! Commands for all that a filter shows; narrow windows.
 
 use atomic_breaker_admin::Operator;
-use atomic_breaker_registry::State;
+use atomic_breaker_server::State;
 use serde_json::json;
 
 use crate::browser::Browser;

@@ -4,7 +4,7 @@ use crate::browser::{Browser, ENTER, ESCAPE};
 use crate::operator::tab_to;
 use crate::site::{Page, row};
 use atomic_breaker_admin::Operator;
-use atomic_breaker_registry::{State, TripRule};
+use atomic_breaker_server::{State, TripRule};
 use serde_json::json;
 
 /// The dialog of a key that is open.

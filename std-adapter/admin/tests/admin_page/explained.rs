@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::browser::Browser;
 use crate::site::{Page, row};
 use atomic_breaker_admin::Operator;
-use atomic_breaker_registry::Config;
+use atomic_breaker_server::Config;
 
 #[test]
 fn a_command_says_with_figures_what_it_will_do_before_it_is_chosen() {

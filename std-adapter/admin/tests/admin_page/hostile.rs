@@ -1,7 +1,7 @@
 //! Keys that would like to be more than text.
 
 use crate::site::Page;
-use atomic_breaker_registry::State;
+use atomic_breaker_server::State;
 
 #[test]
 fn hostile_keys_stay_text_and_nothing_comes_from_elsewhere() {

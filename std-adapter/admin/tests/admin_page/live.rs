@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::browser::Browser;
 use crate::site::{Page, row};
 use atomic_breaker_admin::Operator;
-use atomic_breaker_registry::Config;
+use atomic_breaker_server::Config;
 
 #[test]
 fn a_trip_shows_within_a_second() {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use atomic_breaker_admin::{Admin, Operator, Recorder, Timeline};
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
-use atomic_breaker_registry::{
+use atomic_breaker_server::{
     AdjustableBreaker, AnyPermit, Breaker, Config, Control, Failure, KeptRules, Outcome, Registry,
     Resource, State, StdClock, Transition, word::NativeWord,
 };

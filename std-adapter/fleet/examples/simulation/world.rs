@@ -7,7 +7,7 @@ use atomic_breaker_fleet::{
     Ask, FleetConfig, InstanceId, Name,
     contract::{Action, Context, Input, Ledger, Local, Member},
 };
-use atomic_breaker_registry::{Breaker, Config, ManualClock};
+use atomic_breaker_server::{Breaker, Config, ManualClock};
 
 use crate::load::Load;
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use atomic_breaker::Transition;
-use atomic_breaker_registry::RegistryError;
+use atomic_breaker_server::RegistryError;
 
 use super::steer::{Registry, Steer, ours};
 use super::{FleetHolds, FleetStatus};

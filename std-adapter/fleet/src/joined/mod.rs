@@ -39,7 +39,7 @@ const QUEUE: usize = 4_096;
 ///
 /// ```
 /// use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
-/// use atomic_breaker_registry::{Breaker, Config, StdClock};
+/// use atomic_breaker_server::{Breaker, Config, StdClock};
 /// use std::sync::Arc;
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

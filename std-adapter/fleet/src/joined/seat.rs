@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use atomic_breaker::word::Bits;
 use atomic_breaker::{AnyBreaker, BitsOf, Config, Observer, Rejected, Snapshot, Transition};
-use atomic_breaker_registry::RegistryError;
+use atomic_breaker_server::RegistryError;
 
 use super::places::Places;
 use super::steer::{Event, Queue, Steer, is_ours};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use atomic_breaker::{Config, Rejected, Snapshot, Transition};
-use atomic_breaker_registry::{AnyRegistry, KeyName, KeyedObserver, RegistryError};
+use atomic_breaker_server::{AnyRegistry, KeyName, KeyedObserver, RegistryError};
 
 use super::places::Places;
 use super::steer::{Event, Queue, Registry, Steer, is_ours};
@@ -15,12 +15,12 @@ use crate::Name;
 use crate::member::Action;
 use crate::name::SEPARATOR;
 
-/// The places of all keys of a [`Registry`](atomic_breaker_registry::Registry) in its fleet. It [observes](KeyedObserver) the
+/// The places of all keys of a [`Registry`](atomic_breaker_server::Registry) in its fleet. It [observes](KeyedObserver) the
 /// registry, and [takes](Self::take) it once it is built. Clones share the places.
 ///
 /// ```
 /// use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
-/// use atomic_breaker_registry::{Config, Registry};
+/// use atomic_breaker_server::{Config, Registry};
 /// use std::sync::Arc;
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

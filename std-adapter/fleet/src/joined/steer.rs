@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use atomic_breaker::{Config, Snapshot, Transition};
-use atomic_breaker_registry::RegistryError;
+use atomic_breaker_server::RegistryError;
 use tokio::sync::mpsc::Sender;
 
 use crate::Name;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use atomic_breaker_http::{
     AnyPermit, Config, Failure, KeyedObserver, Present, Registry, Resource, ServiceError,
-    Transition, WithCauses, breaker, words,
+    Transition, WithCauses, breaker, redact,
 };
 
 use crate::support::Random;
@@ -70,8 +70,8 @@ const TEXTS: [(&str, &str); 16] = [
 #[test]
 fn words_of_a_failure_hold_no_query_no_password_and_no_key() {
     for (text, expected) in TEXTS {
-        assert_eq!(&*words::failure(text).text, expected);
-        let again = words::failure(expected);
+        assert_eq!(&*redact::failure(text).text, expected);
+        let again = redact::failure(expected);
         assert_eq!(&*again.text, expected, "once more changes nothing");
     }
 }
@@ -135,7 +135,7 @@ const OTHER_TEXTS: [(&str, &str); 24] = [
 #[test]
 fn values_in_json_and_after_spaces_and_users_without_a_scheme_are_left_out() {
     for (text, expected) in OTHER_TEXTS {
-        assert_eq!(&*words::failure(text).text, expected, "{text}");
+        assert_eq!(&*redact::failure(text).text, expected, "{text}");
     }
 }
 
@@ -171,9 +171,9 @@ fn no_text_causes_a_panic_or_shows_a_secret_of_a_url() {
         let mut text: String = (0..length)
             .map(|_| parts[random.below(parts.len())])
             .collect();
-        let _ = words::failure(&text);
+        let _ = redact::failure(&text);
         text.push_str(" https://u:S3CR3T@a.example/?S3CR3T");
-        let kept = words::failure(&text).text;
+        let kept = redact::failure(&text).text;
         assert!(!kept.contains("S3CR3T"), "{text:?}: {kept:?}");
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use atomic_breaker_registry::{Cause, Rejected, State, Transition, words::printable};
+use atomic_breaker_server::{Cause, Rejected, State, Transition, redact::printable};
 use tracing::Level;
 
 use super::sampler::Sampler;

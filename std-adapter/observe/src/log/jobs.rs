@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use atomic_breaker_registry::{Clock, words::printable};
+use atomic_breaker_server::{Clock, redact::printable};
 use atomic_breaker_steps::{Asked, Job, JobObserver, Status, Stuck};
 
 use super::Log;

@@ -4,8 +4,8 @@ use std::fmt;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use atomic_breaker_registry::{
-    Clock, KeyedObserver, Present, Rejected, Transition, words::printable,
+use atomic_breaker_server::{
+    Clock, KeyedObserver, Present, Rejected, Transition, redact::printable,
 };
 
 use super::sampler::Sampler;

@@ -12,8 +12,8 @@ use std::mem;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use atomic_breaker_registry::{
-    Clock, Enforcement, Observer, Rejected, StdClock, Transition, words::printable,
+use atomic_breaker_server::{
+    Clock, Enforcement, Observer, Rejected, StdClock, Transition, redact::printable,
 };
 
 use crate::label::Mode;
@@ -94,12 +94,12 @@ impl<C> Log<C> {
         log
     }
 
-    /// Says where to find the enforcement of a breaker in a [`Resource`](atomic_breaker_registry::Resource) that may be in
+    /// Says where to find the enforcement of a breaker in a [`Resource`](atomic_breaker_server::Resource) that may be in
     /// shadow mode, which the breaker itself does not know. Without it, all its rejections are logged as enforced.
     ///
     /// ```
     /// use atomic_breaker_observe::Log;
-    /// use atomic_breaker_registry::{Breaker, Config, Resource, StdClock, word::NativeWord};
+    /// use atomic_breaker_server::{Breaker, Config, Resource, StdClock, word::NativeWord};
     ///
     /// type Logged = Resource<Breaker<StdClock, NativeWord, (), Log>>;
     ///

@@ -3,7 +3,7 @@
 use std::array;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use atomic_breaker_registry::Outcome;
+use atomic_breaker_server::Outcome;
 
 use super::lane;
 

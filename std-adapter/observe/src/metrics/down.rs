@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use atomic_breaker_registry::State;
+use atomic_breaker_server::State;
 
 use crate::lock;
 

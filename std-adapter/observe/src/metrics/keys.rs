@@ -5,9 +5,9 @@ use std::hash::Hash;
 use std::ptr;
 use std::sync::Arc;
 
-use atomic_breaker_registry::{
+use atomic_breaker_server::{
     AnyRegistry, KeyedObserver, Outcome, Present, Registry, Rejected, State, Transition,
-    words::printable,
+    redact::printable,
 };
 
 use super::calls::{CANCELLED, end_of};

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use atomic_breaker_registry::{Cause, State, words::printable};
+use atomic_breaker_server::{Cause, State, redact::printable};
 use metrics::{Key, Recorder};
 
 use super::calls::{Calls, ENDS};

@@ -3,9 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use atomic_breaker_registry::{
-    Enforcement, Observer, Outcome, Present, Rejected, State, Transition,
-};
+use atomic_breaker_server::{Enforcement, Observer, Outcome, Present, Rejected, State, Transition};
 
 use super::calls::{CANCELLED, end_of};
 use super::meter::{Meter, OfBreakers, Standing};
@@ -44,7 +42,7 @@ impl Metrics {
         self.0.counted();
     }
 
-    /// Says where to find the enforcement of a breaker in a [`Resource`](atomic_breaker_registry::Resource) that may be in
+    /// Says where to find the enforcement of a breaker in a [`Resource`](atomic_breaker_server::Resource) that may be in
     /// shadow mode, which the breaker itself does not know; `Log` has the same setting. Without it, all rejections count
     /// as enforced.
     #[must_use]

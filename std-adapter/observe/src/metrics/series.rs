@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use atomic_breaker_registry::words::printable;
+use atomic_breaker_server::redact::printable;
 use metrics::{Key, Label, Level, Metadata, Recorder, Unit};
 
 /// The name of a metric, and what it means.

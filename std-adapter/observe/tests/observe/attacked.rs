@@ -5,7 +5,7 @@ use std::sync::{Arc, Barrier, OnceLock, Weak};
 use std::thread;
 
 use atomic_breaker_observe::{Keys, Log, Metrics};
-use atomic_breaker_registry::{
+use atomic_breaker_server::{
     AnyPermit, Breaker, KeyedObserver, ManualClock, Outcome, Registry, State, StdClock, Transition,
     word::NativeWord,
 };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use atomic_breaker_observe::Metrics;
-use atomic_breaker_registry::{
+use atomic_breaker_server::{
     AnyPermit, Breaker, CallError, Cause, Config, Failure, ManualClock, Observer, Outcome,
     Registry, State, StdClock, Transition, word::NativeWord,
 };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
 use atomic_breaker_observe::Metrics;
-use atomic_breaker_registry::Registry;
+use atomic_breaker_server::Registry;
 use atomic_breaker_steps::{Lane, MemoryStore, StepError, Steps, Workflow};
 use serde_json::Value;
 

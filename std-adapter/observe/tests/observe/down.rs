@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use atomic_breaker_observe::Metrics;
-use atomic_breaker_registry::{Breaker, Config, ManualClock, Registry};
+use atomic_breaker_server::{Breaker, Config, ManualClock, Registry};
 
 use crate::support::{Page, RULES, counted};
 

@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use atomic_breaker_observe::{Keys, Metrics};
-use atomic_breaker_registry::{
-    AnyPermit, Failure, ManualClock, Outcome, Registry, State, WhenFull,
-};
+use atomic_breaker_server::{AnyPermit, Failure, ManualClock, Outcome, Registry, State, WhenFull};
 
 use crate::support::{Page, RULES, SECOND};
 
-type Hosts<K> = Registry<K, atomic_breaker_registry::StdClock, (), Metrics<Keys>>;
+type Hosts<K> = Registry<K, atomic_breaker_server::StdClock, (), Metrics<Keys>>;
 
 fn hosts(metrics: &Metrics<Keys>) -> Arc<Hosts<&'static str>> {
     let builder = Registry::builder(RULES).observer(metrics.clone());

@@ -4,7 +4,7 @@ use std::hash::Hash;
 use std::time::Duration;
 
 use atomic_breaker_observe::Log;
-use atomic_breaker_registry::{AnyPermit, Failure, ManualClock, Outcome, Registry, StdClock};
+use atomic_breaker_server::{AnyPermit, Failure, ManualClock, Outcome, Registry, StdClock};
 
 use crate::support::{RULES, SECOND, logged};
 

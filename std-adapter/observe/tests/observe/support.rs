@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use atomic_breaker_observe::{Metrics, publish};
-use atomic_breaker_registry::{Breaker, Config, StdClock, word::NativeWord};
+use atomic_breaker_server::{Breaker, Config, StdClock, word::NativeWord};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};

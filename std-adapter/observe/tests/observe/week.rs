@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_observe::{Log, Metrics};
-use atomic_breaker_registry::{
+use atomic_breaker_server::{
     Breaker, CallError, Clock, ManualClock, Registry, Rejected, ServiceError, TokioClock,
     word::NativeWord,
 };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_http::{Breaker, Config, Observer, State, TokioClock, word::NativeWord};
-use atomic_breaker_resource::{Admit, InFlightLimit};
+use atomic_breaker_server::{Admit, InFlightLimit};
 use atomic_breaker_steps::{
     Filter, Lane, MemoryStore, Ran, Status, StepError, Steps, StepsBuilder, Store, Workflow,
 };

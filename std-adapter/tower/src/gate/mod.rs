@@ -29,7 +29,7 @@ use pause::Pause;
 /// | half-open | ready with the permit of a probe, which the next call uses; otherwise not ready, and looks for a slot ten to twenty times a second |
 /// | returning | ready with a permit at random, according to the share; otherwise looks again after 10 to 20 ms |
 ///
-/// The breaker is one of the endpoint's own, or that of a key of a registry (`OneKey` of `atomic-breaker-registry`): its
+/// The breaker is one of the endpoint's own, or that of a key of a registry (`OneKey` of `atomic-breaker-server`): its
 /// `max_shut_out` then holds for the pool.
 ///
 /// While the endpoint is not ready it has one timer, boxed once. With a [`StateWatch`](crate::StateWatch) as observer

@@ -3,8 +3,8 @@
 use std::io;
 use std::sync::Arc;
 
-use atomic_breaker_registry::{ByKey, Registry};
-use atomic_breaker_resource::Resource;
+use atomic_breaker_server::Resource;
+use atomic_breaker_server::{ByKey, Registry};
 use atomic_breaker_tower::{
     Admit, Breaker, BreakerLayer, Config, RetryBudget, RetryConfig, RetryLayer, RetryPolicy,
     ServiceError, TokioClock,

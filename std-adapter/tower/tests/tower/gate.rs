@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use atomic_breaker_registry::{OneKey, Registry};
-use atomic_breaker_resource::Resource;
+use atomic_breaker_server::Resource;
+use atomic_breaker_server::{OneKey, Registry};
 use atomic_breaker_tower::{
     Admit, AnyBreaker, Breaker, GateLayer, GateService, Observer, OneBreaker, ServiceError, State,
     TokioClock,

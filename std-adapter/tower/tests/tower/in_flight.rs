@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use atomic_breaker_registry::{ByKey, InFlightByKey, Registry};
+use atomic_breaker_server::{ByKey, InFlightByKey, Registry};
 use atomic_breaker_tower::{BreakerLayer, State, TimeLimitLayer, TokioClock};
 use futures_util::poll;
 use tokio::task::JoinSet;

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
-use atomic_breaker_resource::Resource;
+use atomic_breaker_server::Resource;
 use atomic_breaker_tower::{
     Breaker, BreakerLayer, BreakerService, Config, GateLayer, GateService, TimeLimitLayer,
     TimeLimitService, breaker,

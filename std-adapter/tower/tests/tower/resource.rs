@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_resource::{Resource, words};
+use atomic_breaker_server::{Resource, redact};
 use atomic_breaker_tower::{AnyPermit, Breaker, BreakerLayer, Failure, Outcome, State, TokioClock};
 use tower::{Layer, ServiceExt};
 
@@ -127,13 +127,13 @@ fn a_long_text_is_cut_between_characters() {
     for letter in ["x", "é", "€", "𝄞"] {
         for padding in 0..4 {
             let long = "y".repeat(padding) + &letter.repeat(300);
-            let cut = words::failure(&long).text;
+            let cut = redact::failure(&long).text;
             assert!(cut.len() <= 256 && cut.len() > 256 - 2 * 4, "{}", cut.len());
             assert!(long.starts_with(cut.strip_suffix('…').unwrap()));
         }
     }
     let fits = "z".repeat(256);
-    assert_eq!(*words::failure(&fits).text, fits);
-    let age = words::failure(&fits).at.elapsed().unwrap();
+    assert_eq!(*redact::failure(&fits).text, fits);
+    let age = redact::failure(&fits).at.elapsed().unwrap();
     assert!(age < Duration::from_secs(60));
 }

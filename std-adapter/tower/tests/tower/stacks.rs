@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_resource::Resource;
+use atomic_breaker_server::Resource;
 use atomic_breaker_tower::{
     Breaker, BreakerLayer, Config, Rejection, ServiceError, State, TimeLimitLayer, Timed,
     TokioClock,

@@ -312,7 +312,7 @@ fn paste(out: &mut impl Write, config: &Config) -> Result<()> {
     } else if config.failure_ratio.is_some() {
         writeln!(
             out,
-            "\nIt needs memory: a SlidingRatio of atomic-breaker-sliding, which ClientConfig of atomic-breaker-http has."
+            "\nIt needs memory: a SlidingRatio of atomic-breaker-server, which ClientConfig of atomic-breaker-http has."
         )?;
     }
     Ok(())

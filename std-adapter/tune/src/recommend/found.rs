@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Range;
 
 use atomic_breaker::Config;
-use atomic_breaker_registry::RegistryError;
+use atomic_breaker_server::RegistryError;
 
 use crate::figures::Figures;
 use crate::incident::Incident;

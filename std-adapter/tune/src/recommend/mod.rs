@@ -11,7 +11,7 @@ pub use weights::Weights;
 use std::time::Duration;
 
 use atomic_breaker::Config;
-use atomic_breaker_registry::RegistryError;
+use atomic_breaker_server::RegistryError;
 
 use crate::ends::Ends;
 use crate::figures::{Figures, Score, Worth, count};

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use atomic_breaker::Rejected;
-use atomic_breaker_registry::Rejection;
+use atomic_breaker_server::Rejection;
 
 /// How a recorded call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ pub use report::Report;
 pub use scenario::Scenario;
 
 use atomic_breaker::{Config, ConfigError};
-use atomic_breaker_registry::RegistryError;
+use atomic_breaker_server::RegistryError;
 
 use crate::call::{Call, Ending};
 use crate::callers::Callers;

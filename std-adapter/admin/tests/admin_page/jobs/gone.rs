@@ -1,6 +1,6 @@
 //! A store that is gone.
 
-use atomic_breaker_registry::State;
+use atomic_breaker_server::State;
 
 use super::{Shop, row};
 use test_support::faulty_store::Fault;

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use atomic_breaker_fleet::{FleetConfig, Joined, Seat};
 use atomic_breaker_redis::RedisFleet;
-use atomic_breaker_registry::{
+use atomic_breaker_server::{
     Breaker, Config, Observer, State, StdClock, Transition, word::NativeWord,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use atomic_breaker_registry::State;
+use atomic_breaker_server::State;
 
 use crate::figures::figure;
 use crate::outages::returns;

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use atomic_breaker_redis::RedisFleet;
-use atomic_breaker_registry::State;
+use atomic_breaker_server::State;
 
 use crate::figures::figure;
 use crate::process::{GRACE_MS, Process, connected, pause, trip, until};

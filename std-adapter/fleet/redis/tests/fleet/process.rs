@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use atomic_breaker_fleet::{FleetConfig, Joined, Seat};
 use atomic_breaker_redis::RedisFleet;
-use atomic_breaker_registry::{Breaker, Clock, Config, State, StdClock, word::NativeWord};
+use atomic_breaker_server::{Breaker, Clock, Config, State, StdClock, word::NativeWord};
 
 use crate::server::Server;
 
@@ -58,7 +58,7 @@ impl Process {
         let result = if is_up { Ok(()) } else { Err(()) };
         !matches!(
             self.breaker.call(|| result),
-            Err(atomic_breaker_registry::CallError::Rejected(_))
+            Err(atomic_breaker_server::CallError::Rejected(_))
         )
     }
 }

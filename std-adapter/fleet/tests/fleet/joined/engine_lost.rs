@@ -1,7 +1,7 @@
 //! The engine is gone, hangs, forgets, or is replaced in the middle of an outage.
 
 use atomic_breaker_fleet::FleetConfig;
-use atomic_breaker_registry::State;
+use atomic_breaker_server::State;
 
 use super::support::{GRACE_MS, Process, STEP_MS, World, rules};
 

@@ -8,7 +8,7 @@ use atomic_breaker_fleet::{
     Answer, Ask, Fleet, FleetConfig, FleetError, InProcess, InProcessMessages, InstanceId, Joined,
     Name, Reading, Seat,
 };
-use atomic_breaker_registry::{Breaker, KeyName, Registry, State, TokioClock, word::NativeWord};
+use atomic_breaker_server::{Breaker, KeyName, Registry, State, TokioClock, word::NativeWord};
 
 use super::keys::{idle, open_elsewhere};
 use super::support::rules;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined, Seat};
-use atomic_breaker_registry::{Breaker, Config, Permit, State, TokioClock, word::NativeWord};
+use atomic_breaker_server::{Breaker, Config, Permit, State, TokioClock, word::NativeWord};
 use atomic_breaker_std::KeptRules;
 
 use super::support::{Ahead, GRACE_MS, STEP_MS, World, rules};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_fleet::FleetConfig;
-use atomic_breaker_registry::{Breaker, Config, Permit, State, word::NativeWord};
+use atomic_breaker_server::{Breaker, Config, Permit, State, word::NativeWord};
 
 use super::support::{Ahead, GRACE_MS, STEP_MS, World, rules};
 use atomic_breaker_fleet::Seat;

@@ -1,7 +1,7 @@
 //! Operators' commands stand.
 
 use atomic_breaker_fleet::FleetConfig;
-use atomic_breaker_registry::State;
+use atomic_breaker_server::State;
 
 use super::support::World;
 

@@ -1,7 +1,7 @@
 //! Status, shadow mode, queues and ends.
 
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
-use atomic_breaker_registry::State;
+use atomic_breaker_server::State;
 
 use super::support::World;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
-use atomic_breaker_registry::{Breaker, Registry, State, TokioClock};
+use atomic_breaker_server::{Breaker, Registry, State, TokioClock};
 
 use super::support::rules;
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use atomic_breaker_fleet::FleetConfig;
-use atomic_breaker_registry::State;
+use atomic_breaker_server::State;
 
 use super::support::{GRACE_MS, Process, STEP_MS, World, rules};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_fleet::{FleetConfig, FleetStatus, InProcess, Joined, Seat};
-use atomic_breaker_registry::{Breaker, Clock, Config, State, TokioClock, word::NativeWord};
+use atomic_breaker_server::{Breaker, Clock, Config, State, TokioClock, word::NativeWord};
 
 /// A clock that is ahead of the others by this many milliseconds.
 #[derive(Clone, Copy, Debug)]

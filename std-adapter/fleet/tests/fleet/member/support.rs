@@ -6,7 +6,7 @@ use atomic_breaker_fleet::{
     Answer, Ask, FleetConfig, Notice, Period, PeriodId,
     contract::{Action, Context, Input, Local, Member},
 };
-use atomic_breaker_registry::Config;
+use atomic_breaker_server::Config;
 
 /// The open time of the rules and of most periods; its grace is 1 s, the lease 500 ms.
 pub(super) const OPEN_MS: u32 = 10_000;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use atomic_breaker_observe::Log;
-use atomic_breaker_registry::{Breaker, Config, ManualClock, Permit, TokioClock};
+use atomic_breaker_server::{Breaker, Config, ManualClock, Permit, TokioClock};
 use atomic_breaker_steps::{
     Asked, JobId, JobObserver, Lane, Ran, Status, StepError, Store, Workflow,
 };

@@ -14,7 +14,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use atomic_breaker_observe::{Jobs, Log, Metrics};
-use atomic_breaker_registry::{Breaker, Config, TokioClock, breaker};
+use atomic_breaker_server::{Breaker, Config, TokioClock, breaker};
 use atomic_breaker_steps::{
     JobId, Lane, Notifier, Schedule, StepError, Steps, StepsBuilder, Stuck, Workflow,
 };

@@ -5,7 +5,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use atomic_breaker_registry::{Breaker, Config, StdClock};
+use atomic_breaker_server::{Breaker, Config, StdClock};
 
 use super::{LAPS, ms};
 use crate::figures::{figure, is_alone};

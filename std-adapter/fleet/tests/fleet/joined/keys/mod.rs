@@ -9,7 +9,7 @@ use std::time::Duration;
 use atomic_breaker_fleet::{
     Ask, Fleet, FleetConfig, FleetStatus, InProcess, InstanceId, Joined, Name, Seats,
 };
-use atomic_breaker_registry::{Registry, ServiceError, State, TokioClock};
+use atomic_breaker_server::{Registry, ServiceError, State, TokioClock};
 
 use super::support::rules;
 

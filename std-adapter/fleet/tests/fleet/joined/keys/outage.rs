@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use atomic_breaker_fleet::InProcess;
-use atomic_breaker_registry::State;
+use atomic_breaker_server::State;
 
 use super::super::support::GRACE_MS;
 use super::{count, idle, processes};

@@ -1,0 +1,76 @@
+//! [`atomic-breaker`](atomic_breaker) circuit breakers on servers: [one](Resource) with the failure that opened it and
+//! shadow mode, or [one per key](Registry), such as a host, a shard or a tenant; limits on calls in flight; the [share of
+//! failures](SlidingRatio) within a sliding time window.
+//!
+//! It includes everything in [`atomic_breaker_std`].
+//!
+//! | module | contents |
+//! |---|---|
+//! | `on_drop`, `thread_number` | a guard for code that may panic; a number for each thread |
+//! | `permit` | permits of any breaker |
+//! | `redact` | texts of failures, without secrets |
+//! | `last_failure` | the failure that opened a breaker |
+//! | `loss` | failures that several calls share |
+//! | `enforcement` | shadow mode: everything happens as usual, but calls pass |
+//! | `admitted` (`tokio`) | waiting, retries and time limits, for anything that admits |
+//! | `resource` | all of that around one breaker, and its permit |
+//! | `in_flight` | a limit on calls in flight, which trips the breaker |
+//! | `sliding` | the share of failures within a sliding time window |
+//! | `registry` | one breaker per key |
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![doc(test(attr(deny(warnings), allow(dead_code))))]
+#![forbid(unsafe_code)]
+#![expect(clippy::missing_errors_doc, reason = "the types of the errors say it")]
+
+#[cfg(not(target_has_atomic = "64"))]
+compile_error!(
+    "atomic-breaker-server needs 64-bit atomics, which this target does not have: use atomic-breaker-std"
+);
+
+#[cfg(feature = "tokio")]
+mod admitted;
+mod enforcement;
+mod in_flight;
+mod last_failure;
+mod loss;
+mod on_drop;
+mod permit;
+pub mod redact;
+mod registry;
+mod resource;
+mod sliding;
+mod thread_number;
+
+#[doc(no_inline)]
+pub use atomic_breaker_std::*;
+pub use enforcement::{Enforcement, PercentError};
+pub use in_flight::{Counted, CountsCalls, InFlightLimit, InFlightPermit};
+pub use last_failure::LastFailureCell;
+pub use permit::{
+    Admit, AdmitShared, AnyPermit, AtOnce, Gated, LastFailure, OneBreaker, Rejection, Report,
+    ServiceError, call_reported,
+};
+pub use registry::{
+    AnyRegistry, ByKey, Entry, InFlightByKey, InFlightCounts, KeyBreaker, KeyName, Keyed,
+    KeyedAdmit, KeyedObserver, KeyedPermit, ObservedRegistry, OnKeyTransition, OneKey, Registry,
+    RegistryBuilder, RegistryError, RegistryOf, RegistryStats, WhenFull,
+};
+pub use resource::{AnyResource, Resource, ResourcePermit};
+pub use sliding::{SlidingBreaker, SlidingRatio};
+
+/// For packages that bring permits of their own, and need what this one does around a call.
+pub mod parts {
+    #[cfg(feature = "tokio")]
+    pub use crate::admitted::{Entrance, acquire_when_ready, retry, run_within};
+    pub use crate::loss::{Begun, SharedFailure};
+    pub use crate::on_drop::OnDrop;
+    pub use crate::permit::{Lot, count_panic, judged, lot, run, run_async};
+    pub use crate::registry::check_capacity;
+    pub use crate::thread_number::thread_number;
+    pub use atomic_breaker_std::parts::*;
+}
+
+/// The README, whose code is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

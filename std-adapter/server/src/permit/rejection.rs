@@ -1,0 +1,172 @@
+//! What a rejected caller learns.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use atomic_breaker::{CallError, Rejected, State, Wait};
+
+/// The failure that opened a breaker: a few words, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LastFailure {
+    /// What happened, in a few words without secrets: `503 Service Unavailable`.
+    pub text: Box<str>,
+    /// When it happened, in wall-clock time.
+    pub at: SystemTime,
+}
+
+impl LastFailure {
+    /// A failure that has just happened. The text is kept as it is, and shown to other callers: shorten it, and leave
+    /// out what may be secret. A `Resource` and a `Registry` do that.
+    pub fn now(text: impl Into<Box<str>>) -> Self {
+        Self {
+            text: text.into(),
+            at: SystemTime::now(),
+        }
+    }
+}
+
+impl fmt::Display for LastFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// A rejected call: how long to wait, and the failure that opened the breaker, if it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rejection {
+    /// The state, and how long to wait.
+    pub rejected: Rejected,
+    /// The failure that opened the breaker, if it is kept; `None` if a command opened it. If no breaker was
+    /// [asked](Self::is_without_key), the reason.
+    pub last_failure: Option<Arc<LastFailure>>,
+    /// Whether no breaker could be chosen; the words are those of the failure.
+    no_key: bool,
+}
+
+impl Rejection {
+    /// A rejection by a breaker that opened because of this failure, if it is known.
+    pub const fn new(rejected: Rejected, last_failure: Option<Arc<LastFailure>>) -> Self {
+        Self {
+            rejected,
+            last_failure,
+            no_key: false,
+        }
+    }
+
+    /// How long to wait: [`Rejected::wait`].
+    pub const fn wait(&self) -> Wait {
+        self.rejected.wait()
+    }
+
+    /// Finds the rejection that caused an error: the error itself, or the first in its chain of sources that is a
+    /// rejection. A rejection [without a key](Self::is_without_key) is a mistake by the caller and is not found.
+    ///
+    /// ```
+    /// use atomic_breaker_server::{CallError, Config, Rejection, breaker};
+    /// use std::io;
+    ///
+    /// let server = breaker(Config::new());
+    /// server.trip();
+    /// let error: CallError<io::Error> = server.call(|| Ok::<(), _>(())).unwrap_err();
+    /// let error = io::Error::other(error);
+    /// let rejection = Rejection::in_chain(&error).expect("a rejection");
+    /// assert!(rejection.retry_in().is_some());
+    /// // A text that looks like one is none: it may be that of an upstream which runs this crate.
+    /// assert!(Rejection::in_chain(&io::Error::other(rejection.to_string())).is_none());
+    /// ```
+    pub fn in_chain(error: &(dyn Error + 'static)) -> Option<Self> {
+        let mut link = Some(error);
+        // More links than a chain has, but few enough not to take long.
+        for _ in 0..64 {
+            let error = link?;
+            if let Some(rejection) = error.downcast_ref::<Self>() {
+                return (!rejection.is_without_key()).then(|| rejection.clone());
+            }
+            if let Some(&rejected) = error.downcast_ref::<Rejected>() {
+                return Some(rejected.into());
+            }
+            // An error inside an `io::Error` is not its source.
+            let inner = error.downcast_ref().and_then(io::Error::get_ref);
+            link = match inner {
+                Some(inner) => Some(inner),
+                None => error.source(),
+            };
+        }
+        None
+    }
+
+    /// When it is worth retrying: [`Rejected::retry_in`].
+    pub const fn retry_in(&self) -> Option<Duration> {
+        self.rejected.retry_in()
+    }
+
+    /// The rejection of a request that does not say which breaker to ask, such as one without a host: rejected as if by
+    /// a breaker that is forced open, because waiting does not help. The message says what to do.
+    pub fn without_key(message: &'static str) -> Self {
+        Self {
+            rejected: Rejected::new(State::ForcedOpen, Duration::ZERO),
+            last_failure: Some(Arc::new(LastFailure::now(message))),
+            no_key: true,
+        }
+    }
+
+    /// Whether no breaker was asked because the request does not say which. This is a mistake in the program, not in the
+    /// resource: waiting does not help, [`state`](Self::state) is [`State::ForcedOpen`], and the
+    /// message says what to do.
+    pub const fn is_without_key(&self) -> bool {
+        self.no_key
+    }
+
+    /// The state that rejected.
+    pub const fn state(&self) -> State {
+        self.rejected.state()
+    }
+}
+
+impl From<Rejected> for Rejection {
+    fn from(rejected: Rejected) -> Self {
+        Self::new(rejected, None)
+    }
+}
+
+impl fmt::Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let failure = self.last_failure.as_ref();
+        if let Some(reason) = failure.filter(|_| self.no_key) {
+            return reason.fmt(f);
+        }
+        self.rejected.fmt(f)?;
+        match failure {
+            Some(failure) => write!(f, " (last failure: {failure})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Error for Rejection {}
+
+/// Why a guarded service gave no response: rejected with the [failure](LastFailure) that opened the breaker (outside a
+/// retry: the last try was not made), or failed.
+///
+/// [`merge`](CallError::merge) lets a stack continue around a breaker over services that return a `BoxError`, as tower's
+/// own timeout and buffer do; to check for a rejection, use `error.is::<Rejection>()`:
+///
+/// ```
+/// use atomic_breaker_server::{Config, Rejection, ServiceError, breaker};
+/// use std::error::Error;
+///
+/// type BoxError = Box<dyn Error + Send + Sync>;
+///
+/// let payments = breaker(Config::new());
+/// payments.trip();
+/// // What a layer returns; above it stands `.map_err(ServiceError::merge)`.
+/// let error = ServiceError::<BoxError>::Rejected(payments.acquire().unwrap_err().into());
+/// let error: BoxError = error.merge();
+/// assert!(error.is::<Rejection>());
+/// ```
+pub type ServiceError<E> = CallError<E, Rejection>;

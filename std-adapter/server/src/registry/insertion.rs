@@ -1,0 +1,279 @@
+//! Which keys get a slot, and which lose it.
+
+use std::hash::{BuildHasher, Hash};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use atomic_breaker::{Breaker, Clock, Snapshot, State, Tally};
+
+use super::classes::Class;
+use super::named::{Named, Wanted};
+use super::slot::Slot;
+use super::walk::{Stays, Walk};
+use super::whole::Place;
+use super::{KeyedObserver, Registry};
+use crate::parts::OnDrop;
+
+/// Which slots are free, and where the search for a victim goes on.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    /// How many slots have been given away at least once; they are the first ones.
+    pub(super) fresh: usize,
+    /// A slot that was taken from its key and has no new key yet.
+    spare: Option<usize>,
+    walk: Walk,
+    stays: Stays,
+}
+
+/// How many keys that may be forgotten are compared.
+const CANDIDATES: usize = 16;
+
+/// The most slots that one search looks at, because it holds the lock.
+pub(super) const MOST_LOOKS: usize = 1_024;
+
+/// How long a rejected caller should wait; the search for room is repeated at least this often.
+pub(super) const COME_BACK_IN: Duration = Duration::from_millis(100);
+
+/// What a slot is worth to its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Worth {
+    /// As good as absent: closed, with nothing counted or remembered against it.
+    Nothing,
+    /// Closed, with failures.
+    Little,
+    /// Open for a long time, half-open or returning, and no caller would have to wait: the only thing forgotten would
+    /// be how often it has tripped in a row.
+    Some,
+    /// Everything else.
+    Kept,
+}
+
+impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHasher>
+    Registry<K, C, T, O, S>
+{
+    pub(super) fn places(&self) -> MutexGuard<'_, Places> {
+        // The work done under the lock leaves the data consistent, even if code of a key, the clock or a tally panics.
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The slot of a key, a new one if necessary; `None` if there is no room.
+    pub(super) fn insert(&self, key: &K) -> Option<(Place, &Slot<K, T>)> {
+        if let Some(found) = self.find(key) {
+            return Some(found);
+        }
+        if self.is_known_to_be_full() {
+            return None;
+        }
+        let class = self.class_of(key);
+        let mut places = self.places();
+        // Another thread may have found that out while this one waited.
+        if self.is_noted_as_full() {
+            return None;
+        }
+        self.place(key, class, &mut places)
+    }
+
+    /// [`insert`](Self::insert) under the lock, with the [class](Self::class_of) of the key.
+    pub(super) fn place(
+        &self,
+        key: &K,
+        class: Class,
+        places: &mut Places,
+    ) -> Option<(Place, &Slot<K, T>)> {
+        // Another thread may have been faster.
+        if let Some(found) = self.find(key) {
+            return Some(found);
+        }
+        // Done before a slot is taken from another key, because code of a key may panic.
+        let named = Named::new(self.hasher.hash_one(key), key.clone());
+        let kept = Arc::new(key.clone());
+        let Some(index) = self.free_slot(places) else {
+            self.note_full();
+            return None;
+        };
+        let slot = &self.slots[index];
+        let place = Place::new(index as u32, slot.turn.get());
+        // Under the lock, so no other thread counts.
+        let number = self.newest() + 1;
+        // Stored before the key can be found, so that a thread that finds it sees these values.
+        slot.born
+            .store(self.breaker(slot, ()).to_bits(), Ordering::Relaxed);
+        slot.since.store(number, Ordering::Relaxed);
+        slot.failed_at.store(0, Ordering::Relaxed);
+        slot.set_class(class);
+        // Removes the key again if it does not get into the map.
+        let unless_found = OnDrop::new(|| slot.key.store(None));
+        slot.key.store(Some(kept));
+        self.map.pin().insert(named, place);
+        unless_found.disarm();
+        self.newest.store(number, Ordering::Relaxed);
+        Some((place, slot))
+    }
+
+    fn free_slot(&self, places: &mut Places) -> Option<usize> {
+        if places.fresh < self.capacity() {
+            places.fresh += 1;
+            return Some(places.fresh - 1);
+        }
+        places.spare.take().or_else(|| self.vacate(places))
+    }
+
+    /// Whether a slot is available. If one is taken from its key to find out, it is kept for the next key.
+    pub(super) fn has_room(&self, places: &mut Places) -> bool {
+        if places.fresh < self.capacity() || places.spare.is_some() {
+            return true;
+        }
+        places.spare = self.vacate(places);
+        places.spare.is_some()
+    }
+
+    /// Takes a slot from the key that needs it least, among those that are looked at. Goes round twice at most, so that
+    /// none is missed in a small registry.
+    fn vacate(&self, places: &mut Places) -> Option<usize> {
+        let now = At(self.clock.now_ms());
+        let mut candidates = Vec::with_capacity(CANDIDATES);
+        for _ in 0..(2 * self.capacity()).min(MOST_LOOKS) {
+            let index = places.walk.step(self.capacity());
+            let slot = &self.slots[index];
+            match self.worth(slot, now) {
+                Worth::Nothing if self.evict(index) => return Some(index),
+                Worth::Nothing | Worth::Kept => {}
+                worth => {
+                    let stay = places.stays.of(slot.born_as(), self.capacity());
+                    candidates.push((worth, slot.last_needed() + stay, index));
+                }
+            }
+            if candidates.len() == CANDIDATES {
+                break;
+            }
+        }
+        // First comes the key whose last failure is the longest ago, measured in slots given away since, and whose stay
+        // is over.
+        candidates.sort_unstable();
+        let mut indices = candidates.into_iter().map(|(_, _, index)| index);
+        indices.find(|&index| self.evict(index))
+    }
+
+    fn worth(&self, slot: &Slot<K, T>, now: At) -> Worth {
+        if slot.is_pinned() {
+            return Worth::Kept;
+        }
+        let ruleset = self.rules_of(slot);
+        let snapshot = self.snapshot_at(slot, now);
+        match snapshot.state() {
+            State::Closed if snapshot.failures() > 0 => Worth::Little,
+            // A tally remembers something against it.
+            State::Closed if ruleset.is_eager && slot.has_failed() => Worth::Little,
+            State::Closed => Worth::Nothing,
+            State::Open if !is_long_over(&snapshot, now) => Worth::Kept,
+            State::ForcedOpen | State::Disabled => Worth::Kept,
+            _ if snapshot.wait().is_none() => Worth::Some,
+            _ => Worth::Kept,
+        }
+    }
+
+    /// What the breaker of a slot says at a time that was read before.
+    pub(super) fn snapshot_at(&self, slot: &Slot<K, T>, now: At) -> Snapshot {
+        let rules = &self.rules_of(slot).rules;
+        Breaker::from_parts(&slot.word, rules, now, &slot.tally, ()).snapshot()
+    }
+
+    /// Takes the slot from its key, unless the key has opened meanwhile.
+    fn evict(&self, index: usize) -> bool {
+        let slot = &self.slots[index];
+        let key = slot.key.load_full();
+        let hash = key.as_ref().map(|key| self.hasher.hash_one(&**key));
+        // The key keeps its slot if anything panics.
+        let raised = OnDrop::new(|| slot.turn.lower());
+        let place = Place::new(index as u32, slot.turn.get());
+        slot.turn.raise();
+        if !self.breaker(slot, ()).retire() {
+            return false;
+        }
+        if let (Some(key), Some(hash)) = (&key, hash) {
+            let wanted = Wanted { hash, key: &**key };
+            let _ = self.map.pin().remove_if(&wanted, |_, at| *at == place);
+        }
+        raised.disarm();
+        slot.last_failure.clear();
+        // Dropped last, as that may panic.
+        let _keys = (slot.key.swap(None), key);
+        self.evicted.fetch_add(1, Ordering::Relaxed);
+        true
+    }
+
+    pub(super) fn count_unguarded(&self) {
+        // A counter on which nothing else depends.
+        self.unguarded.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether no slot was available recently, and none is available now.
+    #[inline]
+    pub(super) fn is_known_to_be_full(&self) -> bool {
+        self.full_until_ms.load(Ordering::Relaxed) != 0 && !self.has_room_again()
+    }
+
+    #[cold]
+    fn has_room_again(&self) -> bool {
+        if self.is_noted_as_full() {
+            return false;
+        }
+        let mut places = self.places();
+        // Another thread may have found that out while this one waited.
+        if self.is_noted_as_full() {
+            return false;
+        }
+        if self.has_room(&mut places) {
+            self.full_until_ms.store(0, Ordering::Relaxed);
+            return true;
+        }
+        self.note_full();
+        false
+    }
+
+    /// Whether a search for a slot has just found none.
+    pub(super) fn is_noted_as_full(&self) -> bool {
+        let until_ms = self.full_until_ms.load(Ordering::Relaxed);
+        until_ms != 0 && self.is_ahead(until_ms, self.clock.now_ms())
+    }
+
+    /// Whether a recently set time is still ahead.
+    pub(super) fn is_ahead(&self, until_ms: u32, now_ms: u32) -> bool {
+        // Further ahead than was set: it has passed, perhaps long ago, or the clock stepped back.
+        (1..=self.step_ms()).contains(&until_ms.wrapping_sub(now_ms))
+    }
+
+    /// Prevents another search for a slot for a moment.
+    pub(super) fn note_full(&self) {
+        let until_ms = self.clock.now_ms().wrapping_add(self.step_ms());
+        self.full_until_ms.store(until_ms.max(1), Ordering::Relaxed);
+    }
+
+    /// How long a look at some of the slots stays valid, such as a search that found no slot: at most a tenth of a
+    /// second, and short enough for all slots to be looked at within a second.
+    pub(super) fn step_ms(&self) -> u32 {
+        let share = 1_000 * MOST_LOOKS / self.capacity();
+        share.clamp(1, 100) as u32
+    }
+}
+
+/// Whether the open time has been over for as long as it lasted.
+fn is_long_over(snapshot: &Snapshot, now: At) -> bool {
+    let (Some(opened_at_ms), Some(open_for)) = (snapshot.opened_at_ms(), snapshot.open_for())
+    else {
+        return false;
+    };
+    let since_ms = u128::from(now.0.wrapping_sub(opened_at_ms));
+    snapshot.is_due() && since_ms >= 2 * open_for.as_millis()
+}
+
+/// A time that is read once for several slots.
+#[derive(Clone, Copy)]
+pub(super) struct At(pub(super) u32);
+
+impl Clock for At {
+    fn now_ms(&self) -> u32 {
+        self.0
+    }
+}

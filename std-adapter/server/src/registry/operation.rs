@@ -1,0 +1,167 @@
+//! What an operator sees and does.
+
+use std::hash::{BuildHasher, Hash};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use atomic_breaker::{Clock, Snapshot, Tally};
+
+use super::admission::KeyBreaker;
+use super::slot::Slot;
+use super::whole::Place;
+use super::{Keyed, KeyedObserver, Registry, RegistryError};
+use crate::LastFailure;
+use crate::parts::OnDrop;
+
+/// The current state of a key that has a slot.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Entry<K> {
+    /// The key.
+    pub key: Arc<K>,
+    /// Its breaker.
+    pub snapshot: Snapshot,
+    /// The failure that last opened it.
+    pub last_failure: Option<Arc<LastFailure>>,
+    /// Whether it has rules of its own: those of [`set_config_of`](Registry::set_config_of), not those of a class.
+    pub has_own_rules: bool,
+}
+
+/// What has happened to the keys of a registry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RegistryStats {
+    /// Keys that have a slot.
+    pub keys: usize,
+    /// Keys that lost their slot, since the start.
+    pub evicted: u64,
+    /// How many calls found no slot, since the start: depending on [`WhenFull`](super::WhenFull), they passed without
+    /// being counted, shared a breaker or were rejected.
+    pub unguarded: u64,
+}
+
+impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHasher>
+    Registry<K, C, T, O, S>
+{
+    /// Returns all keys that have a slot, one after another: each is read when its turn comes, and each entry is
+    /// consistent in itself. Keys that get a slot meanwhile are missing, and no key appears twice. Calls of keys do not
+    /// wait for this.
+    ///
+    /// ```
+    /// use atomic_breaker_server::{Config, Registry, State};
+    ///
+    /// let hosts = Registry::new(Config::new().consecutive_failures(1))?;
+    /// let _ = hosts.call("a.example", || Err::<(), _>("no answer"));
+    /// assert_eq!(hosts.entries().filter(|host| host.snapshot.state() == State::Open).count(), 1);
+    /// # Ok::<(), atomic_breaker_server::RegistryError>(())
+    /// ```
+    pub fn entries(&self) -> impl Iterator<Item = Entry<K>> {
+        // Slots that were never given away need not be looked at; a key that gets one meanwhile may already have been
+        // seen in another slot.
+        let places = self.places();
+        let (slots, newest) = (&self.slots[..places.fresh], self.newest());
+        drop(places);
+        slots
+            .iter()
+            .filter_map(move |slot| self.describe(slot, newest))
+    }
+
+    /// Returns the state of a key if it has a slot. A key without one is closed and clear.
+    pub fn entry(&self, key: &K) -> Option<Entry<K>> {
+        let (_, slot) = self.find(key)?;
+        self.describe(slot, u64::MAX)
+            .filter(|entry| *entry.key == *key)
+    }
+
+    /// The key of a slot, if it got the slot no later than the key with this number.
+    fn describe(&self, slot: &Slot<K, T>, newest: u64) -> Option<Entry<K>> {
+        loop {
+            let turn = slot.turn.get();
+            let key = slot.key.load_full()?;
+            let since = slot.since.load(Ordering::Relaxed);
+            let entry = Entry {
+                snapshot: self.breaker(slot, ()).snapshot(),
+                last_failure: slot.last_failure.get(),
+                has_own_rules: slot.own_rules().is_some(),
+                key: Arc::clone(&key),
+            };
+            // Within one turn the slot first belongs to the key that is being evicted, then to the next.
+            let is_same = slot
+                .key
+                .load()
+                .as_ref()
+                .is_some_and(|now| Arc::ptr_eq(now, &key));
+            if is_same && slot.turn.is_still(turn, &slot.word) {
+                return (since <= newest).then_some(entry);
+            }
+            drop(self.places());
+        }
+    }
+
+    /// Runs a command on a key: trips, forces open, releases, resets, disables or enables it. The key gets a slot if it
+    /// has none.
+    pub fn command<R>(
+        &self,
+        key: &K,
+        command: impl FnOnce(&KeyBreaker<'_, K, C, T, O>) -> R,
+    ) -> Result<R, RegistryError> {
+        let (_, slot) = self.pinned(key)?;
+        Ok(self.act(key, slot, command))
+    }
+
+    /// [`command`](Self::command) for a key that already has a slot; if it has none, returns `None` and does nothing.
+    pub fn command_if_present<R>(
+        &self,
+        key: &K,
+        command: impl FnOnce(&KeyBreaker<'_, K, C, T, O>) -> R,
+    ) -> Option<R> {
+        let places = self.places();
+        let (_, slot) = self.find(key)?;
+        slot.pin();
+        drop(places);
+        Some(self.act(key, slot, command))
+    }
+
+    fn act<R>(
+        &self,
+        key: &K,
+        pinned: &Slot<K, T>,
+        command: impl FnOnce(&KeyBreaker<'_, K, C, T, O>) -> R,
+    ) -> R {
+        // Even if the command panics.
+        let _unpin = OnDrop::new(|| pinned.unpin());
+        pinned.note_failure(self.newest());
+        let observer = Keyed {
+            key,
+            observer: &self.observer,
+        };
+        command(&self.breaker(pinned, observer))
+    }
+
+    /// Returns what has happened to the keys.
+    pub fn stats(&self) -> RegistryStats {
+        RegistryStats {
+            keys: self.map.len(),
+            // Counters on which nothing else depends.
+            evicted: self.evicted.load(Ordering::Relaxed),
+            unguarded: self.unguarded.load(Ordering::Relaxed),
+        }
+    }
+
+    /// The number of the last key that got a slot, or of the last replacement of rules.
+    #[inline]
+    pub(super) fn newest(&self) -> u64 {
+        self.newest.load(Ordering::Relaxed)
+    }
+
+    /// The slot of a key, which stays in place until it is unpinned.
+    fn pinned(&self, key: &K) -> Result<(Place, &Slot<K, T>), RegistryError> {
+        let class = self.class_of(key);
+        let mut places = self.places();
+        let found = self
+            .place(key, class, &mut places)
+            .ok_or(RegistryError::Full)?;
+        found.1.pin();
+        Ok(found)
+    }
+}

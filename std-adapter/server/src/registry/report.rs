@@ -1,0 +1,247 @@
+//! What changes when a call of a key ends, including where the key had no slot when it began.
+
+use std::cell::Cell;
+use std::hash::{BuildHasher, Hash};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use atomic_breaker::{Clock, Failure, Outcome, Present, State, Tally, Token, Transition};
+
+use super::keyed_observer::{Explained, Keyed};
+use super::permit::{Granted, Kind};
+use super::slot::Slot;
+use super::whole::Place;
+use super::{KeyedObserver, Registry, WhenFull};
+use crate::parts::Begun;
+use crate::redact::{too_slow, without_secrets};
+
+impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHasher>
+    Registry<K, C, T, O, S>
+{
+    /// Reports the outcome, or that the call was cancelled.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the permit is read where it lies")]
+    pub(super) fn report(
+        &self,
+        key: &K,
+        granted: Granted,
+        outcome: Option<Outcome>,
+        why: Option<impl FnOnce() -> String>,
+    ) -> Option<Transition> {
+        match granted.kind {
+            Kind::Admitted | Kind::Probe => {
+                let place = granted.place;
+                let slot = &self.slots[place.slot()];
+                if !self.is_still(place, slot) {
+                    self.notify_uncounted(key, granted.started_ms, outcome);
+                    return None;
+                }
+                // A success causes no transition if the call was not measured and was granted when no probes were in
+                // flight.
+                let is_plain = granted.kind == Kind::Admitted
+                    && granted.started_ms == 0
+                    && outcome == Some(Outcome::Success);
+                if !is_plain {
+                    return self.report_observed(key, place, granted.token(), outcome, why);
+                }
+                let breaker = self.breaker(slot, ());
+                let made = breaker.resume(granted.token()).report(Outcome::Success);
+                self.notify(key, outcome);
+                made
+            }
+            Kind::Absent => self.report_absent(key, granted, outcome, why),
+            Kind::Unguarded | Kind::Ended => None,
+        }
+    }
+
+    /// Reports an admitted call or a probe. The grant is passed in registers: behind a pointer it would first have to
+    /// be written to memory on every other path, too.
+    #[inline(never)]
+    fn report_observed(
+        &self,
+        key: &K,
+        place: Place,
+        token: Token<u64>,
+        outcome: Option<Outcome>,
+        why: Option<impl FnOnce() -> String>,
+    ) -> Option<Transition> {
+        let slot = &self.slots[place.slot()];
+        let (granted, started_ms) = token.into_raw();
+        let why = Cell::new(why);
+        let explain = |made: &Transition, present: Present<'_>| {
+            if made.to != State::Open {
+                return None;
+            }
+            let words = match outcome {
+                // Only a success that took too long opens a breaker, and the words about a response do not say so.
+                Some(Outcome::Success) => Some(self.too_slow(slot, started_ms)),
+                Some(_) => why.take().map(|why| without_secrets(&why())),
+                None => Some("hung until it was cancelled".to_owned()),
+            };
+            slot.last_failure.set(made, present, words.as_deref());
+            // The slot may have changed hands meanwhile, and words of one key must not appear under another.
+            if !self.is_still(place, slot) {
+                slot.last_failure.clear();
+            }
+            words
+        };
+        let observer = Explained {
+            keyed: Keyed {
+                key,
+                observer: &self.observer,
+            },
+            explain,
+            is_shared: place.slot() == self.capacity(),
+        };
+        let breaker = self.breaker(slot, observer);
+        let permit = breaker.resume(Token::from_raw(granted, started_ms));
+        let made = match outcome {
+            Some(outcome) => permit.report(outcome),
+            None => permit.cancel(),
+        };
+        // A measured call may have been too slow, which shows in the word.
+        let has_changed = || started_ms != 0 && slot.word.load(Ordering::Relaxed) != granted;
+        let has_failed = match outcome {
+            Some(Outcome::Failure(_)) => true,
+            Some(Outcome::Success) => has_changed(),
+            Some(Outcome::Ignored) => false,
+            None => made.is_some() || has_changed(),
+        };
+        if has_failed {
+            slot.note_failure(self.newest());
+        }
+        made
+    }
+
+    /// A call whose key had no slot when it began. It changes something only if it has failed, was slow, or succeeded and
+    /// either the key has got a slot since, or rules apply now that remember calls; then it is reported as if it had been
+    /// admitted when the key got the slot.
+    #[inline]
+    fn report_absent(
+        &self,
+        key: &K,
+        granted: Granted,
+        outcome: Option<Outcome>,
+        why: Option<impl FnOnce() -> String>,
+    ) -> Option<Transition> {
+        let counts = match outcome {
+            Some(Outcome::Failure(failure)) => failure.weight() > 0 || failure.is_tripping(),
+            Some(Outcome::Ignored) => false,
+            Some(Outcome::Success) | None => self.was_slow(key, granted.started_ms),
+        };
+        // A counter: unchanged if no key got a slot since, and no rules were replaced.
+        let may_matter = outcome == Some(Outcome::Success) && self.newest() != granted.bits;
+        if counts || may_matter {
+            self.report_as_born(key, counts, granted, outcome, why)
+        } else {
+            self.notify(key, outcome);
+            None
+        }
+    }
+
+    #[cold]
+    fn report_as_born(
+        &self,
+        key: &K,
+        counts: bool,
+        granted: Granted,
+        outcome: Option<Outcome>,
+        why: Option<impl FnOnce() -> String>,
+    ) -> Option<Transition> {
+        let started_ms = granted.started_ms;
+        // A success is worth a slot to rules that remember calls.
+        let counts = counts || self.rules_of_absent(key).is_eager;
+        let found = if counts {
+            self.insert(key)
+        } else {
+            self.find(key)
+        };
+        if counts && found.is_none() && granted.bits != Granted::COUNTED {
+            self.count_unguarded();
+        }
+        let place = match found {
+            Some((place, _)) => Some(place),
+            None if counts && self.when_full == WhenFull::Share => Some(self.shared()),
+            None => None,
+        };
+        let born = place.and_then(|place| Some((place, self.as_born(place, started_ms)?)));
+        let Some((place, token)) = born else {
+            self.notify_uncounted(key, started_ms, outcome);
+            return None;
+        };
+        self.report_observed(key, place, token, outcome, why)
+    }
+
+    /// The token that such a call was granted; `None` if the slot has changed hands since, or if it would be a probe:
+    /// the call was never granted a probe slot, so it has none to give back.
+    fn as_born(&self, place: Place, started_ms: u32) -> Option<Token<u64>> {
+        let slot = &self.slots[place.slot()];
+        let breaker = self.breaker(slot, ());
+        let is_shared = place.slot() == self.capacity();
+        // The shared breaker was never assigned to a key, so its current word is used.
+        let granted = if is_shared {
+            breaker.to_bits()
+        } else {
+            slot.born.load(Ordering::Relaxed)
+        };
+        if !self.is_still(place, slot) {
+            return None;
+        }
+        let permit = breaker.resume(Token::from_raw(granted, started_ms));
+        let (is_probe, token) = (permit.is_probe(), permit.into_token());
+        (!is_probe).then_some(token)
+    }
+
+    /// Whether a failure that other calls share counts, for a call of the key that began then. A key without a slot
+    /// gets one, as with any failure; if none is available, that is noticed when the failure is reported.
+    #[cold]
+    pub(super) fn counts_shared(&self, key: &K, begun: Begun) -> bool {
+        match self.insert(key) {
+            // If the slot changes hands meanwhile, one failure is lost, of a key that no longer has a slot.
+            Some((_, slot)) => slot.shared_failure.is_first(begun),
+            None => true,
+        }
+    }
+
+    /// Notifies of a call that concerns no breaker.
+    #[inline]
+    fn notify(&self, key: &K, outcome: Option<Outcome>) {
+        if self.observer.is_listening() {
+            match outcome {
+                Some(outcome) => self.observer.outcome(key, outcome),
+                None => self.observer.cancelled(key),
+            }
+        }
+    }
+
+    /// Notifies of a call that reaches no breaker, which would otherwise say whether it was slow; here the rules of
+    /// keys without a slot do.
+    #[cold]
+    fn notify_uncounted(&self, key: &K, started_ms: u32, outcome: Option<Outcome>) {
+        let is_slow = outcome == Some(Outcome::Success) && self.was_slow(key, started_ms);
+        let outcome = if is_slow {
+            Some(Failure::slow().into())
+        } else {
+            outcome
+        };
+        self.notify(key, outcome);
+    }
+
+    /// Whether a call without a slot that began then took too long.
+    #[inline]
+    fn was_slow(&self, key: &K, started_ms: u32) -> bool {
+        started_ms != 0 && {
+            let took_ms = self.clock.now_ms().wrapping_sub(started_ms);
+            let limit_ms = self.rules_of_absent(key).slow_call_ms;
+            // More than half the range: the clock stepped back.
+            took_ms <= u32::MAX / 2 && limit_ms.is_some_and(|limit_ms| took_ms >= limit_ms)
+        }
+    }
+
+    #[cold]
+    fn too_slow(&self, slot: &Slot<K, T>, started_ms: u32) -> String {
+        let limit_ms = self.rules_of(slot).slow_call_ms;
+        let limit = limit_ms.map(|ms| Duration::from_millis(ms.into()));
+        too_slow(started_ms, self.clock.now_ms(), limit)
+    }
+}

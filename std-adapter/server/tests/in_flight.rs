@@ -1,0 +1,142 @@
+//! Calls that pile up.
+
+use std::sync::{Arc, Barrier};
+use std::thread;
+use std::time::Duration;
+
+use atomic_breaker_server::{
+    Admit, AnyPermit, Breaker, Config, Failure, InFlightLimit, ManualClock, Outcome, Resource,
+    State,
+};
+
+type Manual = Resource<Breaker<Arc<ManualClock>>>;
+
+fn limited(limit: u32) -> (Arc<ManualClock>, Arc<InFlightLimit<Arc<Manual>>>) {
+    let clock = Arc::new(ManualClock::new());
+    let config = Config::new().open_for(Duration::from_secs(1));
+    let breaker = Breaker::new(config, Arc::clone(&clock));
+    let resource = Arc::new(Resource::new(breaker));
+    (clock, Arc::new(InFlightLimit::new(resource, limit)))
+}
+
+#[test]
+fn a_resource_that_hangs_trips_before_anything_has_failed() {
+    let (clock, limit) = limited(10);
+    let hanging: Vec<_> = (0..10).map(|_| limit.admit(&()).unwrap()).collect();
+    assert_eq!(limit.get_ref().breaker().state(), State::Closed);
+    let rejection = limit.admit(&()).unwrap_err();
+    assert_eq!(&*rejection.last_failure.unwrap().text, "10 calls in flight");
+    assert_eq!(limit.get_ref().breaker().state(), State::Open);
+    assert_eq!(limit.in_flight(), 10, "the one that was rejected is none");
+    // The probe is let through though the others still hang.
+    clock.advance(Duration::from_secs(1));
+    let probe = limit.admit(&()).unwrap();
+    assert!(probe.is_probe());
+    probe.report(Outcome::Success);
+    assert_eq!(limit.get_ref().breaker().state(), State::Closed);
+    assert!(limit.admit(&()).is_err(), "still too many");
+    drop(hanging);
+    assert_eq!(limit.in_flight(), 0);
+}
+
+#[test]
+fn calls_that_end_make_room_however_they_end() {
+    let (_, limit) = limited(2);
+    for _ in 0..1_000 {
+        let [one, other] = [(); 2].map(|()| limit.admit(&()).unwrap());
+        one.report(Outcome::Success);
+        drop(other);
+    }
+    assert_eq!(limit.in_flight(), 0);
+    limit.admit(&()).unwrap().report(Failure::new().into());
+    assert_eq!(limit.get_ref().breaker().snapshot().failures(), 1);
+    assert_eq!(limit.in_flight(), 0);
+}
+
+#[test]
+fn in_shadow_mode_all_calls_pass_and_it_trips_nevertheless() {
+    let (_, limit) = limited(2);
+    limit.get_ref().enforcement().set_percent(0).unwrap();
+    let hanging: Vec<_> = (0..10).map(|_| limit.admit(&()).unwrap()).collect();
+    assert_eq!(limit.get_ref().breaker().state(), State::Open);
+    assert_eq!(limit.in_flight(), 10);
+    drop(hanging);
+    assert_eq!(limit.in_flight(), 0);
+}
+
+/// Calls begin on one thread and end on another.
+#[test]
+fn the_sum_is_right_wherever_calls_end() {
+    let (_, limit) = limited(1_000_000);
+    let barrier = Barrier::new(4);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let held: Vec<_> = (0..1_000).map(|_| limit.admit(&()).unwrap()).collect();
+                barrier.wait();
+                scope.spawn(move || drop(held));
+            });
+        }
+    });
+    assert_eq!(limit.in_flight(), 0);
+}
+
+/// Twenty threads, fewer places. When a call finds too many, up to nineteen others have been counted that are not
+/// held yet, and are rejected as well: at least 81. While a place is full, fifteen others take their share of 6
+/// without asking for the sum, and twenty calls may miss each other: at most 210.
+#[test]
+fn threads_together_are_stopped_near_the_limit() {
+    let (_, limit) = limited(100);
+    let (barrier, done) = (Barrier::new(20), Barrier::new(20));
+    let held: usize = thread::scope(|scope| {
+        let threads: Vec<_> = (0..20)
+            .map(|_| {
+                scope.spawn(|| {
+                    barrier.wait();
+                    let held: Vec<_> = (0..50).filter_map(|_| limit.admit(&()).ok()).collect();
+                    done.wait();
+                    held.len()
+                })
+            })
+            .collect();
+        threads.into_iter().map(|it| it.join().unwrap()).sum()
+    });
+    assert!((81..=210).contains(&held), "{held}");
+    assert_eq!(limit.get_ref().breaker().state(), State::Open);
+    assert_eq!(limit.in_flight(), 0);
+}
+
+#[test]
+#[should_panic(expected = "a limit of 0 calls in flight lets none pass: set at least 1")]
+fn a_limit_of_zero_is_an_error() {
+    let _ = InFlightLimit::new((), 0);
+}
+
+/// Calls that began on other threads end here.
+#[test]
+fn calls_that_end_elsewhere_do_not_hide_those_that_begin_here() {
+    let (_, limit) = limited(100);
+    for _ in 0..20 {
+        let held = thread::scope(|scope| {
+            let there = || {
+                (0..50)
+                    .map(|_| limit.admit(&()).unwrap())
+                    .collect::<Vec<_>>()
+            };
+            scope.spawn(there).join().unwrap()
+        });
+        drop(held);
+    }
+    let held = (0..1_000)
+        .filter_map(|_| limit.admit(&()).ok())
+        .collect::<Vec<_>>();
+    assert_eq!(held.len(), 100);
+}
+
+#[test]
+fn in_shadow_mode_for_half_of_the_calls_half_of_them_are_rejected() {
+    let (_, limit) = limited(1);
+    limit.get_ref().enforcement().set_percent(50).unwrap();
+    let held: Vec<_> = (0..10_000).filter_map(|_| limit.admit(&()).ok()).collect();
+    assert!((4_700..5_300).contains(&held.len()), "{}", held.len());
+}

@@ -1,0 +1,105 @@
+//! A registry without room: the breaker that its callers share, and when it looks for room again.
+
+use std::time::Duration;
+
+use atomic_breaker_server::{
+    AnyPermit, Failure, KeyedPermit, LastCalls, ManualClock, Outcome, Ratio, Registry, WhenFull,
+};
+
+use super::{MS, RULES, SECOND, build, fail, full, succeed};
+
+#[test]
+fn a_late_failure_does_not_free_the_slot_of_a_probe_of_the_shared_breaker() {
+    let clock = ManualClock::new();
+    let keys = build(&clock)
+        .capacity(1)
+        .when_full(WhenFull::Share)
+        .build()
+        .unwrap();
+    // Begins before the registry is full.
+    let late = keys.acquire(1).unwrap();
+    keys.command(&0, |breaker| breaker.force_open()).unwrap();
+    fail(&keys, 2);
+    fail(&keys, 2);
+    assert!(keys.acquire(2).is_err(), "the shared breaker is open");
+    clock.advance(10 * SECOND + 101 * MS);
+    let probe = keys.acquire(2).unwrap();
+    assert!(probe.is_probe());
+    assert!(keys.acquire(3).is_err(), "one probe at a time");
+    late.report(Failure::new().into());
+    assert!(keys.acquire(3).is_err(), "the probe is still under way");
+    probe.report(Outcome::Success);
+    assert!(keys.acquire(3).is_ok());
+}
+
+#[test]
+fn a_registry_that_was_full_and_then_idle_for_long_looks_for_room_again() {
+    for idle_ms in [101, 1 << 30, 1 << 31, (1 << 31) + 1_000, 3 << 30] {
+        let clock = ManualClock::new();
+        let keys = full(&clock, WhenFull::Reject);
+        fail(&keys, 1);
+        assert!(!succeed(&keys, 1), "full");
+        keys.command(&0, |breaker| breaker.reset()).unwrap();
+        clock.advance(Duration::from_millis(idle_ms));
+        assert!(succeed(&keys, 1), "after {idle_ms} ms");
+    }
+}
+
+#[test]
+fn a_call_without_a_slot_is_counted_once_if_rules_remember_calls() {
+    for when_full in [WhenFull::Pass, WhenFull::Share, WhenFull::Reject] {
+        let clock = ManualClock::new();
+        let keys = remembering(&clock, when_full);
+        let ends: [fn(KeyedPermit<_>); 4] = [
+            |permit| {
+                permit.report(Failure::new().into());
+            },
+            |permit| {
+                permit.report_shared(Failure::new().into(), String::new);
+            },
+            |permit| {
+                permit.report(Outcome::Success);
+            },
+            drop,
+        ];
+        for (end, count) in ends.into_iter().zip(1..) {
+            let _ = keys.acquire(2).map(end);
+            assert_eq!(keys.stats().unguarded, count, "{when_full:?}");
+        }
+    }
+}
+
+#[test]
+fn a_failure_that_calls_share_is_counted_once_without_a_slot() {
+    let clock = ManualClock::new();
+    let keys = full(&clock, WhenFull::Pass);
+    let permit = keys.acquire(2).unwrap();
+    permit.report_shared(Failure::new().into(), String::new);
+    assert_eq!(keys.stats().unguarded, 1);
+}
+
+/// A single slot, which key 0 keeps, and rules that remember calls.
+fn remembering(clock: &ManualClock, when_full: WhenFull) -> Registry<u32, &ManualClock, LastCalls> {
+    let half = Ratio::percent(50).of_last(20).min_calls(20);
+    let keys = Registry::<u32>::builder(RULES.failure_ratio(half))
+        .clock(clock)
+        .tally(LastCalls::new)
+        .capacity(1)
+        .when_full(when_full)
+        .build()
+        .unwrap();
+    keys.command(&0, |breaker| breaker.force_open()).unwrap();
+    keys
+}
+
+#[test]
+fn a_success_gets_the_slot_that_is_free_when_it_ends_if_rules_remember_calls() {
+    let clock = ManualClock::new();
+    let keys = remembering(&clock, WhenFull::Pass);
+    let permit = keys.acquire(2).unwrap();
+    keys.command(&0, |breaker| breaker.release()).unwrap();
+    keys.command(&0, |breaker| breaker.reset()).unwrap();
+    clock.advance(SECOND);
+    permit.report(Outcome::Success);
+    assert!(keys.entry(&2).is_some());
+}
