@@ -8,12 +8,21 @@
 //! | `keepers` | every observer that keeps the last state shows the state in the word |
 //! | `peers` | cases from the test suites of other circuit breakers |
 
-/// The code blocks of the guide, compiled and run.
+/// The code blocks of the pages, compiled and run.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/guide.md")]
-mod guide {}
-
-/// The ports from other crates, compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/coming-from.md")]
-mod coming_from {}
+mod pages {
+    #[doc = include_str!("../../../docs/guide.md")]
+    mod guide {}
+    #[doc = include_str!("../../../docs/http.md")]
+    mod http {}
+    #[doc = include_str!("../../../docs/tower.md")]
+    mod tower {}
+    #[doc = include_str!("../../../docs/registry.md")]
+    mod registry {}
+    #[doc = include_str!("../../../docs/recipes.md")]
+    mod recipes {}
+    #[doc = include_str!("../../../docs/mapped.md")]
+    mod mapped {}
+    #[doc = include_str!("../../../docs/coming-from.md")]
+    mod coming_from {}
+}

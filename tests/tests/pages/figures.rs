@@ -103,6 +103,26 @@ fn bytes_on_microcontrollers_are_those_that_are_locked() {
 }
 
 #[test]
+fn what_a_guard_adds_on_a_chip_is_what_is_locked() {
+    let rows = table(&read("docs/microcontrollers.md"), "what a guard adds");
+    let boards = locked("boards.txt");
+    let flash = bytes("permit");
+    assert_eq!(rows.len(), TARGETS.len());
+    for (nth, row) in rows.iter().enumerate() {
+        assert_eq!(row[1], flash[nth].to_string(), "{}", row[0]);
+        let operations = [
+            "acquire and success, closed",
+            "acquire and failure, closed",
+            "rejection",
+            "admission of the first probe",
+        ];
+        for (shown, operation) in row[3..].iter().zip(operations) {
+            assert_eq!(*shown, boards[operation][nth], "{}: {operation}", row[0]);
+        }
+    }
+}
+
+#[test]
 fn bytes_of_futures_are_those_that_are_locked() {
     let rows = table(&read("docs/microcontrollers.md"), "A future takes RAM");
     let counted = [
