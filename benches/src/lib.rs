@@ -1,5 +1,5 @@
 //! Every performance claim of this project, to be checked with one command, beside the crates in
-//! use today. The results and their limits are in `docs/performance.md`.
+//! use today. What follows from them is in `docs/performance.md`, and what they printed in `results`.
 //!
 //! | command | contents |
 //! |---|---|
@@ -20,7 +20,7 @@
 //! | [`cases`], [`yardstick`] | the measurements of each, and the yardsticks |
 //! | [`rounds`], [`paired`] | the method: many short rounds, interleaved, on pinned threads; comparisons within a round |
 //! | [`storm`], [`scenario`] | not their speed, but their behaviour |
-//! | [`claim`], [`table`], [`picture`] | claims held against a run; Markdown and SVG |
+//! | [`claim`], [`head`], [`table`], [`picture`] | claims held against a run; Markdown and SVG |
 #![allow(
     missing_debug_implementations,
     reason = "not all contestants can be shown"
@@ -33,6 +33,7 @@
 pub mod cases;
 pub mod claim;
 pub mod contestant;
+pub mod head;
 pub mod hosts;
 pub mod paired;
 pub mod picture;

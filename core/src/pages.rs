@@ -33,6 +33,13 @@ macro_rules! file {
 pub mod guide {}
 
 #[doc = file!("benches/locked")]
+#[doc = file!("benches/results/README.md")]
+#[doc = file!("benches/results/contention.md")]
+#[doc = file!("benches/results/counts.md")]
+#[doc = file!("benches/results/layers.md")]
+#[doc = file!("benches/results/mapped.md")]
+#[doc = file!("benches/results/memory.md")]
+#[doc = file!("benches/results/peers.md")]
 #[doc = file!("benches/src/lib.rs")]
 #[doc = file!("docs/contention.svg", "/raw/main/")]
 #[doc = file!("docs/microcontrollers.md")]

@@ -15,6 +15,7 @@ use atomic_breaker_http::{
     AnyPermit, BootClock, Breaker, Config, Observer, Outcome, Registry, word::Word,
 };
 use atomic_breaker_mapped::{MappedSlab, for_forks};
+use benches::head;
 use benches::hosts::{HOSTS, take_slots};
 use benches::paired::Paired;
 use benches::rounds::{Case, measure_paired};
@@ -106,6 +107,7 @@ fn main() {
     let Paired {
         laps, disturbed, ..
     } = paired;
+    head::print("Breakers that processes share", "mapped");
     println!(
         "Nanoseconds per call as each thread sees it: median of {ROUNDS} interleaved rounds (quartiles). {disturbed} of \
          {laps} laps were disturbed by other programs, each time that they were run.\n"

@@ -18,6 +18,7 @@ use atomic_breaker_tune::{
     Seen,
 };
 use benches::claim::{self, Claim};
+use benches::head;
 use benches::table::Table;
 
 const CALLS: u32 = 1_000_000;
@@ -137,6 +138,7 @@ fn search(log: &mut Log) -> Result<f64, NoRecommendation> {
 fn main() -> ExitCode {
     let mut log = Log::new(calls(), Vec::new());
     let speeds = speeds(&log);
+    head::print("Replays, and a search for settings", "tune");
     println!("Replays of {CALLS} calls: median of {ROUNDS} interleaved rounds.\n");
     let mut table = Table::new(["rules", "million calls a second"]);
     for (name, speed) in &speeds {

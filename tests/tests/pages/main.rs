@@ -1,5 +1,6 @@
 //! What the pages point at is there: files, headings, packages, programs, tests. What they say of size is measured.
 
+mod counts;
 mod figures;
 mod links;
 mod releases;

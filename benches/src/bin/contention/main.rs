@@ -13,6 +13,7 @@ use std::env;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
+use benches::head;
 use benches::picture::{Group, bars};
 use benches::rounds::{Figure, cores, measure};
 use benches::table::Table;
@@ -23,6 +24,7 @@ const ROUNDS: usize = 51;
 fn main() -> Result<(), Box<dyn Error>> {
     let picture = env::args_os().nth(1).map(PathBuf::from);
     let threads = thread_counts(cores());
+    head::print("One breaker, all cores", "contention");
     println!(
         "Nanoseconds per call as each thread sees it: median of {ROUNDS} interleaved rounds \
          (quartiles), {} cores.\n",

@@ -20,6 +20,7 @@ mod sliding;
 use std::process::ExitCode;
 
 use benches::claim;
+use benches::head;
 use benches::hosts::HOSTS;
 use benches::rounds::Case;
 use run::Run;
@@ -35,6 +36,10 @@ fn main() -> ExitCode {
                 .collect()
         },
         ROUNDS,
+    );
+    head::print(
+        "Layers, breakers by key, sliding ratio, retry budget",
+        "layers",
     );
     println!(
         "Nanoseconds per call as each thread sees it: median of {ROUNDS} interleaved rounds (quartiles). Differences \

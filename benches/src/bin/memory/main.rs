@@ -17,9 +17,11 @@ use atomic_breaker::{
     word::{AtomicU32, AtomicU64},
 };
 use atomic_breaker_http::StdClock;
+use benches::head;
 use benches::table::Table;
 
 fn main() {
+    head::print("Memory", "memory");
     println!("## Bytes of each type\n");
     println!("{}", types());
     println!("## Allocations beside the others\n");

@@ -13,6 +13,7 @@ mod cases;
 use std::process::ExitCode;
 
 use benches::claim::{self, Claim};
+use benches::head;
 use benches::paired::Paired;
 use benches::rounds::measure_paired;
 use benches::table::Table;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
     let Paired {
         laps, disturbed, ..
     } = paired;
+    head::print("Log and metrics", "observed");
     println!(
         "Nanoseconds per call as each thread sees it: median of {ROUNDS} interleaved rounds (quartiles). What it costs is \
          the median of the differences within each round. {disturbed} of {laps} laps were disturbed by other programs, \

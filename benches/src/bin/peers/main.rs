@@ -18,6 +18,7 @@ use benches::contestant::{
     AtomicBreaker, BreakerCrate, CircuitBreakerCrate, CircuitbreakerRs, Failsafe, Nobreak,
     Recloser, RecloserFutures, TowerResilience,
 };
+use benches::head;
 use benches::rounds::cores;
 use benches::scenario::{self, SITUATIONS};
 use benches::table::Table;
@@ -29,6 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let picture = env::args_os().nth(1).map(PathBuf::from);
     let measured = Measured::now(ROUNDS);
 
+    head::print("Beside other crates", "peers");
     println!("## What a call costs\n");
     println!(
         "Nanoseconds per call: median of {ROUNDS} interleaved rounds (quartiles), {} cores.\n",
