@@ -187,3 +187,18 @@ fn needs(manifest: &str) -> BTreeSet<String> {
     }
     found
 }
+
+/// The files of Rust in a folder, at any depth.
+pub(crate) fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
