@@ -25,7 +25,8 @@
 //! ```
 //!
 //! It includes everything in [`atomic_breaker_server`].
-//! The page [docs/admin.md] describes the fields, the requests with `curl`, what is checked, and the limits.
+//! The page [docs/admin.md] describes what is checked, and the limits; [docs/admin-json.md] the requests with `curl`, and the
+//! fields.
 //!
 //! | module | contents |
 //! |---|---|
@@ -42,6 +43,7 @@
 //! | `router` | from a request to its response |
 #![doc = ""]
 #![doc = concat!("[docs/admin.md]: ", env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/admin.md")]
+#![doc = concat!("[docs/admin-json.md]: ", env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/admin-json.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]

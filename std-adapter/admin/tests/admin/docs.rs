@@ -1,4 +1,4 @@
-//! The commands of `docs/admin.md`, by curl, against a server that is nested as the page says; and the buttons that
+//! The commands of `docs/admin-json.md`, by curl, against a server that is nested as the page says; and the buttons that
 //! `docs/runbook.md` names.
 
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::support::{App, World};
 use axum::Router;
 
-const PAGE: &str = include_str!("../../../../docs/admin.md");
+const PAGE: &str = include_str!("../../../../docs/admin-json.md");
 
 /// Each command, and what the page says it returns.
 fn commands() -> Vec<&'static str> {

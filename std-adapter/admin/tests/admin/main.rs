@@ -15,7 +15,7 @@
 //! | `settings` | what contradicts itself |
 //! | `attacked` | growth, floods, many keys while calls run |
 //! | `jobs` | jobs of durable steps, read and changed |
-//! | `docs` | the commands of `docs/admin.md`, the buttons of `docs/runbook.md` |
+//! | `docs` | the commands of `docs/admin-json.md`, the buttons of `docs/runbook.md` |
 //! | `together` | two instances with small registries in one fleet, commanded through their pages |
 //! | `types` | a service that keeps all of it in fields |
 
