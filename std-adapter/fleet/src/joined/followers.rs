@@ -83,7 +83,7 @@ impl Followers {
         let mut member = Member::new(&self.config, &rules, fastrand::u64(..));
         if let Some(ended) = self.ended.get(&name) {
             // An engine that falls back to one of these periods trips nothing here.
-            member.ended = *ended;
+            member.heard.ended = *ended;
         }
         let follower = Follower {
             breaker,
@@ -111,7 +111,7 @@ impl Followers {
         if let Some(registry) = registry {
             registry.room += 1;
         }
-        let ended = before.member.ended;
+        let ended = before.member.heard.ended;
         if ended == Ended::default() || self.ended.insert(name.clone(), ended).is_some() {
             return;
         }
@@ -195,7 +195,7 @@ impl Followers {
             follower.member.set_rules(&rules);
         }
         self.status.open -= usize::from(follower.member.period().is_some());
-        let was_open_here = follower.member.own_until > now_ms;
+        let was_open_here = follower.member.own.open_until > now_ms;
         let actions = follower.member.step(now, input);
         self.status.open += usize::from(follower.member.period().is_some());
         self.holds.show(name, &follower.member, was_open_here);

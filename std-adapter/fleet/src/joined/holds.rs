@@ -94,12 +94,12 @@ impl FleetHolds {
         let hold = member.period.map(|period| Hold {
             stage: FleetStage::of(period.phase),
             ends_ms: period.ends,
-            is_tripped_here: was_open_here || member.has_failed,
+            is_tripped_here: was_open_here || member.own.has_failed,
         });
         let mut all = self.0.held.lock().unwrap_or_else(PoisonError::into_inner);
         match (hold, all.get_mut(name)) {
             (Some(hold), Some(shown)) => {
-                let is_tripped_here = shown.is_tripped_here || member.has_failed;
+                let is_tripped_here = shown.is_tripped_here || member.own.has_failed;
                 *shown = Hold {
                     is_tripped_here,
                     ..hold

@@ -1,8 +1,38 @@
 //! What happens at the breaker of this instance.
 
-use super::phase::{Current, Phase};
+use super::phase::{Followed, Phase};
 use super::{Local, Member};
 use crate::message::{Ask, PeriodId, Verdict};
+
+/// What this instance's own calls and operators have found.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Own {
+    /// When it last tripped because of its own outcomes, and until when it is open for that reason.
+    pub(crate) tripped_at: u64,
+    pub(crate) open_until: u64,
+    /// No probe before this time: a failure, an operator, or this instance's own probe outside the fleet demanded it.
+    pub(crate) no_probe_before: u64,
+    /// Its own probe failed or hung: until this time it leaves the next one to others.
+    pub(crate) yields_until: u64,
+    /// Whether its own probe failed or hung in this outage; if so, it bids half a grace after the others in each of the
+    /// outage's periods.
+    pub(crate) has_failed: bool,
+}
+
+impl Own {
+    /// The outage is over here.
+    pub(super) fn end_outage(&mut self) {
+        self.yields_until = 0;
+        self.has_failed = false;
+    }
+
+    /// Clears every local reason to reject calls.
+    fn clear(&mut self) {
+        self.open_until = 0;
+        self.no_probe_before = 0;
+        self.end_outage();
+    }
+}
 
 impl Member {
     pub(super) fn local(&mut self, local: Local) {
@@ -23,39 +53,43 @@ impl Member {
             Local::ProbeFailed { open_ms } => self.probe_failed(open_ms),
             Local::Recovered => self.recovered(),
             Local::ProbeLost => self.give_up(),
-            Local::Rejected => self.want(),
+            Local::Rejected => self.bid_soon(),
             Local::TrippedByHand { open_ms } => self.hold_off(open_ms),
             Local::Overruled => {
-                self.admit();
+                self.own.clear();
                 if let Some(period) = self.period.take() {
-                    self.overruled = Some(period.id.mark);
+                    self.heard.overruled = Some(period.id.mark);
                 }
             }
         }
     }
 
-    /// No probe for so long.
+    /// Allows no probe within this time.
     fn hold_off(&mut self, open_ms: u32) {
         let until = self.now.now_ms + u64::from(open_ms);
-        self.not_before = self.not_before.max(until);
+        self.own.no_probe_before = self.own.no_probe_before.max(until);
     }
 
-    /// Nothing keeps calls away here any more.
-    fn admit(&mut self) {
-        self.own_until = 0;
-        self.not_before = 0;
-        self.rest();
-    }
-
-    /// It has tripped here because of its own outcomes.
+    /// Votes, because it has tripped here by its own outcomes.
     fn tripped(&mut self, open_ms: u32) {
-        self.tripped_at = self.now.now_ms;
-        self.own_until = self.now.now_ms + u64::from(open_ms);
+        self.own.tripped_at = self.now.now_ms;
+        self.own.open_until = self.now.now_ms + u64::from(open_ms);
         self.vote();
     }
 
+    pub(super) fn vote(&mut self) {
+        let now = self.now.now_ms;
+        self.ask(Ask::Vote {
+            quorum: self.fleet.quorum,
+            window_ms: self.fleet.window_ms,
+            age_ms: now.saturating_sub(self.own.tripped_at) as u32,
+            open_ms: self.own.open_until.saturating_sub(now).max(1) as u32,
+            known: self.heard.highest_epoch,
+        });
+    }
+
     fn probe_failed(&mut self, open_ms: u32) {
-        let Some(Current {
+        let Some(Followed {
             id,
             trips,
             grace,
@@ -75,32 +109,33 @@ impl Member {
             pause_ms: *grace as u32,
         };
         let id = *id;
-        self.judge(id, failed);
+        self.report(id, failed);
         // For as long as it would wait without a fleet.
-        self.rests_until = self.now.now_ms + u64::from(open_ms);
-        self.has_failed = true;
+        self.own.yields_until = self.now.now_ms + u64::from(open_ms);
+        self.own.has_failed = true;
     }
 
-    /// An instance that had the right to probe reports the success; so does one that went alone.
+    /// Reports the success of an instance that had the right to probe, or that went alone.
     fn recovered(&mut self) {
-        self.admit();
+        self.own.clear();
         let reports = self
             .period
             .take_if(|period| matches!(period.phase, Phase::Probing { .. } | Phase::Alone));
         if let Some(period) = reports {
-            self.overruled = Some(period.id.mark);
-            self.end(period.id.mark);
-            self.judge(period.id, Verdict::Healthy);
+            self.heard.overruled = Some(period.id.mark);
+            self.heard.end(period.id.mark);
+            self.report(period.id, Verdict::Healthy);
         }
     }
 
-    fn judge(&mut self, id: PeriodId, verdict: Verdict) {
-        self.verdict = Some((id, verdict));
+    /// Tells the engine what a probe found, again with each reading until it has confirmed that.
+    fn report(&mut self, id: PeriodId, verdict: Verdict) {
+        self.unconfirmed = Some((id, verdict));
         self.ask(Ask::Verdict { id, verdict });
     }
 
-    /// A caller is there to probe with.
-    fn want(&mut self) {
+    /// A call was rejected, so a bid is worthwhile: after a short random pause, as calls are rejected elsewhere, too.
+    fn bid_soon(&mut self) {
         if !self.wants_rejections(self.now) {
             return;
         }

@@ -2,9 +2,8 @@
 
 mod breaker;
 mod input;
-mod lease;
-mod local;
-mod notice;
+pub(crate) mod local;
+pub(crate) mod notice;
 pub(crate) mod phase;
 pub(crate) mod right;
 
@@ -13,11 +12,10 @@ use atomic_breaker::Config;
 use super::config::FleetConfig;
 use super::message::{Ask, PeriodId, Verdict};
 pub use input::{Action, Context, Input, Local};
-use phase::{Current, Phase};
-
-/// The marks of the last periods that have ended, the latest first. A period further back, if an engine falls back to
-/// it, is new to every instance.
-pub(crate) type Ended = [Option<u64>; 8];
+use local::Own;
+pub(crate) use notice::Ended;
+use notice::Heard;
+use phase::{Followed, Phase};
 
 /// The protocol of one breaker in one instance. Given what happens, it returns what must be done, at once, and
 /// always the same for the same seed.
@@ -32,42 +30,35 @@ pub(crate) type Ended = [Option<u64>; 8];
 ///       └──────────────────────────────────────────────────────────── healthy ────┘
 /// ```
 ///
+/// An outage, with a quorum of two: A trips, and its vote waits at the engine. B trips too, and the second vote begins a
+/// period, which the engine publishes. A, B and C trip their breakers until half a grace to a grace after its end. At
+/// its end each of them is due. A call is rejected at C, which bids and wins: C's next call is the probe, and A and B
+/// move their own deadlines on for as long as C has the right. The probe succeeds, C's verdict ends the period, and the
+/// message about that closes A and B.
+///
 /// An instance that won but got no call before the right ended still probes with its next call, beside others that won
 /// later.
 ///
 /// Without an answer from the engine nothing is extended: the breaker's own open time ends between half a grace and a
 /// grace after the period, and it goes on alone.
+///
+/// All times are in milliseconds by [`Context::now_ms`].
 #[derive(Clone, Debug)]
 pub struct Member {
     pub(crate) fleet: FleetConfig,
     pub(crate) rules: Config,
+    /// The longest open time that it accepts from others.
     pub(crate) longest_ms: u32,
     pub(crate) random: fastrand::Rng,
     /// What the current step knows, and what it wants done.
     pub(crate) now: Context,
     pub(crate) actions: Vec<Action>,
-    /// The highest epoch seen so far.
-    pub(crate) known: u64,
-    /// The epoch of what was heard last: of what is published, only a later epoch is news.
-    pub(crate) heard: u64,
-    /// When that was.
-    pub(crate) learned: Option<u64>,
-    /// Since when, and until when, it is open here because of its own outcomes.
-    pub(crate) tripped_at: u64,
-    pub(crate) own_until: u64,
-    /// No probe before this time: a failure, an operator, or this instance's own probe outside the fleet demanded it.
-    pub(crate) not_before: u64,
-    /// Its own probe failed or hung: until this time it leaves the next one to others.
-    pub(crate) rests_until: u64,
-    /// That was in this outage: it lets others go first for half a grace in each of the outage's periods.
-    pub(crate) has_failed: bool,
-    /// The mark of a period that no longer applies here.
-    pub(crate) overruled: Option<u64>,
-    /// The periods that it was told have ended.
-    pub(crate) ended: Ended,
-    pub(crate) period: Option<Current>,
-    /// A verdict that the engine has not yet heard.
-    pub(crate) verdict: Option<(PeriodId, Verdict)>,
+    pub(crate) heard: Heard,
+    pub(crate) own: Own,
+    /// The period of the fleet that is open, and where this instance is in it.
+    pub(crate) period: Option<Followed>,
+    /// A verdict that the engine has not yet confirmed.
+    pub(crate) unconfirmed: Option<(PeriodId, Verdict)>,
 }
 
 impl Member {
@@ -81,18 +72,10 @@ impl Member {
             random: fastrand::Rng::with_seed(seed),
             now: Context::default(),
             actions: Vec::new(),
-            known: 0,
-            heard: 0,
-            learned: None,
-            tripped_at: 0,
-            own_until: 0,
-            not_before: 0,
-            rests_until: 0,
-            has_failed: false,
-            overruled: None,
-            ended: Ended::default(),
+            heard: Heard::default(),
+            own: Own::default(),
             period: None,
-            verdict: None,
+            unconfirmed: None,
         }
     }
 
@@ -132,10 +115,14 @@ impl Member {
     pub fn wants_rejections(&self, now: Context) -> bool {
         now.is_connected
             && !self.fleet.is_shadow
-            && now.now_ms >= self.not_before.max(self.rests_until)
+            && now.now_ms >= self.own.no_probe_before.max(self.own.yields_until)
             && self.period.is_some_and(|period| {
-                let first = if self.has_failed { period.grace / 2 } else { 0 };
-                period.phase == Phase::Due && now.now_ms >= period.ends + first
+                let after = if self.own.has_failed {
+                    period.grace / 2
+                } else {
+                    0
+                };
+                period.phase == Phase::Due && now.now_ms >= period.ends + after
             })
     }
 
@@ -148,45 +135,21 @@ impl Member {
     /// The highest epoch that it has seen. Never falls.
     #[cfg(feature = "contract")]
     pub const fn known_epoch(&self) -> u64 {
-        self.known
+        self.heard.highest_epoch
     }
 
     /// Whether it waits for nothing and has nothing left to say: such a member may be forgotten and made anew, except
     /// for the epoch that it knows and the periods that it knows to have ended.
     pub fn is_idle(&self, now_ms: u64) -> bool {
         self.period.is_none()
-            && self.verdict.is_none()
-            && now_ms >= self.own_until.max(self.not_before)
+            && self.unconfirmed.is_none()
+            && now_ms >= self.own.open_until.max(self.own.no_probe_before)
     }
 
     /// Asks, if the engine answers.
     fn ask(&mut self, ask: Ask) {
         if self.now.is_connected {
             self.actions.push(Action::Ask(ask));
-        }
-    }
-
-    fn vote(&mut self) {
-        let now = self.now.now_ms;
-        self.ask(Ask::Vote {
-            quorum: self.fleet.quorum,
-            window_ms: self.fleet.window_ms,
-            age_ms: now.saturating_sub(self.tripped_at) as u32,
-            open_ms: self.own_until.saturating_sub(now).max(1) as u32,
-            known: self.known,
-        });
-    }
-
-    /// The outage is over here.
-    fn rest(&mut self) {
-        self.rests_until = 0;
-        self.has_failed = false;
-    }
-
-    fn end(&mut self, mark: u64) {
-        if !self.ended.contains(&Some(mark)) {
-            self.ended.rotate_right(1);
-            self.ended[0] = Some(mark);
         }
     }
 }

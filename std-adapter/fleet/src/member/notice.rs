@@ -1,49 +1,88 @@
-//! What the engine says.
+//! What the engine says: messages that it publishes, readings, and answers.
 
-use super::phase::{Current, Phase};
+use super::phase::{Followed, Phase};
 use super::{Action, Member};
-use crate::message::{Ask, Notice, Period, PeriodId, Verdict};
+use crate::message::{Answer, Ask, Notice, Period, PeriodId, Verdict};
+
+/// The marks of the last periods that have ended, the latest first. A period further back, if an engine falls back to
+/// it, is new to every instance.
+pub(crate) type Ended = [Option<u64>; 8];
+
+/// What was heard from the engine.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Heard {
+    /// The highest epoch so far.
+    pub(crate) highest_epoch: u64,
+    /// The latest epoch: of published messages, only a later one is news. Falls back with the engine.
+    pub(crate) last_epoch: u64,
+    /// When the latest news came.
+    pub(crate) at: Option<u64>,
+    /// The mark of a period that no longer binds this instance: its own probe has succeeded, or an operator intervened.
+    pub(crate) overruled: Option<u64>,
+    pub(crate) ended: Ended,
+}
+
+impl Heard {
+    /// Remembers that a period has ended.
+    pub(super) fn end(&mut self, mark: u64) {
+        if !self.ended.contains(&Some(mark)) {
+            self.ended.rotate_right(1);
+            self.ended[0] = Some(mark);
+        }
+    }
+}
 
 impl Member {
-    /// Handles what was said about this breaker. Of what is published only a later epoch begins or ends something: late
-    /// and duplicate messages change nothing. What is present counts whatever its epoch, as the engine may have lost
-    /// what it knew, or have fallen back to older data.
+    /// Handles what was said about this breaker. `is_present` says that it is the engine's state now: an answer or a
+    /// reading, rather than a published message.
+    ///
+    /// Messages arrive late and twice, so of these only a later epoch begins or ends something. C hears that period 7 is
+    /// open, then that epoch 8 has closed it; a copy of the first message comes last, and must not trip C again.
+    ///
+    /// The present counts whatever its epoch, because engines lose data. A replica takes over that has never heard of
+    /// epoch 8, and answers that period 7 is open: it is right about itself, however old its epoch. But calls have been
+    /// passing at C since 7 ended, so C does not trip again. It tells the engine that the resource is healthy, and the
+    /// new primary ends the period for all.
     pub(super) fn learn(&mut self, notice: Option<Notice>, is_present: bool) {
         let epoch = notice.map_or(0, |notice| notice.id().epoch);
-        let is_news = is_present || epoch > self.heard;
+        let is_news = is_present || epoch > self.heard.last_epoch;
         match notice {
-            Some(Notice::Open(heard)) if self.follows(heard.id) => self.same(heard, is_present),
-            Some(Notice::Closed(id)) if self.is_ended_by(id) => self.closed(id),
-            Some(Notice::Open(heard)) if is_news && self.overruled != Some(heard.id.mark) => {
-                let has_ended = self.ended.contains(&Some(heard.id.mark));
+            Some(Notice::Open(period)) if self.follows(period.id) => {
+                self.update(period, is_present);
+            }
+            Some(Notice::Closed(id)) if self.is_ended_by(id) => self.end_period(id),
+            Some(Notice::Open(period))
+                if is_news && self.heard.overruled != Some(period.id.mark) =>
+            {
+                let has_ended = self.heard.ended.contains(&Some(period.id.mark));
                 if !has_ended || is_present && !self.is_closed() {
-                    self.adopt(heard);
+                    self.adopt(period);
                 } else if is_present {
-                    // The engine has fallen back to this period; calls have been passing here since it ended.
-                    let (id, verdict) = (heard.id, Verdict::Healthy);
+                    let (id, verdict) = (period.id, Verdict::Healthy);
                     self.ask(Ask::Verdict { id, verdict });
                 }
             }
-            Some(Notice::Closed(id)) if is_news => self.end(id.mark),
+            Some(Notice::Closed(id)) if is_news => self.heard.end(id.mark),
             _ => {}
         }
         if is_present && !matches!(notice, Some(Notice::Open(_))) {
-            self.forgotten();
+            self.lose_period();
         }
         if is_news {
-            self.known = self.known.max(epoch);
-            self.heard = epoch;
-            self.learned = Some(self.now.now_ms);
+            self.heard.highest_epoch = self.heard.highest_epoch.max(epoch);
+            self.heard.last_epoch = epoch;
+            self.heard.at = Some(self.now.now_ms);
         }
     }
 
-    /// Handles the engine's reply to a question: it is the present, unless something was heard since it was asked.
-    pub(super) fn said(&mut self, asked_ms: u64, notice: Option<Notice>) {
-        let is_present = self.learned.is_none_or(|learned| learned < asked_ms);
+    /// Handles the engine's state in the reply to a question: it is the present, unless a message arrived after the
+    /// question was sent.
+    fn reply(&mut self, asked_ms: u64, notice: Option<Notice>) {
+        let is_present = self.heard.at.is_none_or(|at| at < asked_ms);
         self.learn(notice, is_present);
     }
 
-    pub(super) fn follows(&self, id: PeriodId) -> bool {
+    fn follows(&self, id: PeriodId) -> bool {
         self.period.is_some_and(|period| period.id.mark == id.mark)
     }
 
@@ -54,27 +93,28 @@ impl Member {
 
     /// Whether neither the fleet nor a failure holds calls off here.
     fn is_closed(&self) -> bool {
-        self.period.is_none() && self.now.now_ms >= self.own_until && !self.fleet.is_shadow
+        self.period.is_none() && self.now.now_ms >= self.own.open_until && !self.fleet.is_shadow
     }
 
-    fn adopt(&mut self, heard: Period) {
+    /// Begins to follow a period.
+    fn adopt(&mut self, period: Period) {
         if let Some(before) = self.period {
-            self.end(before.id.mark);
+            self.heard.end(before.id.mark);
         }
-        self.overruled = None;
-        self.own_until = 0;
+        self.heard.overruled = None;
+        self.own.open_until = 0;
         let now = self.now.now_ms;
-        let open_ms = heard.open_ms.min(self.longest_ms);
-        let remaining = u64::from(heard.remaining_ms.min(open_ms));
+        let open_ms = period.open_ms.min(self.longest_ms);
+        let remaining = u64::from(period.remaining_ms.min(open_ms));
         let grace = self.fleet.grace_ms(open_ms);
-        let leased = u64::from(heard.leased_ms).min(grace);
-        // It admits a probe by itself half a grace to a grace later.
+        let leased = u64::from(period.leased_ms).min(grace);
+        // The breaker admits a probe by itself half a grace to a grace later.
         let for_ms = remaining.max(leased) + grace / 2 + self.random.u64(..=grace / 2);
-        self.period = Some(Current {
-            id: heard.id,
-            trips: heard.trips,
+        self.period = Some(Followed {
+            id: period.id,
+            trips: period.trips,
             ends: now + remaining,
-            word_until: now + for_ms,
+            breaker_until: now + for_ms,
             grace,
             phase: match (remaining, leased) {
                 (0, 0) => Phase::Due,
@@ -85,15 +125,15 @@ impl Member {
         self.actions.push(Action::Trip { for_ms });
     }
 
-    /// Handles news of the period that is already known: the right to probe may have been taken.
-    fn same(&mut self, heard: Period, is_present: bool) {
+    /// Handles news of the period that it follows already: another instance may have got the right to probe.
+    fn update(&mut self, said: Period, is_present: bool) {
         let Some(period) = &mut self.period else {
             return;
         };
         let now = self.now.now_ms;
-        self.learned = Some(now);
+        self.heard.at = Some(now);
         let mut from = None;
-        let is_late = now >= period.word_until;
+        let is_late = now >= period.breaker_until;
         let is_back = is_present && !self.now.is_probing;
         if period.phase == Phase::Alone && (is_back || !is_late) {
             period.phase = Phase::Waiting;
@@ -103,8 +143,8 @@ impl Member {
             period.phase,
             Phase::Waiting | Phase::Due | Phase::BidAt(_) | Phase::Taken(_)
         );
-        if waits && heard.leased_ms > 0 {
-            let until = now + u64::from(heard.leased_ms).min(period.grace);
+        if waits && said.leased_ms > 0 {
+            let until = now + u64::from(said.leased_ms).min(period.grace);
             period.phase = Phase::Taken(until);
             from = from.max(Some(until));
         }
@@ -113,26 +153,27 @@ impl Member {
         }
     }
 
-    fn closed(&mut self, id: PeriodId) {
-        self.end(id.mark);
+    /// A probe of some instance has succeeded.
+    fn end_period(&mut self, id: PeriodId) {
+        self.heard.end(id.mark);
         if let Some(period) = self.period.take() {
-            self.end(period.id.mark);
+            self.heard.end(period.id.mark);
         }
-        self.rest();
+        self.own.end_outage();
         // An instance that was asked to wait keeps waiting.
-        if self.now.now_ms >= self.not_before {
-            self.own_until = 0;
+        if self.now.now_ms >= self.own.no_probe_before {
+            self.own.open_until = 0;
             self.actions.push(Action::Close);
         }
     }
 
     /// The engine has lost the period, or let it expire: what was set here still holds until it ends by itself.
-    fn forgotten(&mut self) {
+    fn lose_period(&mut self) {
         if let Some(period) = &mut self.period {
             period.phase = Phase::Alone;
-            if self.now.now_ms >= period.word_until {
+            if self.now.now_ms >= period.breaker_until {
                 self.period = None;
-                self.rest();
+                self.own.end_outage();
             }
         }
     }
@@ -143,19 +184,44 @@ impl Member {
             Some(Notice::Open(period)) => Some(period.id.mark),
             _ => None,
         };
-        if let Some((id, verdict)) = self.verdict {
+        if let Some((id, verdict)) = self.unconfirmed {
             // The engine may not have heard it.
             if running == Some(id.mark) {
                 self.ask(Ask::Verdict { id, verdict });
             } else {
-                self.verdict = None;
+                self.unconfirmed = None;
             }
         }
-        self.said(asked_ms, notice);
-        let window = self.tripped_at + u64::from(self.fleet.window_ms);
-        if running.is_none() && self.now.now_ms < self.own_until.min(window) {
+        self.reply(asked_ms, notice);
+        let window = self.own.tripped_at + u64::from(self.fleet.window_ms);
+        if running.is_none() && self.now.now_ms < self.own.open_until.min(window) {
             // The engine may have lost the vote, or never received it.
             self.vote();
         }
+    }
+
+    /// Handles the answer to a request, or that there was none.
+    pub(super) fn answer(&mut self, ask: Ask, asked_ms: u64, answer: Option<Answer>) {
+        let Some(answer) = answer else {
+            if let (Ask::Bid { .. }, Some(Followed { phase, .. })) = (ask, &mut self.period) {
+                if *phase == Phase::Bidding {
+                    *phase = Phase::Due;
+                }
+            }
+            return;
+        };
+        match ask {
+            // If it follows another period now, the one that the bid was for is over here.
+            Ask::Bid { id, lease_ms } if self.follows(id) => {
+                self.bid_answered(asked_ms, asked_ms + u64::from(lease_ms), answer.done);
+            }
+            Ask::Verdict { id, .. }
+                if self.unconfirmed.is_some_and(|(of, _)| of.mark == id.mark) =>
+            {
+                self.unconfirmed = None;
+            }
+            _ => {}
+        }
+        self.reply(asked_ms, answer.notice);
     }
 }

@@ -1,18 +1,18 @@
 //! Where an instance is within a period of its fleet, and what changes as time passes.
 
-use super::right::UnderWay;
+use super::right::OwnProbe;
 use super::{Action, Member};
 use crate::message::{Ask, PeriodId};
 
 /// A period of the fleet, as this instance knows it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Current {
+pub(crate) struct Followed {
     pub(crate) id: PeriodId,
     pub(crate) trips: u8,
-    /// When a probe is allowed.
+    /// When the first probe is allowed.
     pub(crate) ends: u64,
     /// When the breaker of this instance would admit a probe by itself.
-    pub(crate) word_until: u64,
+    pub(crate) breaker_until: u64,
     pub(crate) grace: u64,
     pub(crate) phase: Phase,
 }
@@ -35,7 +35,7 @@ pub(crate) enum Phase {
         until: u64,
         /// When to check whether to ask again.
         renew: u64,
-        under_way: UnderWay,
+        probe: OwnProbe,
         /// Its probe was lost: it does not ask again.
         is_given_up: bool,
     },
@@ -43,7 +43,7 @@ pub(crate) enum Phase {
     Alone,
 }
 
-impl Current {
+impl Followed {
     /// How long the right to probe lasts: shorter than the grace, so that another instance takes over from one that is
     /// gone.
     pub(super) fn lease(&self) -> u64 {
@@ -58,14 +58,14 @@ impl Current {
             Phase::BidAt(at) => Some(at),
             Phase::Taken(until) => Some(extend.min(until)),
             Phase::Probing { renew, .. } => Some(renew),
-            Phase::Bidding => Some(self.word_until),
+            Phase::Bidding => Some(self.breaker_until),
             Phase::Alone => None,
         }
     }
 
     /// When the breaker's own deadline must be moved, as long as the engine answers.
     fn extend_at(&self) -> u64 {
-        self.word_until.saturating_sub(self.grace / 2)
+        self.breaker_until.saturating_sub(self.grace / 2)
     }
 
     pub(super) fn bid(&self, lease: u64) -> Action {
@@ -87,7 +87,7 @@ impl Member {
         match period.phase {
             Phase::Waiting if now >= period.ends => period.phase = Phase::Due,
             Phase::Taken(until) if now >= until => period.phase = Phase::Due,
-            Phase::Bidding if now >= period.word_until => period.phase = Phase::Alone,
+            Phase::Bidding if now >= period.breaker_until => period.phase = Phase::Alone,
             Phase::BidAt(at) if now >= at && self.now.is_connected => {
                 self.actions.push(period.bid(period.lease()));
                 period.phase = Phase::Bidding;
@@ -105,7 +105,7 @@ impl Member {
             _ => return,
         };
         // If the engine does not answer, the period ends here at the breaker's own deadline.
-        if self.now.is_connected && now < period.word_until {
+        if self.now.is_connected && now < period.breaker_until {
             self.extend(from);
         } else {
             period.phase = Phase::Alone;
@@ -119,8 +119,8 @@ impl Member {
         };
         // At least three quarters of a grace, so that it need not be done again soon.
         let until = from + period.grace * 3 / 4 + self.random.u64(..=period.grace / 4);
-        if until > period.word_until {
-            period.word_until = until;
+        if until > period.breaker_until {
+            period.breaker_until = until;
             self.actions.push(Action::Extend {
                 for_ms: until - self.now.now_ms,
             });

@@ -1,8 +1,8 @@
-//! The right to probe for all: how an instance keeps it, and when it gives it up.
+//! The right to probe for all: how an instance gets it, keeps it, and gives it up.
 
 use atomic_breaker::word::Layout;
 
-use super::phase::{Current, Phase};
+use super::phase::{Followed, Phase};
 use super::{Action, Context, Member};
 
 /// For how many more leases of the right an instance that got no call before it ended may still probe for all.
@@ -10,7 +10,7 @@ const SELDOM: u64 = 64;
 
 /// The probe of an instance that has the right; or several, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct UnderWay {
+pub(crate) struct OwnProbe {
     /// The earliest time at which it may have begun, or when the last of several succeeded. A probe that ends without a
     /// report does not start it anew: callers that always leave early would keep the right for good.
     pub(crate) since: u64,
@@ -18,9 +18,9 @@ pub(crate) struct UnderWay {
     pub(crate) is_seen: bool,
 }
 
-impl UnderWay {
+impl OwnProbe {
     /// None has been seen yet.
-    pub(super) const fn none(now_ms: u64) -> Self {
+    const fn none(now_ms: u64) -> Self {
         Self {
             since: now_ms,
             successes: 0,
@@ -29,30 +29,27 @@ impl UnderWay {
     }
 }
 
-impl Current {
+impl Followed {
     /// Whether the probe of this instance has had its time.
     fn is_hung(&mut self, now: Context, probe_lease: u64) -> bool {
-        let Phase::Probing {
-            until, under_way, ..
-        } = &mut self.phase
-        else {
+        let Phase::Probing { until, probe, .. } = &mut self.phase else {
             return false;
         };
         let time = now.now_ms;
         if !now.is_probing {
-            if !under_way.is_seen || time >= *until {
-                *under_way = UnderWay::none(time);
+            if !probe.is_seen || time >= *until {
+                *probe = OwnProbe::none(time);
             }
             return false;
         }
-        under_way.is_seen = true;
-        if now.successes > under_way.successes {
-            (under_way.since, under_way.successes) = (time, now.successes);
+        probe.is_seen = true;
+        if now.successes > probe.successes {
+            (probe.since, probe.successes) = (time, now.successes);
         }
-        time >= under_way.since + probe_lease
+        time >= probe.since + probe_lease
     }
 
-    /// Asks again as long as a probe is under way and has time left. If the right ends without one, the next call may
+    /// Asks again as long as a probe is in flight and has time left. If the right ends without one, the next call may
     /// still probe for `SELDOM` leases; then this instance goes on alone.
     pub(super) fn keep_probing(
         &mut self,
@@ -60,22 +57,22 @@ impl Current {
         probe_lease: u64,
         actions: &mut Vec<Action>,
     ) {
-        let (time, lease, current) = (now.now_ms, self.lease(), *self);
+        let (time, lease, period) = (now.now_ms, self.lease(), *self);
         let Phase::Probing {
             until,
             renew,
-            under_way,
+            probe,
             is_given_up,
         } = &mut self.phase
         else {
             return;
         };
-        let ends = under_way.since + probe_lease;
+        let ends = probe.since + probe_lease;
         if now.is_probing && now.is_connected && !*is_given_up {
             *renew = time + (lease / 3).max(1);
             // No longer than the probe has time, so that the next instance need not wait for both.
             if *until < ends {
-                actions.push(current.bid(lease.min(ends - time)));
+                actions.push(period.bid(lease.min(ends - time)));
             }
         } else if time < *until {
             *renew = time + (lease / 12).max(1);
@@ -93,12 +90,45 @@ impl Current {
 }
 
 impl Member {
-    /// For how long a probe of this instance may take, in milliseconds.
+    /// Handles the answer to a bid. If it was lost, another instance has the right, or the period is over: the rest of
+    /// the answer tells which.
+    pub(super) fn bid_answered(&mut self, asked_ms: u64, until: u64, is_won: bool) {
+        let Some(period) = &mut self.period else {
+            return;
+        };
+        let mine = |probe| Phase::Probing {
+            until,
+            renew: until.min(asked_ms + period.lease() / 3),
+            probe,
+            is_given_up: false,
+        };
+        period.phase = match (period.phase, is_won) {
+            (Phase::Bidding, true) => {
+                self.actions.push(Action::Probe);
+                mine(OwnProbe::none(asked_ms))
+            }
+            (
+                Phase::Probing {
+                    probe,
+                    is_given_up: false,
+                    ..
+                },
+                true,
+            ) => mine(probe),
+            (Phase::Bidding, false) => Phase::Due,
+            // A probe of an instance that has lost the right goes on; only its success still counts.
+            (Phase::Probing { .. }, false) => Phase::Alone,
+            // A right that came too late is left to lapse.
+            (phase, _) => phase,
+        };
+    }
+
+    /// The time that a probe of this instance may take, in milliseconds.
     pub(super) fn probe_lease(&self) -> u64 {
         self.rules.lease_ms(Layout::WIDE.max_ms()).into()
     }
 
-    /// A right that is renewed while a probe is under way ends with the lease of that probe: one that hangs is under way
+    /// Ends a right that is renewed while a probe is in flight with the lease of that probe: one that hangs is in flight
     /// for good, and an instance without other calls never hears from its breaker that it was lost.
     pub(super) fn watch_probe(&mut self, probe_lease: u64) {
         let period = self.period.as_mut();
@@ -110,7 +140,7 @@ impl Member {
     /// A probe hangs: another instance may have better luck. What this one finds eventually still counts, if no other
     /// was faster.
     pub(super) fn give_up(&mut self) {
-        if let Some(Current {
+        if let Some(Followed {
             grace,
             phase: Phase::Probing {
                 until, is_given_up, ..
@@ -119,8 +149,8 @@ impl Member {
         }) = &mut self.period
         {
             *is_given_up = true;
-            self.rests_until = *until + 2 * *grace;
-            self.has_failed = true;
+            self.own.yields_until = *until + 2 * *grace;
+            self.own.has_failed = true;
         }
     }
 }

@@ -15,13 +15,13 @@ impl World {
         let now = self.context(who);
         let member = &mut self.instances[who].member;
         if self.mutation == Some(Mutation::EndsAreForgotten) {
-            member.ended = crate::member::Ended::default();
+            member.heard.ended = crate::member::Ended::default();
         }
         if self.mutation == Some(Mutation::HungProbesKeepTheRight) {
-            if let Some(Phase::Probing { under_way, .. }) =
+            if let Some(Phase::Probing { probe, .. }) =
                 member.period.as_mut().map(|period| &mut period.phase)
             {
-                under_way.since = now.now_ms;
+                probe.since = now.now_ms;
             }
         }
         // The same numbers at every step, so that they are no part of a state.

@@ -5,6 +5,8 @@ use super::key::Key;
 use crate::ledger::Ledger;
 use crate::ledger::record::Record;
 use crate::member::Member;
+use crate::member::local::Own;
+use crate::member::notice::Heard;
 use crate::member::phase::Phase;
 use crate::message::Verdict;
 
@@ -19,37 +21,19 @@ impl Member {
             // These last for one step.
             now: _,
             actions: _,
-            known,
-            heard,
-            learned,
-            tripped_at,
-            own_until,
-            not_before,
-            rests_until,
-            has_failed,
-            overruled,
-            ended,
+            ref heard,
+            ref own,
             period,
-            verdict,
+            unconfirmed,
         } = *self;
-        key.epoch(known);
-        key.epoch(heard);
-        key.ago(learned, now_ms);
-        key.until(own_until, now_ms);
-        key.ago((own_until > now_ms).then_some(tripped_at), now_ms);
-        key.until(not_before, now_ms);
-        key.until(rests_until, now_ms);
-        key.number(u64::from(has_failed));
-        key.mark(overruled);
-        for mark in ended {
-            key.mark(mark);
-        }
+        heard.key(now_ms, key);
+        own.key(now_ms, key);
         key.mark(period.map(|period| period.id.mark));
         if let Some(period) = period {
             key.epoch(period.id.epoch);
             key.number(u64::from(period.trips.min(4)));
             key.until(period.ends, now_ms);
-            key.until(period.word_until, now_ms);
+            key.until(period.breaker_until, now_ms);
             key.number(period.grace);
             let (phase, times) = match period.phase {
                 Phase::Waiting => (0, [0, 0]),
@@ -60,12 +44,12 @@ impl Member {
                 Phase::Probing {
                     until,
                     renew,
-                    under_way,
+                    probe,
                     is_given_up,
                 } => {
                     // Here a breaker closes after one success.
-                    key.ago(Some(under_way.since), now_ms);
-                    key.number(under_way.is_seen.into());
+                    key.ago(Some(probe.since), now_ms);
+                    key.number(probe.is_seen.into());
                     (5 + u64::from(is_given_up), [until, renew])
                 }
                 Phase::Alone => (7, [0, 0]),
@@ -75,10 +59,46 @@ impl Member {
                 key.until(time, now_ms);
             }
         }
-        key.mark(verdict.map(|(id, _)| id.mark));
-        if let Some((_, Verdict::Failed { open_ms, .. })) = verdict {
+        key.mark(unconfirmed.map(|(id, _)| id.mark));
+        if let Some((_, Verdict::Failed { open_ms, .. })) = unconfirmed {
             key.number(open_ms.into());
         }
+    }
+}
+
+impl Heard {
+    fn key(&self, now_ms: u64, key: &mut Key) {
+        let Self {
+            highest_epoch,
+            last_epoch,
+            at,
+            overruled,
+            ended,
+        } = *self;
+        key.epoch(highest_epoch);
+        key.epoch(last_epoch);
+        key.ago(at, now_ms);
+        key.mark(overruled);
+        for mark in ended {
+            key.mark(mark);
+        }
+    }
+}
+
+impl Own {
+    fn key(&self, now_ms: u64, key: &mut Key) {
+        let Self {
+            tripped_at,
+            open_until,
+            no_probe_before,
+            yields_until,
+            has_failed,
+        } = *self;
+        key.until(open_until, now_ms);
+        key.ago((open_until > now_ms).then_some(tripped_at), now_ms);
+        key.until(no_probe_before, now_ms);
+        key.until(yields_until, now_ms);
+        key.number(u64::from(has_failed));
     }
 }
 
