@@ -13,6 +13,7 @@
 //! |---|---|
 //! | `joined` | [`Joined`], [`Seat`], [`FleetStatus`]: a process in its fleet |
 //! | `config`, `name`, `error` | [`FleetConfig`]: the settings; [`Name`], [`InstanceId`]; [`FleetError`] |
+//! | `identity` | which instance this is, unless it was named |
 //! | `member` | the protocol of one breaker in one instance, pure |
 //! | `message` | what instances and the engine tell each other |
 //! | `engine` | [`Fleet`]: what an engine must be able to do |
@@ -30,6 +31,7 @@ mod config;
 pub mod contract;
 mod engine;
 mod error;
+mod identity;
 mod in_process;
 mod joined;
 #[cfg_attr(not(feature = "contract"), allow(unreachable_pub))]

@@ -3,17 +3,19 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use atomic_breaker::Transition;
+use atomic_breaker::{State, Transition};
 use atomic_breaker_server::RegistryError;
 
-use super::steer::{Registry, Steer, ours};
+use super::link::Now;
+use super::queue::{Registry, Target, ours};
+use super::requests::Request;
 use super::{FleetHolds, FleetStatus};
-use crate::member::{Action, Context, Ended, Input, Member};
-use crate::{Ask, FleetConfig, Name};
+use crate::member::{Action, Context, Ended, Input, Local, Member};
+use crate::{Answer, FleetConfig, Message, Name, Notice};
 
 /// A breaker that follows.
 struct Follower {
-    breaker: Box<dyn Steer>,
+    breaker: Box<dyn Target>,
     member: Member,
     /// The last transition that the fleet made here: reports of earlier ones are out of date.
     last: Option<Transition>,
@@ -35,6 +37,9 @@ pub(super) struct Followers {
     ended_order: VecDeque<Name>,
     /// When idle ones were last looked for.
     swept_ms: u64,
+    /// What the members ask the engine.
+    pub(super) asks: VecDeque<Request>,
+    /// What is shown of them.
     pub(super) status: FleetStatus,
     holds: FleetHolds,
 }
@@ -55,13 +60,15 @@ impl Followers {
             ended: HashMap::new(),
             ended_order: VecDeque::new(),
             swept_ms: 0,
+            asks: VecDeque::new(),
             status: FleetStatus::default(),
             holds,
         }
     }
 
-    pub(super) fn all(&self) -> Vec<Name> {
-        self.names(|_| true)
+    /// When the first member must be told the time.
+    pub(super) fn due_ms(&self) -> Option<u64> {
+        self.due.first().map(|(due, _)| *due)
     }
 
     fn names(&self, is_wanted: impl Fn(&Follower) -> bool) -> Vec<Name> {
@@ -77,7 +84,7 @@ impl Followers {
         self.registries.insert(name, registry);
     }
 
-    pub(super) fn join(&mut self, name: Name, breaker: Box<dyn Steer>, registry: Option<Name>) {
+    pub(super) fn join(&mut self, name: Name, breaker: Box<dyn Target>, registry: Option<Name>) {
         self.forget(&name);
         let rules = ours(|| breaker.rules()).unwrap_or_default();
         let mut member = Member::new(&self.config, &rules, fastrand::u64(..));
@@ -123,7 +130,7 @@ impl Followers {
     }
 
     /// Whether a breaker with this name follows from now on: it already does, or it is a key of a registry.
-    pub(super) fn follow(&mut self, now_ms: u64, name: &Name) -> bool {
+    fn follow(&mut self, now_ms: u64, name: &Name) -> bool {
         if self.all.contains_key(name) {
             return true;
         }
@@ -154,53 +161,86 @@ impl Followers {
         true
     }
 
-    /// Everything was read: forgets a key that is idle here, once the engine no longer has it open.
-    pub(super) fn forget_if_idle(&mut self, now_ms: u64, name: &Name) {
-        let follower = self.all.get(name);
-        if follower.is_some_and(|follower| follower.is_idle(now_ms)) {
-            self.forget(name);
+    /// Handles a transition that a breaker reports.
+    pub(super) fn transition(&mut self, now: Now, name: &Name, made: &Transition) {
+        let Some(local) = Local::of(made) else {
+            return;
+        };
+        let follows = made.to != State::Open || self.follow(now.ms, name);
+        let is_old = self.all.get(name).is_some_and(|it| it.is_old(made));
+        if follows && !is_old {
+            self.step(now, name, Input::Local(local));
         }
     }
 
-    pub(super) fn first_due(&self) -> Option<&(u64, Name)> {
-        self.due.first()
+    /// Handles a message from the engine.
+    pub(super) fn hear(&mut self, now: Now, message: &Message) {
+        let Message { name, notice } = message;
+        let is_open = matches!(notice, Notice::Open(_));
+        if !is_open || self.follow(now.ms, name) {
+            self.step(now, name, Input::Notice(*notice));
+        }
     }
 
-    /// Whether a transition reported now happened before the fleet's last one, by the word's own count, as clocks wrap.
-    /// The current one is never old.
-    pub(super) fn is_old(&self, name: &Name, made: &Transition) -> bool {
-        let Some(follower) = self.all.get(name) else {
-            return false;
+    /// Handles the engine's answer, or that there was none.
+    pub(super) fn answer(&mut self, now: Now, request: &Request, answer: Option<Answer>) {
+        let (ask, asked_ms) = (request.ask, request.asked_ms);
+        let input = Input::Answer {
+            ask,
+            asked_ms,
+            answer,
         };
-        let since = |made| follower.breaker.transitions_since(made);
-        let last = follower.last.as_ref();
-        last.is_some_and(|last| since(made) > 0 && since(made) >= since(last))
+        self.step(now, &request.name, input);
     }
 
-    /// Tells a member what happened, and does what it wants done here. Returns what the engine must be asked.
-    pub(super) fn step(
-        &mut self,
-        name: &Name,
-        now_ms: u64,
-        is_connected: bool,
-        input: Input,
-    ) -> Vec<Ask> {
-        let mut asks = Vec::new();
+    /// Handles everything that the engine knows. Forgets keys that are idle here, once the engine no longer has them
+    /// open.
+    pub(super) fn read(&mut self, now: Now, asked_ms: u64, messages: Vec<Message>) {
+        let messages = messages.into_iter();
+        let mut known: HashMap<_, _> = messages.map(|it| (it.name, it.notice)).collect();
+        for name in self.names(|_| true) {
+            let notice = known.remove(&name);
+            self.step(now, &name, Input::Read { asked_ms, notice });
+            let is_idle = self.all.get(&name).is_some_and(|it| it.is_idle(now.ms));
+            if is_idle && !matches!(notice, Some(Notice::Open(_))) {
+                self.forget(&name);
+            }
+        }
+        // Keys that were never called here.
+        for (name, notice) in known {
+            if matches!(notice, Notice::Open(_)) && self.follow(now.ms, &name) {
+                let notice = Some(notice);
+                self.step(now, &name, Input::Read { asked_ms, notice });
+            }
+        }
+    }
+
+    /// Tells the members the time whose time it is.
+    pub(super) fn pass_time(&mut self, now: Now) {
+        while self.due_ms().is_some_and(|due| due <= now.ms) {
+            if let Some((_, name)) = self.due.first().cloned() {
+                self.step(now, &name, Input::Time);
+            }
+        }
+    }
+
+    /// Tells a member what happened, and does what it wants done here. What it asks the engine is left in `asks`.
+    pub(super) fn step(&mut self, now: Now, name: &Name, input: Input) {
         let Some(follower) = self.all.get_mut(name) else {
-            return asks;
+            return;
         };
         let seen = follower.breaker.snapshot().unwrap_or_default();
-        let now = Context::of(now_ms, is_connected, &seen);
+        let context = Context::of(now.ms, now.is_connected, &seen);
         if let Some(rules) = ours(|| follower.breaker.rules()) {
             follower.member.set_rules(&rules);
         }
         self.status.open -= usize::from(follower.member.period().is_some());
-        let was_open_here = follower.member.own.open_until > now_ms;
-        let actions = follower.member.step(now, input);
+        let was_open_here = follower.member.own.open_until > now.ms;
+        let actions = follower.member.step(context, input);
         self.status.open += usize::from(follower.member.period().is_some());
         self.holds.show(name, &follower.member, was_open_here);
         // Not again within this millisecond, whatever it says.
-        let due = follower.member.due_ms().map(|due| due.max(now_ms + 1));
+        let due = follower.member.due_ms().map(|due| due.max(now.ms + 1));
         let before = std::mem::replace(&mut follower.due, due);
         if before != due {
             before.map(|before| self.due.remove(&(before, name.clone())));
@@ -209,19 +249,25 @@ impl Followers {
         let mut has_room = true;
         for action in actions {
             if let Action::Ask(ask) = action {
-                asks.push(ask);
+                let (name, asked_ms) = (name.clone(), now.ms);
+                self.asks.push_back(Request {
+                    name,
+                    ask,
+                    asked_ms,
+                });
             } else if self.config.is_shadow {
                 self.status.withheld += 1;
             } else {
                 has_room &= follower.act(action).is_ok();
             }
         }
-        follower.breaker.arm(follower.member.wants_rejections(now));
+        follower
+            .breaker
+            .arm(follower.member.wants_rejections(context));
         if !has_room {
             self.status.left_alone += 1;
             self.forget(name);
         }
-        asks
     }
 }
 
@@ -229,6 +275,14 @@ impl Follower {
     /// Whether it is a key for which there is nothing to do.
     fn is_idle(&self, now_ms: u64) -> bool {
         self.registry.is_some() && self.member.is_idle(now_ms)
+    }
+
+    /// Whether a transition reported now happened before the fleet's last one, by the word's own count, as clocks wrap.
+    /// The current one is never old.
+    fn is_old(&self, made: &Transition) -> bool {
+        let since = |made| self.breaker.transitions_since(made);
+        let last = self.last.as_ref();
+        last.is_some_and(|last| since(made) > 0 && since(made) >= since(last))
     }
 
     fn act(&mut self, action: Action) -> Result<(), RegistryError> {

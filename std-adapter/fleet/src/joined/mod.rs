@@ -1,35 +1,32 @@
 //! A process that has joined its fleet.
 
 mod followers;
-mod holds;
-mod identity;
-mod lane;
-mod places;
+mod link;
+mod queue;
+mod requests;
 mod seat;
 mod seats;
-mod steer;
+mod status;
 mod task;
 
 use std::hash::Hash;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use super::identity::{Held, of_this_machine};
 use super::{Fleet, FleetConfig, FleetError, Name};
 use followers::Followers;
-pub use holds::{FleetHold, FleetHolds, FleetStage};
-use identity::{Held, of_this_machine};
-use lane::Lane;
-use places::Places;
+use link::Link;
+use queue::{Places, Queue};
 pub use seat::Seat;
 pub use seats::Seats;
-use steer::Queue;
-use task::{Link, Task};
+pub use status::{FleetHold, FleetHolds, FleetStage, FleetStatus};
+use task::Task;
 
 /// How many events of breakers may wait for the task.
 const QUEUE: usize = 4_096;
@@ -79,21 +76,16 @@ impl Joined {
         let named = config.instance.map(|id| (id, None));
         let (id, held) = named.unwrap_or_else(of_this_machine);
         let clock = Instant::now();
-        let limit = Duration::from_millis(config.limit_ms.into());
-        let lane = Lane::new(engine, id, limit, clock);
         let (events, of_breakers) = mpsc::channel(QUEUE);
         let (status, shown) = watch::channel(FleetStatus::default());
         let overflows = Arc::<AtomicU64>::default();
         let holds = FleetHolds::new(clock);
         let task = Task {
-            config,
-            lane,
+            link: Link::new(engine, id, config, clock),
+            followers: Followers::new(config, holds.clone()),
             events: of_breakers,
             shown: status,
             overflows: Arc::clone(&overflows),
-            clock,
-            followers: Followers::new(config, holds.clone()),
-            link: Link::default(),
         };
         let mut tasks = JoinSet::new();
         tasks.spawn_on(task.run(), &runtime);
@@ -117,8 +109,8 @@ impl Joined {
     }
 
     /// The places of the keys of the registry with this name, which is the same in all instances. Asked for again, they
-    /// are the same places, like a clone. The name of each key begins with it and a slash. To other instances, a breaker with a [seat](Self::seat) of such a name is the same
-    /// as that key; in this instance it takes precedence.
+    /// are the same places, like a clone. The name of each key begins with it and a slash. To other instances, a breaker with a
+    /// [seat](Self::seat) of such a name is the same as that key; in this instance it takes precedence.
     ///
     /// # Errors
     /// [`FleetError`] if the name is empty, longer than 255 bytes, or has a slash.
@@ -156,30 +148,4 @@ impl Joined {
     pub fn holds(&self) -> FleetHolds {
         self.holds.clone()
     }
-}
-
-/// The status of a joined process.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct FleetStatus {
-    /// The engine answers, and what it publishes is heard.
-    pub is_connected: bool,
-    /// Living instances, as the engine last reported; 0 if it has never answered.
-    pub living: u32,
-    /// There are fewer living instances than the quorum: it cannot be reached.
-    pub is_below_quorum: bool,
-    /// Breakers that were taken, and registry keys that are followed now: those that are open here, or recently were.
-    pub breakers: usize,
-    /// Breakers that the fleet holds open.
-    pub open: usize,
-    /// Requests that failed or got no answer within the limit, and subscriptions that failed or ended, since the start.
-    pub unanswered: u64,
-    /// The reason for the last of these, in the words of the engine's client; kept after reconnecting.
-    pub last_error: Option<FleetError>,
-    /// Breaker events that were dropped because the queue was full, since the start.
-    pub overflows: u64,
-    /// How often a registry key could not follow because its name is too long or there was no room, since the start.
-    pub left_alone: u64,
-    /// In shadow mode: how many actions on breakers were withheld, since the start.
-    pub withheld: u64,
 }

@@ -7,8 +7,7 @@ use atomic_breaker::word::Bits;
 use atomic_breaker::{AnyBreaker, BitsOf, Config, Observer, Rejected, Snapshot, Transition};
 use atomic_breaker_server::RegistryError;
 
-use super::places::Places;
-use super::steer::{Event, Queue, Steer, is_ours};
+use super::queue::{Event, Places, Queue, Target, is_ours};
 use crate::Name;
 use crate::member::Action;
 
@@ -67,7 +66,7 @@ impl Observer for Seat {
     }
 }
 
-impl<B: AnyBreaker + Send> Steer for (Seat, B) {
+impl<B: AnyBreaker + Send> Target for (Seat, B) {
     fn rules(&self) -> Config {
         let mut rules = *self.1.as_breaker().config();
         // Unless it is set, the word of this breaker may not hold the default.

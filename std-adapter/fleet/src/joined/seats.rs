@@ -9,8 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use atomic_breaker::{Config, Rejected, Snapshot, Transition};
 use atomic_breaker_server::{AnyRegistry, KeyName, KeyedObserver, RegistryError};
 
-use super::places::Places;
-use super::steer::{Event, Queue, Registry, Steer, is_ours};
+use super::queue::{Event, Places, Queue, Registry, Target, is_ours};
 use crate::Name;
 use crate::member::Action;
 use crate::name::SEPARATOR;
@@ -92,7 +91,7 @@ impl<K: Hash + Eq> Seats<K> {
     {
         let seats = self.clone();
         let room = registry.capacity();
-        let find = Box::new(move |name: &Name| -> Option<Box<dyn Steer>> {
+        let find = Box::new(move |name: &Name| -> Option<Box<dyn Target>> {
             Some(Box::new(OfKey {
                 key: seats.key_of(name)?,
                 seats: seats.clone(),
@@ -167,7 +166,7 @@ struct OfKey<K: Hash + Eq, H> {
     key: K,
 }
 
-impl<K, H> Steer for OfKey<K, H>
+impl<K, H> Target for OfKey<K, H>
 where
     H: AnyRegistry<Key = K> + Send + Sync,
     K: Hash + Eq + Clone + Send + Sync,

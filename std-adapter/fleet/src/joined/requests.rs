@@ -1,4 +1,4 @@
-//! Requests under way, bounded in number and time, and the subscription. Each runs in a task of its own, so that an
+//! Requests to the engine, bounded in number and time, and the subscription. Each runs in a task of its own, so that an
 //! engine that panics is lost like one that fails.
 
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::{Answer, Ask, Fleet, FleetError, InstanceId, Message, Messages, Name, Reading};
 
-/// How many requests may be under way at once.
+/// How many requests may be sent and unanswered at once.
 const MOST: usize = 64;
 
-/// How many may be under way or waiting for their turn: that many keys may open at once.
+/// How many requests may be sent or waiting for their turn: that many keys may open at once.
 const WAITING: usize = 16_384;
 
-/// For how many limits a request waits for its turn: after that it may be out of date.
+/// A request waits for its turn for so many limits: after that it may be out of date.
 const PATIENCE: u32 = 8;
 
 /// How many limits connecting may take, and subscribing: each needs several round trips, with TLS up to seven.
@@ -26,28 +26,23 @@ const CONNECTING: u32 = 8;
 const UNANSWERED: &str = "no answer";
 const UNCONNECTED: &str = "not connected";
 
-/// The first pause before another try, and the longest.
-const FIRST_MS: u64 = 100;
-const LONGEST_MS: u64 = 5_000;
-
-/// The outcome of a request.
-pub(super) enum Reply {
-    Ask {
-        name: Name,
-        ask: Ask,
-        asked_ms: u64,
-        answer: Result<Answer, FleetError>,
-    },
-    Read {
-        asked_ms: u64,
-        reading: Result<Reading, FleetError>,
-    },
+/// What a member asks about its breaker.
+pub(super) struct Request {
+    pub(super) name: Name,
+    pub(super) ask: Ask,
+    pub(super) asked_ms: u64,
 }
 
-/// The subscription and its next message, which is absent when it has just begun; or why there is none any more.
+/// The outcome of a request, or of a reading with the time at which it was asked for.
+pub(super) enum Reply {
+    Answer(Request, Result<Answer, FleetError>),
+    Reading(u64, Result<Reading, FleetError>),
+}
+
+/// The subscription and its next message, which is absent when it has just begun; or the reason why it ended.
 pub(super) type Heard<F> = Result<(<F as Fleet>::Messages, Option<Message>), FleetError>;
 
-pub(super) struct Lane<F: Fleet> {
+pub(super) struct Requests<F: Fleet> {
     engine: Arc<F>,
     id: InstanceId,
     limit: Duration,
@@ -57,7 +52,7 @@ pub(super) struct Lane<F: Fleet> {
     pub(super) heard: JoinSet<Heard<F>>,
 }
 
-impl<F: Fleet> Lane<F> {
+impl<F: Fleet> Requests<F> {
     pub(super) fn new(engine: F, id: InstanceId, limit: Duration, clock: Instant) -> Self {
         Self {
             engine: Arc::new(engine),
@@ -70,31 +65,27 @@ impl<F: Fleet> Lane<F> {
         }
     }
 
-    pub(super) fn is_full(&self) -> bool {
+    pub(super) fn are_full(&self) -> bool {
         self.replies.len() >= WAITING
     }
 
-    /// The limit starts when the request is sent.
-    pub(super) fn ask(&mut self, name: Name, ask: Ask, asked_ms: u64) {
+    /// Asks about a breaker. The limit starts when the request is sent.
+    pub(super) fn ask(&mut self, request: Request) {
         let (engine, id, limit) = (Arc::clone(&self.engine), self.id, self.limit);
         let room = Arc::clone(&self.room);
         self.replies.spawn(async move {
             let answer = async {
                 let turn = async { room.acquire().await.map_err(FleetError::new) };
                 let _turn = within("no turn to ask", limit * PATIENCE, turn).await?;
-                within(UNANSWERED, limit, engine.ask(id, &name, ask)).await
+                let asked = engine.ask(id, &request.name, request.ask);
+                within(UNANSWERED, limit, asked).await
             };
             let answer = answer.await;
-            Reply::Ask {
-                name,
-                ask,
-                asked_ms,
-                answer,
-            }
+            Reply::Answer(request, answer)
         });
     }
 
-    /// The limit starts once there is a connection.
+    /// Reads everything. The limit starts once there is a connection.
     pub(super) fn read(&mut self, every_ms: u32) {
         let (engine, id, limit) = (Arc::clone(&self.engine), self.id, self.limit);
         let clock = self.clock;
@@ -105,7 +96,7 @@ impl<F: Fleet> Lane<F> {
                 Ok(()) => within(UNANSWERED, limit, engine.read(id, every_ms)).await,
                 Err(error) => Err(error),
             };
-            Reply::Read { asked_ms, reading }
+            Reply::Reading(asked_ms, reading)
         });
     }
 
@@ -143,12 +134,4 @@ async fn within<T>(
     timeout(limit, answer)
         .await
         .unwrap_or_else(|_| Err(FleetError::new(format_args!("{what} within {limit:?}"))))
-}
-
-/// The pause after one more failure in a row: its limit doubles each time, and a random part of it, at least half, is
-/// taken.
-pub(super) fn pause(failures: &mut u32) -> Duration {
-    let longest = (FIRST_MS << (*failures).min(10)).min(LONGEST_MS);
-    *failures += 1;
-    Duration::from_millis(fastrand::u64(longest / 2..=longest))
 }

@@ -1,4 +1,4 @@
-//! What the fleet says about each breaker that it holds open.
+//! What can be seen of a fleet: how this process stands in it, and what it says about each breaker that it holds open.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,9 +6,35 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::Name;
 use crate::member::Member;
 use crate::member::phase::Phase;
+use crate::{FleetError, Name};
+
+/// The status of a joined process.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FleetStatus {
+    /// The engine answers, and what it publishes is heard.
+    pub is_connected: bool,
+    /// Living instances, as the engine last reported; 0 if it has never answered.
+    pub living: u32,
+    /// There are fewer living instances than the quorum: it cannot be reached.
+    pub is_below_quorum: bool,
+    /// Breakers that were taken, and registry keys that are followed now: those that are open here, or recently were.
+    pub breakers: usize,
+    /// Breakers that the fleet holds open.
+    pub open: usize,
+    /// Requests that failed or got no answer within the limit, and subscriptions that failed or ended, since the start.
+    pub unanswered: u64,
+    /// The reason for the last of these, in the words of the engine's client; kept after reconnecting.
+    pub last_error: Option<FleetError>,
+    /// Breaker events that were dropped because the queue was full, since the start.
+    pub overflows: u64,
+    /// How often a registry key could not follow because its name is too long or there was no room, since the start.
+    pub left_alone: u64,
+    /// In shadow mode: how many actions on breakers were withheld, since the start.
+    pub withheld: u64,
+}
 
 /// What the fleet says about a breaker that it holds open, as this instance last heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +78,7 @@ impl FleetStage {
 
 /// When times began, and what was heard: no more entries than breakers that follow.
 #[derive(Debug)]
-struct Shared {
+struct AllHeld {
     clock: Instant,
     held: Mutex<HashMap<Name, Hold>>,
 }
@@ -67,12 +93,12 @@ struct Hold {
 /// The breakers that the fleet holds open: a handle for pages and programs that show them. Once the process has left the
 /// fleet, there are none.
 #[derive(Clone, Debug)]
-pub struct FleetHolds(Arc<Shared>);
+pub struct FleetHolds(Arc<AllHeld>);
 
 impl FleetHolds {
     pub(super) fn new(clock: Instant) -> Self {
         let held = Mutex::default();
-        Self(Arc::new(Shared { clock, held }))
+        Self(Arc::new(AllHeld { clock, held }))
     }
 
     /// What the fleet says about the breaker with this name, if it holds it open. The name of a registry's key is that of

@@ -8,11 +8,11 @@ use siphasher::sip128::SipHasher24;
 use crate::InstanceId;
 
 /// Keeps others on this machine from having the same id.
-pub(super) type Held = Box<dyn Any + Send + Sync>;
+pub(crate) type Held = Box<dyn Any + Send + Sync>;
 
 /// The machine, and the lowest number that no living instance on it has: a process that is started again gets that of
 /// its predecessor. Random where this cannot be told.
-pub(super) fn of_this_machine() -> (InstanceId, Option<Held>) {
+pub(crate) fn of_this_machine() -> (InstanceId, Option<Held>) {
     #[cfg(target_os = "linux")]
     if let Some((id, held)) = numbered() {
         return (id, Some(held));

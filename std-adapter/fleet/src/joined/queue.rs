@@ -1,0 +1,109 @@
+//! What passes between the task and the breakers or keys of this instance.
+
+use std::any::{Any, TypeId};
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use atomic_breaker::{Config, Snapshot, Transition};
+use atomic_breaker_server::RegistryError;
+use tokio::sync::mpsc::Sender;
+
+use crate::Name;
+use crate::member::Action;
+
+/// What comes from breakers and their users.
+pub(super) enum Event {
+    Breaker(Name, Box<dyn Target>),
+    Registry(Name, Registry),
+    Transition(Name, Transition),
+    Rejected(Name),
+    /// A key whose name is too long.
+    LeftAlone,
+}
+
+/// A breaker or key that follows, as the fleet handles it.
+pub(super) trait Target: Send {
+    /// The rules that apply now. May run code of the user's, which may panic.
+    fn rules(&self) -> Config;
+    /// `None` for a key without a slot.
+    fn snapshot(&self) -> Option<Snapshot>;
+    /// How many transitions the word has seen since `made`, modulo its epochs: 0 while that is the last.
+    fn transitions_since(&self, made: &Transition) -> u16;
+    /// An error if there is no slot for a key.
+    fn act(&self, action: Action) -> Result<Option<Transition>, RegistryError>;
+    /// Starts to wait for the next rejection, or stops.
+    fn arm(&self, is_armed: bool);
+}
+
+type Find = dyn Fn(&Name) -> Option<Box<dyn Target>> + Send;
+
+/// A registry whose keys may follow.
+pub(super) struct Registry {
+    /// Finds the breaker of a key by its name.
+    pub(super) find: Box<Find>,
+    /// How many more of them: only as many as have a slot.
+    pub(super) room: usize,
+}
+
+/// Where events wait for the task.
+#[derive(Clone, Debug)]
+pub(super) struct Queue {
+    pub(super) events: Sender<Event>,
+    pub(super) overflows: Arc<AtomicU64>,
+}
+
+impl Queue {
+    pub(super) fn send(&self, event: Event) -> bool {
+        let is_sent = self.events.try_send(event).is_ok();
+        if !is_sent {
+            // A counter that nothing else depends on.
+            self.overflows.fetch_add(1, Ordering::Relaxed);
+        }
+        is_sent
+    }
+}
+
+/// The places that are in use, by type and name. A place that is asked for again is the same: rejections are awaited in
+/// the place that was taken, and noticed in the one that observes, so with two of them no call would ever probe.
+#[derive(Debug, Default)]
+pub(super) struct Places(Mutex<HashMap<(TypeId, Name), Weak<dyn Any + Send + Sync>>>);
+
+impl Places {
+    pub(super) fn find<P>(&self, name: Name, place: impl FnOnce(Name) -> P) -> Arc<P>
+    where
+        P: Send + Sync + 'static,
+    {
+        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = (TypeId::of::<P>(), name.clone());
+        let found = places.get(&of).and_then(Weak::upgrade);
+        if let Some(Ok(found)) = found.map(Arc::downcast::<P>) {
+            return found;
+        }
+        let new = Arc::new(place(name));
+        let kept: Weak<P> = Arc::downgrade(&new);
+        places.retain(|_, place| place.strong_count() > 0);
+        places.insert(of, kept);
+        new
+    }
+}
+
+thread_local! {
+    /// Whether the fleet is acting on a breaker on this thread.
+    static IS_OURS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a reported transition was made by the fleet itself.
+pub(super) fn is_ours() -> bool {
+    IS_OURS.get()
+}
+
+/// Acts as the fleet. `None` if it panics: a user's observer that does so stops nothing here.
+pub(super) fn ours<R>(act: impl FnOnce() -> R) -> Option<R> {
+    IS_OURS.set(true);
+    let made = catch_unwind(AssertUnwindSafe(act));
+    IS_OURS.set(false);
+    made.ok()
+}
