@@ -47,7 +47,7 @@ impl FleetConfig {
         }
     }
 
-    /// For how long a trip counts towards the quorum: 1 ms to a day, 10 s unless set. A vote expires this long after
+    /// How long a trip counts towards the quorum: 1 ms to a day, 10 s unless set. A vote expires this long after
     /// its trip, however long the breaker stays open.
     pub const fn window(mut self, window: Duration) -> Self {
         self.window_ms = ms(window);

@@ -52,9 +52,9 @@ pub trait Fleet: Send + Sync + 'static {
     fn subscribe(&self) -> impl Future<Output = Result<Self::Messages, FleetError>> + Send;
 }
 
-/// A subscription.
+/// A subscription to what an engine publishes.
 pub trait Messages: Send + 'static {
-    /// The next message. The future may be dropped while it waits, and this called again.
+    /// Waits for the next message. The future may be dropped while it waits, and this called again.
     ///
     /// # Errors
     /// [`FleetError`] when the subscription has ended or missed a message: subscribe again, then read.

@@ -1,4 +1,4 @@
-//! What is wrong, in words.
+//! The error of a fleet.
 
 use std::error::Error;
 use std::fmt;

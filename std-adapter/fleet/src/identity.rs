@@ -7,7 +7,7 @@ use siphasher::sip128::SipHasher24;
 
 use crate::InstanceId;
 
-/// Keeps others on this machine from having the same id.
+/// Keeps other processes on this machine from having the same id, until it is dropped.
 pub(crate) type Held = Box<dyn Any + Send + Sync>;
 
 /// The machine, and the lowest number that no living instance on it has: a process that is started again gets that of
@@ -24,7 +24,7 @@ pub(crate) fn of_this_machine() -> (InstanceId, Option<Held>) {
 /// machine only in a keyed cryptographic hash. So that id is the key, as in `sd_id128_get_machine_app_specific`, and
 /// what is hashed is public. `SipHash` 2-4 is a pseudorandom function under a secret key of 128 bits, which such an id
 /// has and which are too many to try: its results lead neither back to the key nor to what other programs make of it.
-/// As a hash of the id, under a key that is published here, it would promise nothing of the kind.
+/// The opposite, a hash of the id under a key that is published here, would promise nothing of the kind.
 #[cfg(target_os = "linux")]
 fn id_of(host: &str, installation: &str, number: u32) -> InstanceId {
     // 32 hexadecimal digits; without an id there is nothing to hide.

@@ -12,7 +12,7 @@ use crate::{Answer, Ask, Fleet, FleetError, InstanceId, Message, Messages, Name,
 /// How many messages a subscriber may lag behind.
 const BACKLOG: usize = 4_096;
 
-/// So that its clock can be set back.
+/// The engine's clock when it begins: not zero, so that it can be set back.
 const BEGAN_MS: u64 = 1 << 40;
 
 /// A [`Fleet`] within the process, for testing code that uses one, on tokio's clock. Clones share one engine. With the

@@ -1,4 +1,4 @@
-//! What instances and the engine tell each other.
+//! The messages between instances and their engine.
 
 use super::Name;
 
@@ -16,29 +16,29 @@ pub struct PeriodId {
 /// An open period of a breaker, as the engine sees it now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Period {
-    /// Which one.
+    /// The identity of the period.
     pub id: PeriodId,
     /// The time until a probe is allowed, in milliseconds. At most [`open_ms`](Self::open_ms).
     pub remaining_ms: u32,
-    /// For how many more milliseconds an instance holds the right to probe; 0 if none does.
+    /// How many more milliseconds an instance holds the right to probe; 0 if none does.
     pub leased_ms: u32,
-    /// Its length in all, in milliseconds.
+    /// The length in all, in milliseconds.
     pub open_ms: u32,
     /// Periods in a row, this one included.
     pub trips: u8,
 }
 
-/// What the engine knows about a breaker.
+/// The engine's state of a breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// It is open for the whole fleet.
+    /// The breaker is open for the whole fleet.
     Open(Period),
     /// A probe found the resource healthy.
     Closed(PeriodId),
 }
 
 impl Notice {
-    /// The period that it is about; if that has ended, with the epoch of its end.
+    /// The period that the notice is about; if that has ended, with the epoch of its end.
     pub const fn id(&self) -> PeriodId {
         match self {
             Self::Open(period) => period.id,
@@ -47,16 +47,16 @@ impl Notice {
     }
 }
 
-/// What the engine publishes to all instances at each change.
+/// A message that the engine publishes to all instances at each change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// The breaker.
+    /// The name of the breaker.
     pub name: Name,
-    /// Its state.
+    /// The breaker's state.
     pub notice: Notice,
 }
 
-/// What an instance asks of the engine, about one breaker.
+/// A request of an instance to the engine, about one breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
     /// The breaker has tripped here because of its outcomes. With votes of `quorum` different instances within the
@@ -64,11 +64,11 @@ pub enum Ask {
     Vote {
         /// How many votes open it for all.
         quorum: u32,
-        /// For how many milliseconds after its trip a vote counts.
+        /// How many milliseconds after its trip a vote counts.
         window_ms: u32,
         /// How many milliseconds ago it tripped here.
         age_ms: u32,
-        /// For how many more milliseconds it is open here.
+        /// How many more milliseconds it is open here.
         open_ms: u32,
         /// The highest epoch known here.
         known: u64,
@@ -76,41 +76,42 @@ pub enum Ask {
     /// Asks for the right to probe, for `lease_ms`. An instance that has it asks again to extend it to that long from
     /// now.
     Bid {
-        /// In which period.
+        /// The period.
         id: PeriodId,
-        /// For how long.
+        /// How long, in milliseconds.
         lease_ms: u32,
     },
-    /// What a probe found. It does not count if the period is no longer this one; a failure does not count either if
-    /// another instance holds the right by now.
+    /// Reports what a probe found. The report does not count if the period is no longer this one; a failure does not
+    /// count either if another instance holds the right by now.
     Verdict {
-        /// In which period.
+        /// The period.
         id: PeriodId,
-        /// What it found.
+        /// The finding.
         verdict: Verdict,
     },
 }
 
-/// What a probe found.
+/// The finding of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The resource is back.
     Healthy,
-    /// It is not, as far as this instance can tell. The first instance to say so only puts off the next probe; when a
-    /// second one says so, a longer period begins. If the first one says so again, it only gives back the right to
-    /// probe.
+    /// The resource is not back, as far as this instance can tell. The first instance to say so only puts off the next
+    /// probe; when a second one says so, a longer period begins. If the first one says so again, it only gives back the
+    /// right to probe.
     Failed {
-        /// For how many milliseconds it should be open, growth and jitter included. The lesser of the two applies.
+        /// How many milliseconds the breaker should be open, growth and jitter included. Of the two instances that say
+        /// so, the lesser time applies.
         open_ms: u32,
         /// How many milliseconds another instance should wait before it probes. Capped at the open time so far.
         pause_ms: u32,
     },
 }
 
-/// What the engine answers to an [`Ask`].
+/// The engine's answer to an [`Ask`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Whether it was done: a bid was won, or a verdict counted. For a vote: whether a period is running.
+    /// Whether the request was done: a bid was won, or a verdict counted. For a vote: whether a period is running.
     pub done: bool,
     /// How many votes count, if no period is running.
     pub votes: u32,
@@ -118,14 +119,13 @@ pub struct Answer {
     pub notice: Option<Notice>,
 }
 
-/// Everything that the engine knows.
+/// Everything that the engine knows about the breakers of a fleet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// Instances that have read recently, this one included.
     pub living: u32,
     /// Breakers that are open, or recently were. Empty while there is [more](Self::more).
     pub messages: Vec<Message>,
-    /// Not everything has been read yet: read again at once. A large fleet is read in parts, each within the time
-    /// limit.
+    /// Whether there is more to read: read again at once. A large fleet is read in parts, each within the time limit.
     pub more: bool,
 }

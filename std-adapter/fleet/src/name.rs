@@ -56,7 +56,7 @@ impl Name {
     }
 }
 
-/// So that a name can be looked up by its bytes.
+/// Allows a name to be looked up by its bytes.
 impl Borrow<[u8]> for Name {
     fn borrow(&self) -> &[u8] {
         &self.0
@@ -76,7 +76,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// One instance of a fleet: a process, or its stand-in in a test. Two that are alive must have different ids: votes
+/// The identity of an instance of a fleet: a process, or its stand-in in a test. Two that are alive must have different ids: votes
 /// under one id count once, and both would probe at the same time. A process that is started again must keep its id:
 /// otherwise one that crashes over and over is a quorum by itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

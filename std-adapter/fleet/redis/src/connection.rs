@@ -1,4 +1,4 @@
-//! One connection for all requests, dropped as soon as it is in doubt. None of its limits are those of the client: code
+//! The connection for all requests, dropped as soon as it is in doubt. None of its limits are those of the client: code
 //! that awaits an answer sets its own.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,7 @@
 //! [Fleets](atomic_breaker_fleet) of circuit breakers, connected through Redis 7: instances learn from one another's
 //! trips, and one of them probes for all. Calls never wait for Redis; without it every breaker goes on alone.
 //!
-//! One script handles each request, on the server's clock; all keys of a fleet share a hash tag, so they are on one
+//! A script handles each request, on the server's clock; all keys of a fleet share a hash tag, so they are on one
 //! node of a cluster. Keys expire.
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]

@@ -1,16 +1,16 @@
-//! What the script says, as text. The grammar is that of the script: what one of the two reads, the other does, too.
+//! The texts of the script. The grammar is that of the script: what one of the two reads, the other does, too.
 //!
 //! Numbers are 1 to 16 decimal digits, marks 16 hexadecimal ones, instances 32 or a hyphen; all in lower case.
 
 use atomic_breaker_fleet::{Message, Name, Notice, Period, PeriodId};
 
-/// Up to it the script's numbers are exact.
+/// The greatest number that the script represents exactly.
 pub(crate) const LAST: u64 = (1 << 53) - 1;
 
 /// By how many milliseconds an epoch may be ahead of the server's clock: one that is further ahead was forged.
 const LEAD_MS: u64 = 365 * 24 * 60 * 60 * 1_000;
 
-/// One breaker, as the server keeps it. Its times are on the server's clock, in milliseconds.
+/// The server's record of one breaker. Its times are on the server's clock, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     id: PeriodId,
@@ -23,14 +23,14 @@ pub(crate) struct Record {
     expires: u64,
 }
 
-/// Which change of the records: it is numbered, and a random mark tells it from another one with the same number.
+/// A change of the records: it is numbered, and a random mark tells it from another one with the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Change {
     pub(crate) number: u64,
     mark: u64,
 }
 
-/// What is published.
+/// A change as it is published.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Published {
     /// The change before this one; `None` if this is the first.

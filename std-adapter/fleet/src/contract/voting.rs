@@ -85,7 +85,7 @@ pub(super) async fn a_vote_counts_from_its_trip_on_whenever_it_comes(engine: &im
     assert_eq!(ask(engine, 3, vote(0)).await.votes, 2);
 }
 
-/// So far ahead of the engine's clock.
+/// An epoch that is so far ahead of the engine's clock.
 async fn lead(engine: &impl Fleet, by: i64) -> i64 {
     let now = opened(ask(engine, 1, vote(1)).await).id.epoch;
     judge(engine, 1, last(engine).await, Verdict::Healthy).await;

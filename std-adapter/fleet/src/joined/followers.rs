@@ -1,4 +1,4 @@
-//! The breakers that follow, and when each of them must be told the time.
+//! The breakers that follow their fleet: what happens to each, and when it must be told the time.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,11 +20,11 @@ struct Follower {
     /// The last transition that the fleet made here: reports of earlier ones are out of date.
     last: Option<Transition>,
     due: Option<u64>,
-    /// For a key: the name of its registry. A key is forgotten when there is nothing to do for it.
+    /// The name of the registry, for a key. A key is forgotten when there is nothing to do for it.
     registry: Option<Name>,
 }
 
-/// For how many breakers that are no longer followed the ended periods are remembered.
+/// How many breakers that are no longer followed have their ended periods remembered.
 const REMEMBERED: usize = 4_096;
 
 pub(super) struct Followers {
@@ -35,7 +35,7 @@ pub(super) struct Followers {
     /// The ended periods of breakers that were followed, and the order of these.
     ended: HashMap<Name, Ended>,
     ended_order: VecDeque<Name>,
-    /// When idle ones were last looked for.
+    /// When idle keys were last looked for.
     swept_ms: u64,
     /// What the members ask the engine.
     pub(super) asks: VecDeque<Request>,

@@ -14,11 +14,11 @@ use crate::{FleetError, Name};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FleetStatus {
-    /// The engine answers, and what it publishes is heard.
+    /// Whether the engine answers, and what it publishes is heard.
     pub is_connected: bool,
     /// Living instances, as the engine last reported; 0 if it has never answered.
     pub living: u32,
-    /// There are fewer living instances than the quorum: it cannot be reached.
+    /// Whether there are fewer living instances than the quorum, which then cannot be reached.
     pub is_below_quorum: bool,
     /// Breakers that were taken, and registry keys that are followed now: those that are open here, or recently were.
     pub breakers: usize,
@@ -36,7 +36,7 @@ pub struct FleetStatus {
     pub withheld: u64,
 }
 
-/// What the fleet says about a breaker that it holds open, as this instance last heard.
+/// The state of a breaker that the fleet holds open, as this instance last heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FleetHold {
@@ -44,7 +44,7 @@ pub struct FleetHold {
     pub stage: FleetStage,
     /// How long until an instance may probe for all; zero if one may now.
     pub probe_in: Duration,
-    /// Calls of this instance have failed, too: it had tripped when the fleet opened, or its probe failed since.
+    /// Whether calls of this instance have failed, too: it had tripped when the fleet opened, or its probe failed since.
     pub is_tripped_here: bool,
 }
 
@@ -52,7 +52,7 @@ pub struct FleetHold {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FleetStage {
-    /// Nobody yet.
+    /// No instance yet.
     Waiting,
     /// The first instance that rejects a call.
     Due,
@@ -76,7 +76,7 @@ impl FleetStage {
     }
 }
 
-/// When times began, and what was heard: no more entries than breakers that follow.
+/// What is held, no more entries than breakers that follow, and the zero of their times.
 #[derive(Debug)]
 struct AllHeld {
     clock: Instant,
@@ -115,7 +115,7 @@ impl FleetHolds {
         })
     }
 
-    /// What a member knows after a step, before which it was or was not open because of its own calls.
+    /// Shows what a member knows after a step. `was_open_here` says that it was open because of its own calls before.
     pub(super) fn show(&self, name: &Name, member: &Member, was_open_here: bool) {
         let hold = member.period.map(|period| Hold {
             stage: FleetStage::of(period.phase),

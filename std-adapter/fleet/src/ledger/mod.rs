@@ -11,7 +11,7 @@ use record::{Record, is_forged};
 /// How long a breaker is remembered after its period, or after it closed, in milliseconds: 10 minutes.
 pub const KEEP_MS: u64 = 600_000;
 
-/// For how many polls an instance counts as living.
+/// How many polls an instance counts as living.
 const LIVING_POLLS: u64 = 3;
 
 /// The books of a fleet: breakers, votes and instances. The time is always passed in, in milliseconds of the engine's

@@ -1,4 +1,4 @@
-//! One breaker, as the engine records it.
+//! The record that the engine keeps of one breaker.
 
 use super::KEEP_MS;
 use crate::{InstanceId, Notice, Period, PeriodId, Verdict};
@@ -20,16 +20,16 @@ pub(crate) struct Record {
     pub(crate) open_ms: u32,
     pub(crate) trips: u8,
     pub(crate) lease: Option<Lease>,
-    /// Whose probe failed, as long as no other instance has confirmed it.
+    /// The unconfirmed probe failure, if there is one.
     pub(crate) doubt: Option<Doubt>,
     expires: u64,
 }
 
-/// What one instance found.
+/// A failure that one instance has found, and no other one has confirmed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Doubt {
     pub(crate) of: InstanceId,
-    /// For how long the breaker would open if another instance finds the same.
+    /// How long the breaker would open if another instance finds the same, in milliseconds.
     pub(crate) open_ms: u32,
 }
 
@@ -73,7 +73,7 @@ impl Record {
             .is_some_and(|lease| lease.holder != from && lease.left(now_ms).is_some())
     }
 
-    /// This period, in which an instance has the right to probe, unless another one has it.
+    /// The period with the right to probe given to an instance, unless another one has it.
     pub(super) fn leased(self, now_ms: u64, holder: InstanceId, for_ms: u32) -> Option<Self> {
         let until = now_ms + u64::from(for_ms);
         let lease = Lease {
@@ -88,7 +88,7 @@ impl Record {
         })
     }
 
-    /// What follows from what a probe found: the end of the period, or the next one, unless it does not count.
+    /// What follows from a verdict: the end of the period, or the next one, unless it does not count.
     pub(super) fn judged(
         self,
         now_ms: u64,

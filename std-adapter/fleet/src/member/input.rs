@@ -4,7 +4,7 @@ use atomic_breaker::Snapshot;
 
 use crate::message::{Answer, Ask, Notice};
 
-/// What the instance knows when something happens.
+/// The circumstances of a step: the time, the engine and the breaker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Context {
     /// Milliseconds on a clock of this instance that never goes back and does not stop.
@@ -18,7 +18,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// What it knows of a breaker that looks like this.
+    /// The circumstances of a breaker that looks like this.
     pub const fn of(now_ms: u64, is_connected: bool, breaker: &Snapshot) -> Self {
         let successes = breaker.successes();
         Self {
@@ -30,24 +30,23 @@ impl Context {
     }
 }
 
-/// What happens to a member.
+/// Something that happens to a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
     /// Something happened here.
     Local(Local),
     /// The engine published something.
     Notice(Notice),
-    /// Everything was read, after the connection was lost or to make sure. This is what the engine knows of this
-    /// breaker.
+    /// Everything was read, after the connection was lost or to make sure.
     Read {
         /// When it was asked, by [`Context::now_ms`]: anything learned since is newer.
         asked_ms: u64,
-        /// What it knows.
+        /// The engine's state of this breaker.
         notice: Option<Notice>,
     },
     /// The engine answered, or did not do so within the limit.
     Answer {
-        /// What was asked.
+        /// The request.
         ask: Ask,
         /// When it was asked, by [`Context::now_ms`].
         asked_ms: u64,
@@ -58,19 +57,19 @@ pub enum Input {
     Time,
 }
 
-/// What happens at the breaker of this instance.
+/// Something that happens at the breaker of this instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Local {
     /// Calls have failed and opened it.
     Tripped {
-        /// For how many milliseconds.
+        /// The open time, in milliseconds.
         open_ms: u32,
         /// Whether a failure asked for that time.
         is_demanded: bool,
     },
     /// A probe failed, or was cancelled late, and opened it again.
     ProbeFailed {
-        /// For how many milliseconds.
+        /// The open time, in milliseconds.
         open_ms: u32,
     },
     /// Probes succeeded.
@@ -79,16 +78,16 @@ pub enum Local {
     ProbeLost,
     /// A call was rejected. Needed only while [`Member::wants_rejections`](super::Member::wants_rejections).
     Rejected,
-    /// An operator tripped it.
+    /// An operator tripped the breaker.
     TrippedByHand {
-        /// For how many milliseconds.
+        /// The open time, in milliseconds.
         open_ms: u32,
     },
-    /// An operator did something else to it.
+    /// An operator did something else to the breaker.
     Overruled,
 }
 
-/// What a member wants done.
+/// Something that a member wants done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Ask the engine; the answer arrives as [`Input::Answer`].
@@ -96,12 +95,12 @@ pub enum Action {
     /// Open the breaker here, whatever its state, for so many milliseconds and no longer; if it is already open for
     /// longer, leave it.
     Trip {
-        /// For how many milliseconds from now.
+        /// The time from now, in milliseconds.
         for_ms: u64,
     },
-    /// The same, but only if it is open.
+    /// Like [`Trip`](Self::Trip), but only if the breaker is open.
     Extend {
-        /// For how many milliseconds from now.
+        /// The time from now, in milliseconds.
         for_ms: u64,
     },
     /// End the open time here: the next call is a probe.

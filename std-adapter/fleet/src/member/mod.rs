@@ -1,4 +1,4 @@
-//! One breaker of one instance in its fleet: what to do and when, without I/O or a clock of its own.
+//! The protocol of one breaker in one instance: what to do and when, without I/O or a clock of its own.
 
 mod breaker;
 mod input;

@@ -27,9 +27,9 @@ pub(crate) enum Phase {
     BidAt(u64),
     /// This instance has asked for the right.
     Bidding,
-    /// Another instance has it, until this time.
+    /// Another instance has the right to probe, until this time.
     Taken(u64),
-    /// This instance has it.
+    /// This instance has the right to probe.
     Probing {
         /// When the right ends, unless it is asked for again.
         until: u64,

@@ -5,7 +5,7 @@ use atomic_breaker::word::Layout;
 use super::phase::{Followed, Phase};
 use super::{Action, Context, Member};
 
-/// For how many more leases of the right an instance that got no call before it ended may still probe for all.
+/// How many more leases an instance that got no call before its right ended may still probe for all.
 const SELDOM: u64 = 64;
 
 /// The probe of an instance that has the right; or several, one after the other.
@@ -19,7 +19,7 @@ pub(crate) struct OwnProbe {
 }
 
 impl OwnProbe {
-    /// None has been seen yet.
+    /// No probe has been seen yet.
     const fn none(now_ms: u64) -> Self {
         Self {
             since: now_ms,
