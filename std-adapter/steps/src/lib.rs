@@ -27,11 +27,12 @@
 //! | `contract` | what every store does alike, as tests; with the feature `contract` |
 //! | `memory` | [`MemoryStore`]: the reference, for tests |
 //!
-//! The page [docs/steps.md] says what is guaranteed, and shows jobs, lanes and kept requests.
+//! The page [docs/steps.md] says what is guaranteed, and shows jobs and lanes; [docs/kept-requests.md] shows kept requests.
 //!
 //! Everything in `atomic-breaker-server` is re-exported here, so this package is the only one to depend on.
 #![doc = ""]
 #![doc = concat!("[docs/steps.md]: ", env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/steps.md")]
+#![doc = concat!("[docs/kept-requests.md]: ", env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/kept-requests.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
@@ -97,3 +98,8 @@ pub use workflow::{StepContext, Workflow};
 #[cfg(all(doctest, feature = "contract", feature = "http"))]
 #[doc = include_str!("../../../docs/steps.md")]
 mod page {}
+
+/// The page on kept requests, whose code is compiled and run.
+#[cfg(all(doctest, feature = "http"))]
+#[doc = include_str!("../../../docs/kept-requests.md")]
+mod kept_requests {}
