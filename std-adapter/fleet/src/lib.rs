@@ -46,7 +46,7 @@ pub use engine::{Fleet, Messages};
 pub use error::FleetError;
 pub use in_process::{InProcess, InProcessMessages};
 pub use joined::{FleetHold, FleetHolds, FleetStage, FleetStatus, Joined, Seat, Seats};
-pub use message::{Answer, Ask, Message, Notice, Period, PeriodId, Reading, Verdict};
+pub use message::{Answer, Ask, Finding, Message, Notice, Period, PeriodId, Reading};
 pub use name::{InstanceId, Name};
 
 /// The page on fleets, whose code is compiled and run.

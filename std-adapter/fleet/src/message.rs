@@ -83,17 +83,17 @@ pub enum Ask {
     },
     /// Reports what a probe found. The report does not count if the period is no longer this one; a failure does not
     /// count either if another instance holds the right by now.
-    Verdict {
+    Finding {
         /// The period.
         id: PeriodId,
         /// The finding.
-        verdict: Verdict,
+        finding: Finding,
     },
 }
 
 /// The finding of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Finding {
     /// The resource is back.
     Healthy,
     /// The resource is not back, as far as this instance can tell. The first instance to say so only puts off the next
@@ -111,7 +111,7 @@ pub enum Verdict {
 /// The engine's answer to an [`Ask`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Whether the request was done: a bid was won, or a verdict counted. For a vote: whether a period is running.
+    /// Whether the request was done: a bid was won, or a finding counted. For a vote: whether a period is running.
     pub done: bool,
     /// How many votes count, if no period is running.
     pub votes: u32,

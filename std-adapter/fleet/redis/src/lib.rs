@@ -14,7 +14,7 @@ mod text;
 
 use std::fmt;
 
-use atomic_breaker_fleet::{Answer, Ask, Fleet, FleetError, InstanceId, Name, Reading, Verdict};
+use atomic_breaker_fleet::{Answer, Ask, Finding, Fleet, FleetError, InstanceId, Name, Reading};
 use connection::Connection;
 use explain::explained;
 use futures_util::future::join;
@@ -169,10 +169,10 @@ impl Fleet for RedisFleet {
                 request.arg("bid").arg(id.epoch).arg(text::mark(id.mark));
                 request.arg(lease_ms);
             }
-            Ask::Verdict { id, verdict } => {
-                let (open_ms, pause_ms) = match verdict {
-                    Verdict::Healthy => (0, 0),
-                    Verdict::Failed { open_ms, pause_ms } => (open_ms.max(1), pause_ms),
+            Ask::Finding { id, finding } => {
+                let (open_ms, pause_ms) = match finding {
+                    Finding::Healthy => (0, 0),
+                    Finding::Failed { open_ms, pause_ms } => (open_ms.max(1), pause_ms),
                 };
                 request
                     .arg("verdict")

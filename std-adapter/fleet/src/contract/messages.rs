@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::{Fleet, Notice, Verdict};
+use crate::{Finding, Fleet, Notice};
 use futures_util::future::join_all;
 use tokio::time::Instant;
 
-use super::{OPEN_MS, bid, failed, instance, judge, name, next, open, opened, pause};
+use super::asking::{OPEN_MS, bid, failed, instance, judge, name, next, open, opened, pause};
 
 pub(super) async fn every_change_is_published_to_all_in_order(engine: &impl Fleet) {
     let subscriptions = (0..20).map(|_| engine.subscribe());
@@ -15,7 +15,7 @@ pub(super) async fn every_change_is_published_to_all_in_order(engine: &impl Flee
     bid(engine, 1, period.id, 5_000).await;
     bid(engine, 2, period.id, 5_000).await;
     let second = opened(judge(engine, 1, period.id, failed(1_000)).await);
-    let answer = judge(engine, 1, second.id, Verdict::Healthy).await;
+    let answer = judge(engine, 1, second.id, Finding::Healthy).await;
     for subscriber in subscribers {
         let mut messages = subscriber.unwrap();
         let mut told = Vec::new();
@@ -56,7 +56,7 @@ pub(super) async fn a_reading_has_what_is_open_and_what_has_closed(engine: &impl
         (1_000..=OPEN_MS - 40).contains(&read.remaining_ms),
         "{read:?}"
     );
-    let answer = judge(engine, 1, period.id, Verdict::Healthy).await;
+    let answer = judge(engine, 1, period.id, Finding::Healthy).await;
     let reading = engine.read(instance(9), 1_000).await.unwrap();
     assert_eq!(Some(reading.messages[0].notice), answer.notice);
 }

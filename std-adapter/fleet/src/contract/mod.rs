@@ -14,20 +14,16 @@
 //! The functions beside [`check`] ask an engine about one breaker, for further tests.
 #![allow(clippy::missing_panics_doc, reason = "a test that fails")]
 
+mod asking;
 mod messages;
 mod probing;
 mod same;
 mod voting;
 
-use std::time::Duration;
-
-use tokio::time::{sleep, timeout};
-
-pub use crate::ledger::{KEEP_MS, Ledger};
+use crate::Fleet;
+pub use crate::ledger::{Ledger, record::KEEP_MS};
 pub use crate::member::{Action, Context, Input, Local, Member};
-use crate::{
-    Answer, Ask, Fleet, InstanceId, Message, Messages, Name, Notice, Period, PeriodId, Verdict,
-};
+pub use asking::{OPEN_MS, ask, bid, failed, instance, judge, name, next, open, opened, vote};
 
 macro_rules! promises {
     ($new:ident: $($room:ident::$promise:ident)*) => {$({
@@ -60,91 +56,14 @@ pub async fn check<F: Fleet>(new: impl AsyncFn() -> F) {
         probing::a_failed_probe_puts_off_the_next_one_only
         probing::a_failure_that_another_confirms_opens_for_as_long_as_both_say
         probing::an_instance_cannot_confirm_its_own_failure
-        probing::a_verdict_counts_once_and_in_its_period_only
+        probing::a_finding_counts_once_and_in_its_period_only
         probing::a_failure_from_an_instance_that_lost_the_right_does_not_count
         probing::a_success_counts_whichever_instance_has_the_right_by_then
-        probing::a_late_verdict_counts_if_no_other_was_faster
+        probing::a_late_finding_counts_if_no_other_was_faster
         probing::nothing_is_known_of_an_unknown_breaker
         messages::every_change_is_published_to_all_in_order
         messages::a_reading_has_what_is_open_and_what_has_closed
         messages::a_reader_counts_as_living_for_three_polls
         same::every_engine_answers_as_the_ledger_does
     }
-}
-
-/// The open time that a [`vote`] proposes.
-pub const OPEN_MS: u32 = 5_000;
-
-/// The breaker that is asked about.
-pub fn name() -> Name {
-    Name::new("payments").expect("a short name")
-}
-
-/// An instance.
-pub const fn instance(id: u128) -> InstanceId {
-    InstanceId::new(id)
-}
-
-/// A vote of an instance that has just tripped for [`OPEN_MS`].
-pub const fn vote(quorum: u32) -> Ask {
-    vote_of(quorum, 0, OPEN_MS, 0)
-}
-
-const fn vote_of(quorum: u32, age_ms: u32, open_ms: u32, known: u64) -> Ask {
-    Ask::Vote {
-        quorum,
-        window_ms: 60_000,
-        age_ms,
-        open_ms,
-        known,
-    }
-}
-
-/// A probe has failed: open for so long, and another instance should wait for 500 ms.
-pub const fn failed(open_ms: u32) -> Verdict {
-    Verdict::Failed {
-        open_ms,
-        pause_ms: 500,
-    }
-}
-
-/// Asks, and must get an answer.
-pub async fn ask(engine: &impl Fleet, from: u128, ask: Ask) -> Answer {
-    let answer = engine.ask(instance(from), &name(), ask).await;
-    answer.expect("the engine answers")
-}
-
-/// The period in an answer, which must have one.
-pub fn opened(answer: Answer) -> Period {
-    match answer.notice {
-        Some(Notice::Open(period)) => period,
-        _ => panic!("no period: {answer:?}"),
-    }
-}
-
-/// Opens with one vote.
-pub async fn open(engine: &impl Fleet) -> Period {
-    let answer = ask(engine, 1, vote(1)).await;
-    assert!(answer.done, "{answer:?}");
-    opened(answer)
-}
-
-/// Asks for the right to probe.
-pub async fn bid(engine: &impl Fleet, from: u128, id: PeriodId, lease_ms: u32) -> Answer {
-    ask(engine, from, Ask::Bid { id, lease_ms }).await
-}
-
-/// Reports what a probe found.
-pub async fn judge(engine: &impl Fleet, from: u128, id: PeriodId, verdict: Verdict) -> Answer {
-    ask(engine, from, Ask::Verdict { id, verdict }).await
-}
-
-/// The next message, which must come within ten seconds.
-pub async fn next(messages: &mut impl Messages) -> Message {
-    let next = timeout(Duration::from_secs(10), messages.next()).await;
-    next.expect("a message within 10 s").expect("a message")
-}
-
-async fn pause(ms: u64) {
-    sleep(Duration::from_millis(ms)).await;
 }

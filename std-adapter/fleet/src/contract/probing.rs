@@ -1,12 +1,12 @@
-//! The right to probe, and verdicts.
+//! The right to probe, and findings.
 
 use std::time::Duration;
 
-use crate::{Fleet, Notice, PeriodId, Verdict};
+use crate::{Finding, Fleet, Notice, PeriodId};
 use futures_util::future::join_all;
 use tokio::time::{Instant, sleep};
 
-use super::{OPEN_MS, bid, failed, judge, open, opened, pause};
+use super::asking::{OPEN_MS, bid, failed, judge, open, opened, pause};
 
 pub(super) async fn one_of_many_wins_the_right_to_probe(engine: &impl Fleet) {
     let period = open(engine).await;
@@ -40,7 +40,7 @@ pub(super) async fn the_holder_of_the_right_keeps_it_by_asking_again(engine: &im
         if !is_lapsed {
             return;
         }
-        judge(engine, 1, period.id, Verdict::Healthy).await;
+        judge(engine, 1, period.id, Finding::Healthy).await;
         period = open(engine).await;
     }
     panic!("two bids took longer than 20 s");
@@ -63,7 +63,7 @@ pub(super) async fn a_right_that_lapsed_goes_to_the_next(engine: &impl Fleet) {
 pub(super) async fn a_success_closes(engine: &impl Fleet) {
     let period = open(engine).await;
     bid(engine, 1, period.id, 5_000).await;
-    let answer = judge(engine, 1, period.id, Verdict::Healthy).await;
+    let answer = judge(engine, 1, period.id, Finding::Healthy).await;
     assert!(answer.done);
     let Some(Notice::Closed(end)) = answer.notice else {
         panic!("{answer:?}");
@@ -84,9 +84,9 @@ pub(super) async fn a_failed_probe_puts_off_the_next_one_only(engine: &impl Flee
     assert!((1..=500).contains(&next.remaining_ms), "{next:?}");
     assert!(next.id.mark != period.id.mark && next.id.epoch > period.id.epoch);
     // A pause is never longer than the period was.
-    judge(engine, 1, next.id, Verdict::Healthy).await;
+    judge(engine, 1, next.id, Finding::Healthy).await;
     let period = open(engine).await;
-    let long = Verdict::Failed {
+    let long = Finding::Failed {
         open_ms: 1_000,
         pause_ms: 60_000,
     };
@@ -107,7 +107,7 @@ pub(super) async fn a_failure_that_another_confirms_opens_for_as_long_as_both_sa
         assert_eq!((longer.open_ms, longer.trips), (77_000, 2));
         assert!(longer.remaining_ms > 70_000 && longer.leased_ms == 0);
         assert_ne!(longer.id.mark, next.id.mark);
-        judge(engine, 3, longer.id, Verdict::Healthy).await;
+        judge(engine, 3, longer.id, Finding::Healthy).await;
     }
 }
 
@@ -127,7 +127,7 @@ pub(super) async fn an_instance_cannot_confirm_its_own_failure(engine: &impl Fle
     );
 }
 
-pub(super) async fn a_verdict_counts_once_and_in_its_period_only(engine: &impl Fleet) {
+pub(super) async fn a_finding_counts_once_and_in_its_period_only(engine: &impl Fleet) {
     let period = open(engine).await;
     let wrong = PeriodId {
         mark: !period.id.mark,
@@ -138,13 +138,13 @@ pub(super) async fn a_verdict_counts_once_and_in_its_period_only(engine: &impl F
         ..period.id
     };
     for id in [wrong, early] {
-        assert!(!judge(engine, 1, id, Verdict::Healthy).await.done);
+        assert!(!judge(engine, 1, id, Finding::Healthy).await.done);
         assert!(!bid(engine, 1, id, 100).await.done);
     }
     let failed = failed(1_000);
     assert!(judge(engine, 1, period.id, failed).await.done);
     assert!(!judge(engine, 1, period.id, failed).await.done);
-    assert!(!judge(engine, 1, period.id, Verdict::Healthy).await.done);
+    assert!(!judge(engine, 1, period.id, Finding::Healthy).await.done);
 }
 
 pub(super) async fn a_failure_from_an_instance_that_lost_the_right_does_not_count(
@@ -163,22 +163,22 @@ pub(super) async fn a_success_counts_whichever_instance_has_the_right_by_then(en
     bid(engine, 1, period.id, 50).await;
     pause(80).await;
     assert!(bid(engine, 2, period.id, 5_000).await.done);
-    assert!(judge(engine, 1, period.id, Verdict::Healthy).await.done);
-    assert!(!judge(engine, 2, period.id, Verdict::Healthy).await.done);
+    assert!(judge(engine, 1, period.id, Finding::Healthy).await.done);
+    assert!(!judge(engine, 2, period.id, Finding::Healthy).await.done);
 }
 
-pub(super) async fn a_late_verdict_counts_if_no_other_was_faster(engine: &impl Fleet) {
+pub(super) async fn a_late_finding_counts_if_no_other_was_faster(engine: &impl Fleet) {
     let period = open(engine).await;
     bid(engine, 1, period.id, 50).await;
     pause(80).await;
-    assert!(judge(engine, 1, period.id, Verdict::Healthy).await.done);
+    assert!(judge(engine, 1, period.id, Finding::Healthy).await.done);
 }
 
 pub(super) async fn nothing_is_known_of_an_unknown_breaker(engine: &impl Fleet) {
     let nothing = PeriodId { epoch: 1, mark: 1 };
     for answer in [
         bid(engine, 1, nothing, 100).await,
-        judge(engine, 1, nothing, Verdict::Healthy).await,
+        judge(engine, 1, nothing, Finding::Healthy).await,
     ] {
         assert!(!answer.done && answer.notice.is_none(), "{answer:?}");
     }

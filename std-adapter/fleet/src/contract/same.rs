@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use fastrand::Rng;
 
-use super::instance;
+use super::asking::instance;
 use crate::ledger::Ledger;
-use crate::{Ask, Fleet, Name, Notice, PeriodId, Verdict};
+use crate::{Ask, Finding, Fleet, Name, Notice, PeriodId};
 
 /// The ids of the same periods at the engine and in the ledger: epochs and marks differ, as do milliseconds.
 type Ids = Vec<(PeriodId, PeriodId)>;
@@ -21,7 +21,7 @@ fn parts(notice: Option<Notice>) -> Option<(u32, u8, bool)> {
 /// A request for the period with this id.
 fn random_ask(random: &mut Rng, kind: u64, id: PeriodId) -> Ask {
     let open_ms = 100_000 + random.u64(..100_000) as u32;
-    let verdict = match kind {
+    let finding = match kind {
         0..4 => {
             return Ask::Vote {
                 quorum: 1 + random.u64(..3) as u32,
@@ -36,13 +36,13 @@ fn random_ask(random: &mut Rng, kind: u64, id: PeriodId) -> Ask {
             let lease_ms = 3_600_000;
             return Ask::Bid { id, lease_ms };
         }
-        6 => Verdict::Healthy,
-        _ => Verdict::Failed {
+        6 => Finding::Healthy,
+        _ => Finding::Failed {
             open_ms,
             pause_ms: 60_000,
         },
     };
-    Ask::Verdict { id, verdict }
+    Ask::Finding { id, finding }
 }
 
 pub(super) async fn every_engine_answers_as_the_ledger_does(engine: &impl Fleet) {

@@ -3,11 +3,13 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use crate::{Ask, Fleet, Name, Notice, PeriodId, Verdict};
+use crate::{Ask, Finding, Fleet, Name, Notice, PeriodId};
 use futures_util::future::join_all;
 use tokio::time::Instant;
 
-use super::{OPEN_MS, ask, failed, instance, judge, name, open, opened, pause, vote, vote_of};
+use super::asking::{
+    OPEN_MS, ask, failed, instance, judge, name, open, opened, pause, vote, vote_of,
+};
 
 pub(super) async fn a_quorum_of_instances_opens_and_fewer_do_not(engine: &impl Fleet) {
     for voter in 1..=2 {
@@ -88,10 +90,10 @@ pub(super) async fn a_vote_counts_from_its_trip_on_whenever_it_comes(engine: &im
 /// An epoch that is so far ahead of the engine's clock.
 async fn lead(engine: &impl Fleet, by: i64) -> i64 {
     let now = opened(ask(engine, 1, vote(1)).await).id.epoch;
-    judge(engine, 1, last(engine).await, Verdict::Healthy).await;
+    judge(engine, 1, last(engine).await, Finding::Healthy).await;
     let ballot = vote_of(1, 0, OPEN_MS, now.saturating_add_signed(by));
     let epoch = opened(ask(engine, 1, ballot).await).id.epoch;
-    judge(engine, 1, last(engine).await, Verdict::Healthy).await;
+    judge(engine, 1, last(engine).await, Finding::Healthy).await;
     epoch.cast_signed() - now.cast_signed()
 }
 
@@ -126,7 +128,7 @@ pub(super) async fn epochs_rise_with_each_change(engine: &impl Fleet) {
             last = period.id.epoch;
             period = opened(judge(engine, 2, period.id, failed(1_000)).await);
         }
-        let answer = judge(engine, 1, period.id, Verdict::Healthy).await;
+        let answer = judge(engine, 1, period.id, Finding::Healthy).await;
         let Some(Notice::Closed(end)) = answer.notice else {
             panic!("{answer:?}");
         };

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use atomic_breaker::{State, Transition};
 use atomic_breaker_server::RegistryError;
 
-use super::link::Now;
+use super::link::StepStart;
 use super::queue::{Registry, Target, ours};
 use super::requests::Request;
 use super::{FleetHolds, FleetStatus};
@@ -162,7 +162,7 @@ impl Followers {
     }
 
     /// Handles a transition that a breaker reports.
-    pub(super) fn transition(&mut self, now: Now, name: &Name, made: &Transition) {
+    pub(super) fn transition(&mut self, now: StepStart, name: &Name, made: &Transition) {
         let Some(local) = Local::of(made) else {
             return;
         };
@@ -174,7 +174,7 @@ impl Followers {
     }
 
     /// Handles a message from the engine.
-    pub(super) fn hear(&mut self, now: Now, message: &Message) {
+    pub(super) fn hear(&mut self, now: StepStart, message: &Message) {
         let Message { name, notice } = message;
         let is_open = matches!(notice, Notice::Open(_));
         if !is_open || self.follow(now.ms, name) {
@@ -183,7 +183,7 @@ impl Followers {
     }
 
     /// Handles the engine's answer, or that there was none.
-    pub(super) fn answer(&mut self, now: Now, request: &Request, answer: Option<Answer>) {
+    pub(super) fn answer(&mut self, now: StepStart, request: &Request, answer: Option<Answer>) {
         let (ask, asked_ms) = (request.ask, request.asked_ms);
         let input = Input::Answer {
             ask,
@@ -195,7 +195,7 @@ impl Followers {
 
     /// Handles everything that the engine knows. Forgets keys that are idle here, once the engine no longer has them
     /// open.
-    pub(super) fn read(&mut self, now: Now, asked_ms: u64, messages: Vec<Message>) {
+    pub(super) fn read(&mut self, now: StepStart, asked_ms: u64, messages: Vec<Message>) {
         let messages = messages.into_iter();
         let mut known: HashMap<_, _> = messages.map(|it| (it.name, it.notice)).collect();
         for name in self.names(|_| true) {
@@ -216,7 +216,7 @@ impl Followers {
     }
 
     /// Tells the members the time whose time it is.
-    pub(super) fn pass_time(&mut self, now: Now) {
+    pub(super) fn pass_time(&mut self, now: StepStart) {
         while self.due_ms().is_some_and(|due| due <= now.ms) {
             if let Some((_, name)) = self.due.first().cloned() {
                 self.step(now, &name, Input::Time);
@@ -225,7 +225,7 @@ impl Followers {
     }
 
     /// Tells a member what happened, and does what it wants done here. What it asks the engine is left in `asks`.
-    pub(super) fn step(&mut self, now: Now, name: &Name, input: Input) {
+    pub(super) fn step(&mut self, now: StepStart, name: &Name, input: Input) {
         let Some(follower) = self.all.get_mut(name) else {
             return;
         };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::FleetStatus;
-use super::requests::{Heard, Reply, Request, Requests, next};
+use super::requests::{Heard, Outgoing, Reply, Request, next};
 use crate::{Answer, Fleet, FleetConfig, FleetError, InstanceId, Message, Reading};
 
 /// The first pause before another try, and the longest.
@@ -14,7 +14,7 @@ const LONGEST_MS: u64 = 5_000;
 
 /// What a step of a member begins with.
 #[derive(Clone, Copy)]
-pub(super) struct Now {
+pub(super) struct StepStart {
     pub(super) ms: u64,
     pub(super) is_connected: bool,
 }
@@ -31,7 +31,7 @@ pub(super) enum News {
 pub(super) struct Link<F: Fleet> {
     config: FleetConfig,
     clock: Instant,
-    requests: Requests<F>,
+    requests: Outgoing<F>,
     is_subscribed: bool,
     /// When the engine last answered, if nothing has gone unanswered since.
     contact: Option<u64>,
@@ -60,7 +60,7 @@ impl<F: Fleet> Link<F> {
         Self {
             config,
             clock,
-            requests: Requests::new(engine, id, limit, clock),
+            requests: Outgoing::new(engine, id, limit, clock),
             is_subscribed: false,
             contact: None,
             reads: Reads::default(),
@@ -70,12 +70,12 @@ impl<F: Fleet> Link<F> {
     }
 
     /// The time, and whether the engine is relied on: it has answered recently, and nothing has gone unanswered since.
-    pub(super) fn now(&self) -> Now {
+    pub(super) fn now(&self) -> StepStart {
         let ms = self.clock.elapsed().as_millis() as u64;
         let longest = 2 * u64::from(self.config.poll_ms) + u64::from(self.config.limit_ms);
         let is_recent = |at| ms - at <= longest;
         let is_connected = self.is_subscribed && self.contact.is_some_and(is_recent);
-        Now { ms, is_connected }
+        StepStart { ms, is_connected }
     }
 
     pub(super) fn at(&self, ms: u64) -> Instant {

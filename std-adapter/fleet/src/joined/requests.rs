@@ -42,7 +42,7 @@ pub(super) enum Reply {
 /// The subscription and its next message, which is absent when it has just begun; or the reason why it ended.
 pub(super) type Heard<F> = Result<(<F as Fleet>::Messages, Option<Message>), FleetError>;
 
-pub(super) struct Requests<F: Fleet> {
+pub(super) struct Outgoing<F: Fleet> {
     engine: Arc<F>,
     id: InstanceId,
     limit: Duration,
@@ -52,7 +52,7 @@ pub(super) struct Requests<F: Fleet> {
     pub(super) heard: JoinSet<Heard<F>>,
 }
 
-impl<F: Fleet> Requests<F> {
+impl<F: Fleet> Outgoing<F> {
     pub(super) fn new(engine: F, id: InstanceId, limit: Duration, clock: Instant) -> Self {
         Self {
             engine: Arc::new(engine),

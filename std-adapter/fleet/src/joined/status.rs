@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::member::Member;
-use crate::member::phase::Phase;
+use crate::member::period::Phase;
 use crate::{FleetError, Name};
 
 /// The status of a joined process.

@@ -8,9 +8,6 @@ use std::collections::HashMap;
 use super::{Answer, Ask, InstanceId, Message, Name, Notice, PeriodId, Reading};
 use record::{Record, is_forged};
 
-/// How long a breaker is remembered after its period, or after it closed, in milliseconds: 10 minutes.
-pub const KEEP_MS: u64 = 600_000;
-
 /// How many polls an instance counts as living.
 const LIVING_POLLS: u64 = 3;
 
@@ -61,8 +58,8 @@ impl Ledger {
             Ask::Bid { id, lease_ms } => {
                 running(id).and_then(|record| record.leased(now_ms, from, lease_ms))
             }
-            Ask::Verdict { id, verdict } => {
-                running(id).and_then(|record| record.judged(now_ms, mark, from, verdict))
+            Ask::Finding { id, finding } => {
+                running(id).and_then(|record| record.judged(now_ms, mark, from, finding))
             }
             Ask::Vote {
                 quorum,

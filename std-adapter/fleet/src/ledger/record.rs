@@ -1,7 +1,9 @@
 //! The record that the engine keeps of one breaker.
 
-use super::KEEP_MS;
-use crate::{InstanceId, Notice, Period, PeriodId, Verdict};
+use crate::{Finding, InstanceId, Notice, Period, PeriodId};
+
+/// How long a breaker is remembered after its period, or after it closed, in milliseconds: 10 minutes.
+pub const KEEP_MS: u64 = 600_000;
 
 /// By how many milliseconds an epoch may be ahead of the engine's clock, which may have been set back: a year. One that
 /// is further ahead was forged, and is ignored, as it would leave no room for those that follow.
@@ -88,34 +90,34 @@ impl Record {
         })
     }
 
-    /// What follows from a verdict: the end of the period, or the next one, unless it does not count.
+    /// What follows from a finding: the end of the period, or the next one, unless it does not count.
     pub(super) fn judged(
         self,
         now_ms: u64,
         mark: u64,
         from: InstanceId,
-        verdict: Verdict,
+        finding: Finding,
     ) -> Option<Self> {
         let epoch = self.id.epoch.max(now_ms) + 1;
         let next = PeriodId { epoch, mark };
-        Some(match (verdict, self.doubt) {
+        Some(match (finding, self.doubt) {
             // A success counts even if the right to probe has lapsed.
-            (Verdict::Healthy, _) => Self {
+            (Finding::Healthy, _) => Self {
                 is_open: false,
                 ..Self::open(PeriodId { epoch, ..self.id }, now_ms, 0, 0)
             },
             _ if self.is_held_by_another(from, now_ms) => return None,
             // The holder hands the right back.
-            (Verdict::Failed { .. }, Some(doubt)) if doubt.of == from => Self {
+            (Finding::Failed { .. }, Some(doubt)) if doubt.of == from => Self {
                 lease: None,
                 ..self
             },
-            (Verdict::Failed { open_ms, .. }, Some(doubt)) => {
+            (Finding::Failed { open_ms, .. }, Some(doubt)) => {
                 let open_ms = open_ms.min(doubt.open_ms).max(1);
                 Self::open(next, now_ms, open_ms, self.trips.saturating_add(1))
             }
             // Like this one, but only as long as a pause.
-            (Verdict::Failed { open_ms, pause_ms }, None) => Self {
+            (Finding::Failed { open_ms, pause_ms }, None) => Self {
                 open_ms: self.open_ms,
                 doubt: Some(Doubt { of: from, open_ms }),
                 ..Self::open(next, now_ms, pause_ms.min(self.open_ms), self.trips)

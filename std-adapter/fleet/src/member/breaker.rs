@@ -7,7 +7,7 @@ use atomic_breaker::{
     AnyBreaker, BitsOf, Breaker, Cause, Config, ManualClock, Rules, State, Transition,
 };
 
-use super::{Action, Local};
+use super::input::{Action, Local};
 
 impl Action {
     /// Applies it to a breaker, and returns what it changed there. An [ask](Self::Ask) changes nothing.

@@ -1,38 +1,9 @@
 //! What happens at the breaker of this instance.
 
-use super::phase::{Followed, Phase};
-use super::{Local, Member};
-use crate::message::{Ask, PeriodId, Verdict};
-
-/// What this instance's own calls and operators have found.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Own {
-    /// When it last tripped because of its own outcomes, and until when it is open for that reason.
-    pub(crate) tripped_at: u64,
-    pub(crate) open_until: u64,
-    /// No probe before this time: a failure, an operator, or this instance's own probe outside the fleet demanded it.
-    pub(crate) no_probe_before: u64,
-    /// Its own probe failed or hung: until this time it leaves the next one to others.
-    pub(crate) yields_until: u64,
-    /// Whether its own probe failed or hung in this outage; if so, it bids half a grace after the others in each of the
-    /// outage's periods.
-    pub(crate) has_failed: bool,
-}
-
-impl Own {
-    /// The outage is over here.
-    pub(super) fn end_outage(&mut self) {
-        self.yields_until = 0;
-        self.has_failed = false;
-    }
-
-    /// Clears every local reason to reject calls.
-    fn clear(&mut self) {
-        self.open_until = 0;
-        self.no_probe_before = 0;
-        self.end_outage();
-    }
-}
+use super::Member;
+use super::input::Local;
+use super::period::{Followed, Phase};
+use crate::message::{Ask, Finding, PeriodId};
 
 impl Member {
     pub(super) fn local(&mut self, local: Local) {
@@ -104,7 +75,7 @@ impl Member {
         *phase = Phase::Alone;
         let grown =
             super::breaker::open_ms(&self.rules, trips.saturating_add(1), self.random.u32(..));
-        let failed = Verdict::Failed {
+        let failed = Finding::Failed {
             open_ms: grown.max(open_ms),
             pause_ms: *grace as u32,
         };
@@ -124,14 +95,14 @@ impl Member {
         if let Some(period) = reports {
             self.heard.overruled = Some(period.id.mark);
             self.heard.end(period.id.mark);
-            self.report(period.id, Verdict::Healthy);
+            self.report(period.id, Finding::Healthy);
         }
     }
 
     /// Tells the engine what a probe found, again with each reading until it has confirmed that.
-    fn report(&mut self, id: PeriodId, verdict: Verdict) {
-        self.unconfirmed = Some((id, verdict));
-        self.ask(Ask::Verdict { id, verdict });
+    fn report(&mut self, id: PeriodId, finding: Finding) {
+        self.unconfirmed = Some((id, finding));
+        self.ask(Ask::Finding { id, finding });
     }
 
     /// A call was rejected, so a bid is worthwhile: after a short random pause, as calls are rejected elsewhere, too.

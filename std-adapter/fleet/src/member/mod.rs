@@ -2,20 +2,21 @@
 
 mod breaker;
 mod input;
-pub(crate) mod local;
-pub(crate) mod notice;
-pub(crate) mod phase;
-pub(crate) mod right;
+mod local;
+pub(crate) mod memory;
+mod notice;
+pub(crate) mod period;
+mod right;
+mod time;
 
 use atomic_breaker::Config;
 
 use super::config::FleetConfig;
-use super::message::{Ask, PeriodId, Verdict};
+use super::message::{Ask, Finding, PeriodId};
 pub use input::{Action, Context, Input, Local};
-use local::Own;
-pub(crate) use notice::Ended;
-use notice::Heard;
-use phase::{Followed, Phase};
+pub(crate) use memory::Ended;
+use memory::{Heard, Own};
+use period::{Followed, Phase};
 
 /// The protocol of one breaker in one instance. Given what happens, it returns what must be done, at once, and
 /// always the same for the same seed.
@@ -33,7 +34,7 @@ use phase::{Followed, Phase};
 /// An outage, with a quorum of two: A trips, and its vote waits at the engine. B trips too, and the second vote begins a
 /// period, which the engine publishes. A, B and C trip their breakers until half a grace to a grace after its end. At
 /// its end each of them is due. A call is rejected at C, which bids and wins: C's next call is the probe, and A and B
-/// move their own deadlines on for as long as C has the right. The probe succeeds, C's verdict ends the period, and the
+/// move their own deadlines on for as long as C has the right. The probe succeeds, C's finding ends the period, and the
 /// message about that closes A and B.
 ///
 /// An instance that won but got no call before the right ended still probes with its next call, beside others that won
@@ -57,8 +58,8 @@ pub struct Member {
     pub(crate) own: Own,
     /// The period of the fleet that is open, and where this instance is in it.
     pub(crate) period: Option<Followed>,
-    /// A verdict that the engine has not yet confirmed.
-    pub(crate) unconfirmed: Option<(PeriodId, Verdict)>,
+    /// A finding that the engine has not yet confirmed.
+    pub(crate) unconfirmed: Option<(PeriodId, Finding)>,
 }
 
 impl Member {

@@ -1,36 +1,9 @@
 //! What the engine says: messages that it publishes, readings, and answers.
 
-use super::phase::{Followed, Phase};
-use super::{Action, Member};
-use crate::message::{Answer, Ask, Notice, Period, PeriodId, Verdict};
-
-/// The marks of the last periods that have ended, the latest first. A period further back, if an engine falls back to
-/// it, is new to every instance.
-pub(crate) type Ended = [Option<u64>; 8];
-
-/// What was heard from the engine.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Heard {
-    /// The highest epoch so far.
-    pub(crate) highest_epoch: u64,
-    /// The latest epoch: of published messages, only a later one is news. Falls back with the engine.
-    pub(crate) last_epoch: u64,
-    /// When the latest news came.
-    pub(crate) at: Option<u64>,
-    /// The mark of a period that no longer binds this instance: its own probe has succeeded, or an operator intervened.
-    pub(crate) overruled: Option<u64>,
-    pub(crate) ended: Ended,
-}
-
-impl Heard {
-    /// Remembers that a period has ended.
-    pub(super) fn end(&mut self, mark: u64) {
-        if !self.ended.contains(&Some(mark)) {
-            self.ended.rotate_right(1);
-            self.ended[0] = Some(mark);
-        }
-    }
-}
+use super::Member;
+use super::input::Action;
+use super::period::{Followed, Phase};
+use crate::message::{Answer, Ask, Finding, Notice, Period, PeriodId};
 
 impl Member {
     /// Handles what was said about this breaker. `is_present` says that it is the engine's state now: an answer or a
@@ -58,8 +31,8 @@ impl Member {
                 if !has_ended || is_present && !self.is_closed() {
                     self.adopt(period);
                 } else if is_present {
-                    let (id, verdict) = (period.id, Verdict::Healthy);
-                    self.ask(Ask::Verdict { id, verdict });
+                    let (id, finding) = (period.id, Finding::Healthy);
+                    self.ask(Ask::Finding { id, finding });
                 }
             }
             Some(Notice::Closed(id)) if is_news => self.heard.end(id.mark),
@@ -184,10 +157,10 @@ impl Member {
             Some(Notice::Open(period)) => Some(period.id.mark),
             _ => None,
         };
-        if let Some((id, verdict)) = self.unconfirmed {
+        if let Some((id, finding)) = self.unconfirmed {
             // The engine may not have heard it.
             if running == Some(id.mark) {
-                self.ask(Ask::Verdict { id, verdict });
+                self.ask(Ask::Finding { id, finding });
             } else {
                 self.unconfirmed = None;
             }
@@ -215,7 +188,7 @@ impl Member {
             Ask::Bid { id, lease_ms } if self.follows(id) => {
                 self.bid_answered(asked_ms, asked_ms + u64::from(lease_ms), answer.done);
             }
-            Ask::Verdict { id, .. }
+            Ask::Finding { id, .. }
                 if self.unconfirmed.is_some_and(|(of, _)| of.mark == id.mark) =>
             {
                 self.unconfirmed = None;

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use atomic_breaker_fleet::contract::{self, OPEN_MS, instance};
 use atomic_breaker_fleet::{
-    Answer, Ask, Fleet, FleetError, InProcess, InProcessMessages, InstanceId, Message, Messages,
-    Name, Notice, PeriodId, Reading, Verdict,
+    Answer, Ask, Finding, Fleet, FleetError, InProcess, InProcessMessages, InstanceId, Message,
+    Messages, Name, Notice, PeriodId, Reading,
 };
 use futures_util::FutureExt;
 use tokio::time::Instant;
@@ -111,11 +111,11 @@ impl Faulty {
             (Some(LongRightsAreLost), Ask::Bid { lease_ms, .. }) if *lease_ms > 60_000 => {
                 *lease_ms = 0;
             }
-            (Some(AnyPeriodWillDo), Ask::Bid { id, .. } | Ask::Verdict { id, .. }) => {
+            (Some(AnyPeriodWillDo), Ask::Bid { id, .. } | Ask::Finding { id, .. }) => {
                 *id = seen.last.unwrap_or(*id);
             }
-            (Some(TheSecondWitnessDecides), Ask::Verdict { verdict, .. }) => {
-                if let (Verdict::Failed { open_ms, .. }, true) = (verdict, *from == instance(1)) {
+            (Some(TheSecondWitnessDecides), Ask::Finding { finding, .. }) => {
+                if let (Finding::Failed { open_ms, .. }, true) = (finding, *from == instance(1)) {
                     *open_ms = u32::MAX;
                 }
             }
@@ -128,8 +128,8 @@ impl Faulty {
         let holder = self.seen().holder;
         let is_success = matches!(
             ask,
-            Ask::Verdict {
-                verdict: Verdict::Healthy,
+            Ask::Finding {
+                finding: Finding::Healthy,
                 ..
             }
         );
@@ -147,14 +147,14 @@ impl Faulty {
     fn repeats(&self, from: InstanceId, ask: Ask, is_done: bool) -> Option<InstanceId> {
         let mut seen = self.seen();
         let before = match ask {
-            Ask::Verdict {
-                verdict: Verdict::Healthy,
+            Ask::Finding {
+                finding: Finding::Healthy,
                 ..
             } => {
                 seen.failed.take();
                 return None;
             }
-            Ask::Verdict { .. } => seen.failed.replace(from),
+            Ask::Finding { .. } => seen.failed.replace(from),
             _ => return None,
         };
         match self.fault? {
@@ -173,7 +173,7 @@ impl Faulty {
                 let until = Instant::now() + Duration::from_millis(lease_ms.into());
                 seen.holder = Some((from, until));
             }
-            Ask::Verdict { .. } if answer.done => seen.holder = None,
+            Ask::Finding { .. } if answer.done => seen.holder = None,
             _ => {}
         }
     }
@@ -187,7 +187,7 @@ impl Faulty {
                 period.id.epoch += u64::from(!is_new);
             }
             (Some(FailuresKeepTheEpoch), Some(Notice::Open(period))) => {
-                if let Ask::Verdict { id, .. } = ask {
+                if let Ask::Finding { id, .. } = ask {
                     period.id.epoch = id.epoch;
                 }
             }
@@ -225,10 +225,10 @@ impl Fleet for Faulty {
         }
         let mut answer = engine.ask(from, &name, ask).await?;
         let also = self.repeats(from, ask, answer.done);
-        if let (Some(other), Ask::Verdict { verdict, .. }) = (also, ask) {
+        if let (Some(other), Ask::Finding { finding, .. }) = (also, ask) {
             let id = answer.notice.unwrap().id();
             answer = engine
-                .ask(other, &name, Ask::Verdict { id, verdict })
+                .ask(other, &name, Ask::Finding { id, finding })
                 .await?;
         }
         self.note(from, ask, answer);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use atomic_breaker_fleet::contract::{self, OPEN_MS, ask, bid, instance, next, open, opened, vote};
-use atomic_breaker_fleet::{Fleet, InProcess, Messages, Verdict};
+use atomic_breaker_fleet::{Finding, Fleet, InProcess, Messages};
 
 #[tokio::test(start_paused = true)]
 async fn it_keeps_the_contract() {
@@ -104,7 +104,7 @@ async fn a_subscriber_that_lags_gets_an_error() {
     let mut messages = engine.subscribe().await.unwrap();
     for _ in 0..3_000 {
         let period = open(&engine).await;
-        contract::judge(&engine, 1, period.id, Verdict::Healthy).await;
+        contract::judge(&engine, 1, period.id, Finding::Healthy).await;
     }
     assert!(messages.next().await.is_err());
 }

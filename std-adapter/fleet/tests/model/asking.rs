@@ -4,8 +4,8 @@ use super::mail::Mail;
 use super::mutation::Mutation;
 use super::word::State;
 use super::world::{World, name};
-use crate::member::phase::Phase;
-use crate::{Action, Answer, Ask, Input, InstanceId, Notice, Verdict};
+use crate::member::period::Phase;
+use crate::{Action, Answer, Ask, Finding, Input, InstanceId, Notice};
 
 /// The first two numbers drawn are 72 %, 20 % and 15 % of the greatest: what instances do is spread.
 const SEEDS: [u64; 3] = [92_165, 5_446, 18_037];
@@ -57,12 +57,12 @@ impl World {
             mutation.change(&mut changed, &mut id);
         }
         let mut answer = self.tell(id, changed);
-        if let (Some(Mutation::OneWitnessIsTwo), Ask::Verdict { verdict, .. }) =
+        if let (Some(Mutation::OneWitnessIsTwo), Ask::Finding { finding, .. }) =
             (self.mutation, changed)
-            && let (Verdict::Failed { .. }, Some(notice)) = (verdict, answer.notice)
+            && let (Finding::Failed { .. }, Some(notice)) = (finding, answer.notice)
         {
             let id = notice.id();
-            answer = self.tell(99, Ask::Verdict { id, verdict });
+            answer = self.tell(99, Ask::Finding { id, finding });
         }
         let is_vote = matches!(ask, Ask::Vote { .. });
         if is_vote && answer.done && self.began(answer) {

@@ -111,7 +111,7 @@ impl Event {
             Self::Hangs(who) => world.instances[who].hangs = true,
             Self::Ends(who) => world.end_hung(who),
         }
-        // The winner may be gone, and its verdict lost.
+        // The winner may be gone, and its finding lost.
         let is_plain = matches!(self, Self::Down | Self::Up | Self::Sick(_) | Self::Well(_));
         world.may_probe_twice |= !is_plain;
     }

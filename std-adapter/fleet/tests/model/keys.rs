@@ -5,10 +5,9 @@ use super::key::Key;
 use crate::ledger::Ledger;
 use crate::ledger::record::Record;
 use crate::member::Member;
-use crate::member::local::Own;
-use crate::member::notice::Heard;
-use crate::member::phase::Phase;
-use crate::message::Verdict;
+use crate::member::memory::{Heard, Own};
+use crate::member::period::Phase;
+use crate::message::Finding;
 
 impl Member {
     pub(super) fn key(&self, now_ms: u64, key: &mut Key) {
@@ -60,7 +59,7 @@ impl Member {
             }
         }
         key.mark(unconfirmed.map(|(id, _)| id.mark));
-        if let Some((_, Verdict::Failed { open_ms, .. })) = unconfirmed {
+        if let Some((_, Finding::Failed { open_ms, .. })) = unconfirmed {
             key.number(open_ms.into());
         }
     }

@@ -75,7 +75,7 @@ impl Mail {
                 let kind = match ask {
                     Ask::Vote { .. } => 2,
                     Ask::Bid { .. } => 4,
-                    Ask::Verdict { .. } => 6,
+                    Ask::Finding { .. } => 6,
                 };
                 let done = answer.is_some_and(|answer| answer.done);
                 let notice = answer.and_then(|answer| answer.notice);
@@ -89,7 +89,7 @@ impl Mail {
         };
         key.number(kind);
         key.ago(Some(asked_ms), now_ms);
-        if let Self::Answer(Ask::Bid { id, .. } | Ask::Verdict { id, .. }, ..) = self {
+        if let Self::Answer(Ask::Bid { id, .. } | Ask::Finding { id, .. }, ..) = self {
             key.mark(Some(id.mark));
         }
         if let Some(notice) = notice {

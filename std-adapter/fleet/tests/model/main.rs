@@ -61,7 +61,7 @@ use atomic_breaker::Config;
 use config::FleetConfig;
 use ledger::Ledger;
 use member::{Action, Context, Input, Local, Member};
-use message::{Answer, Ask, Message, Notice, Period, PeriodId, Reading, Verdict};
+use message::{Answer, Ask, Finding, Message, Notice, Period, PeriodId, Reading};
 use name::{InstanceId, Name};
 
 const TICK_MS: u64 = 250;

@@ -1,6 +1,6 @@
 //! Faults put into the protocol on purpose: the model must find each.
 
-use crate::{Ask, Local, Verdict};
+use crate::{Ask, Finding, Local};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mutation {
@@ -40,9 +40,9 @@ impl Mutation {
             (Self::RightsDoNotLapse, Ask::Bid { lease_ms, .. }) => *lease_ms = u32::MAX,
             (
                 Self::SuccessIsNotTold,
-                Ask::Verdict {
+                Ask::Finding {
                     id,
-                    verdict: Verdict::Healthy,
+                    finding: Finding::Healthy,
                 },
             ) => id.mark = 0,
             _ => {}

@@ -1,6 +1,6 @@
 //! Flushes, expiry, and keys that another program has written.
 
-use atomic_breaker_fleet::{Fleet, Period, Verdict};
+use atomic_breaker_fleet::{Finding, Fleet, Period};
 use atomic_breaker_redis::RedisFleet;
 
 use crate::figures::figure;
@@ -31,7 +31,7 @@ async fn after_a_flush_the_next_epoch_is_later_also_for_voters_that_know_nothing
     epochs_rise("flushes", async |server, fleet, period| {
         server.command(&["FLUSHALL"]);
         assert!(!bid(fleet, 1, period.id, 100).await.done);
-        assert!(!judge(fleet, 1, period.id, Verdict::Healthy).await.done);
+        assert!(!judge(fleet, 1, period.id, Finding::Healthy).await.done);
     })
     .await;
 }
@@ -128,7 +128,7 @@ async fn no_command_is_needed_that_redis_6_0_lacks() {
     let first = open(&fleet).await;
     assert!(bid(&fleet, 1, first.id, 100).await.done);
     let second = opened(judge(&fleet, 1, first.id, failed(1_000)).await);
-    assert!(judge(&fleet, 1, second.id, Verdict::Healthy).await.done);
+    assert!(judge(&fleet, 1, second.id, Finding::Healthy).await.done);
     next(&mut messages).await;
     assert_ne!(
         server

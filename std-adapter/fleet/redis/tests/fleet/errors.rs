@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atomic_breaker_fleet::{Fleet, FleetConfig, FleetStatus, Joined, Verdict};
+use atomic_breaker_fleet::{Finding, Fleet, FleetConfig, FleetStatus, Joined};
 use atomic_breaker_redis::RedisFleet;
 use futures_util::FutureExt;
 use tokio::time::timeout;
@@ -118,7 +118,7 @@ async fn a_user_with_the_documented_rights() {
     for _ in 0..2 {
         let period = open(&fleet).await;
         assert!(bid(&fleet, 1, period.id, 100).await.done);
-        assert!(judge(&fleet, 1, period.id, Verdict::Healthy).await.done);
+        assert!(judge(&fleet, 1, period.id, Finding::Healthy).await.done);
         fleet.read(instance(1), 5_000).await.unwrap();
     }
 }

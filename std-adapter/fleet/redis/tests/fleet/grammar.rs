@@ -98,7 +98,7 @@ async fn a_record_is_read_by_the_script_and_by_instances_or_by_neither() {
     let _: u32 = write.query_async(&mut connection).await.unwrap();
     let mut by_script = BTreeSet::new();
     for (name, _) in &all {
-        // A verdict on no period changes nothing.
+        // A finding on no period changes nothing.
         let script = include_str!("../../src/ledger.lua");
         let mut eval = redis::cmd("EVAL");
         eval.arg(script).arg(4).arg(RECORDS);

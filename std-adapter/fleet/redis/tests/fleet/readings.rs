@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use atomic_breaker_fleet::{
-    Ask, Fleet, FleetError, Message, Messages, Name, Notice, PeriodId, Verdict,
+    Ask, Finding, Fleet, FleetError, Message, Messages, Name, Notice, PeriodId,
 };
 use atomic_breaker_redis::RedisFleet;
 use tokio::task::JoinHandle;
@@ -65,9 +65,9 @@ async fn change(fleet: &RedisFleet, step: u32) {
             id,
             lease_ms: 60_000,
         },
-        _ => Ask::Verdict {
+        _ => Ask::Finding {
             id,
-            verdict: Verdict::Healthy,
+            finding: Finding::Healthy,
         },
     };
     assert!(fleet.ask(instance(1), &name, ask).await.unwrap().done);

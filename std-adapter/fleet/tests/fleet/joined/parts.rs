@@ -87,6 +87,6 @@ async fn writes_in_an_outage_do_not_depend_on_the_rate_of_calls() {
         }
         writes.push(world.engine.requests() - before);
     }
-    // Two periods; each has its bids and its verdict, and readings go on.
+    // Two periods; each has its bids and its finding, and readings go on.
     assert!(writes[0] < 100 && writes[1] < 100, "{writes:?}");
 }

@@ -1,7 +1,7 @@
 //! The engine is gone, slow, or has forgotten: all instances go on alone.
 
 use atomic_breaker_fleet::contract::{Action, Local};
-use atomic_breaker_fleet::{Ask, Notice, Verdict};
+use atomic_breaker_fleet::{Ask, Finding, Notice};
 
 use super::support::{GRACE_MS, Instance, OPEN_MS, for_ms, id, leased, period};
 
@@ -58,9 +58,9 @@ fn results_found_alone_are_reported_when_the_engine_is_back() {
     instance.run_to(3_000);
     assert_eq!(instance.local(Local::Recovered), []);
     instance.now.is_connected = true;
-    let healthy = Ask::Verdict {
+    let healthy = Ask::Finding {
         id: id(5),
-        verdict: Verdict::Healthy,
+        finding: Finding::Healthy,
     };
     let actions = instance.read(Some(Notice::Open(period(5, 0))));
     assert_eq!(actions, [Action::Ask(healthy)]);
@@ -144,7 +144,7 @@ fn an_instance_that_stood_still_for_an_hour_follows_what_the_engine_says_now() {
     assert!(
         !actions
             .iter()
-            .any(|action| matches!(action, Action::Ask(Ask::Verdict { .. })))
+            .any(|action| matches!(action, Action::Ask(Ask::Finding { .. })))
     );
     assert_eq!(sleeper.member.known_epoch(), 40);
 }

@@ -1,7 +1,7 @@
 //! Messages that are lost, duplicated, late, out of order, or forged.
 
 use atomic_breaker_fleet::contract::{Action, Local};
-use atomic_breaker_fleet::{Ask, Notice, PeriodId, Verdict};
+use atomic_breaker_fleet::{Ask, Finding, Notice, PeriodId};
 
 use super::support::{Instance, id, leased, period};
 
@@ -70,9 +70,9 @@ fn a_reading_is_current_whatever_its_epoch() {
 #[test]
 fn a_period_that_ended_is_said_to_have_ended() {
     let mut instance = closed_at_51();
-    let ended = Ask::Verdict {
+    let ended = Ask::Finding {
         id: id(50),
-        verdict: Verdict::Healthy,
+        finding: Finding::Healthy,
     };
     let older = Some(Notice::Open(period(50, 1_000)));
     assert_eq!(instance.read(older), [Action::Ask(ended)]);
@@ -202,7 +202,7 @@ fn the_end_of_a_period_is_remembered_by_instances_that_were_not_in_it() {
     instance.run_to(1);
     let actions = instance.read(Some(Notice::Open(period(50, 1_000))));
     assert!(
-        matches!(actions[..], [Action::Ask(Ask::Verdict { .. })]),
+        matches!(actions[..], [Action::Ask(Ask::Finding { .. })]),
         "{actions:?}"
     );
 }

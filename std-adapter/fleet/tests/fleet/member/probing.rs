@@ -1,7 +1,7 @@
 //! Which instance probes, and how its right to probe ends.
 
 use atomic_breaker_fleet::contract::{Action, Local};
-use atomic_breaker_fleet::{Ask, Notice, Verdict};
+use atomic_breaker_fleet::{Ask, Finding, Notice};
 
 use super::support::{GRACE_MS, Instance, OPEN_MS, id, leased, period};
 
@@ -34,9 +34,9 @@ fn one_rejected_call_is_one_bid() {
 #[test]
 fn the_winner_probes_and_reports_its_result() {
     let mut instance = Instance::probing(period(5, 0));
-    let healthy = Ask::Verdict {
+    let healthy = Ask::Finding {
         id: id(5),
-        verdict: Verdict::Healthy,
+        finding: Finding::Healthy,
     };
     assert_eq!(instance.local(Local::Recovered), [Action::Ask(healthy)]);
     assert_eq!(instance.answer(healthy, true, Notice::Closed(id(6))), []);
@@ -49,17 +49,17 @@ fn a_failed_probe_lets_the_open_time_of_the_fleet_grow_whichever_instance_probes
         let mut third = period(5, 0);
         third.trips = trips;
         let mut instance = Instance::probing(third);
-        let failed = Verdict::Failed {
+        let failed = Finding::Failed {
             open_ms: grown,
             pause_ms: GRACE_MS as u32,
         };
-        let verdict = Ask::Verdict {
+        let finding = Ask::Finding {
             id: id(5),
-            verdict: failed,
+            finding: failed,
         };
         // The word of this instance has seen one trip.
         let actions = instance.local(Local::ProbeFailed { open_ms: 20_000 });
-        assert_eq!(actions, [Action::Ask(verdict)]);
+        assert_eq!(actions, [Action::Ask(finding)]);
     }
 }
 
@@ -67,10 +67,10 @@ fn a_failed_probe_lets_the_open_time_of_the_fleet_grow_whichever_instance_probes
 fn an_instance_that_failed_leaves_the_next_probe_to_others_for_its_own_open_time() {
     let mut instance = Instance::probing(period(5, 0));
     let actions = instance.local(Local::ProbeFailed { open_ms: OPEN_MS });
-    let [Action::Ask(verdict @ Ask::Verdict { .. })] = actions[..] else {
+    let [Action::Ask(finding @ Ask::Finding { .. })] = actions[..] else {
         panic!("{actions:?}");
     };
-    instance.answer(verdict, true, Notice::Open(period(6, 1_000)));
+    instance.answer(finding, true, Notice::Open(period(6, 1_000)));
     instance.run_to(u64::from(OPEN_MS) - 1);
     assert!(!instance.member.wants_rejections(instance.now));
     instance.run_to(1);
@@ -158,7 +158,7 @@ fn the_right_of_a_hung_probe_ends_with_its_lease() {
     // It lets others go first, and what it finds at last still counts.
     let healthy = instance.local(Local::Recovered);
     assert!(
-        matches!(healthy[..], [Action::Ask(Ask::Verdict { .. })]),
+        matches!(healthy[..], [Action::Ask(Ask::Finding { .. })]),
         "{healthy:?}"
     );
 }
@@ -210,7 +210,7 @@ fn a_winner_that_is_called_only_after_its_right_has_ended_probes_for_all() {
     assert_eq!(instance.run_to(5_000), []);
     let failed = instance.local(Local::ProbeFailed { open_ms: 20_000 });
     assert!(
-        matches!(failed[..], [Action::Ask(Ask::Verdict { .. })]),
+        matches!(failed[..], [Action::Ask(Ask::Finding { .. })]),
         "{failed:?}"
     );
 }
@@ -223,14 +223,14 @@ fn a_winner_without_calls_goes_on_alone_after_a_while() {
 }
 
 #[test]
-fn a_verdict_that_was_not_heard_is_repeated_until_it_is_known() {
+fn a_finding_that_was_not_heard_is_repeated_until_it_is_known() {
     let mut instance = Instance::probing(period(5, 0));
     instance.now.is_connected = false;
     assert_eq!(instance.local(Local::Recovered), []);
     instance.now.is_connected = true;
-    let healthy = Ask::Verdict {
+    let healthy = Ask::Finding {
         id: id(5),
-        verdict: Verdict::Healthy,
+        finding: Finding::Healthy,
     };
     let still_open = Some(Notice::Open(period(5, 0)));
     assert_eq!(instance.read(still_open), [Action::Ask(healthy)]);
@@ -240,7 +240,7 @@ fn a_verdict_that_was_not_heard_is_repeated_until_it_is_known() {
 }
 
 #[test]
-fn a_verdict_that_came_too_late_is_forgotten() {
+fn a_finding_that_came_too_late_is_forgotten() {
     let mut instance = Instance::probing(period(5, 0));
     instance.now.is_connected = false;
     instance.local(Local::Recovered);
