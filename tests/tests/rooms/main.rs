@@ -1,6 +1,6 @@
 //! Reads the structure of the packages from their code, and checks that it is as documented.
 //!
-//! CONTRIBUTING lists the modules of the core, and each uses only those that stand above it, so a reader can begin at
+//! `docs/architecture.md` lists the modules of the core, and each uses only those that stand above it, so a reader can begin at
 //! the top. The other packages are smaller: none of their folders is part of a circle, and each is in the
 //! table of `src/lib.rs`. Packages use only those below them, as cargo demands.
 //!
@@ -98,7 +98,7 @@ fn core() -> BTreeMap<String, Room> {
 #[test]
 fn a_module_of_the_core_uses_only_those_above_it() {
     let modules = core();
-    let page = fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
+    let page = fs::read_to_string(root().join("docs/architecture.md")).unwrap();
     let table = page.split("| module of `core/src` |").nth(1).unwrap();
     let table = table.split("\n\n").next().unwrap();
     let faults = out_of_order(&listed(table), &modules);
