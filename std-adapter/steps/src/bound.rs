@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use crate::job_observer::{Asked, Watched};
-use crate::{Status, Store, StoreError};
+use crate::database::Database;
+use crate::{Asked, Status, Store, StoreError};
 
 /// For how long a count is considered current.
 const COUNTED: Duration = Duration::from_secs(10);
@@ -36,15 +36,15 @@ struct Count {
     failed: Option<(Instant, Arc<StoreError>)>,
 }
 
-/// One of those that are counted, until it is dropped.
+/// A slot of the bound; released on drop.
 #[derive(Debug)]
-pub(crate) struct One(Arc<AtomicUsize>);
+pub(crate) struct Slot(Arc<AtomicUsize>);
 
-/// One that is being kept, and one under way if it was not counted as such before.
-pub(crate) type BeingKept = (One, Option<One>);
+/// The slots of a request that is being kept: as such, and as one under way if it had none before.
+pub(crate) type BeingKept = (Slot, Option<Slot>);
 
-impl One {
-    /// Adds one if there are fewer than `most`.
+impl Slot {
+    /// Takes a slot if fewer than `most` are taken.
     fn begin(count: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
         let more = |count| (count < most).then_some(count + 1);
         let began = count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
@@ -52,7 +52,7 @@ impl One {
     }
 }
 
-impl Drop for One {
+impl Drop for Slot {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -60,8 +60,8 @@ impl Drop for One {
 
 impl Bound {
     /// For a request that begins and may be kept: with the requests kept and the others under way, at most `most`.
-    pub(crate) fn fly(&self, most: usize) -> Option<One> {
-        One::begin(&self.in_flight, self.room(most))
+    pub(crate) fn fly(&self, most: usize) -> Option<Slot> {
+        Slot::begin(&self.in_flight, self.room(most))
     }
 
     fn room(&self, most: usize) -> usize {
@@ -75,21 +75,26 @@ impl Bound {
         self.jobs.load(Ordering::Relaxed) > 0 && count.is_ok_and(|count| is_old(count.asked))
     }
 
-    pub(crate) async fn refresh<D: Store>(&self, store: &Watched<D>, lane: &str) {
+    pub(crate) async fn refresh<D: Store>(&self, database: &Database<D>, lane: &str) {
         let mut count = self.count.lock().await;
         if is_old(count.asked) {
             // The next request asks again.
-            let _ = self.ask(&mut count, store, lane).await;
+            let _ = self.ask(&mut count, database, lane).await;
         }
     }
 
-    /// One that is being kept, if there is room for it. One that does not [fly](Self::fly) takes no room from those
-    /// that do.
+    /// Reserves room for a request that is about to be stored. A request without a task of its own, which does not
+    /// [fly](Self::fly), does not take room from those with one.
+    ///
+    /// Two processes with the same `most` keep requests in one lane, and each has counted 90 of 100 jobs. While A stores
+    /// its tenth new job, B does the same, as neither sees what the other has kept since. So each asks the store again
+    /// when its count is 10 s old, and what is being stored meanwhile counts beside the store's answer, which may or may
+    /// not contain it: within one process the bound is exact, and each other one may exceed it by what it kept since.
     pub(crate) async fn begin<D: Store>(
         &self,
         flies: bool,
         most: usize,
-        store: &Watched<D>,
+        database: &Database<D>,
         lane: &str,
     ) -> Result<Option<BeingKept>, Arc<StoreError>> {
         let came = Instant::now();
@@ -99,19 +104,19 @@ impl Bound {
                 // Callers that waited for an answer share it and do not ask again: they are many, and the store may be
                 // slow to fail.
                 Some((at, error)) if *at > came => return Err(Arc::clone(error)),
-                _ => self.ask(&mut count, store, lane).await?,
+                _ => self.ask(&mut count, database, lane).await?,
             }
         }
         let room = self.room(most);
-        let flight = (!flies).then(|| One::begin(&self.in_flight, room));
+        let flight = (!flies).then(|| Slot::begin(&self.in_flight, room));
         if let Some(None) = flight {
             return Ok(None);
         }
-        let one = One::begin(&self.being_kept, room);
+        let one = Slot::begin(&self.being_kept, room);
         Ok(one.map(|one| (one, flight.flatten())))
     }
 
-    /// The one that was begun has been kept.
+    /// The request whose slots these are has been kept.
     pub(crate) async fn end(&self, one: BeingKept) {
         // Nothing begins while it counts twice.
         let _count = self.count.lock().await;
@@ -122,11 +127,11 @@ impl Bound {
     async fn ask<D: Store>(
         &self,
         count: &mut Count,
-        store: &Watched<D>,
+        database: &Database<D>,
         lane: &str,
     ) -> Result<(), Arc<StoreError>> {
         count.asked = Some(Instant::now());
-        let counts = store.ask(Asked::Counts, D::counts).await;
+        let counts = database.ask(Asked::Counts, D::counts).await;
         let now = Instant::now();
         let counts = counts.map_err(|error| {
             let (_, error) = count.failed.insert((now, Arc::new(error)));

@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
-use super::engine::{Inner, Steps};
+use super::database::Database;
 use super::error::wrong;
-use super::job_observer::{JobObserver, Observers, Watched};
-use super::lane::Lane;
+use super::in_progress::UnderWay;
+use super::inner::{Inner, Times};
+use super::job_observer::Observers;
 use super::notifier::AnyNotifier;
 use super::room::Room;
 use super::saver::Saver;
-use super::under_way::UnderWay;
 use super::workflow::Plan;
-use super::{LONGEST_NAME, Notifier, StepsError, Store, Workflow};
+use super::{JobObserver, LONGEST_NAME, Lane, Notifier, Steps, StepsError, Store, Workflow};
 
 /// What is to be run, and how: made by [`Steps::builder`].
 #[must_use]
@@ -27,23 +27,6 @@ pub struct StepsBuilder<D> {
     notifier: Option<Arc<dyn AnyNotifier>>,
     observers: Observers,
     times: Times,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Times {
-    pub(super) lease: Duration,
-    pub(super) limit: Duration,
-    pub(super) poll: Duration,
-    pub(super) retention: Duration,
-    /// How often a worker asks how many jobs there are.
-    pub(super) count: Option<Duration>,
-}
-
-impl Times {
-    /// How long a claimed job waits for its turn: its lease must last until the step renews it.
-    pub(super) fn patience(&self) -> Duration {
-        self.lease / 4
-    }
 }
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -170,10 +153,10 @@ impl<D: Store> StepsBuilder<D> {
         };
         built(&observers, &workflows, &lanes);
         let store = self.store;
-        let store = Arc::new(Watched { store, observers });
+        let database = Arc::new(Database { store, observers });
         Ok(Steps(Arc::new(Inner {
-            saver: Saver::new(Arc::clone(&store), times.lease, &runtime),
-            store,
+            saver: Saver::new(Arc::clone(&database), times.lease, &runtime),
+            database,
             lanes,
             workflows,
             notifier: self.notifier,

@@ -6,22 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::Poll;
 
-use super::StoreError;
-
-/// Asks a [`Store`](super::Store), whose code is foreign: a panic of it is an error, as it may succeed the next time.
-///
-/// # Errors
-/// That of the store, or one that contains the message of its panic.
-pub async fn answer<T, F>(ask: impl FnOnce() -> F) -> Result<T, StoreError>
-where
-    F: Future<Output = Result<T, StoreError>>,
-{
-    // Called inside the async block, as it may panic before there is a future.
-    let answer = caught(async { ask().await }).await;
-    answer.unwrap_or_else(|words| Err(StoreError::new(format!("the store panicked: {words}"))))
-}
-
-/// The message of the panic, if there was one.
+/// Runs foreign code to its end; if it panics, returns the message of the panic.
 pub(super) async fn caught<T>(asked: impl Future<Output = T>) -> Result<T, String> {
     let mut asked = pin!(asked);
     poll_fn(|context| {
@@ -34,13 +19,14 @@ pub(super) async fn caught<T>(asked: impl Future<Output = T>) -> Result<T, Strin
     .await
 }
 
-/// The same for code that does not wait.
+/// Like [`caught`], for synchronous code.
 pub(super) fn caught_now<T>(asked: impl FnOnce() -> T) -> Result<T, String> {
     // The code is foreign and must cope with unwinding.
     let came = catch_unwind(AssertUnwindSafe(asked));
     came.map_err(|panic| words_of(&*panic).to_owned())
 }
 
+/// The message of a panic.
 pub(super) fn words_of(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::Status;
 use super::micros::since;
-use super::row::Row;
+use super::{JobRow, Status};
 
 /// How many jobs there are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,7 +44,7 @@ impl Counts {
     }
 
     /// Of rows.
-    pub fn of_rows<'a>(rows: impl IntoIterator<Item = &'a Row>, now: i64) -> Self {
+    pub fn of_rows<'a>(rows: impl IntoIterator<Item = &'a JobRow>, now: i64) -> Self {
         Self::sum(rows.into_iter().map(|row| {
             let since_due = (row.due <= now).then_some(row.due);
             let status = row.status_at(now);

@@ -1,18 +1,19 @@
-//! Jobs that make no progress for now, or never will.
+//! How the try of a step ends, and what becomes of its job.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use atomic_breaker_server::{Failure, Outcome};
 use tokio::time::sleep;
 
-use super::engine::Inner;
 use super::error::Kind;
-use super::job_observer::{Tried, text};
-use super::runner::LOST;
+use super::inner::Inner;
 use super::schedule::LONGEST;
-use super::store::{Change, Saved, Store};
 use super::workflow::Plan;
-use super::{HeldUp, Job, Ran, Right, Schedule, Status, StepError, Stuck, kept};
+use super::{
+    Change, Claimed, HeldUp, Job, Ran, Schedule, Status, StepError, Store, Stuck, TryResult,
+    redacted,
+};
 
 /// The longest pause of a job that breakers reject, before jitter: it may go on waiting this long after they admit.
 const REJECTED: Duration = Duration::from_secs(5 * 60);
@@ -22,6 +23,41 @@ const NOT_KNOWN: Duration = Duration::from_secs(60);
 
 /// How long a job may be unknown to all workers that claim it before it is parked: longer than a rolling deploy takes.
 const UNKNOWN: Duration = Duration::from_secs(60 * 60);
+
+const LOST: &str = "the worker that ran it was lost";
+
+/// How the try of a step ended.
+pub(super) enum Ended {
+    /// It succeeded, with this state.
+    Done(String),
+    Failed(StepError),
+    /// No worker can run it as it is.
+    Unreadable(String),
+    /// Another worker has the right, or will have it.
+    Lost,
+    /// The worker no longer waits for it.
+    GivenUp,
+}
+
+impl Ended {
+    /// The result for observers, and for the breaker of the lane; `None` if no one knows it.
+    pub(super) fn result(&self) -> Option<(TryResult, Outcome)> {
+        Some(match self {
+            Self::Done(_) => (TryResult::Success, Outcome::Success),
+            Self::Failed(error) => match error.kind {
+                Kind::Failed(Some(time)) => (TryResult::Failure, Failure::retry_after(time).into()),
+                Kind::Failed(None) | Kind::NotBefore(_) => {
+                    (TryResult::Failure, Failure::new().into())
+                }
+                // Not the resource's fault, or nothing was done.
+                Kind::Final => (TryResult::Failure, Outcome::Ignored),
+                Kind::Rejected(_) => (TryResult::Rejected, Outcome::Ignored),
+            },
+            Self::GivenUp => (TryResult::GivenBack, Outcome::Ignored),
+            Self::Unreadable(_) | Self::Lost => return None,
+        })
+    }
+}
 
 /// What a worker does not know of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,15 +69,36 @@ pub(super) enum Unknown {
 }
 
 impl<D: Store> Inner<D> {
-    /// Other workers may know its kind, its step or its state, such as those of a newer release: it is given back for
-    /// them, and parked only after a while.
+    /// The last step is done.
+    pub(super) async fn done(&self, claimed: &Claimed, state: String) -> Ran<String> {
+        let change = Change::done(state.clone());
+        if !self.save(claimed, change).await.is_held {
+            return Ran::Later(claimed.job.id);
+        }
+        self.observe(|it| it.ended(&claimed.job, Status::Done, ""));
+        Ran::Done(state)
+    }
+
+    /// Returns the job unrun; not counted as a try.
+    pub(super) async fn give_back(&self, claimed: &Claimed) -> Ran<String> {
+        self.end(claimed, Change::back(Duration::ZERO)).await
+    }
+
+    /// The worker that had the job before did not save: that was a try.
+    pub(super) async fn lapsed(&self, plan: &Plan, claimed: &Claimed) -> Ran<String> {
+        self.observe(|it| it.tried(&claimed.job, TryResult::Lapsed));
+        self.fail(plan, claimed, &LOST.into()).await
+    }
+
+    /// Other workers may know its kind, its step or its state, such as those of a newer release: the job is given back
+    /// for them, and parked only after a while.
     pub(super) async fn unknown(
         &self,
-        right: Right,
-        job: &Job,
-        is_lost: bool,
-        (what, why): (Unknown, String),
+        claimed: &Claimed,
+        what: Unknown,
+        why: String,
     ) -> Ran<String> {
+        let job = &claimed.job;
         let HeldUp { time, unknown, .. } = job.held_up;
         // If it was parked before, a worker that knows its step has made it wait again since.
         let is_over = match what {
@@ -49,38 +106,40 @@ impl<D: Store> Inner<D> {
             Unknown::State => unknown >= UNKNOWN,
         };
         if is_over {
-            return self.park(right, job, why).await;
+            return self.park(claimed, &why).await;
         }
         let due_in = Schedule::new().held_up(self.times.poll, job.held_up.times, NOT_KNOWN);
-        let change = if is_lost {
+        let change = if claimed.is_lost {
             // A worker that knows it will end it if those were too many.
-            self.observe(|it| it.tried(job, Tried::Lapsed));
+            self.observe(|it| it.tried(job, TryResult::Lapsed));
             Change::again(due_in, LOST.to_owned())
         } else {
             Change::held_up(due_in, false, why)
         };
-        self.end(right, job, change).await
+        self.end(claimed, change).await
     }
 
-    pub(super) async fn park(&self, right: Right, job: &Job, why: String) -> Ran<String> {
-        let change = Change::parked(kept(&why)).tell(true);
-        self.end(right, job, change).await
+    /// No worker can run the job as it is.
+    pub(super) async fn park(&self, claimed: &Claimed, why: &str) -> Ran<String> {
+        let change = Change::parked(redacted(why)).tell(true);
+        self.end(claimed, change).await
     }
 
+    /// A step did not succeed.
     pub(super) async fn fail(
         &self,
         plan: &Plan,
-        right: Right,
-        job: &Job,
+        claimed: &Claimed,
         failed: &StepError,
     ) -> Ran<String> {
+        let job = &claimed.job;
         let (error, tell) = (failed.words(), plan.schedule.tells(job.age));
         let not_before = match failed.kind {
             Kind::Rejected(rejected) => {
                 let retry_in = rejected.retry_in();
                 let due_in = until_admitted(&plan.schedule, job, retry_in, self.times.poll);
                 let change = Change::held_up(due_in, true, error).tell(tell);
-                return self.end(right, job, change).await;
+                return self.end(claimed, change).await;
             }
             Kind::Final => None,
             Kind::Failed(not_before) => Some(not_before.unwrap_or_default()),
@@ -93,15 +152,16 @@ impl<D: Store> Inner<D> {
             }
             None => Change::dead(error).tell(true),
         };
-        self.end(right, job, change).await
+        self.end(claimed, change).await
     }
 
-    /// Saves that it makes no progress, and tells a person if that is wanted.
-    pub(super) async fn end(&self, right: Right, job: &Job, mut change: Change) -> Ran<String> {
+    /// Saves that the job makes no progress, and tells a person if that is wanted.
+    async fn end(&self, claimed: &Claimed, mut change: Change) -> Ran<String> {
+        let job = &claimed.job;
         // A worker that tells no person leaves that to one that does.
         change.tell &= self.notifier.is_some();
         let (status, error) = (change.status, change.error.clone().unwrap_or_default());
-        let saved = self.save(right, job, change).await;
+        let saved = self.save(claimed, change).await;
         if saved.is_held && status != Status::Waiting {
             self.observe(|it| it.ended(job, status, &error));
         }
@@ -117,29 +177,13 @@ impl<D: Store> Inner<D> {
         Ran::Ended { id, error }
     }
 
-    /// Saves the result of running a job; if the right to it is gone, nothing changes.
-    pub(super) async fn save(&self, right: Right, job: &Job, change: Change) -> Saved {
-        let saved = self.saver.save(right, change).await.unwrap_or_default();
-        if !saved.is_held {
-            self.observe(|it| it.lost(job));
-        }
-        saved
-    }
-
-    /// A job of this lane is now due at another time.
-    pub(super) fn wake(&self, lane: &str) {
-        if let Some(room) = self.lanes.get(lane) {
-            room.came.notify_one();
-        }
-    }
-
     /// At most three times, and concurrently with everything else.
     fn tell(&self, stuck: Stuck) {
         let Some(notifier) = self.notifier.clone() else {
             return;
         };
-        let (store, telling) = (Arc::clone(&self.store), self.telling.begin());
-        tokio::spawn(async move {
+        let database = Arc::clone(&self.database);
+        drop(self.telling.begin().spawn(async move |_| {
             let mut told = notifier.notify(&stuck).await;
             for seconds in [1, 10] {
                 if told.is_err() {
@@ -147,11 +191,10 @@ impl<D: Store> Inner<D> {
                     told = notifier.notify(&stuck).await;
                 }
             }
-            let error = told.err().map(text);
-            let observers = &store.observers;
+            let error = told.err().map(|error| redacted(&error.to_string()));
+            let observers = &database.observers;
             observers.each(|it| it.told(&stuck, error.as_deref()));
-            drop(telling);
-        });
+        }));
     }
 }
 

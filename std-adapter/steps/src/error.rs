@@ -3,10 +3,11 @@
 use std::fmt;
 use std::time::Duration;
 
-use atomic_breaker_server::{Rejected, Rejection};
+use atomic_breaker_server::{Rejected, Rejection, State};
 use thiserror::Error;
 
-use super::{JobError, StoreError};
+use super::text::unreadable;
+use super::{LARGEST_STATE, LONGEST_KEY, redacted};
 
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -57,6 +58,11 @@ impl StepError {
         Self { error, kind }
     }
 
+    /// Whether a half-open breaker within the step rejected it.
+    pub(super) fn is_half_open(&self) -> bool {
+        matches!(self.kind, Kind::Rejected(it) if it.state() == State::HalfOpen)
+    }
+
     /// The error and its causes, for history, logs and people: without what may be secret.
     pub(super) fn words(&self) -> String {
         let mut words = self.error.to_string();
@@ -70,7 +76,7 @@ impl StepError {
             }
             cause = error.source();
         }
-        super::kept(&words)
+        redacted(&words)
     }
 }
 
@@ -127,4 +133,40 @@ pub enum EnqueueError {
         /// Why the job may not be kept.
         store: StoreError,
     },
+}
+
+/// Why there is no such job.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum JobError {
+    /// The key is empty, contains NUL, or is too long: its length in bytes.
+    #[error(
+        "the key has {0} bytes, or contains NUL: set one of 1 to {most} bytes without NUL, such as an order number",
+        most = LONGEST_KEY
+    )]
+    Key(usize),
+    /// The state is too large: its size in bytes of JSON.
+    #[error("the state has {0} bytes: keep {most} at most, and the rest elsewhere", most = LARGEST_STATE)]
+    Large(usize),
+    /// The state cannot be expressed as JSON.
+    #[error("the state is not JSON: {0}")]
+    State(serde_json::Error),
+    /// The JSON of the state cannot be read back, as of a number that is not one.
+    #[error(
+        "the state cannot be read back from its JSON: {}; JSON has no NaN and no infinity, so keep an `Option` in their \
+         place", unreadable(.0)
+    )]
+    Unreadable(serde_json::Error),
+}
+
+/// Why a store did not do what it was asked.
+#[derive(Debug, Error)]
+#[error(transparent)]
+pub struct StoreError(BoxError);
+
+impl StoreError {
+    /// Wraps the error of a database.
+    pub fn new(error: impl Into<BoxError>) -> Self {
+        Self(error.into())
+    }
 }

@@ -3,20 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
-use atomic_breaker_server::redact::without_secrets;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use super::named::named;
-
-/// The longest name of a kind, step or lane, in bytes.
-pub const LONGEST_NAME: usize = 64;
-/// The longest key, in bytes.
-pub const LONGEST_KEY: usize = 255;
-/// The largest state, in bytes of its JSON.
-pub const LARGEST_STATE: usize = 1 << 20;
-/// The most of an error that is kept, in bytes.
-pub const LONGEST_ERROR: usize = 4_096;
+use super::{JobError, LARGEST_STATE, LONGEST_KEY};
 
 /// The number of a job: the same for as long as its store keeps the job, and never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -77,30 +67,6 @@ impl NewJob {
         self.delay = delay;
         self
     }
-}
-
-/// Why there is no such job.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum JobError {
-    /// The key is empty, contains NUL, or is too long: its length in bytes.
-    #[error(
-        "the key has {0} bytes, or contains NUL: set one of 1 to {most} bytes without NUL, such as an order number",
-        most = LONGEST_KEY
-    )]
-    Key(usize),
-    /// The state is too large: its size in bytes of JSON.
-    #[error("the state has {0} bytes: keep {most} at most, and the rest elsewhere", most = LARGEST_STATE)]
-    Large(usize),
-    /// The state cannot be expressed as JSON.
-    #[error("the state is not JSON: {0}")]
-    State(serde_json::Error),
-    /// The JSON of the state cannot be read back, as of a number that is not one.
-    #[error(
-        "the state cannot be read back from its JSON: {}; JSON has no NaN and no infinity, so keep an `Option` in their \
-         place", unreadable(.0)
-    )]
-    Unreadable(serde_json::Error),
 }
 
 named! {
@@ -217,39 +183,4 @@ pub struct Failed {
     pub error: String,
     /// How long ago.
     pub ago: Duration,
-}
-
-/// Why a state cannot be read, without any of its content: serde's own message quotes values.
-pub(super) fn unreadable(error: &serde_json::Error) -> String {
-    use serde_json::error::Category;
-    let what = match error.classify() {
-        Category::Data => "the state is JSON of another type",
-        Category::Eof => "the state is truncated JSON",
-        Category::Syntax | Category::Io => "the state is not JSON",
-    };
-    let (line, column) = (error.line(), error.column());
-    kept(&format!("{what}, at line {line} column {column}"))
-}
-
-/// What is kept of an error, in history, logs and messages: at most [`LONGEST_ERROR`] bytes of its text. What may be
-/// secret is left out: user name, password and query of URLs, cookies and credentials, and values whose names say that
-/// they are secret, in headers, connection strings, JSON, XML and the debug output of programs. A secret without such a
-/// name or place, such as a token that is part of a path, is not recognized. NUL is replaced, as not every database can
-/// store it.
-///
-/// ```
-/// use atomic_breaker_steps::kept;
-///
-/// let words = "GET https://app:secret@api.example/pay?key=4711: refused";
-/// assert_eq!(kept(words), "GET https://api.example/pay?…: refused");
-/// ```
-pub fn kept(error: &str) -> String {
-    let mut kept = without_secrets(error).replace('\0', "\u{FFFD}");
-    if kept.len() > LONGEST_ERROR {
-        let end = (0..=LONGEST_ERROR)
-            .rev()
-            .find(|&end| kept.is_char_boundary(end));
-        kept.truncate(end.unwrap_or(0));
-    }
-    kept
 }

@@ -1,19 +1,16 @@
-//! Observers of what happens to jobs, and to the store that is asked.
+//! Observers of what happens to jobs, and to the store.
 
-use std::fmt;
 use std::time::Duration;
 
-use tokio::time::timeout;
-
-use super::caught::{answer, caught_now};
+use super::caught::caught_now;
 use super::named::named;
-use super::{Counts, Job, Status, Store, StoreError, Stuck, kept};
+use super::{Counts, Job, Status, Stuck};
 
 named! {
     /// How a try of a step ended.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     #[non_exhaustive]
-    pub enum Tried {
+    pub enum TryResult {
         /// It succeeded.
         Success = "success",
         /// It failed, panicked or took too long.
@@ -48,7 +45,7 @@ named! {
 /// [`StepsBuilder::observer`](super::StepsBuilder::observer). Called from the tasks that run jobs, so be brief and do
 /// not block. If it panics, only that notification is lost.
 ///
-/// Errors arrive as text [without what may be secret](super::kept). The [id](Job::id) of a job that is kept only if its
+/// Errors arrive as text [without what may be secret](super::redacted). The [id](Job::id) of a job that is kept only if its
 /// [first try](super::Steps::call_or_keep) does not succeed is 0.
 ///
 /// ```
@@ -88,7 +85,7 @@ pub trait JobObserver: Send + Sync {
     fn counted(&self, counts: &Counts, valid_for: Duration) {}
 
     /// A step of this job was tried.
-    fn tried(&self, job: &Job, how: Tried) {}
+    fn tried(&self, job: &Job, how: TryResult) {}
 
     /// A job has ended, with this error unless it is [done](Status::Done).
     fn ended(&self, job: &Job, status: Status, error: &str) {}
@@ -98,7 +95,7 @@ pub trait JobObserver: Send + Sync {
 
     /// A call within a step was rejected while the step was the probe of its lane. If both have the same breaker, use
     /// [`Lane::guarded_within`](super::Lane::guarded_within).
-    fn in_its_own_way(&self, job: &Job) {}
+    fn probe_blocked_by_itself(&self, job: &Job) {}
 
     /// A call that was to become a job is neither done nor kept, and its caller has gone.
     fn unkept(&self, job: &Job, error: &str) {}
@@ -124,54 +121,4 @@ impl Observers {
             let _ = caught_now(|| notify(&**observer));
         }
     }
-}
-
-/// A store whose failures are observed.
-pub(super) struct Watched<D> {
-    pub(super) store: D,
-    pub(super) observers: Observers,
-}
-
-impl<D: Store> Watched<D> {
-    pub(super) async fn ask<'a, T, F>(
-        &'a self,
-        asked: Asked,
-        ask: impl FnOnce(&'a D) -> F,
-    ) -> Result<T, StoreError>
-    where
-        F: Future<Output = Result<T, StoreError>>,
-    {
-        self.ask_within(Duration::MAX, asked, ask).await
-    }
-
-    /// Without an answer within this time it has failed.
-    pub(super) async fn ask_within<'a, T, F>(
-        &'a self,
-        limit: Duration,
-        asked: Asked,
-        ask: impl FnOnce(&'a D) -> F,
-    ) -> Result<T, StoreError>
-    where
-        F: Future<Output = Result<T, StoreError>>,
-    {
-        let answered = timeout(limit, answer(|| ask(&self.store))).await;
-        let late = |_| Err(StoreError::new(format!("no answer within {limit:.1?}")));
-        let answered = answered.unwrap_or_else(late);
-        match &answered {
-            Ok(_) if matches!(asked, Asked::NextDue | Asked::Claim | Asked::Save) => {
-                self.observers.each(|it| it.store_answered());
-            }
-            Ok(_) => {}
-            Err(error) => {
-                let error = text(error);
-                self.observers.each(|it| it.store_failed(asked, &error));
-            }
-        }
-        answered
-    }
-}
-
-/// The text of an error as observers are told it.
-pub(super) fn text(error: impl fmt::Display) -> String {
-    kept(&error.to_string())
 }

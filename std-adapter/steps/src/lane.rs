@@ -4,9 +4,7 @@ use std::fmt;
 
 use atomic_breaker_server::{Admit, AnyPermit, Outcome, Rejection, State};
 
-use super::StepError;
 use super::caught::caught_now;
-use super::error::Kind;
 
 /// The resource of a step: a name that jobs are kept with, and how many of its steps run at the same time. With a
 /// [breaker](Self::guarded), jobs that it would reject are not even looked for.
@@ -95,17 +93,14 @@ impl Lane {
         self.gate.is_some()
     }
 
-    /// The right to one step.
-    pub(super) fn admit(&self) -> Result<Admitted, Full> {
-        let permit = match &self.gate {
-            Some(gate) => {
-                let asked = caught_now(gate).map_err(Full::Panicked)?;
-                Some(asked.map_err(Full::Rejected)?)
-            }
-            None => None,
+    /// Asks the breaker for the right to one step.
+    pub(super) fn admit(&self) -> Result<HeldPermit, Full> {
+        let ask = |gate: &Gate| match caught_now(gate) {
+            Ok(asked) => asked.map_err(Full::Rejected),
+            Err(words) => Err(Full::Panicked(words)),
         };
-        Ok(Admitted {
-            permit,
+        Ok(HeldPermit {
+            permit: self.gate.as_deref().map(ask).transpose()?,
             until_begun: self.asks_within,
         })
     }
@@ -115,14 +110,11 @@ impl Lane {
     /// any may pass. Where one passes that is no probe, the others would, too; a limit of calls in flight must not see
     /// calls that are never made, as it trips when there are too many.
     pub(super) fn would_admit(&self, most: usize) -> (usize, Option<Full>) {
-        if self.gate.is_none() {
-            return (most, None);
-        }
         // All at once, as each probe has a slot of its own.
         let mut held = Vec::new();
         for many in 0..most {
             match self.admit() {
-                Ok(admitted) if admitted.is_probe() => held.push(admitted),
+                Ok(permit) if permit.is_probe() => held.push(permit),
                 Ok(_) => break,
                 Err(Full::Rejected(rejected)) if rejected.state() == State::Returning => {}
                 Err(full) => return (many, Some(full)),
@@ -150,19 +142,25 @@ impl fmt::Debug for Lane {
     }
 }
 
-/// The right to one step. Given back without a report if it is dropped, however long it was held.
-pub(super) struct Admitted {
-    permit: Option<Box<dyn HeldPermit>>,
+type Gate = dyn Fn() -> Result<Box<dyn ErasedPermit>, Rejection> + Send + Sync;
+
+/// The permit of a step; none if its lane has no breaker. Given back without a report if it is dropped, however long it
+/// was held. If the breaker panics, the step goes on: its result is saved all the same.
+pub(super) struct HeldPermit {
+    permit: Option<Box<dyn ErasedPermit>>,
     /// Held only until the step begins, as the calls within the step need it.
     until_begun: bool,
 }
 
-impl Admitted {
+impl HeldPermit {
     pub(super) fn report(&mut self, outcome: Outcome, why: &str) {
         if let Some(permit) = self.permit.take() {
-            // The result of the step is saved all the same.
             let _ = caught_now(|| permit.end(outcome, why));
         }
+    }
+
+    pub(super) fn give_back(&mut self) {
+        self.report(Outcome::Ignored, "");
     }
 
     /// Marks the start of the step.
@@ -170,10 +168,6 @@ impl Admitted {
         if self.until_begun {
             self.give_back();
         }
-    }
-
-    pub(super) fn give_back(&mut self) {
-        self.report(Outcome::Ignored, "");
     }
 
     /// A probe that is still under way keeps its slot. For any other call the measured time goes on.
@@ -184,33 +178,24 @@ impl Admitted {
         }
     }
 
-    fn is_probe(&self) -> bool {
+    pub(super) fn is_probe(&self) -> bool {
         self.permit.as_ref().is_some_and(|permit| permit.is_probe())
-    }
-
-    /// Whether a call within the step may have been rejected because this is the probe: the lane's breaker guards that
-    /// call, too.
-    pub(super) fn may_be_why(&self, error: &StepError) -> bool {
-        self.is_probe() && matches!(error.kind, Kind::Rejected(it) if it.state() == State::HalfOpen)
     }
 }
 
-impl Drop for Admitted {
+impl Drop for HeldPermit {
     fn drop(&mut self) {
         self.give_back();
     }
 }
 
-type Gate = dyn Fn() -> Result<Box<dyn HeldPermit>, Rejection> + Send + Sync;
-
-/// A permit with its type erased.
-trait HeldPermit: Send {
+trait ErasedPermit: Send {
     fn end(self: Box<Self>, outcome: Outcome, why: &str);
     fn renew(&mut self) -> bool;
     fn is_probe(&self) -> bool;
 }
 
-impl<P: AnyPermit + Send> HeldPermit for P {
+impl<P: AnyPermit + Send> ErasedPermit for P {
     fn end(self: Box<Self>, outcome: Outcome, why: &str) {
         (*self).report_because(outcome, || why.to_owned());
     }

@@ -8,28 +8,28 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `workflow`, `error` | [`Workflow`]: what is done step by step; [`StepError`], and other errors |
+//! | `text`, `named`, `caught` | texts that are kept, without secrets; enums whose values have names; foreign code that panics |
+//! | `error` | [`StepError`], and other errors |
+//! | `job`, `change` | [`Job`]: what is kept; [`Change`]: what comes of running one |
+//! | `micros`, `row` | the times of a store; [`JobRow`]: a job as a store may keep it, and what each call does to it |
+//! | `counts`, `store`, `memory` | [`Counts`]; [`Store`]: what a database must be able to do; [`MemoryStore`]: the reference, for tests |
+//! | `notifier`, `job_observer` | [`Notifier`] tells a person; [`JobObserver`] is notified of what happens to jobs, to log or count it |
+//! | `schedule`, `workflow` | [`Schedule`]: when a step that failed is tried again; [`Workflow`]: what is done step by step |
 //! | `response` | what an HTTP response means for a step: `step_result`; this and `bound` with the feature `http` |
-//! | `lane` | [`Lane`]: the resource of a step, and its breaker |
-//! | `schedule` | [`Schedule`]: when a step that failed is tried again |
-//! | `engine`, `builder` | [`Steps`]: keeps jobs, and runs them at once if asked to |
-//! | `worker`, `looks`, `room` | [`Worker`]: claims jobs that are due, as many as a lane has room for |
-//! | `under_way` | the work that a worker waits for when it stops |
-//! | `runner`, `ending`, `saver` | runs the steps of a job; what becomes of those that fail; saves the results |
-//! | `notifier` | [`Notifier`]: tells a person |
-//! | `keep` | work that is called first, and kept only if it did not succeed |
+//! | `database`, `saver` | the way to the store; the results of jobs are saved together |
+//! | `in_progress` | the work that a worker waits for when it stops |
 //! | `bound` | how many requests are kept, and how many under way may be |
-//! | `job_observer` | [`JobObserver`]: is notified of what happens to jobs, to log or count it |
-//! | `job`, `store`, `counts` | [`Job`] and [`Store`]: what is kept, and what a database must be able to do |
-//! | `named` | enums whose values have names, in databases and metrics |
-//! | `caught` | a store, notifier or breaker that panics counts as failed |
-//! | `row`, `micros` | [`Row`]: a job as a store may keep it, and what each call does to it; its times |
+//! | `lane`, `room` | [`Lane`]: the resource of a step, and its breaker; how many of its steps run at the same time |
+//! | `ran`, `inner` | the result of running a job; what all parts of some steps share |
+//! | `ending`, `runner` | how a try ends, and what becomes of its job; runs the steps of a job |
+//! | `looks`, `worker` | claims jobs that are due, as many as a lane has room for; [`Worker`] |
+//! | `steps`, `builder` | [`Steps`]: keeps jobs, and runs them at once if asked to |
+//! | `keep` | work that is called first, and kept only if it did not succeed |
 //! | `contract` | what every store does alike, as tests; with the feature `contract` |
-//! | `memory` | [`MemoryStore`]: the reference, for tests |
 //!
 //! The page [docs/steps.md] says what is guaranteed, and shows jobs and lanes; [docs/kept-requests.md] shows kept requests.
 //!
-//! Everything in `atomic-breaker-server` is re-exported here, so this package is the only one to depend on.
+//! What a [`Lane`] needs of `atomic-breaker-server` is re-exported here, so simple programs depend on this package alone.
 #![doc = ""]
 #![doc = concat!("[docs/steps.md]: ", env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/steps.md")]
 #![doc = concat!("[docs/kept-requests.md]: ", env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/kept-requests.md")]
@@ -41,12 +41,15 @@
 mod bound;
 mod builder;
 mod caught;
+mod change;
 #[cfg(feature = "contract")]
 pub mod contract;
 mod counts;
+mod database;
 mod ending;
-mod engine;
 mod error;
+mod in_progress;
+mod inner;
 mod job;
 mod job_observer;
 mod keep;
@@ -56,6 +59,7 @@ mod memory;
 mod micros;
 mod named;
 mod notifier;
+mod ran;
 #[cfg(feature = "http")]
 mod response;
 mod room;
@@ -63,34 +67,35 @@ mod row;
 mod runner;
 mod saver;
 mod schedule;
+mod steps;
 mod store;
-mod under_way;
+mod text;
 mod worker;
 mod workflow;
 
 #[doc(no_inline)]
-pub use atomic_breaker_server::*;
+pub use atomic_breaker_server::{Admit, AnyPermit, Breaker, Config, breaker};
 pub use builder::StepsBuilder;
-pub use caught::answer;
+pub use change::{Change, CountsAs, Save, Saved};
 pub use counts::Counts;
-pub use engine::{Ran, Steps};
-pub use error::{EnqueueError, StepError, StepsError};
-pub use job::{
-    Claimed, Failed, HeldUp, Job, JobError, JobId, LARGEST_STATE, LONGEST_ERROR, LONGEST_KEY,
-    LONGEST_NAME, NewJob, Right, Status, kept,
-};
-pub use job_observer::{Asked, JobObserver, Tried};
+pub use database::ask_store;
+pub use error::{EnqueueError, JobError, StepError, StepsError, StoreError};
+pub use job::{Claimed, Failed, HeldUp, Job, JobId, NewJob, Right, Status};
+pub use job_observer::{Asked, JobObserver, TryResult};
 #[cfg(feature = "http")]
 pub use keep::requests;
 pub use lane::Lane;
 pub use memory::MemoryStore;
 pub use micros::{micros, since};
 pub use notifier::{Notifier, Stuck};
+pub use ran::Ran;
 #[cfg(feature = "http")]
 pub use response::step_result;
-pub use row::{Line, Row};
+pub use row::{JobRow, Line};
 pub use schedule::Schedule;
-pub use store::{Attempt, Change, Claim, Filter, Put, Save, Saved, Store, StoreError};
+pub use steps::Steps;
+pub use store::{Claim, Filter, Put, Store};
+pub use text::{LARGEST_STATE, LONGEST_ERROR, LONGEST_KEY, LONGEST_NAME, redacted};
 pub use worker::Worker;
 pub use workflow::{StepContext, Workflow};
 

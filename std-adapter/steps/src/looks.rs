@@ -6,14 +6,11 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::Claimed;
-use super::engine::Inner;
-use super::job_observer::Asked;
+use super::in_progress::Batch;
+use super::inner::Inner;
 use super::lane::Full;
-use super::room::{Begin, Place, Room};
-use super::store::{Claim, Store, StoreError};
-use super::under_way::UnderWay;
-use super::worker::{spread, until_stopped};
+use super::room::{Begin, Room};
+use super::{Asked, Claimed, Schedule, Store, StoreError};
 
 /// How many are claimed at a time, at most.
 const TOGETHER: usize = 64;
@@ -26,7 +23,7 @@ pub(super) async fn work<D: Store>(
     inner: Arc<Inner<D>>,
     room: Arc<Room>,
     stops: watch::Receiver<bool>,
-    claimed: Arc<UnderWay>,
+    claimed: Batch,
 ) {
     let mut looks = Looks {
         inner,
@@ -38,7 +35,7 @@ pub(super) async fn work<D: Store>(
     };
     // The worker itself holds the sender until it stops.
     while !*stops.borrow() && stops.has_changed().is_ok() {
-        let pause = looks.look().await;
+        let pause = looks.look().await.unwrap_or_else(|_| looks.failed());
         let room = &looks.room;
         let pauses = async {
             match pause {
@@ -75,7 +72,7 @@ enum Pause {
 struct Looks<D> {
     inner: Arc<Inner<D>>,
     room: Arc<Room>,
-    claimed: Arc<UnderWay>,
+    claimed: Batch,
     /// A job was due when the store last said so.
     is_due: bool,
     /// Jobs were put back as calls had taken their places: calls in quick succession must not keep a job waiting
@@ -85,32 +82,18 @@ struct Looks<D> {
     failures: u32,
 }
 
-/// What the store answered.
-struct Found {
-    claim: Claim,
-    /// Those that were held meanwhile.
-    places: Vec<Place>,
-    took: Duration,
-}
-
 impl<D: Store> Looks<D> {
-    async fn look(&mut self) -> Pause {
+    async fn look(&mut self) -> Result<Pause, StoreError> {
         let poll = spread(self.inner.times.poll);
-        match self.due(poll).await {
-            Ok(None) => {}
-            Ok(Some(later)) => return Pause::Until(later),
-            Err(_) => return self.failed(),
+        if let Some(later) = self.due(poll).await? {
+            return Ok(Pause::Until(later));
         }
-        let (most, full) = self
-            .room
-            .could_start(TOGETHER.min(self.room.lane.at_once as usize));
+        let most = TOGETHER.min(self.room.lane.at_once as usize);
+        let (most, full) = self.room.could_start(most);
         if most > 0 {
-            return match self.claim(most).await {
-                Ok(found) => self.start(found, most, full, poll),
-                Err(_) => self.failed(),
-            };
+            return self.claim(most, full, poll).await;
         }
-        full.map_or(Pause::Until(poll), |full| until_not(&full, poll))
+        Ok(full.map_or(Pause::Until(poll), |full| until_not(&full, poll)))
     }
 
     /// Whether a job is due, as far as is known; otherwise how long until that is worth asking. A lane without a
@@ -119,43 +102,34 @@ impl<D: Store> Looks<D> {
         if self.is_due || !self.room.lane.is_guarded() {
             return Ok(None);
         }
-        let (lane, store) = (self.room.lane.name, &self.inner.store);
+        let (lane, database) = (self.room.lane.name, &self.inner.database);
         let lease = self.inner.times.lease;
-        let next = store.ask_within(lease, Asked::NextDue, |it| it.next_due(lane));
+        let next = database.ask_within(lease, Asked::NextDue, |it| it.next_due(lane));
         let next = next.await?.unwrap_or(Duration::MAX);
         self.failures = 0;
         self.is_due = next.is_zero();
         Ok((!self.is_due).then_some(next.min(poll)))
     }
 
-    /// Claims this many at most. An answer after the lease is worth nothing.
-    async fn claim(&self, most: usize) -> Result<Found, StoreError> {
+    /// Claims this many at most, and starts what was claimed, or puts it back at once. An answer after the lease is worth
+    /// nothing.
+    async fn claim(
+        &mut self,
+        most: usize,
+        mut full: Option<Full>,
+        poll: Duration,
+    ) -> Result<Pause, StoreError> {
         let began = Instant::now();
         let mut places = Vec::new();
         if self.holds {
             places.extend((0..most).map_while(|_| self.room.place()));
         }
         let (lane, lease) = (self.room.lane.name, self.inner.times.lease);
-        let store = &self.inner.store;
-        let claim = store.ask_within(lease, Asked::Claim, |it| it.claim(lane, most as u32, lease));
-        Ok(Found {
-            claim: claim.await?,
-            places,
-            took: began.elapsed(),
-        })
-    }
-
-    /// Starts what was claimed, or puts it back at once.
-    fn start(
-        &mut self,
-        found: Found,
-        most: usize,
-        mut full: Option<Full>,
-        poll: Duration,
-    ) -> Pause {
-        let Found {
-            claim, mut places, ..
-        } = found;
+        let database = &self.inner.database;
+        let claim =
+            database.ask_within(lease, Asked::Claim, |it| it.claim(lane, most as u32, lease));
+        let claim = claim.await?;
+        let patience = self.inner.times.patience().saturating_sub(began.elapsed());
         self.failures = 0;
         let fewer = claim.jobs.len() < most;
         self.is_due = !fewer || claim.next_due.is_some_and(|next| next.is_zero());
@@ -174,35 +148,34 @@ impl<D: Store> Looks<D> {
                 }
                 begin => Some(begin),
             };
-            self.spawn(claimed, begin, found.took);
+            self.spawn(claimed, begin, patience);
         }
-        match full {
+        Ok(match full {
             Some(full) if puts_back || !fewer => until_not(&full, poll),
             None if !fewer => Pause::None,
             _ => Pause::Until(claim.next_due.map_or(poll, |next| next.min(poll))),
-        }
+        })
     }
 
-    fn spawn(&self, claimed: Claimed, begin: Option<Begin>, took: Duration) {
+    /// Runs a job in a task of its own. Without a `begin` there is no room for it.
+    fn spawn(&self, claimed: Claimed, begin: Option<Begin>, patience: Duration) {
         let (inner, room) = (Arc::clone(&self.inner), Arc::clone(&self.room));
-        let one = self.claimed.begin();
-        tokio::spawn(async move {
-            let time = inner.times.patience().saturating_sub(took);
+        drop(self.claimed.begin().spawn(async move |batch| {
             let start = match begin {
-                Some(begin) => room.begin_soon(begin, time, &one.part).await,
+                Some(begin) => room.begin_soon(begin, patience, &batch).await,
                 None => None,
             };
-            inner.run(start, claimed, &one.part).await
-        });
+            inner.run(start, claimed, &batch).await
+        }));
     }
 
     /// Then it is looked again whether a job is due: while the store fails, no breaker is asked.
     fn failed(&mut self) -> Pause {
+        let poll = self.inner.times.poll;
+        let pause = Schedule::new().held_up(poll, self.failures, ASKED_AGAIN);
         self.failures += 1;
         self.is_due = false;
-        let poll = self.inner.times.poll;
-        let longest = poll.max(ASKED_AGAIN);
-        Pause::Until((poll * self.failures.min(30)).min(longest))
+        Pause::Until(pause)
     }
 }
 
@@ -216,4 +189,21 @@ fn until_not(full: &Full, poll: Duration) -> Pause {
         }
         Full::Panicked(_) => Pause::Until(poll),
     }
+}
+
+/// Works until it is done, or the worker stops.
+pub(super) async fn until_stopped(
+    mut stops: watch::Receiver<bool>,
+    work: impl Future<Output = ()>,
+) {
+    tokio::select! {
+        // The sender is gone when the worker is.
+        _ = stops.wait_for(|is_stopped| *is_stopped) => {}
+        () = work => {}
+    }
+}
+
+/// Up to a tenth sooner or later, so that workers do not ask in lockstep.
+pub(super) fn spread(time: Duration) -> Duration {
+    time.mul_f64(0.9 + 0.2 * fastrand::f64())
 }

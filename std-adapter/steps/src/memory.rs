@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::counts::Counts;
 use super::micros::since;
-use super::row::{Line, Row};
-use super::store::{Claim, Filter, Put, Save, Saved, Store, StoreError};
-use super::{Failed, Job, JobId, NewJob, Right};
+use super::{
+    Claim, Counts, Failed, Filter, Job, JobId, JobRow, Line, NewJob, Put, Right, Save, Saved,
+    Store, StoreError,
+};
 
 /// A [`Store`] in memory, for tests, using tokio's clock: its content ends with the process. Clones are the same store.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct MemoryStore {
 struct Jobs {
     /// No id is given twice.
     last: i64,
-    rows: BTreeMap<JobId, Row>,
+    rows: BTreeMap<JobId, JobRow>,
     /// By kind and key.
     ids: HashMap<(String, String), JobId>,
     /// Of those that have not ended: lane and when they are due.
@@ -31,13 +31,13 @@ struct Jobs {
 }
 
 impl Jobs {
-    fn insert(&mut self, id: JobId, row: Row) {
+    fn insert(&mut self, id: JobId, row: JobRow) {
         self.due.extend(turn(id, &row));
         self.rows.insert(id, row);
     }
 
     /// Changes a job, if there is one.
-    fn change<T: Default>(&mut self, id: JobId, change: impl FnOnce(&mut Row) -> T) -> T {
+    fn change<T: Default>(&mut self, id: JobId, change: impl FnOnce(&mut JobRow) -> T) -> T {
         let Some(row) = self.rows.get_mut(&id) else {
             return T::default();
         };
@@ -60,7 +60,7 @@ impl Jobs {
     }
 }
 
-fn turn(id: JobId, row: &Row) -> Option<(String, i64, JobId)> {
+fn turn(id: JobId, row: &JobRow) -> Option<(String, i64, JobId)> {
     let has_ended = row.ended.is_some();
     (!has_ended).then(|| (row.lane.clone(), row.due, id))
 }
@@ -91,7 +91,7 @@ impl Default for MemoryStore {
 impl Store for MemoryStore {
     async fn put(&self, job: &NewJob, lease: Option<Duration>) -> Result<Put, StoreError> {
         let (mut jobs, now) = self.jobs();
-        let row = Row::new(job, lease, now)?;
+        let row = JobRow::new(job, lease, now)?;
         let of = (job.kind.clone(), job.key.clone());
         if let Some(id) = jobs.ids.get(&of) {
             return Ok(Put::Exists(jobs.rows[id].job(*id, now)));
@@ -115,7 +115,7 @@ impl Store for MemoryStore {
         let due = jobs.due_in(lane).take_while(|(due, _)| *due <= now);
         let due = due.take(most as usize);
         let mut due: Vec<_> = due.map(|(_, id)| (id, jobs.rows[&id].clone())).collect();
-        let claimed = Row::claim(&mut due, lease, now);
+        let claimed = JobRow::claim(&mut due, lease, now);
         for (id, row) in due {
             jobs.change(id, |before| *before = row);
         }
@@ -149,7 +149,7 @@ impl Store for MemoryStore {
         let (mut jobs, now) = self.jobs();
         let ids: Vec<JobId> = jobs.rows.keys().copied().collect();
         let waiting = ids.into_iter().filter(|id| {
-            let unpark = |row: &mut Row| row.unpark(kind, steps, parked_before, now);
+            let unpark = |row: &mut JobRow| row.unpark(kind, steps, parked_before, now);
             jobs.change(*id, unpark)
         });
         Ok(waiting.take(most as usize).count() as u64)

@@ -8,8 +8,8 @@ use atomic_breaker_server::State;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep};
 
-use super::lane::{Admitted, Full, Lane};
-use super::under_way::Part;
+use super::in_progress::Batch;
+use super::lane::{Full, HeldPermit, Lane};
 
 /// How often a job asks for its share of returning traffic.
 const RETURNING: Duration = Duration::from_millis(100);
@@ -30,7 +30,7 @@ pub(super) struct Place(OwnedSemaphorePermit);
 
 /// The right to run one step here.
 pub(super) struct Start {
-    pub(super) admitted: Admitted,
+    pub(super) permit: HeldPermit,
     place: Place,
 }
 
@@ -60,7 +60,7 @@ impl Room {
         free.ok().map(Place)
     }
 
-    /// The place for the next step of a job, here: the one of the step before, if that ran here, too.
+    /// The place for the next step of a job, here: that of the step before, if it ran here, too.
     pub(super) fn place_after(&self, before: Start) -> Option<Place> {
         if Arc::ptr_eq(before.place.0.semaphore(), &self.free) {
             return Some(before.place);
@@ -83,14 +83,14 @@ impl Room {
     /// Runs a call now, or not at all.
     pub(super) fn start(&self) -> Result<Start, Full> {
         let place = self.place().ok_or(Full::Room)?;
-        let admitted = self.lane.admit()?;
-        Ok(Start { admitted, place })
+        let permit = self.lane.admit()?;
+        Ok(Start { permit, place })
     }
 
     /// Asks once for the right to run a step in this place.
     pub(super) fn begin(&self, place: Place) -> Begin {
         match self.lane.admit() {
-            Ok(admitted) => Begin::Now(Start { admitted, place }),
+            Ok(permit) => Begin::Now(Start { permit, place }),
             Err(Full::Rejected(rejected)) if rejected.state() == State::Returning => {
                 Begin::Soon(place)
             }
@@ -99,12 +99,12 @@ impl Room {
     }
 
     /// Asks again while traffic returns: a job that has come this far is not put back for others at each draw. Until
-    /// this time is over, or the worker gives up.
+    /// this time is over, or the work is to give up.
     pub(super) async fn begin_soon(
         &self,
         mut begin: Begin,
         time: Duration,
-        part: &Part,
+        batch: &Batch,
     ) -> Option<Start> {
         let until = Instant::now() + time;
         loop {
@@ -115,7 +115,7 @@ impl Room {
             };
             tokio::select! {
                 () = sleep(RETURNING) => {}
-                () = part.given_up() => return None,
+                () = batch.given_up() => return None,
             }
             begin = self.begin(place);
         }

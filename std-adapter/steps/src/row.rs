@@ -6,8 +6,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::micros::{after, micros, since};
-use super::store::{Attempt, Change, Saved, StoreError};
-use super::{Claimed, Failed, HeldUp, Job, JobId, NewJob, Right, Status, kept};
+use super::{
+    Change, Claimed, CountsAs, Failed, HeldUp, Job, JobId, NewJob, Right, Saved, Status,
+    StoreError, redacted,
+};
 
 /// The last fence that a row may have.
 const LAST_FENCE: i64 = i64::MAX - 1;
@@ -19,7 +21,7 @@ const LAST_FENCE: i64 = i64::MAX - 1;
 /// `now`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "columns of a table")]
-pub struct Row {
+pub struct JobRow {
     /// The name of its workflow.
     pub kind: String,
     /// What identifies it among jobs of its kind.
@@ -91,7 +93,7 @@ impl Line {
     }
 }
 
-impl Row {
+impl JobRow {
     /// A new job; claimed at once if there is a lease.
     ///
     /// # Errors
@@ -233,24 +235,24 @@ impl Row {
         let tell = self.tells(change);
         self.is_told |= tell;
         let (mut failures, mut has_line) = (0, true);
-        match change.attempt {
-            Attempt::Succeeded => self.go_on(),
-            Attempt::Failed => {
+        match change.counts_as {
+            CountsAs::Succeeded => self.go_on(),
+            CountsAs::Failed => {
                 self.failures = self.failures.saturating_add(1);
                 failures = self.failures;
                 self.go_on();
             }
-            Attempt::None => {}
-            Attempt::Rejected | Attempt::Unknown => {
+            CountsAs::Nothing => {}
+            CountsAs::Rejected | CountsAs::Unknown => {
                 has_line = tell;
                 self.held_up = self.held_up.saturating_add(1);
                 self.held_since.get_or_insert(now);
-                let is_unknown = change.attempt == Attempt::Unknown;
+                let is_unknown = change.counts_as == CountsAs::Unknown;
                 self.unknown_since = is_unknown.then_some(self.unknown_since.unwrap_or(now));
             }
         }
         if let Some(error) = change.error.as_deref().filter(|_| has_line) {
-            let (step, error) = (self.step.clone(), kept(error));
+            let (step, error) = (self.step.clone(), redacted(error));
             let is_same =
                 |line: &Line| (line.failures, &line.step, &line.error) == (failures, &step, &error);
             if self.status != Status::Parked || !self.history.iter().any(is_same) {
@@ -271,7 +273,7 @@ impl Row {
     /// Whether a person is to be told: of a delay once, and of the end, unless it is that of a job which was parked
     /// before and could not be tried since.
     fn tells(&mut self, change: &Change) -> bool {
-        if self.is_unparked && !matches!(change.attempt, Attempt::None | Attempt::Unknown) {
+        if self.is_unparked && !matches!(change.counts_as, CountsAs::Nothing | CountsAs::Unknown) {
             (self.is_told, self.is_unparked) = (false, false);
         }
         let ends = change.status.is_final() && !self.is_unparked;

@@ -2,149 +2,8 @@
 
 use std::time::Duration;
 
-use thiserror::Error;
-
 use super::counts::Counts;
-use super::error::BoxError;
-use super::named::named;
-use super::row::Row;
-use super::{Claimed, Failed, Job, JobId, NewJob, Right, Status};
-
-/// The result of running a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Save {
-    /// The change is saved only if this is still the right to the job.
-    pub right: Right,
-    /// The change.
-    pub change: Change,
-}
-
-/// A change to a job that runs: each function makes one, and a store writes its fields.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[must_use]
-#[non_exhaustive]
-pub struct Change {
-    /// The new status.
-    pub status: Status,
-    /// The next step and its lane, if a step is done that is not the last; then no failures are counted yet.
-    pub next: Option<(String, String)>,
-    /// The new state, if a step is done.
-    pub state: Option<String>,
-    /// How long until it is due, or until its lease ends if it still runs; `None` if it ends.
-    pub due_in: Option<Duration>,
-    /// The attempt that was made, if any.
-    pub attempt: Attempt,
-    /// A line in its history, with the number of the failure if it is one, otherwise 0. A parked job has each line once,
-    /// and one that is held up only if a person is to be told.
-    pub error: Option<String>,
-    /// A person is to be told, unless one was: of a delay once, and of the end in any case.
-    pub tell: bool,
-}
-
-named! {
-    /// What a [`Change`] says about the attempt.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum Attempt {
-        /// It was tried, and is no longer [held up](Job::held_up).
-        Succeeded = "succeeded",
-        /// The same, and it counts as a failure.
-        Failed = "failed",
-        /// It was not tried, and nothing is counted.
-        None = "none",
-        /// It was not tried, and is held up once more: a breaker within its step rejected it.
-        Rejected = "rejected",
-        /// The same: this worker does not know its kind or step, or cannot read its state.
-        Unknown = "unknown",
-    }
-}
-
-impl Change {
-    const fn new(status: Status, due_in: Option<Duration>, attempt: Attempt) -> Self {
-        Self {
-            status,
-            next: None,
-            state: None,
-            due_in,
-            attempt,
-            error: None,
-            tell: false,
-        }
-    }
-
-    /// Its step is done. If it is to `keep` its right, the next step runs with it for this long; otherwise it is due
-    /// now.
-    pub fn next(step: &str, lane: &str, state: String, keep: Option<Duration>) -> Self {
-        let status = match keep {
-            Some(_) => Status::Running,
-            None => Status::Waiting,
-        };
-        let mut done = Self::new(status, keep.or(Some(Duration::ZERO)), Attempt::Succeeded);
-        done.next = Some((step.to_owned(), lane.to_owned()));
-        done.state = Some(state);
-        done
-    }
-
-    /// Its last step is done, with this state.
-    pub fn done(state: String) -> Self {
-        let mut done = Self::new(Status::Done, None, Attempt::Succeeded);
-        done.state = Some(state);
-        done
-    }
-
-    /// It was not tried, and is due again after a pause.
-    pub const fn back(due_in: Duration) -> Self {
-        Self::new(Status::Waiting, Some(due_in), Attempt::None)
-    }
-
-    /// It failed, and is due again after a pause.
-    pub fn again(due_in: Duration, error: String) -> Self {
-        Self::new(Status::Waiting, Some(due_in), Attempt::Failed).with(error)
-    }
-
-    /// It was not tried, as a breaker within its step rejected it, or this worker does not know how to run it: due
-    /// again after a pause. Meanwhile it [counts as due](Counts::due), and [`Job::held_up`] says how often and since
-    /// when, until it is tried, [waits again](Store::unpark), or is [tried at once](Store::retry_now).
-    pub fn held_up(due_in: Duration, is_known: bool, error: String) -> Self {
-        let attempt = if is_known {
-            Attempt::Rejected
-        } else {
-            Attempt::Unknown
-        };
-        Self::new(Status::Waiting, Some(due_in), attempt).with(error)
-    }
-
-    /// Its last try failed.
-    pub fn dead(error: String) -> Self {
-        Self::new(Status::Dead, None, Attempt::Failed).with(error)
-    }
-
-    /// No worker can run it as it is.
-    pub fn parked(error: String) -> Self {
-        Self::new(Status::Parked, None, Attempt::None).with(error)
-    }
-
-    fn with(mut self, error: String) -> Self {
-        self.error = Some(error);
-        self
-    }
-
-    /// Whether a person is to be told, unless one was: of a delay once, and of the end in any case. One who was told of a
-    /// job that has been [tried again](Store::retry_now) since, or [taken up](Store::unpark) and tried, was told of
-    /// another one.
-    pub const fn tell(mut self, tell: bool) -> Self {
-        self.tell = tell;
-        self
-    }
-}
-
-/// What became of a [`Save`]. By default the right was gone: nothing has changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Saved {
-    /// The right was still held, and the change is written.
-    pub is_held: bool,
-    /// A person is to be told, and this is marked: no other worker is asked to.
-    pub tell: bool,
-}
+use super::{Claimed, Failed, Job, JobId, JobRow, NewJob, Right, Save, Saved, Status, StoreError};
 
 /// The result of keeping a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,7 +38,7 @@ pub struct Filter {
 
 impl Filter {
     /// Whether a job is to be listed now.
-    pub fn admits(&self, id: JobId, row: &Row, now: i64) -> bool {
+    pub fn admits(&self, id: JobId, row: &JobRow, now: i64) -> bool {
         self.after.is_none_or(|after| id > after)
             && self
                 .status
@@ -281,16 +140,4 @@ pub trait Store: Send + Sync + 'static {
         ended_before: Duration,
         most: u32,
     ) -> impl Future<Output = Result<u64, StoreError>> + Send;
-}
-
-/// Why a store did not do what it was asked.
-#[derive(Debug, Error)]
-#[error(transparent)]
-pub struct StoreError(BoxError);
-
-impl StoreError {
-    /// Wraps the error of a database.
-    pub fn new(error: impl Into<BoxError>) -> Self {
-        Self(error.into())
-    }
 }

@@ -6,11 +6,10 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::engine::Inner;
-use super::job_observer::Asked;
-use super::looks::work;
-use super::store::{Store, StoreError};
-use super::under_way::UnderWay;
+use super::in_progress::{Batch, UnderWay};
+use super::inner::Inner;
+use super::looks::{spread, until_stopped, work};
+use super::{Asked, Store, StoreError};
 
 /// How many jobs are forgotten, or wait again, at a time.
 const AT_A_TIME: u32 = 1_000;
@@ -28,7 +27,7 @@ pub struct Worker {
     /// Each of its tasks holds a receiver until it has stopped.
     is_stopped: watch::Sender<bool>,
     /// The work it has claimed.
-    claimed: Arc<UnderWay>,
+    claimed: Batch,
     called: Arc<UnderWay>,
     telling: Arc<UnderWay>,
 }
@@ -36,10 +35,10 @@ pub struct Worker {
 impl Worker {
     pub(super) fn new<D: Store>(inner: &Arc<Inner<D>>) -> Self {
         let (is_stopped, stops) = watch::channel(false);
-        let claimed = Arc::new(UnderWay::new());
+        let claimed = Batch::new();
         for room in inner.lanes.values() {
             let (inner, room) = (Arc::clone(inner), Arc::clone(room));
-            tokio::spawn(work(inner, room, stops.clone(), Arc::clone(&claimed)));
+            tokio::spawn(work(inner, room, stops.clone(), claimed.clone()));
         }
         if let Some(each) = inner.times.count {
             let counts = count(Arc::clone(inner), each);
@@ -66,19 +65,22 @@ impl Worker {
     /// process that was told to exit. While the store does not answer, it takes longer, by a lease or two.
     pub async fn stop_within(self, time: Duration) {
         self.is_stopped.send_replace(true);
-        let before = self.called.until_now();
+        let mut before = self.called.until_now();
+        before.push(self.claimed.clone());
         let ended = || async {
             self.is_stopped.closed().await;
-            self.claimed.ended().await;
-            before.ended().await;
+            for batch in &before {
+                batch.ended().await;
+            }
         };
         let told = async {
             ended().await;
-            self.telling.until_now().ended().await;
+            for batch in self.telling.until_now() {
+                batch.ended().await;
+            }
         };
         if timeout(time, told).await.is_err() {
-            self.claimed.give_up();
-            before.give_up();
+            before.iter().for_each(Batch::give_up);
             ended().await;
         }
     }
@@ -90,22 +92,6 @@ impl Drop for Worker {
     }
 }
 
-pub(super) async fn until_stopped(
-    mut stops: watch::Receiver<bool>,
-    work: impl Future<Output = ()>,
-) {
-    tokio::select! {
-        // The sender is gone when the worker is.
-        _ = stops.wait_for(|is_stopped| *is_stopped) => {}
-        () = work => {}
-    }
-}
-
-/// Up to a tenth sooner or later, so that workers do not ask in lockstep.
-pub(super) fn spread(time: Duration) -> Duration {
-    time.mul_f64(0.9 + 0.2 * fastrand::f64())
-}
-
 /// Parked jobs that are known here wait again; old ones are forgotten. Whatever the store fails to do is left for the
 /// next time.
 async fn keep_house<D: Store>(inner: Arc<Inner<D>>) {
@@ -114,8 +100,8 @@ async fn keep_house<D: Store>(inner: Arc<Inner<D>>) {
     loop {
         unpark(&inner, parked_before).await;
         parked_before = PARKED;
-        let (store, age) = (&inner.store, inner.times.retention);
-        all(|| store.ask(Asked::Forget, |it| it.forget(age, AT_A_TIME))).await;
+        let (database, age) = (&inner.database, inner.times.retention);
+        all(|| database.ask(Asked::Forget, |it| it.forget(age, AT_A_TIME))).await;
         sleep(spread(HOUSE)).await;
     }
 }
@@ -133,7 +119,7 @@ async fn unpark<D: Store>(inner: &Inner<D>, parked_before: Duration) {
         let unpark = || {
             let before = parked_before + began.elapsed();
             let steps = &steps;
-            inner.store.ask(Asked::Unpark, move |store| {
+            inner.database.ask(Asked::Unpark, move |store| {
                 store.unpark(plan.kind, steps, before, AT_A_TIME)
             })
         };
@@ -145,7 +131,7 @@ async fn unpark<D: Store>(inner: &Inner<D>, parked_before: Duration) {
 async fn count<D: Store>(inner: Arc<Inner<D>>, each: Duration) {
     loop {
         let began = Instant::now();
-        if let Ok(counts) = inner.store.ask(Asked::Counts, D::counts).await {
+        if let Ok(counts) = inner.database.ask(Asked::Counts, D::counts).await {
             let valid_for = (each + began.elapsed()) * 3;
             inner.observe(|it| it.counted(&counts, valid_for));
         }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use atomic_breaker_steps::{Counts, Failed, Filter, Job, JobId, Steps, Store, StoreError, answer};
+use atomic_breaker_steps::{
+    Counts, Failed, Filter, Job, JobId, Steps, Store, StoreError, ask_store,
+};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
@@ -161,26 +163,26 @@ impl<D: Store> Jobs for Steps<D> {
     }
 
     fn list<'a>(&'a self, filter: &'a Filter, most: u32) -> Returned<'a, Vec<Job>> {
-        Box::pin(answer(move || self.store().list(filter, most)))
+        Box::pin(ask_store(move || self.store().list(filter, most)))
     }
 
     fn job(&self, id: JobId) -> Returned<'_, Option<Job>> {
-        Box::pin(answer(move || self.store().job(id)))
+        Box::pin(ask_store(move || self.store().job(id)))
     }
 
     fn history(&self, id: JobId) -> Returned<'_, Vec<Failed>> {
-        Box::pin(answer(move || self.store().history(id)))
+        Box::pin(ask_store(move || self.store().history(id)))
     }
 
     fn retry_now(&self, id: JobId) -> Returned<'_, bool> {
-        Box::pin(answer(move || self.store().retry_now(id)))
+        Box::pin(ask_store(move || self.store().retry_now(id)))
     }
 
     fn cancel(&self, id: JobId) -> Returned<'_, bool> {
-        Box::pin(answer(move || self.store().cancel(id)))
+        Box::pin(ask_store(move || self.store().cancel(id)))
     }
 
     fn counts(&self) -> Returned<'_, Counts> {
-        Box::pin(answer(move || self.store().counts()))
+        Box::pin(ask_store(move || self.store().counts()))
     }
 }

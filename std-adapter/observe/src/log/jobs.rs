@@ -76,7 +76,7 @@ impl<C: Clock + Send + Sync> JobObserver for Log<C> {
     }
 
     /// Once for each lane.
-    fn in_its_own_way(&self, job: &Job) {
+    fn probe_blocked_by_itself(&self, job: &Job) {
         if lock(&self.of_jobs().in_their_own_way).insert(job.lane.clone()) {
             let message = "a call within the step was rejected while the step was the probe of its lane: if both have \
                            the same breaker, failures count twice; use `Lane::guarded_within`";

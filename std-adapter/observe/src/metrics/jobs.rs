@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_steps::{Asked, Counts, Job, JobObserver, Status, Stuck, Tried};
+use atomic_breaker_steps::{Asked, Counts, Job, JobObserver, Status, Stuck, TryResult};
 use metrics::Recorder;
 use tokio::time::Instant;
 
@@ -88,7 +88,7 @@ impl JobObserver for Metrics<Jobs> {
             stored.kinds.extend(kinds.iter().map(|(kind, _)| *kind));
             stored.lanes.extend(lanes);
         }
-        let count = |kind, lane, tried: &[Tried]| {
+        let count = |kind, lane, tried: &[TryResult]| {
             let [kind, lane] = [(KIND, kind), (LANE, lane)];
             meter.counter(LOST, &[kind, lane]);
             for how in tried {
@@ -96,12 +96,12 @@ impl JobObserver for Metrics<Jobs> {
             }
         };
         for &(kind, lane) in kinds {
-            count(kind, lane, &Tried::ALL);
+            count(kind, lane, &TryResult::ALL);
         }
         // A worker also claims jobs of kinds that it does not know. It cannot run them, but finds those whose worker was
         // lost.
         for lane in lanes.iter().chain([&OTHER]) {
-            count(OTHER, lane, &[Tried::Lapsed]);
+            count(OTHER, lane, &[TryResult::Lapsed]);
         }
         for kind in kinds.iter().map(|(kind, _)| *kind).chain([OTHER]) {
             for status in ENDS {
@@ -127,7 +127,7 @@ impl JobObserver for Metrics<Jobs> {
         }
     }
 
-    fn tried(&self, job: &Job, how: Tried) {
+    fn tried(&self, job: &Job, how: TryResult) {
         let labels = [self.0.kind(job), self.0.lane(job), (OUTCOME, how.name())];
         self.0.add(TRIES, &labels);
     }

@@ -1,12 +1,12 @@
 //! Rows as the tables hold them. One that no job can have, because another program wrote to it, is shown as far as
 //! possible.
 
-use atomic_breaker_steps::{Job, JobId, Row as Kept, Status};
+use atomic_breaker_steps::{Job, JobId, JobRow, Status};
 use tokio_postgres::Row;
 
 /// Reads a row of jobs, with the time of the server as `now`.
 pub(crate) fn job(row: &Row) -> Job {
-    let kept = Kept {
+    let kept = JobRow {
         kind: row.get("kind"),
         key: row.get("key"),
         step: row.get("step"),
@@ -20,7 +20,7 @@ pub(crate) fn job(row: &Row) -> Job {
         held_up: count(row.get("held_up")),
         held_since: row.get("held_since"),
         unknown_since: row.get("unknown_since"),
-        ..Kept::default()
+        ..JobRow::default()
     };
     kept.job(JobId::new(row.get("id")), row.get("now"))
 }

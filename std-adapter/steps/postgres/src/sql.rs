@@ -81,11 +81,11 @@ WITH given AS MATERIALIZED (
         $1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[],
         $9::text[], $10::boolean[]
     ) WITH ORDINALITY
-    AS given (id, fence, status, step, lane, state, due, attempt, error, tell, place)
+    AS given (id, fence, status, step, lane, state, due, counts_as, error, tell, place)
 ), held AS MATERIALIZED (
     SELECT job.id, given.tell AND (
         NOT job.is_told
-        OR job.is_unparked AND given.attempt NOT IN ('none', 'unknown')
+        OR job.is_unparked AND given.counts_as NOT IN ('nothing', 'unknown')
         OR NOT job.is_unparked AND given.due IS NULL
     ) AS tell
     FROM given JOIN job ON job.id = given.id
@@ -100,33 +100,33 @@ WITH given AS MATERIALIZED (
         state = coalesce(given.state, job.state),
         failures = CASE
             WHEN given.step IS NOT NULL THEN 0
-            WHEN given.attempt = 'failed' THEN least(greatest(job.failures, 0), 4294967294) + 1
+            WHEN given.counts_as = 'failed' THEN least(greatest(job.failures, 0), 4294967294) + 1
             ELSE job.failures
         END,
         held_up = CASE
-            WHEN given.attempt = 'none' THEN job.held_up
-            WHEN given.attempt IN ('rejected', 'unknown') THEN least(greatest(job.held_up, 0), 4294967294) + 1
+            WHEN given.counts_as = 'nothing' THEN job.held_up
+            WHEN given.counts_as IN ('rejected', 'unknown') THEN least(greatest(job.held_up, 0), 4294967294) + 1
             ELSE 0
         END,
         held_since = CASE
-            WHEN given.attempt = 'none' THEN job.held_since
-            WHEN given.attempt IN ('rejected', 'unknown') THEN coalesce(job.held_since, micros())
+            WHEN given.counts_as = 'nothing' THEN job.held_since
+            WHEN given.counts_as IN ('rejected', 'unknown') THEN coalesce(job.held_since, micros())
         END,
         unknown_since = CASE
-            WHEN given.attempt = 'none' THEN job.unknown_since
-            WHEN given.attempt = 'unknown' THEN coalesce(job.unknown_since, micros())
+            WHEN given.counts_as = 'nothing' THEN job.unknown_since
+            WHEN given.counts_as = 'unknown' THEN coalesce(job.unknown_since, micros())
         END,
         is_suspect = job.is_suspect AND given.step IS NULL AND given.due IS NOT NULL,
         due = coalesce(micros() + given.due, job.due),
         ended = CASE WHEN given.due IS NULL THEN micros() END,
         is_told = held.tell OR job.is_told
-            AND NOT (job.is_unparked AND given.attempt NOT IN ('none', 'unknown')),
-        is_unparked = job.is_unparked AND given.attempt IN ('none', 'unknown')
+            AND NOT (job.is_unparked AND given.counts_as NOT IN ('nothing', 'unknown')),
+        is_unparked = job.is_unparked AND given.counts_as IN ('nothing', 'unknown')
     FROM held JOIN given ON given.id = held.id
     WHERE job.id = held.id
     RETURNING given.place, held.tell, job.id, job.step, job.status,
-        CASE WHEN given.attempt = 'failed' THEN job.failures ELSE 0 END AS failures,
-        CASE WHEN held.tell OR given.attempt NOT IN ('rejected', 'unknown') THEN given.error END AS error
+        CASE WHEN given.counts_as = 'failed' THEN job.failures ELSE 0 END AS failures,
+        CASE WHEN held.tell OR given.counts_as NOT IN ('rejected', 'unknown') THEN given.error END AS error
 ), noted AS (
     INSERT INTO failed (job, step, failures, error, at)
     SELECT id, step, failures, error, micros() FROM saved

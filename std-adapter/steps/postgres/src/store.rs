@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use atomic_breaker_steps::{
     Claim, Claimed, Counts, Failed, Filter, Job, JobId, Line, NewJob, Put, Right, Save, Saved,
-    Store, StoreError, kept, micros, since,
+    Store, StoreError, micros, redacted, since,
 };
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Config, Transaction};
@@ -154,11 +154,11 @@ async fn save(session: &mut Session, saves: &[Save]) -> Result<Vec<Saved>, Fault
     let step = column(saves, |save| save.change.next.as_ref().map(|next| &next.0));
     let lane = column(saves, |save| save.change.next.as_ref().map(|next| &next.1));
     let state = column(saves, |save| save.change.state.as_deref());
-    let attempt = column(saves, |save| save.change.attempt.name());
-    let error = column(saves, |save| save.change.error.as_deref().map(kept));
+    let counts_as = column(saves, |save| save.change.counts_as.name());
+    let error = column(saves, |save| save.change.error.as_deref().map(redacted));
     let tell = column(saves, |save| save.change.tell);
     let values: [&(dyn ToSql + Sync); 10] = [
-        &id, &fence, &status, &step, &lane, &state, &due_in, &attempt, &error, &tell,
+        &id, &fence, &status, &step, &lane, &state, &due_in, &counts_as, &error, &tell,
     ];
     let mut results = vec![Saved::default(); saves.len()];
     for row in session.query(sql::SAVE, &values).await? {

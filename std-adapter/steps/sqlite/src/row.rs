@@ -2,15 +2,15 @@
 
 use std::time::SystemTime;
 
-use atomic_breaker_steps::{JobId, Row as Job, Status, micros};
+use atomic_breaker_steps::{JobId, JobRow, Status, micros};
 use rusqlite::{Connection, OptionalExtension, Result, Row};
 
 use crate::error::error;
 
 /// A row that no job can have, because another program wrote to it, is shown as far as possible.
-pub(crate) fn job(row: &Row<'_>) -> Result<(JobId, Job)> {
+pub(crate) fn job(row: &Row<'_>) -> Result<(JobId, JobRow)> {
     let mut faults = Vec::new();
-    let job = Job {
+    let job = JobRow {
         kind: text(row, "kind", &mut faults)?,
         key: text(row, "key", &mut faults)?,
         step: text(row, "step", &mut faults)?,
@@ -66,7 +66,7 @@ pub(crate) fn count(row: &Row<'_>, column: &str, faults: &mut Vec<String>) -> Re
 pub(crate) fn change<T: Default>(
     connection: &Connection,
     id: JobId,
-    change: impl FnOnce(&mut Job) -> T,
+    change: impl FnOnce(&mut JobRow) -> T,
 ) -> Result<T> {
     let mut select = connection.prepare_cached("SELECT * FROM atomic_breaker_job WHERE id = ?1")?;
     let found = select.query_one([id.get()], |row| Ok(job(row)?.1));

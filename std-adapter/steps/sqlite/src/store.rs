@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use atomic_breaker_steps::{
-    Claim, Counts, Failed, Filter, Job, JobId, Line, NewJob, Put, Right, Row, Save, Saved, Status,
+    Claim, Counts, Failed, Filter, Job, JobId, JobRow, Line, NewJob, Put, Right, Save, Saved, Status,
     Store, StoreError, micros, since,
 };
 use rusqlite::{Connection, OptionalExtension, Result};
@@ -97,7 +97,7 @@ impl SqliteStore {
 }
 
 fn put(connection: &Connection, new: &NewJob, lease: Option<Duration>, now: i64) -> Result<Put> {
-    let row = Row::new(new, lease, now).map_err(error)?;
+    let row = JobRow::new(new, lease, now).map_err(error)?;
     let mut insert = connection.prepare_cached(
         "INSERT INTO atomic_breaker_job (kind, key, step, lane, state, status, due, first_due, fence, is_alone)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
@@ -156,7 +156,7 @@ impl Store for SqliteStore {
             )?;
             let due = select.query_map((&lane, now, most), job)?;
             let mut due = due.collect::<Result<Vec<_>>>()?;
-            let jobs = Row::claim(&mut due, lease, now);
+            let jobs = JobRow::claim(&mut due, lease, now);
             let mut update = connection.prepare_cached(
                 "UPDATE atomic_breaker_job SET status = 'running', due = ?2, fence = ?3, is_suspect = ?4, is_alone = ?5
                  WHERE id = ?1",

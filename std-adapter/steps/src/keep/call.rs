@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::sync::oneshot;
 
-use super::unheard::{Refused, Unheard};
-use crate::engine::{Inner, Ran, Steps, Unread, running};
+use super::undone::{Undone, Unreported};
+use crate::ending::Ended;
+use crate::in_progress::Batch;
+use crate::inner::{Inner, running};
 use crate::lane::Full;
 use crate::room::Start;
-use crate::runner::Ended;
-use crate::store::{Put, Store, StoreError};
-use crate::under_way::Part;
-use crate::{EnqueueError, JobId, NewJob, StepError, Workflow};
+use crate::{EnqueueError, JobId, NewJob, Put, Ran, StepError, Steps, Store, StoreError, Workflow};
+
+/// The result of a job, if it is kept.
+type Run = (Option<JobId>, Ran<String>);
 
 impl<D: Store> Steps<D> {
     /// Runs the only step of a workflow now, and keeps a job only if that did not succeed: what succeeds at once costs
@@ -55,19 +56,14 @@ impl<D: Store> Steps<D> {
         if workflow.plan.steps.len() > 1 {
             return Err(EnqueueError::Steps(workflow.kind()));
         }
-        let start = room.start();
-        let (answer, answered) = oneshot::channel();
-        let inner = Arc::clone(&self.0);
-        let call = inner.called.begin();
-        tokio::spawn(async move {
-            // If the caller has gone it is dropped, and `Unheard` notices.
-            let _ = answer.send(inner.call(start, job, &call.part).await);
-            drop(call);
-        });
-        match answered.await {
-            Ok(Ok(unread)) => Ok(unread.read()),
-            Ok(Err((unheard, store))) => {
-                let why = unheard.hear();
+        let (inner, start) = (Arc::clone(&self.0), room.start());
+        let called = self.0.called.begin();
+        // If the caller has gone the result is dropped, and `Unreported` notices.
+        let called = called.spawn(|batch| inner.call(start, job, batch));
+        match called.await {
+            Ok(Ok((id, ran))) => Ok(ran.read(id)),
+            Ok(Err((unreported, store))) => {
+                let why = unreported.report();
                 let Some(store) = store else {
                     let (id, error) = (None, why.words());
                     return Ok(Ran::Ended { id, error });
@@ -84,16 +80,16 @@ impl<D: Store> Steps<D> {
 }
 
 impl<D: Store> Inner<D> {
-    /// If it is not kept: because it has ended, or the store has failed.
+    /// Returns an error if the job is not kept: because it has ended, or the store has failed.
     async fn call(
         self: Arc<Self>,
         start: Result<Start, Full>,
         job: NewJob,
-        part: &Part,
-    ) -> Result<Unread, (Unheard<D>, Option<StoreError>)> {
+        batch: Batch,
+    ) -> Result<Run, (Unreported<D>, Option<StoreError>)> {
         let (why, is_try) = match start {
-            Ok(start) => match self.first_try(start, &job, part).await {
-                Ended::Done(state) => return Ok(Unread(None, Ran::Done(state))),
+            Ok(start) => match self.first_try(start, &job, &batch).await {
+                Ended::Done(state) => return Ok((None, Ran::Done(state))),
                 Ended::Failed(error) => (error, true),
                 Ended::Unreadable(why) => (StepError::end(why), true),
                 Ended::Lost | Ended::GivenUp => ("it was given up to stop".into(), false),
@@ -106,30 +102,30 @@ impl<D: Store> Inner<D> {
                 (why.into(), false)
             }
         };
-        let refused = Refused { job, why, is_try };
-        let store = if self.ends(&refused) {
+        let undone = Undone { job, why, is_try };
+        let store = if self.ends(&undone) {
             None
         } else {
-            match self.keep(&refused).await {
-                Ok(Put::New(id, _)) => return Ok(Unread(Some(id), Ran::Later(id))),
-                Ok(Put::Exists(job)) => return Ok(Unread::of(job)),
+            match self.keep(&undone).await {
+                Ok(Put::New(id, _)) => return Ok((Some(id), Ran::Later(id))),
+                Ok(Put::Exists(job)) => return Ok((Some(job.id), Ran::of(job))),
                 Err(error) => Some(error),
             }
         };
         let inner = Arc::clone(&self);
-        let keep = async move |refused: Refused| {
-            let keep = || inner.keep(&refused);
-            inner.keep_at_last(&refused.job, keep, |_| true).await;
+        let keep = async move |undone: Undone| {
+            let keep = || inner.keep(&undone);
+            inner.keep_at_last(&undone.job, keep, |_| true).await;
         };
-        Err((Unheard::new(self, part, refused, keep), store))
+        Err((Unreported::new(self, &batch, undone, keep), store))
     }
 
-    async fn first_try(&self, mut start: Start, job: &NewJob, part: &Part) -> Ended {
+    async fn first_try(&self, mut start: Start, job: &NewJob, batch: &Batch) -> Ended {
         let job = running(job, JobId::new(0));
         match self.step_of(&job) {
             Ok((plan, at)) => {
                 let step = &plan.steps[at];
-                self.step(step, None, &job, &mut start, part).await
+                self.step(step, None, &job, &mut start, batch).await
             }
             Err(why) => Ended::Unreadable(why),
         }

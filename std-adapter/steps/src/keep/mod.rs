@@ -11,10 +11,10 @@
 //! | file | what |
 //! |---|---|
 //! | `call` | [`Steps::call_or_keep`](super::Steps::call_or_keep) |
-//! | `unheard` | work that was not done: a caller must hear of it, or it is kept |
+//! | `undone` | work that was not done: its caller sees the error, or it is kept |
 //! | `requests` | the same for HTTP requests, as a layer |
 
 mod call;
 #[cfg(feature = "http")]
 pub mod requests;
-mod unheard;
+mod undone;

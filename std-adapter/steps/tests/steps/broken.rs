@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use atomic_breaker_steps::{
-    Attempt, Claim, Counts, Failed, Filter, Job, JobId, MemoryStore, NewJob, Put, Right, Save,
+    Claim, Counts, CountsAs, Failed, Filter, Job, JobId, MemoryStore, NewJob, Put, Right, Save,
     Saved, Status, Store, StoreError, contract,
 };
 use futures_util::FutureExt;
@@ -137,13 +137,13 @@ impl Store for Broken {
     async fn save(&self, saves: &[Save]) -> Result<Vec<Saved>, StoreError> {
         let mut saves = saves.to_vec();
         for Save { right, change } in &mut saves {
-            let is_held_up = matches!(change.attempt, Attempt::Rejected | Attempt::Unknown);
+            let is_held_up = matches!(change.counts_as, CountsAs::Rejected | CountsAs::Unknown);
             match self.promise {
                 "a_job_that_is_held_up_counts_as_due_and_not_as_tried" if is_held_up => {
-                    change.attempt = Attempt::None;
+                    change.counts_as = CountsAs::Nothing;
                 }
                 "who_gives_a_job_back_says_whether_it_knows_it" if is_held_up => {
-                    change.attempt = Attempt::Rejected;
+                    change.counts_as = CountsAs::Rejected;
                 }
                 "a_job_that_is_held_up_has_a_line_when_a_person_is_asked_to_be_told"
                     if is_held_up =>
@@ -161,8 +161,10 @@ impl Store for Broken {
                 "a_failure_counts_and_is_due_again" => {
                     change.due_in = change.due_in.and(Some(NOW));
                 }
-                "a_job_that_is_given_back_has_lost_nothing" if change.attempt == Attempt::None => {
-                    change.attempt = Attempt::Failed;
+                "a_job_that_is_given_back_has_lost_nothing"
+                    if change.counts_as == CountsAs::Nothing =>
+                {
+                    change.counts_as = CountsAs::Failed;
                 }
                 "a_job_ends_with_its_history" if change.due_in.is_none() => change.error = None,
                 "an_error_that_cannot_be_stored_loses_nothing"
@@ -171,7 +173,7 @@ impl Store for Broken {
                     return Err(StoreError::new("a byte that is no text"));
                 }
                 "a_step_that_is_done_clears_failures_and_suspicion" if change.next.is_some() => {
-                    change.attempt = Attempt::Failed;
+                    change.counts_as = CountsAs::Failed;
                 }
                 "a_job_that_is_parked_again_for_the_same_reason_has_one_line_of_it" => {
                     let mut parked = self.parked.lock().unwrap();

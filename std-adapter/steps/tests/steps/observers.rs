@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use atomic_breaker_steps::{Asked, Counts, Job, JobObserver, MemoryStore, Ran, Status, Tried};
+use atomic_breaker_steps::{Asked, Counts, Job, JobObserver, MemoryStore, Ran, Status, TryResult};
 use tokio::time::sleep;
 
 use super::support::{Do, Script, builder, done, schedule};
@@ -30,7 +30,7 @@ impl JobObserver for Diary {
         self.note(format!("built {kinds:?} {lanes:?}"));
     }
 
-    fn tried(&self, job: &Job, how: Tried) {
+    fn tried(&self, job: &Job, how: TryResult) {
         self.note(format!("{} tried: {}", job.step, how.name()));
     }
 
@@ -59,7 +59,7 @@ impl JobObserver for Panics {
         panic!("counted");
     }
 
-    fn tried(&self, _: &Job, _: Tried) {
+    fn tried(&self, _: &Job, _: TryResult) {
         panic!("tried");
     }
 

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use atomic_breaker_steps::{
-    Change, LONGEST_ERROR, Lane, MemoryStore, Ran, Save, StepError, Steps, Store, Workflow, kept,
+    Change, LONGEST_ERROR, Lane, MemoryStore, Ran, Save, StepError, Steps, Store, Workflow,
+    redacted,
 };
 use tokio::time::sleep;
 
@@ -164,13 +165,13 @@ fn text_without_secrets_is_unchanged() {
         ("ä://ö@ü?é=\u{1F600}", "ä://ü?…"),
         ("", ""),
     ] {
-        assert_eq!(kept(words), left);
-        assert_eq!(kept(left), left, "once is enough");
+        assert_eq!(redacted(words), left);
+        assert_eq!(redacted(left), left, "once is enough");
     }
     // Truncating the text cuts no secret in two.
     let long = format!(
         "{} https://u:p@h/?key=s3cret",
         "x".repeat(LONGEST_ERROR - 12)
     );
-    assert!(!kept(&long).contains("u:"), "{}", kept(&long));
+    assert!(!redacted(&long).contains("u:"), "{}", redacted(&long));
 }

@@ -1,5 +1,5 @@
 //! Durable jobs in a file of JSON: how a store is written outside of the repository. The rules of a job are those of
-//! [`Row`], and `tests/contract.rs` checks that nothing is missing. Each call reads the whole file and writes it again:
+//! [`JobRow`], and `tests/contract.rs` checks that nothing is missing. Each call reads the whole file and writes it again:
 //! one that is to hold more than a few hundred jobs needs a database, with indices by lane and due time, and by key.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use atomic_breaker_steps::{
-    Claim, Counts, Failed, Filter, Job, JobId, NewJob, Put, Right, Row, Save, Saved, Store,
+    Claim, Counts, Failed, Filter, Job, JobId, JobRow, NewJob, Put, Right, Save, Saved, Store,
     StoreError, micros,
 };
 use serde::{Deserialize, Serialize};
@@ -25,12 +25,12 @@ pub struct FileStore(Arc<Mutex<PathBuf>>);
 struct Jobs {
     /// No id is given twice.
     last: i64,
-    rows: BTreeMap<JobId, Row>,
+    rows: BTreeMap<JobId, JobRow>,
 }
 
 impl Jobs {
     /// Changes a job, if there is one.
-    fn change<T: Default>(&mut self, id: JobId, change: impl Fn(&mut Row) -> T) -> T {
+    fn change<T: Default>(&mut self, id: JobId, change: impl Fn(&mut JobRow) -> T) -> T {
         self.rows.get_mut(&id).map(change).unwrap_or_default()
     }
 
@@ -73,8 +73,8 @@ impl Store for FileStore {
     async fn put(&self, job: &NewJob, lease: Option<Duration>) -> Result<Put, StoreError> {
         let job = job.clone();
         self.ask(move |jobs, now| {
-            let row = Row::new(&job, lease, now)?;
-            let is_same = |row: &Row| (&row.kind, &row.key) == (&job.kind, &job.key);
+            let row = JobRow::new(&job, lease, now)?;
+            let is_same = |row: &JobRow| (&row.kind, &row.key) == (&job.kind, &job.key);
             if let Some((id, before)) = jobs.rows.iter().find(|(_, row)| is_same(row)) {
                 return Ok(Put::Exists(before.job(*id, now)));
             }
@@ -101,7 +101,7 @@ impl Store for FileStore {
             due.retain(|(_, row)| row.due_in(now) == Some(Duration::ZERO));
             due.sort_by_key(|(id, row)| (row.due, *id));
             due.truncate(most as usize);
-            let claimed = Row::claim(&mut due, lease, now);
+            let claimed = JobRow::claim(&mut due, lease, now);
             let next_due = jobs.next_due(&lane, now);
             Ok(Claim {
                 next_due: next_due.filter(|_| claimed.len() < most as usize),
@@ -137,7 +137,7 @@ impl Store for FileStore {
         let kind = kind.to_owned();
         let steps: Vec<_> = steps.iter().map(|&step| step.to_owned()).collect();
         self.ask(move |jobs, now| {
-            let unpark = |row: &mut Row| row.unpark(&kind, &steps, parked_before, now);
+            let unpark = |row: &mut JobRow| row.unpark(&kind, &steps, parked_before, now);
             let rows = jobs.rows.values_mut();
             let waiting = rows.filter_map(|row| unpark(row).then_some(()));
             Ok(waiting.take(most as usize).count() as u64)

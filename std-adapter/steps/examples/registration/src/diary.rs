@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use atomic_breaker_http::{Observer, Rejected, Transition};
 use atomic_breaker_steps::{
-    Attempt, Change, Claim, Counts, Failed, Filter, Job, JobId, NewJob, Put, Right, Save, Saved,
+    CountsAs, Change, Claim, Counts, Failed, Filter, Job, JobId, NewJob, Put, Right, Save, Saved,
     Status, Store, StoreError,
 };
 
@@ -127,20 +127,20 @@ impl<S: Store> Store for WithDiary<S> {
                 status,
                 next,
                 due_in,
-                attempt,
+                counts_as,
                 ..
             } = &save.change;
-            let what = match (next, due_in, attempt) {
+            let what = match (next, due_in, counts_as) {
                 (Some((step, _)), ..) if *status == Status::Running => {
                     format!("goes-on {id} {}", word(step))
                 }
                 (Some((step, _)), ..) => format!("next {id} {}", word(step)),
                 (None, None, _) => format!("{} {id}", status.name()),
-                (None, Some(due_in), attempt) => {
-                    let what = match attempt {
-                        Attempt::Succeeded | Attempt::Failed => "again",
-                        Attempt::None => "back",
-                        Attempt::Rejected | Attempt::Unknown => "held-up",
+                (None, Some(due_in), counts_as) => {
+                    let what = match counts_as {
+                        CountsAs::Succeeded | CountsAs::Failed => "again",
+                        CountsAs::Nothing => "back",
+                        CountsAs::Rejected | CountsAs::Unknown => "held-up",
                     };
                     format!("{what} {id} {}", due_in.as_millis())
                 }

@@ -9,22 +9,24 @@ use http::request::Parts;
 use http::{HeaderMap, Request, Response};
 use tokio::time::timeout;
 
-use super::super::unheard::{Refused, Unheard};
+use super::super::undone::{Undone, Unreported};
 use super::layer::Shared;
 use super::{Answer, KeepConfig, KeepError, KeptRequest, NotKept};
-use crate::bound::One;
-use crate::caught::answer;
+use crate::bound::Slot;
 use crate::error::{BoxError, Kind};
-use crate::store::Put;
+use crate::in_progress::Batch;
 use crate::{
-    Filter, Job, JobError, JobId, NewJob, Status, StepError, Store, StoreError, under_way,
+    Filter, Job, JobError, JobId, NewJob, Put, Status, StepError, Store, StoreError, ask_store,
 };
 
 /// The response to a request that is sent.
 pub(super) type Sent<B> = Pin<Box<dyn Future<Output = Result<Response<B>, BoxError>> + Send>>;
 
 /// The answer, and what becomes of the request if the caller has gone.
-type Heard<D, B> = (Result<Answer<Response<B>>, KeepError>, Option<Unheard<D>>);
+type Heard<D, B> = (
+    Result<Answer<Response<B>>, KeepError>,
+    Option<Unreported<D>>,
+);
 
 /// What would be kept.
 pub(super) struct Keeping {
@@ -55,10 +57,10 @@ impl Keeping {
         let flight = shared.room.kept.fly(shared.config.most);
         let flies = flight.is_some();
         let call = shared.inner.called.begin();
-        let asked = self.ask(shared, sent, call, flight);
-        let (answer, unheard) = if flies {
-            // If the caller has gone the result is dropped, and `Unheard` notices.
-            match tokio::spawn(asked).await {
+        let (answer, unreported) = if flies {
+            // If the caller has gone the result is dropped, and `Unreported` notices.
+            let asked = call.spawn(|batch| self.ask(shared, sent, batch, flight));
+            match asked.await {
                 Ok(heard) => heard,
                 Err(error) => match error.try_into_panic() {
                     Ok(panic) => resume_unwind(panic),
@@ -66,9 +68,9 @@ impl Keeping {
                 },
             }
         } else {
-            asked.await
+            self.ask(shared, sent, call.batch.clone(), flight).await
         };
-        unheard.map(Unheard::hear);
+        unreported.map(Unreported::report);
         answer
     }
 
@@ -76,47 +78,47 @@ impl Keeping {
         self,
         shared: Arc<Shared<D>>,
         sent: Sent<B>,
-        call: under_way::One,
-        flight: Option<One>,
+        batch: Batch,
+        flight: Option<Slot>,
     ) -> Heard<D, B> {
         let limit = shared.inner.times.limit;
-        let (answer, undone) = tokio::select! {
+        let (answer, why) = tokio::select! {
             biased;
             answer = timeout(limit, sent) => {
                 let late = |_| Err(format!("not done within {limit:?}").into());
                 let answer = answer.unwrap_or_else(late);
-                let undone = shared.config.undone(&answer);
-                (answer, undone)
+                let why = shared.config.undone(&answer);
+                (answer, why)
             }
-            () = call.part.given_up() => {
+            () = batch.given_up() => {
                 let why = "it was given up to stop";
                 (Err(why.into()), Some((why.into(), false)))
             }
         };
-        let Some((why, is_try)) = undone else {
+        let Some((why, is_try)) = why else {
             return (not_kept(answer, None), None);
         };
         let job = self.job(&shared, &why);
-        let refused = Refused { job, why, is_try };
-        let kept = if shared.inner.ends(&refused) {
+        let undone = Undone { job, why, is_try };
+        let kept = if shared.inner.ends(&undone) {
             Err(NotKept::NoTries)
         } else {
-            shared.keep(&refused, flight.is_some()).await
+            shared.keep(&undone, flight.is_some()).await
         };
         let why = match kept {
             Ok(id) => return (Ok(Answer::Kept(id)), None),
             Err(why) => why,
         };
         let inner = Arc::clone(&shared.inner);
-        let unheard = Unheard::new(inner, &call.part, refused, move |refused| async move {
+        let unreported = Unreported::new(inner, &batch, undone, move |undone| async move {
             // Requests that the store did not take still count until the next count.
             let later = |why: &NotKept| matches!(why, NotKept::Store(_) | NotKept::Full(_));
             // Others have no caller that could go.
-            let keep = || shared.keep(&refused, true);
-            shared.inner.keep_at_last(&refused.job, keep, later).await;
+            let keep = || shared.keep(&undone, true);
+            shared.inner.keep_at_last(&undone.job, keep, later).await;
             drop(flight);
         });
-        (not_kept(answer, Some(why)), Some(unheard))
+        (not_kept(answer, Some(why)), Some(unreported))
     }
 
     /// Not checked yet.
@@ -154,15 +156,15 @@ impl<D: Store> Shared<D> {
         if self.room.kept.is_old() {
             let shared = Arc::clone(self);
             tokio::spawn(async move {
-                let (store, lane) = (&shared.inner.store, shared.room.lane.name);
-                shared.room.kept.refresh(store, lane).await;
+                let (database, lane) = (&shared.inner.database, shared.room.lane.name);
+                shared.room.kept.refresh(database, lane).await;
             });
         }
     }
 
     /// Keeps it, unless there are too many, or another one has its key.
-    async fn keep(&self, refused: &Refused, flies: bool) -> Result<JobId, NotKept> {
-        let job = &refused.job;
+    async fn keep(&self, undone: &Undone, flies: bool) -> Result<JobId, NotKept> {
+        let job = &undone.job;
         job.check().map_err(|error| match error {
             JobError::Key(long) => NotKept::Key(long),
             JobError::Large(_) | JobError::State(_) | JobError::Unreadable(_) => {
@@ -170,14 +172,14 @@ impl<D: Store> Shared<D> {
             }
         })?;
         let (bound, most) = (&self.room.kept, self.config.most);
-        let one = bound.begin(flies, most, &self.inner.store, &job.lane);
+        let one = bound.begin(flies, most, &self.inner.database, &job.lane);
         let Some(one) = one.await.map_err(NotKept::Store)? else {
             return match self.before(job).await? {
                 Some(before) => is_that(job, &before),
                 None => Err(NotKept::Full(most)),
             };
         };
-        let kept = self.inner.keep(refused).await;
+        let kept = self.inner.keep(undone).await;
         // Without an answer it may have been kept.
         if !matches!(kept, Ok(Put::Exists(_))) {
             bound.end(one).await;
@@ -195,7 +197,7 @@ impl<D: Store> Shared<D> {
             key: Some(job.key.clone()),
             ..Filter::default()
         };
-        let jobs = answer(|| self.inner.store.store.list(&filter, 1)).await;
+        let jobs = ask_store(|| self.inner.database.store.list(&filter, 1)).await;
         Ok(jobs.map_err(failed)?.pop())
     }
 }

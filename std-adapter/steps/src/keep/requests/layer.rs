@@ -14,8 +14,8 @@ use tower_service::Service;
 
 use super::keeping::{Keeping, Sent, not_kept};
 use super::{Answer, KeepBody, KeepConfig, KeepError, KeptRequest};
-use crate::engine::Inner;
 use crate::error::{BoxError, wrong};
+use crate::inner::Inner;
 use crate::room::Room;
 use crate::{Steps, StepsError, Store, Workflow};
 

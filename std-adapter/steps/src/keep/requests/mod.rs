@@ -59,7 +59,6 @@ mod body;
 mod config;
 mod keeping;
 mod layer;
-mod replay;
 mod request;
 mod rule;
 

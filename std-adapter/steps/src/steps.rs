@@ -1,24 +1,15 @@
 //! Keeps jobs, and runs them at once if asked to.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::builder::Times;
-use super::job::unreadable;
-use super::job_observer::{Asked, JobObserver, Watched};
-use super::notifier::AnyNotifier;
+use super::in_progress::Batch;
+use super::inner::{Inner, claimed};
 use super::room::{Place, Room};
-use super::saver::Saver;
-use super::store::{Put, Store, StoreError};
-use super::under_way::{One, UnderWay};
-use super::worker::Worker;
-use super::workflow::Plan;
-use super::{Claimed, EnqueueError, Job, JobId, NewJob, Row, Status, Workflow};
+use super::{EnqueueError, JobId, NewJob, Put, Ran, Store, StoreError, Worker, Workflow};
 
 /// Workflows with the lanes of their steps, over a [`Store`]. Clones share everything.
 ///
@@ -50,39 +41,10 @@ use super::{Claimed, EnqueueError, Job, JobId, NewJob, Row, Status, Workflow};
 /// ```
 pub struct Steps<D>(pub(super) Arc<Inner<D>>);
 
-pub(super) struct Inner<D> {
-    pub(super) store: Arc<Watched<D>>,
-    pub(super) saver: Saver,
-    pub(super) lanes: HashMap<&'static str, Arc<Room>>,
-    pub(super) workflows: HashMap<&'static str, Plan>,
-    pub(super) notifier: Option<Arc<dyn AnyNotifier>>,
-    pub(super) times: Times,
-    /// Work that was started at once.
-    pub(super) called: Arc<UnderWay>,
-    /// Messages to a person that are under way.
-    pub(super) telling: Arc<UnderWay>,
-}
-
-/// The result of running a job at once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ran<S> {
-    /// All its steps are done: the final state.
-    Done(S),
-    /// It is kept, and goes on when it can.
-    Later(JobId),
-    /// Another try is pointless: a step [said so](super::StepError::end), or the state is not readable.
-    Ended {
-        /// The job, which is kept as it is; `None` if the first try of [`call_or_keep`](Steps::call_or_keep) ended it.
-        id: Option<JobId>,
-        /// The error in words.
-        error: String,
-    },
-}
-
 impl<D: Store> Steps<D> {
     /// The store.
     pub fn store(&self) -> &D {
-        &self.0.store.store
+        &self.0.database.store
     }
 
     /// Keeps a job, and runs it now, as far as it goes. It is kept and goes on in a task of its own even if this future
@@ -104,15 +66,18 @@ impl<D: Store> Steps<D> {
         S: Serialize + DeserializeOwned + Send + 'static,
     {
         let (job, room) = self.new_job(workflow, key, state)?;
-        let place = room.place();
-        let call = self.0.called.begin();
-        let ran =
-            tokio::spawn(Arc::clone(&self.0).keep_and_run(job, Arc::clone(room), place, call));
+        let (inner, room, place) = (Arc::clone(&self.0), Arc::clone(room), room.place());
+        let ran = self
+            .0
+            .called
+            .begin()
+            .spawn(async move |batch| inner.keep_and_run(&job, &room, place, &batch).await);
         // Otherwise the store panicked, or the runtime is being shut down.
         let ran = ran
             .await
             .unwrap_or_else(|error| Err(StoreError::new(error)));
-        Ok(ran.map_err(EnqueueError::Store)?.read())
+        let (id, ran) = ran.map_err(EnqueueError::Store)?;
+        Ok(ran.read(Some(id)))
     }
 
     /// Keeps a job for any worker. There is only one of each kind and key: if it exists, its id is returned.
@@ -179,93 +144,42 @@ impl<D: Store> Steps<D> {
     pub fn work(&self) -> Worker {
         Worker::new(&self.0)
     }
-}
 
-impl<D> Inner<D> {
-    pub(super) fn observe(&self, notify: impl Fn(&dyn JobObserver)) {
-        self.store.observers.each(notify);
+    /// Waits until no work that was started at once is under way here: by [`run`](Self::run) or
+    /// [`call_or_keep`](Self::call_or_keep), and requests that a `KeepLayer` may keep. Such work goes on when its
+    /// callers have gone, but not when the runtime ends: call this, with a timeout around it, in a process that was told
+    /// to exit and has no [worker](Worker::stop), once it accepts no more requests. Each step takes at most its
+    /// [time limit](super::StepsBuilder::time_limit), plus the time the store takes.
+    pub async fn calls_ended(&self) {
+        self.0.called.ended().await;
     }
 }
 
 impl<D: Store> Inner<D> {
-    pub(super) async fn put(
-        &self,
-        job: &NewJob,
-        lease: Option<Duration>,
-    ) -> Result<Put, StoreError> {
-        let put = self.store.ask(Asked::Put, |store| store.put(job, lease));
-        put.await
-    }
-
     /// In a task of its own from the beginning, so that a job that is kept is also run.
     async fn keep_and_run(
-        self: Arc<Self>,
-        job: NewJob,
-        room: Arc<Room>,
+        &self,
+        job: &NewJob,
+        room: &Room,
         place: Option<Place>,
-        call: One,
-    ) -> Result<Unread, StoreError> {
+        batch: &Batch,
+    ) -> Result<(JobId, Ran<String>), StoreError> {
         let place = place.filter(|_| room.would_admit());
         let lease = place.is_some().then_some(self.times.lease);
-        let (id, right) = match self.put(&job, lease).await? {
-            Put::New(id, right) => (id, right),
-            Put::Exists(job) => return Ok(Unread::of(job)),
-        };
-        let Some(right) = right else {
-            self.wake(&job.lane);
-            return Ok(Unread(Some(id), Ran::Later(id)));
-        };
-        let claimed = Claimed {
-            right,
-            job: running(&job, id),
-            is_lost: false,
-            fault: None,
+        let right = match self.put(job, lease).await? {
+            Put::New(_, Some(right)) => right,
+            Put::New(id, None) => {
+                self.wake(&job.lane);
+                return Ok((id, Ran::Later(id)));
+            }
+            Put::Exists(job) => return Ok((job.id, Ran::of(job))),
         };
         let start = match place {
-            Some(place) => self.begin(&room, place, &call.part).await,
+            Some(place) => self.begin(room, place, batch).await,
             None => None,
         };
-        let ran = self.run(start, claimed, &call.part).await;
-        Ok(Unread(Some(id), ran))
-    }
-}
-
-/// A new job that runs.
-pub(super) fn running(job: &NewJob, id: JobId) -> Job {
-    let row = Row::new(job, Some(Duration::ZERO), 0);
-    row.expect("a lease of 0 is not too long").job(id, 0)
-}
-
-/// The result of running a job, and which, with a state that is not read yet.
-pub(super) struct Unread(pub(super) Option<JobId>, pub(super) Ran<String>);
-
-impl Unread {
-    /// What became of a job that existed already.
-    pub(super) fn of(job: Job) -> Self {
-        let id = Some(job.id);
-        let ran = match job.status {
-            Status::Done => Ran::Done(job.state),
-            Status::Waiting | Status::Running => Ran::Later(job.id),
-            status => Ran::Ended {
-                id,
-                error: format!("it is {}", status.name()),
-            },
-        };
-        Self(id, ran)
-    }
-
-    pub(super) fn read<S: DeserializeOwned>(self) -> Ran<S> {
-        match self.1 {
-            Ran::Done(state) => match serde_json::from_str(&state) {
-                Ok(state) => Ran::Done(state),
-                Err(error) => Ran::Ended {
-                    id: self.0,
-                    error: unreadable(&error),
-                },
-            },
-            Ran::Later(id) => Ran::Later(id),
-            Ran::Ended { id, error } => Ran::Ended { id, error },
-        }
+        let ran = self.run(start, claimed(job, right), batch).await;
+        Ok((right.id, ran))
     }
 }
 
