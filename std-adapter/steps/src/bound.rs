@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::database::Database;
 use crate::{Asked, Status, Store, StoreError};
 
-/// For how long a count is considered current.
+/// How long a count is considered current.
 const COUNTED: Duration = Duration::from_secs(10);
 
 /// Counts the jobs of a lane that are neither done nor cancelled: the store's count, plus those kept since. Jobs that
@@ -24,7 +24,7 @@ pub(crate) struct Bound {
     jobs: AtomicUsize,
     /// Requests that go on without their callers.
     in_flight: Arc<AtomicUsize>,
-    /// Requests of which it is not yet known whether they are kept.
+    /// Requests of which it is not known yet whether they are kept.
     being_kept: Arc<AtomicUsize>,
 }
 
@@ -38,12 +38,12 @@ struct Count {
 
 /// A slot of the bound; released on drop.
 #[derive(Debug)]
-pub(crate) struct Slot(Arc<AtomicUsize>);
+pub(crate) struct BoundSlot(Arc<AtomicUsize>);
 
 /// The slots of a request that is being kept: as such, and as one under way if it had none before.
-pub(crate) type BeingKept = (Slot, Option<Slot>);
+pub(crate) type BeingKept = (BoundSlot, Option<BoundSlot>);
 
-impl Slot {
+impl BoundSlot {
     /// Takes a slot if fewer than `most` are taken.
     fn begin(count: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
         let more = |count| (count < most).then_some(count + 1);
@@ -52,16 +52,17 @@ impl Slot {
     }
 }
 
-impl Drop for Slot {
+impl Drop for BoundSlot {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl Bound {
-    /// For a request that begins and may be kept: with the requests kept and the others under way, at most `most`.
-    pub(crate) fn fly(&self, most: usize) -> Option<Slot> {
-        Slot::begin(&self.in_flight, self.room(most))
+    /// Takes a slot for a request that begins and may be kept: with the requests kept and the others under way, at most
+    /// `most`.
+    pub(crate) fn fly(&self, most: usize) -> Option<BoundSlot> {
+        BoundSlot::begin(&self.in_flight, self.room(most))
     }
 
     fn room(&self, most: usize) -> usize {
@@ -108,11 +109,11 @@ impl Bound {
             }
         }
         let room = self.room(most);
-        let flight = (!flies).then(|| Slot::begin(&self.in_flight, room));
+        let flight = (!flies).then(|| BoundSlot::begin(&self.in_flight, room));
         if let Some(None) = flight {
             return Ok(None);
         }
-        let one = Slot::begin(&self.being_kept, room);
+        let one = BoundSlot::begin(&self.being_kept, room);
         Ok(one.map(|one| (one, flight.flatten())))
     }
 

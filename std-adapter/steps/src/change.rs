@@ -66,7 +66,7 @@ impl Change {
         }
     }
 
-    /// Its step is done. If it is to `keep` its right, the next step runs with it for this long; otherwise it is due
+    /// A step is done. If the job is to `keep` its right, the next step runs with it for this long; otherwise it is due
     /// now.
     pub fn next(step: &str, lane: &str, state: String, keep: Option<Duration>) -> Self {
         let status = match keep {
@@ -79,25 +79,25 @@ impl Change {
         done
     }
 
-    /// Its last step is done, with this state.
+    /// The last step is done, with this state.
     pub fn done(state: String) -> Self {
         let mut done = Self::new(Status::Done, None, CountsAs::Succeeded);
         done.state = Some(state);
         done
     }
 
-    /// It was not tried, and is due again after a pause.
+    /// The job was not tried, and is due again after a pause.
     pub const fn back(due_in: Duration) -> Self {
         Self::new(Status::Waiting, Some(due_in), CountsAs::Nothing)
     }
 
-    /// It failed, and is due again after a pause.
+    /// The step failed, and is due again after a pause.
     pub fn again(due_in: Duration, error: String) -> Self {
         Self::new(Status::Waiting, Some(due_in), CountsAs::Failed).with(error)
     }
 
-    /// It was not tried, as a breaker within its step rejected it, or this worker does not know how to run it: due
-    /// again after a pause. Meanwhile it [counts as due](Counts::due), and [`Job::held_up`] says how often and since
+    /// The job was not tried, as a breaker within its step rejected it, or this worker does not know how to run it:
+    /// due again after a pause. Meanwhile it [counts as due](Counts::due), and [`Job::held_up`] says how often and since
     /// when, until it is tried, [waits again](Store::unpark), or is [tried at once](Store::retry_now).
     pub fn held_up(due_in: Duration, is_known: bool, error: String) -> Self {
         let counts_as = if is_known {
@@ -108,12 +108,12 @@ impl Change {
         Self::new(Status::Waiting, Some(due_in), counts_as).with(error)
     }
 
-    /// Its last try failed.
+    /// The last try failed.
     pub fn dead(error: String) -> Self {
         Self::new(Status::Dead, None, CountsAs::Failed).with(error)
     }
 
-    /// No worker can run it as it is.
+    /// No worker can run the job as it is.
     pub fn parked(error: String) -> Self {
         Self::new(Status::Parked, None, CountsAs::Nothing).with(error)
     }

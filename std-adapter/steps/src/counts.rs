@@ -14,13 +14,13 @@ pub struct Counts {
     /// By lane, how many of the waiting jobs are due now or are [held up](crate::Job::held_up), those whose lease is over
     /// included; lanes without any are left out.
     pub due: Vec<(String, u64)>,
-    /// For how long the job that has waited longest has been due; for one that is held up, since the first time; for one
+    /// How long the job that has waited longest has been due; for one that is held up, since the first time; for one
     /// whose worker was lost, since its lease was over.
     pub oldest_due: Option<Duration>,
 }
 
 impl Counts {
-    /// Of groups of jobs: lane, status, how many, how many of them are due, and how long the first of those has been.
+    /// Adds up groups of jobs: lane, status, how many, how many of them are due, and how long the first of those has been.
     pub fn sum(
         groups: impl IntoIterator<Item = (String, Status, u64, u64, Option<Duration>)>,
     ) -> Self {
@@ -43,7 +43,7 @@ impl Counts {
         }
     }
 
-    /// Of rows.
+    /// Counts rows.
     pub fn of_rows<'a>(rows: impl IntoIterator<Item = &'a JobRow>, now: i64) -> Self {
         Self::sum(rows.into_iter().map(|row| {
             let since_due = (row.due <= now).then_some(row.due);

@@ -28,7 +28,7 @@ const LOST: &str = "the worker that ran it was lost";
 
 /// How the try of a step ended.
 pub(super) enum Ended {
-    /// It succeeded, with this state.
+    /// The step succeeded, with this state.
     Done(String),
     Failed(StepError),
     /// No worker can run it as it is.

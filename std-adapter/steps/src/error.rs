@@ -24,9 +24,9 @@ pub struct StepError {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// It is tried again, but not before this time has passed.
+    /// Tried again, but not before this time has passed; the resource is asked to rest for that time.
     Failed(Option<Duration>),
-    /// The same, but its resource is not asked to rest for that time: others may have a larger share of it.
+    /// Tried again, but not before this time has passed; the resource goes on, as others may have a larger share of it.
     NotBefore(Duration),
     /// Another try is pointless.
     Final,
@@ -40,15 +40,15 @@ impl StepError {
         Self::new(Kind::Final, error)
     }
 
-    /// It failed, and is not to be tried again before this time has passed: what a `Retry-After` says. The schedule may
+    /// The step failed, and is not to be tried again before this time has passed: what a `Retry-After` says. The schedule may
     /// choose a later time; more than ten years counts as ten. The lane's breaker opens for that time, too, up to its
     /// [`max_retry_after`](crate::Config::max_retry_after).
     pub fn retry_after(time: Duration, error: impl Into<BoxError>) -> Self {
         Self::new(Kind::Failed(Some(time)), error)
     }
 
-    /// The same, for this job alone: what the `Retry-After` of a 429 says, as other jobs may not share its quota. The
-    /// lane's breaker counts an ordinary failure.
+    /// Like [`retry_after`](Self::retry_after), for this job alone: what the `Retry-After` of a 429 says, as other jobs
+    /// may not share its quota. The lane's breaker counts an ordinary failure.
     pub fn not_before(time: Duration, error: impl Into<BoxError>) -> Self {
         Self::new(Kind::NotBefore(time), error)
     }

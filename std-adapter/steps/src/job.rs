@@ -77,14 +77,14 @@ named! {
     #[serde(rename_all = "lowercase")]
     #[non_exhaustive]
     pub enum Status {
-        /// It is due, or will be; also when its worker was lost, once its lease is over.
+        /// Due now or later; also when its worker was lost, once its lease is over.
         #[default]
         Waiting = "waiting",
         /// A worker has the right to it, for as long as the lease lasts.
         Running = "running",
-        /// All its steps are done.
+        /// All steps are done.
         Done = "done",
-        /// It was given up: tried as often as the schedule allows, or ended by an error.
+        /// Given up: tried as often as the schedule allows, or ended by an error.
         Dead = "dead",
         /// No worker can run it as it is: its state is not readable, or its kind or step is unknown.
         Parked = "parked",

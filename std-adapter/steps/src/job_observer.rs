@@ -11,9 +11,9 @@ named! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     #[non_exhaustive]
     pub enum TryResult {
-        /// It succeeded.
+        /// The step succeeded.
         Success = "success",
-        /// It failed, panicked or took too long.
+        /// The step failed, panicked or took too long.
         Failure = "failure",
         /// A breaker within the step rejected it.
         Rejected = "rejected",

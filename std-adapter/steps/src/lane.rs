@@ -126,7 +126,7 @@ impl Lane {
 
 /// Why no step may start.
 pub(super) enum Full {
-    /// As many run as may.
+    /// All places are taken.
     Room,
     Rejected(Rejection),
     /// Its breaker panicked, or an observer of it: with this message.

@@ -78,7 +78,7 @@ struct Looks<D> {
     /// Jobs were put back as calls had taken their places: calls in quick succession must not keep a job waiting
     /// forever, so the next claim holds its places.
     holds: bool,
-    /// Of the store, in a row.
+    /// How often in a row the store has failed.
     failures: u32,
 }
 

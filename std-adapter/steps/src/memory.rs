@@ -26,7 +26,7 @@ struct Jobs {
     rows: BTreeMap<JobId, JobRow>,
     /// By kind and key.
     ids: HashMap<(String, String), JobId>,
-    /// Of those that have not ended: lane and when they are due.
+    /// The jobs that have not ended: lane and when they are due.
     due: BTreeSet<(String, i64, JobId)>,
 }
 

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use super::StoreError;
 
-/// As far as databases can count.
+/// The longest time that databases can count.
 const LONGEST: Duration = Duration::from_secs(100_000 * 365 * 24 * 60 * 60);
 
 /// A time in microseconds, rounded up, so that nothing is early.
 ///
 /// # Errors
-/// It is longer than 100,000 years.
+/// The time is longer than 100,000 years.
 pub fn micros(time: Duration) -> Result<i64, StoreError> {
     if time > LONGEST {
         let words = format!("{time:?} is longer than 100,000 years: use a shorter time");
@@ -19,7 +19,7 @@ pub fn micros(time: Duration) -> Result<i64, StoreError> {
     Ok(time.as_nanos().div_ceil(1_000) as i64)
 }
 
-/// How long ago that was, in microseconds; 0 if the clock was set back since.
+/// How long ago `then` was, given two times in microseconds; 0 if the clock was set back since.
 pub fn since(now: i64, then: i64) -> Duration {
     Duration::from_micros(u64::try_from(now.saturating_sub(then)).unwrap_or(0))
 }

@@ -23,7 +23,7 @@ pub struct Stuck {
 
 /// Tells a person about a job that makes no progress, for example by mail or chat.
 ///
-/// It is called once for a job that is late, and once when it ends without success: this is first marked in the store. A job
+/// Called once for a job that is late, and once when it ends without success: this is first marked in the store. A job
 /// that is [tried again](super::Store::retry_now) on command, or taken up after it was parked, is told of like a new one. A
 /// call that fails, panics, or takes longer than a minute is repeated up to twice; if the process ends in between, or all
 /// three fail, the person is not told again. A [worker that stops](super::Worker::stop) waits for it.

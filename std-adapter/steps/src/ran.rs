@@ -10,7 +10,7 @@ use crate::{Job, JobId, Status};
 pub enum Ran<S> {
     /// All its steps are done: the final state.
     Done(S),
-    /// It is kept, and goes on when it can.
+    /// The job is kept, and goes on when it can.
     Later(JobId),
     /// Another try is pointless: a step [said so](crate::StepError::end), or the state is not readable.
     Ended {

@@ -21,7 +21,7 @@ use crate::error::{BoxError, Kind};
 /// | any other | [`StepError::end`]: the server would say the same again |
 ///
 /// # Errors
-/// As in the table; the text of the error is the status.
+/// The table says which; the text of the error is the status.
 ///
 /// ```
 /// use atomic_breaker_http::HttpClassifier;

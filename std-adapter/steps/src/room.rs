@@ -36,9 +36,9 @@ pub(super) struct Start {
 
 /// The answer to a step that is ready to run.
 pub(super) enum Begin {
-    /// It runs now.
+    /// The step runs now.
     Now(Start),
-    /// Traffic returns, and this time its share went to other calls: it asks again.
+    /// Traffic returns, and this time the share of the step went to other calls: it asks again.
     Soon(Place),
     Not(Full),
 }

@@ -44,20 +44,20 @@ pub struct JobRow {
     pub first_due: i64,
     /// When it ended; `None` for a job that waits or runs.
     pub ended: Option<i64>,
-    /// A lease has run out, and none of its steps was done since.
+    /// Whether a lease has run out, and none of its steps was done since.
     pub is_suspect: bool,
-    /// It was claimed alone.
+    /// Whether it was claimed alone.
     pub is_alone: bool,
-    /// A person was told.
+    /// Whether a person was told.
     pub is_told: bool,
-    /// It was parked, and waits again; no try has been made since.
+    /// Whether it was parked, waits again, and has not been tried since.
     #[serde(default)]
     pub is_unparked: bool,
     /// How often it was [held up](Job::held_up).
     pub held_up: u32,
-    /// Since when.
+    /// Since when it was held up.
     pub held_since: Option<i64>,
-    /// Since when it is unknown to the workers that claim it.
+    /// Since when the workers that claim it do not know it.
     pub unknown_since: Option<i64>,
     /// Its history. A store that keeps it elsewhere reads the row without, and adds the line that a call has left here;
     /// for a parked job only if there is none that is the same at another time.
@@ -160,7 +160,7 @@ impl JobRow {
     }
 
     /// Claims jobs of a lane: given up to as many as are wanted, all of them due, in the order in which they are due.
-    /// Those that are not claimed are removed.
+    /// Removes those that are not claimed.
     pub fn claim<R: BorrowMut<Self>>(
         due: &mut Vec<(JobId, R)>,
         lease: Duration,
@@ -280,7 +280,7 @@ impl JobRow {
         change.tell && (ends || !self.is_told)
     }
 
-    /// It ends if it is never due.
+    /// Sets status and time; a job that is never due has ended.
     fn set(&mut self, status: Status, due_in: Option<Duration>, now: i64) {
         self.status = status;
         if let Some(due_in) = due_in {
@@ -292,7 +292,7 @@ impl JobRow {
         }
     }
 
-    /// It is no longer held up.
+    /// Marks that it is no longer held up.
     fn go_on(&mut self) {
         (self.held_up, self.held_since, self.unknown_since) = (0, None, None);
     }

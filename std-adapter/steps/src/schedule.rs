@@ -98,7 +98,7 @@ impl Schedule {
         Some(pause.unwrap_or(most).min(most))
     }
 
-    /// The same with jitter, drawn again each time.
+    /// Like [`pause`](Self::pause), with jitter, drawn again each time.
     pub(super) fn draw(&self, failures: u32) -> Option<Duration> {
         Some(self.jittered(self.pause(failures)?))
     }

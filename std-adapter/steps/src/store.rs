@@ -8,16 +8,16 @@ use super::{Claimed, Failed, Job, JobId, JobRow, NewJob, Right, Save, Saved, Sta
 /// The result of keeping a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Put {
-    /// It is kept; claimed at once if that was asked for.
+    /// The job is kept; claimed at once if that was asked for.
     New(JobId, Option<Right>),
-    /// There already is one of that kind and key.
+    /// There already is a job of that kind and key.
     Exists(Job),
 }
 
 /// The jobs that were claimed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Claim {
-    /// In the order in which they were due.
+    /// The jobs, in the order in which they were due.
     pub jobs: Vec<Claimed>,
     /// When the next one is due in the lane, if fewer were claimed than might have been.
     pub next_due: Option<Duration>,
@@ -26,13 +26,13 @@ pub struct Claim {
 /// Which jobs to list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Of this status only.
+    /// Only jobs of this status.
     pub status: Option<Status>,
-    /// Of this kind only.
+    /// Only jobs of this kind.
     pub kind: Option<String>,
-    /// With this key only. Combined with a kind that is at most one job, found as fast as by its id.
+    /// Only jobs with this key. Combined with a kind that is at most one job, found as fast as by its id.
     pub key: Option<String>,
-    /// With a greater id than this.
+    /// Only jobs with a greater id.
     pub after: Option<JobId>,
 }
 
@@ -101,7 +101,7 @@ pub trait Store: Send + Sync + 'static {
         most: u32,
     ) -> impl Future<Output = Result<u64, StoreError>> + Send;
 
-    /// One job: the first one [listed](Self::list) after the id before, unless a store has a shorter way.
+    /// Finds a job: the first one [listed](Self::list) after the id before, unless a store has a shorter way.
     fn job(&self, id: JobId) -> impl Future<Output = Result<Option<Job>, StoreError>> + Send {
         async move {
             let filter = Filter {

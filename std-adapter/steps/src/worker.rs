@@ -106,7 +106,7 @@ async fn keep_house<D: Store>(inner: Arc<Inner<D>>) {
     }
 }
 
-/// As long as there are more.
+/// Repeats what is done to some at a time, as long as there are more.
 async fn all<F: Future<Output = Result<u64, StoreError>>>(some: impl Fn() -> F) {
     while matches!(some().await, Ok(many) if many == u64::from(AT_A_TIME)) {}
 }

@@ -140,7 +140,7 @@ async fn put(
     Err(Fault::new(format!("a job with key {:?} {words}", new.key)))
 }
 
-/// One statement; no job is in it twice.
+/// Saves by one statement; no job is in it twice.
 async fn save(session: &mut Session, saves: &[Save]) -> Result<Vec<Saved>, Fault> {
     fn column<'a, T>(saves: &'a [Save], of: impl FnMut(&'a Save) -> T) -> Vec<T> {
         saves.iter().map(of).collect()
@@ -216,7 +216,7 @@ impl Store for PostgresStore {
         Ok(self.0.pool.execute(sql::RENEW, &values).await? == 1)
     }
 
-    /// One statement, unless a job occurs twice: then several in one transaction.
+    /// Saves by one statement, or by several in one transaction if a job occurs twice.
     async fn save(&self, saves: &[Save]) -> Result<Vec<Saved>, StoreError> {
         let call = async |session: &mut Session| {
             let (mut rest, mut results) = (saves, Vec::with_capacity(saves.len()));

@@ -17,7 +17,7 @@ use crate::thread::{Does, Thread};
 
 /// Jobs in an SQLite file. Clones are the same store.
 ///
-/// One thread owns the connection, and the runtime is never blocked; calls that arrive while it commits are committed
+/// A thread of its own has the connection, and the runtime is never blocked; calls that arrive while it commits are committed
 /// together. Acknowledged changes survive a crash of the process, and a power cut as well, except for claims: the
 /// workers that held them are gone, too.
 ///

@@ -78,7 +78,7 @@ impl<D: Store> Inner<D> {
         }
     }
 
-    /// One write if it was not tried, otherwise one more for the result of the try.
+    /// Stores the job: one write if it was not tried, otherwise one more for the result of the try.
     pub(super) async fn keep(&self, undone: &Undone) -> Result<Put, StoreError> {
         let Undone { job, why, is_try } = undone;
         let put = self.put(job, is_try.then_some(self.times.lease)).await?;

@@ -12,10 +12,10 @@ use crate::{JobId, LONGEST_KEY, Status, StoreError};
 /// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer<R> {
-    /// It was sent, and this is its response. If the response is a failure for which the request should have been kept,
+    /// The request was sent, and this is its response. If the response is a failure for which the request should have been kept,
     /// a [`NotKept`] among its extensions says why it was not.
     Now(R),
-    /// It is kept as this job, and will be sent again; or one of the same key was kept, and has been sent again since.
+    /// The request is kept as this job, and will be sent again; or one of the same key was kept, and has been sent again since.
     Kept(JobId),
 }
 

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use super::super::undone::{Undone, Unreported};
 use super::layer::Shared;
 use super::{Answer, KeepConfig, KeepError, KeptRequest, NotKept};
-use crate::bound::Slot;
+use crate::bound::BoundSlot;
 use crate::error::{BoxError, Kind};
 use crate::in_progress::Batch;
 use crate::{
@@ -79,7 +79,7 @@ impl Keeping {
         shared: Arc<Shared<D>>,
         sent: Sent<B>,
         batch: Batch,
-        flight: Option<Slot>,
+        flight: Option<BoundSlot>,
     ) -> Heard<D, B> {
         let limit = shared.inner.times.limit;
         let (answer, why) = tokio::select! {

@@ -12,7 +12,7 @@ use super::request::{Mark, without_user};
 use super::{KeepConfig, NotKept};
 use atomic_breaker_http::{MayRepeat, idempotency_key};
 
-/// Those that the sender allows to be sent twice, and that do more than fetch an answer.
+/// Whether the sender allows the request to be sent twice, and it does more than fetch an answer.
 pub(super) fn may_be_kept(parts: &Parts) -> bool {
     let is_safe = matches!(
         parts.method,
@@ -55,7 +55,7 @@ impl KeepConfig {
     }
 }
 
-/// One for each idempotency key with method and URI; otherwise one of its own.
+/// Made of the idempotency key, method and URI; a request without an idempotency key gets a key of its own.
 pub(super) fn usual_key(parts: &Parts) -> String {
     if let Some(key) = idempotency_key(&parts.headers) {
         // The same order may be both paid and sent, for example.
