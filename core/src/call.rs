@@ -63,7 +63,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// ```
     ///
     /// In the second line `f`'s own error arrives as `Ok(Err(_))`, and any outer `Ok` is a success. In the third line,
-    /// `?` turns both into one error. [`wait::call_timeout`](crate::wait::call_timeout) does it for you. A timeout
+    /// `?` turns both into one error. [`call_timeout`](Self::call_timeout) does it for you. A timeout
     /// around the call is right only in addition to one inside; [`slow_call`](crate::Config::slow_call) counts the
     /// calls that it cuts short. The same holds for a `select!` in which the call may lose, and for a caller that
     /// disconnects: both drop the future.

@@ -11,7 +11,7 @@ use crate::error::CallError;
 /// `breaker.retry(policy, || breaker.call_timeout(limit, send))`, has the breaker inside itself: while it is half-open, the
 /// outer call holds the probe slot, the inner one is rejected, and this counts as a failed probe, so the breaker never
 /// closes again. [`Retry::try_limit`](crate::wait::Retry::try_limit) is what was meant. An operation that *another* breaker
-/// guards goes through the variants with a classifier, which says what the rejection of that other one means.
+/// guards goes through the variant with a classifier, which says what the rejection of that other one means.
 ///
 /// Generic code passes the bound on: `fn send<E: Unguarded>(..)`, `radio: impl Write<Error: Unguarded>`.
 ///
@@ -21,8 +21,8 @@ use crate::error::CallError;
     label = "a breaker would be inside this one",
     note = "within a retry, call the operation itself, with `Retry::try_limit` in place of `call_timeout`",
     note = "a bus in a guard (`GuardedI2c`, `GuardedSpi`, `GuardedIo`) is guarded already: give the driver the bus itself",
-    note = "if another breaker guards the operation, take the variant with a classifier (`retry_with`, \
-            `retry_fn_with`), and say what a rejection by that breaker means",
+    note = "if another breaker guards the operation, take the variant with a classifier, `retry_with`, \
+            and say what a rejection by that breaker means",
     note = "in generic code, add the bound: `E: Unguarded`, `impl Write<Error: Unguarded>`"
 )]
 pub trait Unguarded {}

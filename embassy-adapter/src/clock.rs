@@ -1,7 +1,7 @@
 //! The breaker's time, from embassy.
 
 use atomic_breaker::Clock;
-use atomic_breaker::wait;
+use atomic_breaker::wait::{self, HasTimer, Limit, OneFailure, TimeLimit};
 use embassy_time::{Duration, Instant, Timer};
 
 /// The time since boot, as [`embassy_time`] tells it. Zero-sized.
@@ -25,7 +25,15 @@ impl Clock for EmbassyClock {
     }
 }
 
-/// The timer of [`embassy_time`], for the functions of [`wait`]. Zero-sized.
+impl HasTimer for EmbassyClock {
+    type Timer = EmbassyTimer;
+
+    fn timer(&self) -> EmbassyTimer {
+        EmbassyTimer
+    }
+}
+
+/// The timer of [`embassy_time`], by which an [`EmbassyClock`] sleeps. Zero-sized.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EmbassyTimer;
 
@@ -39,5 +47,27 @@ impl wait::Timer for EmbassyTimer {
     fn sleep(&self, ms: u64) -> Timer {
         let time = Duration::try_from_millis(ms).unwrap_or(Duration::MAX);
         Timer::at(Instant::now().saturating_add(time))
+    }
+}
+
+/// Longer limits, of over a hundred years, count as no limit.
+const LONGEST_S: u64 = u32::MAX as u64;
+
+/// Rounded up to milliseconds; `Duration::MAX` is no limit.
+impl Limit<EmbassyTimer> for Duration {
+    type Counts = OneFailure;
+
+    fn counts(self) -> OneFailure {
+        OneFailure
+    }
+
+    fn time_limit(self) -> TimeLimit {
+        if self.as_secs() > LONGEST_S {
+            return TimeLimit::NONE;
+        }
+        // If it was made from milliseconds, exactly those.
+        let ms = self.as_millis();
+        let ms = ms + u64::from(Self::from_millis(ms) < self);
+        core::time::Duration::from_millis(ms).into()
     }
 }

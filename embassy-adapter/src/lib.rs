@@ -22,8 +22,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `clock` | [`EmbassyClock`]; [`EmbassyTimer`], the timer behind everything here |
-//! | `ext` | [`BreakerExt`] adds methods with embassy's timers to every breaker: [time limits](TimeLimit), waiting, [`Retry`], [`Prober`]; [`wait`] describes how they wait |
+//! | `clock` | [`EmbassyClock`]; [`EmbassyTimer`], by which breakers sleep: [time limits](TimeLimit), waiting, [`Retry`], [`Prober`] are methods of the breaker, and [`wait`] describes how they wait |
 //! | `state_watch`, `log` | observers: [`StateWatch`] wakes tasks, `DefmtLog` writes lines; `EventLog` comes from the core crate |
 //! | `guarded` | `GuardedI2c`, `GuardedSpi`, `GuardedIo`: unmodified drivers behind a breaker |
 //!
@@ -40,7 +39,6 @@
 #![forbid(unsafe_code)]
 
 mod clock;
-mod ext;
 #[cfg(any(feature = "embedded-hal", feature = "embedded-io"))]
 mod guarded;
 #[cfg(feature = "defmt")]
@@ -48,7 +46,7 @@ mod log;
 mod state_watch;
 
 #[doc(no_inline)]
-pub use atomic_breaker::wait::{Prober, Retry, TimeLimit, Timed};
+pub use atomic_breaker::wait::{Mutating, Prober, Retry, TimeLimit, Timed};
 #[doc(no_inline)]
 pub use atomic_breaker::{
     AnyBreaker, AnyError, AsRules, Attempt, BitsOf, Builder, CallError, Cause, Classify, Clock,
@@ -58,7 +56,6 @@ pub use atomic_breaker::{
     static_breaker, tally, wait, word,
 };
 pub use clock::{EmbassyClock, EmbassyTimer};
-pub use ext::{BreakerExt, IntoTimeLimit};
 #[cfg(any(feature = "embedded-hal", feature = "embedded-io"))]
 pub use guarded::*;
 #[cfg(feature = "defmt")]

@@ -10,7 +10,7 @@ use embassy_sync::blocking_mutex::raw::RawMutex;
 use embassy_sync::watch::{Receiver, Watch};
 
 /// An observer that keeps the last transition for tasks to wait for, an [`embassy_sync`] `Watch` with up to `N`
-/// receivers, and wakes tasks that sleep in [`ready`](crate::BreakerExt::ready) and similar methods.
+/// receivers, and wakes tasks that sleep in [`ready`](atomic_breaker::Breaker::ready) and similar methods.
 ///
 /// Sleepers take no receivers: up to `S` tasks are woken at once (8 by default; each takes the memory of a waker, two
 /// pointers), any more look at the state once a second. Use it for one breaker only, or for breakers over one word.

@@ -42,7 +42,7 @@
 //! | you want to | use |
 //! |---|---|
 //! | guard a closure or a future | [`Breaker::call`](atomic_breaker::Breaker::call), [`call_async`](atomic_breaker::Breaker::call_async) |
-//! | limit, wait, retry, ping with tokio's timer | `BreakerExt`, feature `tokio` |
+//! | limit, wait, retry, ping with tokio's timer | feature `tokio`: [`call_timeout`](atomic_breaker::Breaker::call_timeout), [`retry`](atomic_breaker::Breaker::retry) and the other methods that [`wait`] describes |
 //! | replace the rules of a breaker while it is in use | [`adjustable_breaker`] |
 //! | have a breaker per key, the last failure, shadow mode, limits on calls in flight | `atomic-breaker-server` |
 //! | have layers of tower | `atomic-breaker-tower` |
@@ -55,7 +55,7 @@
 //! |---|---|
 //! | `kernel`, `std_clock`, `boot_clock`, `coarse_clock` | clocks |
 //! | `rules` | rules that are set while calls are in flight |
-//! | `runtime` (`tokio`) | what tokio's timer adds |
+//! | `runtime` (`tokio`) | tokio's clock and timer; tasks that are woken when the state changes |
 //!
 //! # Clocks
 //!
@@ -75,7 +75,6 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
-#![expect(clippy::missing_errors_doc, reason = "the types of the errors say it")]
 
 #[cfg(all(feature = "shared", unix))]
 mod boot_clock;
@@ -93,7 +92,7 @@ mod std_clock;
 
 // The alias below takes the place of core's own `Breaker`.
 #[doc(inline)]
-pub use atomic_breaker::wait::{Prober, Retry, TimeLimit, Timed};
+pub use atomic_breaker::wait::{Mutating, Prober, Retry, TimeLimit, Timed};
 #[doc(inline)]
 pub use atomic_breaker::*;
 #[cfg(all(feature = "shared", unix))]
@@ -102,7 +101,7 @@ pub use boot_clock::BootClock;
 pub use coarse_clock::CoarseClock;
 pub use rules::KeptRules;
 #[cfg(feature = "tokio")]
-pub use runtime::{BreakerExt, StateWatch, TokioClock, TokioTimer};
+pub use runtime::{StateWatch, TokioClock, TokioTimer};
 pub use std_clock::StdClock;
 
 /// For packages that bring permits of their own, and need what this one does around a call.

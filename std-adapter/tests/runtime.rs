@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_std::{
-    Breaker, BreakerExt, CallError, Config, Permit, Prober, Retry, State, StateWatch, Timed,
-    TokioClock, TokioTimer, wait, word::NativeWord,
+    Breaker, CallError, Config, Mutating, Permit, Prober, Retry, State, StateWatch, Timed,
+    TokioClock, word::NativeWord,
 };
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -44,7 +44,7 @@ async fn every_future_can_be_spawned() {
         SERVER.acquire_when_ready().await.success();
     });
     tasks.spawn(async {
-        wait::acquire(&SERVER, TokioTimer).await.success();
+        Permit::acquire_when_ready(&SERVER).await.success();
     });
     tasks.spawn(async {
         let answer = SERVER.call_timeout(SECOND, fails).await;
@@ -66,6 +66,29 @@ async fn every_future_can_be_spawned() {
     });
     tokio::time::sleep(SECOND).await;
     prober.abort();
+}
+
+/// The compiler shows that a future is `Send` only if it knows the future of the operation.
+#[tokio::test(start_paused = true)]
+async fn retries_of_operations_that_borrow_can_be_spawned() {
+    async fn send(url: &str, body: &[u8]) -> Result<usize, io::Error> {
+        tokio::task::yield_now().await;
+        Ok(url.len() + body.len())
+    }
+    let server = breaker();
+    let sent = tokio::spawn(async move {
+        let (url, body) = (String::from("host"), vec![7; 3]);
+        let mut tries = 0;
+        let counted = || {
+            tries += 1;
+            send(&url, &body)
+        };
+        let policy = Retry::new().try_limit(SECOND);
+        let first = server.retry(policy, counted).await.unwrap();
+        let block = || async { Ok::<_, io::Error>(send(&url, &body).await? + first) };
+        server.retry(Retry::new(), block).await.unwrap() + tries
+    });
+    assert_eq!(sent.await.unwrap(), 15);
 }
 
 #[tokio::test(start_paused = true)]
@@ -144,7 +167,7 @@ async fn a_receiver_sees_the_last_transition() {
 async fn an_aborted_task_gives_the_slot_of_its_probe_back() {
     let server = breaker();
     server.trip();
-    let permit = wait::acquire(Arc::clone(&server), TokioTimer).await;
+    let permit = Permit::acquire_when_ready(Arc::clone(&server)).await;
     assert!(permit.is_probe());
     let call = tokio::spawn(async move {
         pending::<()>().await;
@@ -237,13 +260,15 @@ async fn an_operation_that_changes_what_it_captures_is_tried_again() {
     let breaker = Breaker::new(RULES.consecutive_failures(9), TokioClock);
     let mut connection = Connection(Vec::new());
     let operation = async || connection.send(7).await;
-    let sent = wait::retry(&breaker, TokioTimer, Retry::new(), operation).await;
+    let sent = breaker.retry(Retry::new(), Mutating(operation)).await;
     assert_eq!((sent.unwrap(), connection.0), (3, vec![7; 3]));
 
     let mut connection = Connection(Vec::new());
     let ignored = |_: &Result<usize, io::Error>| atomic_breaker_std::Outcome::Ignored;
     let operation = async || connection.send(7).await;
-    let sent = wait::retry_with(&breaker, TokioTimer, Retry::new(), ignored, operation).await;
+    let sent = breaker
+        .retry_with(ignored, Retry::new(), Mutating(operation))
+        .await;
     assert!(sent.is_err());
     assert_eq!(connection.0, [7], "only a failure is tried again");
 }

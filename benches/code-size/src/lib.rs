@@ -9,7 +9,9 @@ use core::hint::black_box;
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
 
+use atomic_breaker::wait::HasTimer;
 use atomic_breaker::{CallError, Clock, Rejected};
+use atomic_breaker_embassy::EmbassyTimer;
 use embassy_time_driver::Driver;
 
 /// A register that a driver would read.
@@ -56,6 +58,15 @@ impl Clock for Ticks {
     fn now_ms(&self) -> u32 {
         // SAFETY: never run, only measured.
         unsafe { COUNTER.read_volatile() }
+    }
+}
+
+impl HasTimer for Ticks {
+    type Timer = EmbassyTimer;
+
+    #[inline(always)]
+    fn timer(&self) -> EmbassyTimer {
+        EmbassyTimer
     }
 }
 

@@ -2,14 +2,16 @@
 
 use core::task::Waker;
 
-use super::Timer;
 use super::waiter::Waiter;
-use crate::breaker::{AnyBreaker, BitsOf};
+use super::{HasTimer, Timer};
+use crate::breaker::{AnyBreaker, BitsOf, Breaker};
 use crate::clock::Clock;
+use crate::config::AsRules;
 use crate::observer::Observer;
 use crate::permit::Permit;
 use crate::snapshot::Snapshot;
-use crate::word::Peek;
+use crate::tally::Tally;
+use crate::word::{Peek, Word};
 
 /// What can be waited for: every breaker, and anything that leads to one in its own way, such as a key of a registry.
 /// [`admitted`] and [`Tries`](super::Tries) take one.
@@ -56,7 +58,7 @@ impl<B: AnyBreaker> Awaited for B {
     }
 }
 
-/// Sleeps until `admit` returns something: [`acquire`] for anything that can be [awaited](Awaited).
+/// Sleeps until `admit` returns something: [`Breaker::acquire_when_ready`] for anything that can be [awaited](Awaited).
 ///
 /// `admit` is called at once if the [snapshot](Awaited::snapshot) says that a call would be admitted, otherwise when
 /// [the module](super) says; again if another caller was faster, and while traffic returns. It must agree with the
@@ -76,29 +78,57 @@ pub async fn admitted<P>(
     }
 }
 
-/// Sleeps until the breaker can admit the caller.
-///
-/// Returns at once if the breaker is closed, disabled, or has a free slot. Otherwise waits as [the module](super) says. The
-/// call may still be rejected then, if traffic returns or another caller was faster: [`acquire`] goes on until it has a
-/// permit.
-pub async fn ready(breaker: impl AnyBreaker, timer: impl Timer) {
-    Waiter::new(timer).turn(&breaker).await;
+impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
+    /// Sleeps until the breaker can admit the caller.
+    ///
+    /// Returns at once if the breaker is closed, disabled, or has a free slot. Otherwise waits as [`wait`](crate::wait)
+    /// says: until the state changes if the observer [wakes](Observer::wake_on_change) tasks, with a look at the state
+    /// once a second if not. The call may still be rejected then, if traffic returns or another caller was faster:
+    /// [`acquire_when_ready`](Self::acquire_when_ready) goes on until it has a permit.
+    pub async fn ready(&self)
+    where
+        C: HasTimer,
+    {
+        Waiter::new(self.clock.timer()).turn(self).await;
+    }
+
+    /// Sleeps until the breaker admits the caller, as [`ready`](Self::ready) does, and returns the permit. For one that
+    /// owns its handle to the breaker, see [`Permit::acquire_when_ready`].
+    ///
+    /// A waiting caller is not rejected, so observers are not notified. Only while traffic returns, when the breaker
+    /// decides at random, may its tries be rejected. Waits for as long as it takes, even while the breaker is forced open.
+    pub fn acquire_when_ready(&self) -> impl Future<Output = Permit<&Self>>
+    where
+        C: HasTimer,
+    {
+        Permit::acquire_when_ready(self)
+    }
 }
 
-/// Sleeps until the breaker admits the caller, and returns the permit. `handle` is a reference to the
-/// breaker, or with the feature `alloc` an `Arc` of it, for a permit that is owned.
-///
-/// A waiting caller is not rejected, so observers are not notified. Only while traffic returns, when the
-/// breaker decides at random, may its tries be rejected.
-pub async fn acquire<H: AnyBreaker>(handle: H, timer: impl Timer) -> Permit<H> {
-    // Not through `admitted`: a future within a future costs flash.
-    let mut waiter = Waiter::trying(timer);
-    let ticket = loop {
-        waiter.turn(&handle).await;
-        // Still rejected if another caller was faster, or while traffic returns.
-        if let Ok(ticket) = handle.as_breaker().admit() {
-            break ticket;
-        }
-    };
-    Permit::new(handle, ticket)
+impl<H: AnyBreaker<Clock: HasTimer>> Permit<H> {
+    /// [`Breaker::acquire_when_ready`] for a permit that owns its handle to the breaker, so that it can move to a spawned
+    /// task.
+    ///
+    /// ```
+    /// use atomic_breaker::{AnyBreaker, Permit, wait::HasTimer};
+    /// # use std::sync::Arc;
+    ///
+    /// async fn fail_once<B: AnyBreaker<Clock: HasTimer>>(server: Arc<B>) {
+    ///     let permit = Permit::acquire_when_ready(server).await;
+    ///     // It may move to another task here.
+    ///     permit.failure();
+    /// }
+    /// ```
+    pub async fn acquire_when_ready(handle: H) -> Self {
+        // Not through `admitted`: a future within a future costs flash.
+        let mut waiter = Waiter::trying(handle.as_breaker().clock.timer());
+        let ticket = loop {
+            waiter.turn(&handle).await;
+            // Still rejected if another caller was faster, or while traffic returns.
+            if let Ok(ticket) = handle.as_breaker().admit() {
+                break ticket;
+            }
+        };
+        Self::new(handle, ticket)
+    }
 }

@@ -1,8 +1,9 @@
 //! Waiting for a breaker, retries, pings, and calls with a time limit: everything that needs a timer, over any
 //! [`Timer`].
 //!
-//! The adapters offer it as methods of every breaker, using the timer of their runtime; for another runtime, implement
-//! [`Timer`] and call these functions. Nothing here allocates or spawns.
+//! These are methods of [`Breaker`](crate::Breaker), such as [`call_timeout`](crate::Breaker::call_timeout) and
+//! [`retry`](crate::Breaker::retry). They sleep by the timer that the breaker's clock names: see [`HasTimer`]. For what
+//! stands around a breaker in its own way there are [`admitted`] and [`Tries`]. Nothing here allocates or spawns.
 //!
 //! # How a waiter waits
 //!
@@ -23,16 +24,20 @@
 //!   caller that never had to wait is not held up.
 
 mod awaited;
+mod has_timer;
 mod prober;
+mod repeatable;
 mod retry;
 mod time_limit;
 mod try_limit;
 mod waiter;
 
-pub use awaited::{Awaited, acquire, admitted, ready};
+pub use awaited::{Awaited, admitted};
+pub use has_timer::{HasTimer, WithTimer};
 pub use prober::Prober;
-pub use retry::{Retry, Tried, Tries, retry, retry_fn, retry_fn_with, retry_with};
-pub use time_limit::{Limit, OneFailure, TimeLimit, Timed, call_timeout, call_timeout_with};
+pub use repeatable::{Mutating, Repeatable};
+pub use retry::{Retry, Tried, Tries};
+pub use time_limit::{Limit, OneFailure, TimeLimit, Timed};
 pub use try_limit::TryLimit;
 
 use core::pin::Pin;

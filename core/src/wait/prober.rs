@@ -5,10 +5,15 @@ use core::pin::pin;
 use core::time::Duration;
 
 use super::waiter::{LOOK_WHEN_HEARD_MS, doze, hears};
-use super::{Awaited, Timer, ms, poll_within};
-use crate::breaker::AnyBreaker;
+use super::{Awaited, HasTimer, Repeatable, Timer, ms, poll_within};
+use crate::breaker::{AnyBreaker, Breaker};
+use crate::clock::Clock;
+use crate::config::AsRules;
+use crate::observer::Observer;
 use crate::snapshot::Snapshot;
 use crate::state::State;
+use crate::tally::Tally;
+use crate::word::Word;
 
 /// A task that pings the resource while the breaker is open, and closes the breaker as soon as the resource answers.
 ///
@@ -23,15 +28,15 @@ use crate::state::State;
 ///   ten seconds if the observer [wakes](crate::Observer::wake_on_change) it.
 ///
 /// ```
-/// use atomic_breaker::{Breaker, ManualClock, wait::{Prober, Timer}};
+/// use atomic_breaker::{Breaker, wait::{HasTimer, Mutating, Prober}};
 /// use core::time::Duration;
 /// # struct Radio;
 /// # impl Radio { async fn ping(&mut self) -> Result<(), ()> { Ok(()) } }
 ///
 /// // In a task of its own.
-/// async fn keep_probing(breaker: &Breaker<ManualClock>, timer: impl Timer, mut radio: Radio) -> ! {
+/// async fn keep_probing(breaker: &Breaker<impl HasTimer>, mut radio: Radio) -> ! {
 ///     let prober = Prober::every(Duration::from_secs(5));
-///     prober.run(breaker, timer, async || radio.ping().await).await
+///     breaker.run_prober(prober, Mutating(async || radio.ping().await)).await
 /// }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,41 +69,6 @@ impl Prober {
     pub const fn ping_limit(mut self, limit: Duration) -> Self {
         self.ping_limit_ms = ms(limit);
         self
-    }
-
-    /// Watches over the breaker; runs forever. Once convinced, it ends the open time and reports as many successful
-    /// probes as the breaker wants in order to close, or to let traffic return.
-    pub async fn run<V, E>(
-        self,
-        breaker: impl AnyBreaker,
-        timer: impl Timer,
-        mut ping: impl AsyncFnMut() -> Result<V, E>,
-    ) -> ! {
-        let mut answered = 0;
-        loop {
-            self.until_wanted(&breaker, &timer, &mut answered).await;
-            self.await_answer(&breaker, &timer, ping(), &mut answered)
-                .await;
-        }
-    }
-
-    /// [`run`](Self::run) for tasks that must be `Send`, such as spawned ones. Today's compiler cannot show this for
-    /// an `async` closure that borrows, so this takes any closure that returns a future.
-    pub async fn run_fn<V, E, F>(
-        self,
-        breaker: impl AnyBreaker,
-        timer: impl Timer,
-        mut ping: impl FnMut() -> F,
-    ) -> !
-    where
-        F: Future<Output = Result<V, E>>,
-    {
-        let mut answered = 0;
-        loop {
-            self.until_wanted(&breaker, &timer, &mut answered).await;
-            self.await_answer(&breaker, &timer, ping(), &mut answered)
-                .await;
-        }
     }
 
     /// Sleeps until a ping could end an outage.
@@ -139,6 +109,28 @@ impl Prober {
         if *answered >= self.answers.max(1) {
             *answered = 0;
             recover(breaker);
+        }
+    }
+}
+
+impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
+    /// Pings the resource while the breaker is open, as the [`Prober`] says; runs forever, in a task of its own. Once the
+    /// prober is convinced, it ends the open time and reports as many successful probes as the breaker wants in order to
+    /// close, or to let traffic return.
+    ///
+    /// The future is `Send` if its arguments are, so it can be spawned. An `async` closure that mutates what it captures
+    /// goes into [`Mutating`](super::Mutating).
+    pub async fn run_prober<V, E>(&self, prober: Prober, mut ping: impl Repeatable<V, E>) -> !
+    where
+        C: HasTimer,
+    {
+        let timer = self.clock.timer();
+        let mut answered = 0;
+        loop {
+            prober.until_wanted(self, &timer, &mut answered).await;
+            prober
+                .await_answer(self, &timer, ping.start(), &mut answered)
+                .await;
         }
     }
 }

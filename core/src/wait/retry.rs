@@ -10,12 +10,17 @@ use core::pin::pin;
 use core::time::Duration;
 
 use super::waiter::{Spread, Waiter};
-use super::{Awaited, TimeLimit, Timer, TryLimit, ms};
-use crate::breaker::AnyBreaker;
+use super::{Awaited, HasTimer, Repeatable, TimeLimit, Timer, TryLimit, ms};
+use crate::breaker::Breaker;
 use crate::call::count_panic;
+use crate::clock::Clock;
+use crate::config::AsRules;
 use crate::error::CallError;
+use crate::observer::Observer;
 use crate::outcome::{AnyError, Classify, Outcome};
+use crate::tally::Tally;
 use crate::unguarded::Unguarded;
+use crate::word::Word;
 
 /// When to try again, and when to give up: exponential pauses with jitter, bounded in number and
 /// time. Integers only. `L` says whether each try has a [time limit](Self::try_limit), and with it which error a
@@ -46,19 +51,18 @@ impl Retry {
 
     /// A try that takes longer than this, rounded up to milliseconds, is dropped and counts as a failure; it is tried
     /// again like any other failure. The error is then [`Timed<E>`](super::Timed), as that of a
-    /// [`call_timeout`](super::call_timeout). Unless set, a try takes as long as the operation does: one that hangs,
+    /// [`call_timeout`](Breaker::call_timeout). Unless set, a try takes as long as the operation does: one that hangs,
     /// hangs the retry.
     ///
     /// ```
-    /// use atomic_breaker::{AnyBreaker, CallError, wait::{self, Retry, Timed, Timer}};
+    /// use atomic_breaker::{Breaker, CallError, wait::{self, HasTimer, Retry, Timed}};
     /// use core::time::Duration;
-    /// # struct Radio;
-    /// # impl Radio { async fn send(&mut self) -> Result<(), ()> { Ok(()) } }
+    /// # async fn send() -> Result<(), ()> { Ok(()) }
     ///
     /// const POLICY: Retry<wait::TimeLimit> = Retry::new().try_limit(Duration::from_millis(200));
     ///
-    /// async fn report(breaker: impl AnyBreaker, timer: impl Timer, radio: &mut Radio) -> &'static str {
-    ///     match wait::retry(breaker, timer, POLICY, async || radio.send().await).await {
+    /// async fn report(radio: &Breaker<impl HasTimer>) -> &'static str {
+    ///     match radio.retry(POLICY, send).await {
     ///         Ok(()) => "sent",
     ///         Err(CallError::Failed(Timed::TimedOut)) => "the last try took too long",
     ///         Err(CallError::Failed(Timed::Failed(()))) => "the last try failed in time",
@@ -127,103 +131,99 @@ impl Default for Retry {
     }
 }
 
-/// [`Breaker::call_async`](crate::Breaker::call_async) with retries, as the [`Retry`] says.
-///
-/// While the breaker would reject, it waits as [the module](super) says. It gives up when the tries are used up or the
-/// time is over, and at once while the breaker is forced open, or open for longer than there is time left.
-///
-/// # Errors
-/// The error of the last try; the rejection if none was made. With [`Retry::try_limit`] the error of a try is a
-/// [`Timed<E>`](super::Timed).
-///
-/// # Not around another call
-/// The operation is not a call through a breaker itself, or the breaker stands inside itself: while it is half-open, the
-/// inner call is rejected by the slot that the outer one holds. For a time limit there is [`Retry::try_limit`]. What
-/// another breaker guards goes through [`retry_with`]; see [`Unguarded`].
-///
-/// ```
-/// use atomic_breaker::{Breaker, ManualClock, wait::{self, Retry, Timer}};
-/// # struct Sensor;
-/// # impl Sensor { async fn read(&mut self) -> Result<u16, ()> { Ok(21) } }
-///
-/// async fn measure(
-///     breaker: &Breaker<ManualClock>, timer: impl Timer, sensor: &mut Sensor,
-/// ) -> Option<u16> {
-///     wait::retry(breaker, timer, Retry::new(), async || sensor.read().await).await.ok()
-/// }
-/// ```
-///
-/// For tasks that must be `Send`, such as spawned ones, use [`retry_fn`].
-pub fn retry<V, E: Unguarded, L: TryLimit>(
-    breaker: impl AnyBreaker,
-    timer: impl Timer,
-    policy: Retry<L>,
-    operation: impl AsyncFnMut() -> Result<V, E>,
-) -> impl Future<Output = Result<V, CallError<L::Error<E>>>> {
-    retry_with(breaker, timer, policy, AnyError, operation)
-}
+impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
+    /// [`call_async`](Self::call_async) with retries, as the [`Retry`] says. The future is `Send` if its arguments are,
+    /// so it can be spawned. An `async` closure that mutates what it captures goes into [`Mutating`](super::Mutating).
+    ///
+    /// While the breaker would reject, it waits as [`wait`](crate::wait) says. It gives up when the tries are used up or
+    /// the time is over, and at once while the breaker is forced open, or open for longer than there is time left.
+    ///
+    /// # Errors
+    /// The error of the last try; the rejection if none was made. With [`Retry::try_limit`] the error of a try is a
+    /// [`Timed<E>`](super::Timed).
+    ///
+    /// # Not around another call
+    /// The operation is not a call through a breaker itself, or the breaker stands inside itself: while it is half-open,
+    /// the inner call is rejected by the slot that the outer one holds. For a time limit there is [`Retry::try_limit`].
+    /// What another breaker guards goes through [`retry_with`](Self::retry_with); see [`Unguarded`].
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, wait::{HasTimer, Retry}};
+    /// # async fn send(_: &[u8]) -> Result<(), ()> { Ok(()) }
+    ///
+    /// async fn report(radio: &Breaker<impl HasTimer>, reading: &[u8]) -> bool {
+    ///     radio.retry(Retry::new(), || send(reading)).await.is_ok()
+    /// }
+    /// ```
+    pub fn retry<V, E: Unguarded, L: TryLimit>(
+        &self,
+        policy: Retry<L>,
+        operation: impl Repeatable<V, E>,
+    ) -> impl Future<Output = Result<V, CallError<L::Error<E>>>>
+    where
+        C: HasTimer,
+    {
+        self.retry_with(AnyError, policy, operation)
+    }
 
-/// [`retry`] with a classifier that says what a result means, to the breaker and to the retry: only a result that
-/// is a [failure](Outcome::Failure) is tried again; one that is ignored, such as the caller's own mistake, or
-/// counts as a success is returned at once.
-pub fn retry_with<V, E, L: TryLimit>(
-    breaker: impl AnyBreaker,
-    timer: impl Timer,
-    policy: Retry<L>,
-    classify: impl Classify<V, L::Error<E>>,
-    mut operation: impl AsyncFnMut() -> Result<V, E>,
-) -> impl Future<Output = Result<V, CallError<L::Error<E>>>> {
-    async move {
-        let mut tries = Tries::new(timer, policy);
-        loop {
-            if let Some(result) = tries.turn(&breaker).await {
-                return result;
-            }
-            let sleep = policy.limit.sleep(tries.timer());
-            let ended = call::<L, _, _, _, _>(&breaker, &classify, sleep, || operation()).await;
-            if let Some(result) = tries.judge(&breaker, ended).await {
-                return result;
+    /// [`retry`](Self::retry) with a classifier that says what a result means, to the breaker and to the retry: only a
+    /// result that is a [failure](Outcome::Failure) is tried again; one that is ignored, such as the caller's own
+    /// mistake, or counts as a success is returned at once.
+    pub fn retry_with<V, E, L: TryLimit>(
+        &self,
+        classify: impl Classify<V, L::Error<E>>,
+        policy: Retry<L>,
+        mut operation: impl Repeatable<V, E>,
+    ) -> impl Future<Output = Result<V, CallError<L::Error<E>>>>
+    where
+        C: HasTimer,
+    {
+        async move {
+            let mut tries = Tries::new(self.clock.timer(), policy);
+            loop {
+                if let Some(result) = tries.turn(self).await {
+                    return result;
+                }
+                let ended = self
+                    .make_try(policy.limit, &classify, || operation.start())
+                    .await;
+                if let Some(result) = tries.judge(self, ended).await {
+                    return result;
+                }
             }
         }
     }
-}
 
-/// [`retry`] for tasks that must be `Send`, such as spawned ones. Today's compiler cannot show this for an `async`
-/// closure that borrows, so this takes any closure that returns a future.
-pub fn retry_fn<V, E: Unguarded, F, L: TryLimit>(
-    breaker: impl AnyBreaker,
-    timer: impl Timer,
-    policy: Retry<L>,
-    operation: impl FnMut() -> F,
-) -> impl Future<Output = Result<V, CallError<L::Error<E>>>>
-where
-    F: Future<Output = Result<V, E>>,
-{
-    retry_fn_with(breaker, timer, policy, AnyError, operation)
-}
-
-/// [`retry_with`] for tasks that must be `Send`, like [`retry_fn`].
-pub fn retry_fn_with<V, E, F, L: TryLimit>(
-    breaker: impl AnyBreaker,
-    timer: impl Timer,
-    policy: Retry<L>,
-    classify: impl Classify<V, L::Error<E>>,
-    mut operation: impl FnMut() -> F,
-) -> impl Future<Output = Result<V, CallError<L::Error<E>>>>
-where
-    F: Future<Output = Result<V, E>>,
-{
-    async move {
-        let mut tries = Tries::new(timer, policy);
-        loop {
-            if let Some(result) = tries.turn(&breaker).await {
-                return result;
-            }
-            let sleep = policy.limit.sleep(tries.timer());
-            let ended = call::<L, _, _, _, _>(&breaker, &classify, sleep, &mut operation).await;
-            if let Some(result) = tries.judge(&breaker, ended).await {
-                return result;
-            }
+    /// One call, and what the classifier said of its result.
+    fn make_try<V, E, F, L: TryLimit>(
+        &self,
+        limit: L,
+        classify: &impl Classify<V, L::Error<E>>,
+        operation: impl FnOnce() -> F,
+    ) -> impl Future<Output = Tried<V, CallError<L::Error<E>>>>
+    where
+        F: Future<Output = Result<V, E>>,
+        C: HasTimer,
+    {
+        async move {
+            let mut permit = match self.acquire() {
+                Ok(permit) => permit,
+                Err(rejected) => return Tried::Rejected(rejected.into()),
+            };
+            let result = {
+                let mut sleep = pin!(limit.sleep(&self.clock.timer()));
+                let mut future = pin!(count_panic(&mut permit, operation));
+                poll_fn(|context| {
+                    count_panic(&mut permit, || {
+                        L::poll::<C::Timer, _, _, _>(future.as_mut(), sleep.as_mut(), context)
+                    })
+                })
+                .await
+                // The future is dropped before the report, so that tasks woken by the report find free what it held.
+            };
+            let outcome = count_panic(&mut permit, || classify.classify(&result));
+            permit.end(outcome);
+            Tried::new(result.map_err(CallError::Failed), outcome)
         }
     }
 }
@@ -250,7 +250,7 @@ impl<V, X> Tried<V, X> {
     }
 }
 
-/// What comes between the tries: [`retry`] for anything that can be [awaited](Awaited), one step at a time.
+/// What comes between the tries: [`Breaker::retry`] for anything that can be [awaited](Awaited), one step at a time.
 #[derive(Debug)]
 pub struct Tries<T, V, X> {
     waiter: Waiter<T>,
@@ -311,37 +311,5 @@ impl<T: Timer, V, X> Tries<T, V, X> {
         self.waiter.sleep(pause_ms).await;
         self.last = Some(result);
         None
-    }
-}
-
-/// One call, and what the classifier said of its result.
-fn call<L: TryLimit, T: Timer, V, E, F>(
-    breaker: &impl AnyBreaker,
-    classify: &impl Classify<V, L::Error<E>>,
-    sleep: L::Sleep<T>,
-    operation: impl FnOnce() -> F,
-) -> impl Future<Output = Tried<V, CallError<L::Error<E>>>>
-where
-    F: Future<Output = Result<V, E>>,
-{
-    async move {
-        let mut permit = match breaker.as_breaker().acquire() {
-            Ok(permit) => permit,
-            Err(rejected) => return Tried::Rejected(rejected.into()),
-        };
-        let result = {
-            let mut sleep = pin!(sleep);
-            let mut future = pin!(count_panic(&mut permit, operation));
-            poll_fn(|context| {
-                count_panic(&mut permit, || {
-                    L::poll::<T, _, _, _>(future.as_mut(), sleep.as_mut(), context)
-                })
-            })
-            .await
-            // The future is dropped before the report, so that tasks woken by the report find free what it held.
-        };
-        let outcome = count_panic(&mut permit, || classify.classify(&result));
-        permit.end(outcome);
-        Tried::new(result.map_err(CallError::Failed), outcome)
     }
 }

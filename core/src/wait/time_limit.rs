@@ -10,12 +10,16 @@ use core::future::poll_fn;
 use core::pin::pin;
 use core::time::Duration;
 
-use super::{Timer, ms, poll_within};
-use crate::breaker::AnyBreaker;
+use super::{HasTimer, Timer, ms, poll_within};
+use crate::breaker::Breaker;
 use crate::call::count_panic;
+use crate::clock::Clock;
+use crate::config::AsRules;
 use crate::error::CallError;
+use crate::observer::Observer;
 use crate::outcome::{Classify, Failure, Outcome};
-use crate::permit::Permit;
+use crate::tally::Tally;
+use crate::word::Word;
 
 /// How long a call may take, and what it means if it takes longer. A [`Duration`] is a limit whose
 /// timeouts have weight 1.
@@ -70,7 +74,8 @@ impl From<Duration> for TimeLimit {
     }
 }
 
-/// How long a call may take: a [`Duration`], or a [`TimeLimit`] that says what a timeout counts as.
+/// How long a call may take: a [`Duration`], or a [`TimeLimit`] that says what a timeout counts as; with a [timer](Timer)
+/// `T` that has durations of its own, one of those.
 ///
 /// A timeout of a `Duration` is a failure of weight 1, and the compiler knows it: firmware whose calls have no other
 /// limits contains no code for failures that trip at once, a third of what a call with a time limit takes.
@@ -78,12 +83,15 @@ impl From<Duration> for TimeLimit {
     message = "`{Self}` is not a time limit",
     note = "give a `Duration` of `core::time`, or a `TimeLimit`"
 )]
-pub trait Limit: Copy + Into<TimeLimit> {
+pub trait Limit<T>: Copy {
     /// What a timeout counts as, as a type.
     type Counts: Copy + Into<Failure>;
 
     /// What a timeout counts as.
     fn counts(self) -> Self::Counts;
+
+    /// How long a call may take, and what a timeout counts as.
+    fn time_limit(self) -> TimeLimit;
 }
 
 /// A failure of weight 1, as a type.
@@ -97,21 +105,31 @@ impl From<OneFailure> for Failure {
     }
 }
 
-impl Limit for Duration {
+impl<T> Limit<T> for Duration {
     type Counts = OneFailure;
 
     #[inline]
     fn counts(self) -> OneFailure {
         OneFailure
     }
+
+    #[inline]
+    fn time_limit(self) -> TimeLimit {
+        TimeLimit::new(self)
+    }
 }
 
-impl Limit for TimeLimit {
+impl<T> Limit<T> for TimeLimit {
     type Counts = Failure;
 
     #[inline]
     fn counts(self) -> Failure {
         self.failure
+    }
+
+    #[inline]
+    fn time_limit(self) -> TimeLimit {
+        self
     }
 }
 
@@ -144,87 +162,94 @@ impl<E: core::error::Error> core::error::Error for Timed<E> {
     }
 }
 
-/// [`Breaker::call_async`](crate::Breaker::call_async) that takes no longer than `limit`. A timeout is a failure, of
-/// weight 1 unless the [`TimeLimit`] says otherwise, and drops the future that was running. A result that comes exactly
-/// at the limit is in time. Values moved into `operation` make the future larger twice: borrow them.
-///
-/// ```
-/// use atomic_breaker::{Breaker, ManualClock, wait::{self, Timer}};
-/// use core::time::Duration;
-/// # async fn send(_: &[u8]) -> Result<(), ()> { Ok(()) }
-///
-/// async fn report(radio: &Breaker<ManualClock>, timer: impl Timer, reading: &[u8]) -> bool {
-///     let limit = Duration::from_millis(200);
-///     wait::call_timeout(radio, timer, limit, || send(reading)).await.is_ok()
-/// }
-/// ```
-pub fn call_timeout<V, E, F>(
-    breaker: impl AnyBreaker,
-    timer: impl Timer,
-    limit: impl Limit,
-    operation: impl FnOnce() -> F,
-) -> impl Future<Output = Result<V, CallError<Timed<E>>>>
-where
-    F: Future<Output = Result<V, E>>,
-{
-    let counts = limit.counts();
-    let classify = move |result: &Result<V, Timed<E>>| match result {
-        Ok(_) => Outcome::Success,
-        Err(Timed::TimedOut) => Outcome::Failure(counts.into()),
-        Err(Timed::Failed(_)) => Failure::new().into(),
-    };
-    call_timeout_with(breaker, timer, limit, classify, operation)
-}
+impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
+    /// [`call_async`](Self::call_async) that takes no longer than `limit`: a [`Duration`], or a [`TimeLimit`] that says
+    /// what a timeout counts as, a failure of weight 1 otherwise. A timeout drops the future that was running. A result
+    /// that comes exactly at the limit is in time. Values moved into `operation` make the future larger twice: borrow
+    /// them.
+    ///
+    /// # Errors
+    /// [`CallError::Rejected`] when the operation was not run; [`CallError::Failed`] with [`Timed::TimedOut`] or with the
+    /// operation's own error.
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, wait::HasTimer};
+    /// use core::time::Duration;
+    /// # async fn send(_: &[u8]) -> Result<(), ()> { Ok(()) }
+    ///
+    /// async fn report(radio: &Breaker<impl HasTimer>, reading: &[u8]) -> bool {
+    ///     let limit = Duration::from_millis(200);
+    ///     radio.call_timeout(limit, || send(reading)).await.is_ok()
+    /// }
+    /// ```
+    pub fn call_timeout<V, E, F>(
+        &self,
+        limit: impl Limit<C::Timer>,
+        operation: impl FnOnce() -> F,
+    ) -> impl Future<Output = Result<V, CallError<Timed<E>>>>
+    where
+        F: Future<Output = Result<V, E>>,
+        C: HasTimer,
+    {
+        let counts = limit.counts();
+        let classify = move |result: &Result<V, Timed<E>>| match result {
+            Ok(_) => Outcome::Success,
+            Err(Timed::TimedOut) => Outcome::Failure(counts.into()),
+            Err(Timed::Failed(_)) => Failure::new().into(),
+        };
+        self.call_timeout_with(classify, limit, operation)
+    }
 
-/// [`call_timeout`] with a classifier that says what results and timeouts mean; it decides alone.
-pub fn call_timeout_with<V, E, F>(
-    breaker: impl AnyBreaker,
-    timer: impl Timer,
-    limit: impl Into<TimeLimit>,
-    classify: impl Classify<V, Timed<E>>,
-    operation: impl FnOnce() -> F,
-) -> impl Future<Output = Result<V, CallError<Timed<E>>>>
-where
-    F: Future<Output = Result<V, E>>,
-{
-    run(breaker, timer, limit.into().limit_ms, classify, operation)
-}
+    /// [`call_timeout`](Self::call_timeout) with a classifier that says what results and timeouts mean; it decides alone.
+    pub fn call_timeout_with<V, E, F>(
+        &self,
+        classify: impl Classify<V, Timed<E>>,
+        limit: impl Limit<C::Timer>,
+        operation: impl FnOnce() -> F,
+    ) -> impl Future<Output = Result<V, CallError<Timed<E>>>>
+    where
+        F: Future<Output = Result<V, E>>,
+        C: HasTimer,
+    {
+        self.run(limit.time_limit().limit_ms, classify, operation)
+    }
 
-/// One function, because each layer of futures would hold the operation once more.
-fn run<V, E, F>(
-    breaker: impl AnyBreaker,
-    timer: impl Timer,
-    limit_ms: u64,
-    classify: impl Classify<V, Timed<E>>,
-    operation: impl FnOnce() -> F,
-) -> impl Future<Output = Result<V, CallError<Timed<E>>>>
-where
-    F: Future<Output = Result<V, E>>,
-{
-    async move {
-        let mut permit = Permit::acquire(breaker)?;
-        let answer = {
-            let mut future = pin!(count_panic(&mut permit, operation));
-            let mut sleep = pin!(timer.sleep(limit_ms));
-            poll_fn(|context| {
-                count_panic(&mut permit, || {
-                    if limit_ms == u64::MAX {
-                        future.as_mut().poll(context).map(Some)
-                    } else {
-                        poll_within(future.as_mut(), sleep.as_mut(), context)
-                    }
+    /// One function, because each layer of futures would hold the operation once more.
+    fn run<V, E, F>(
+        &self,
+        limit_ms: u64,
+        classify: impl Classify<V, Timed<E>>,
+        operation: impl FnOnce() -> F,
+    ) -> impl Future<Output = Result<V, CallError<Timed<E>>>>
+    where
+        F: Future<Output = Result<V, E>>,
+        C: HasTimer,
+    {
+        async move {
+            let mut permit = self.acquire()?;
+            let answer = {
+                let mut future = pin!(count_panic(&mut permit, operation));
+                let mut sleep = pin!(self.clock.timer().sleep(limit_ms));
+                poll_fn(|context| {
+                    count_panic(&mut permit, || {
+                        if limit_ms == u64::MAX {
+                            future.as_mut().poll(context).map(Some)
+                        } else {
+                            poll_within(future.as_mut(), sleep.as_mut(), context)
+                        }
+                    })
                 })
-            })
-            .await
-            // The future is dropped before the report, so that tasks woken by the report find free what it
-            // held.
-        };
-        let result = match answer {
-            Some(result) => result.map_err(Timed::Failed),
-            None => Err(Timed::TimedOut),
-        };
-        let outcome = count_panic(&mut permit, || classify.classify(&result));
-        permit.end(outcome);
-        result.map_err(CallError::Failed)
+                .await
+                // The future is dropped before the report, so that tasks woken by the report find free what it
+                // held.
+            };
+            let result = match answer {
+                Some(result) => result.map_err(Timed::Failed),
+                None => Err(Timed::TimedOut),
+            };
+            let outcome = count_panic(&mut permit, || classify.classify(&result));
+            permit.end(outcome);
+            result.map_err(CallError::Failed)
+        }
     }
 }

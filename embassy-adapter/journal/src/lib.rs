@@ -24,7 +24,7 @@ use embedded_storage_async::nor_flash::NorFlash;
 #[doc(no_inline)]
 pub use atomic_breaker::{
     AnyBreaker, CallError, Rejected,
-    wait::{Limit, TimeLimit, Timed, Timer},
+    wait::{HasTimer, Limit, TimeLimit, Timed},
 };
 pub use config::{JournalConfig, WhenCorrupt, WhenFull};
 pub use error::{Corruption, JournalError, Misfit};
@@ -47,7 +47,7 @@ mod pages {
 /// much RAM.
 ///
 /// ```
-/// use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, EmbassyTimer};
+/// use atomic_breaker_embassy::{Breaker, Config, EmbassyClock};
 /// use atomic_breaker_journal::{Journal, JournalConfig, JournalError, WhenFull};
 /// use core::time::Duration;
 /// use embassy_time::Timer;
@@ -68,7 +68,7 @@ mod pages {
 ///         journal.keep(&reading).await?;
 ///         // Until nothing waits, or the radio is down again.
 ///         let _ = journal
-///             .send_all(&RADIO, EmbassyTimer, limit, async |entry| {
+///             .send_all(&RADIO, limit, async |entry| {
 ///                 radio.send(entry.number, entry.bytes).await
 ///             })
 ///             .await?;

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use atomic_breaker::wait::{self, Limit, Timed, Timer};
+use atomic_breaker::wait::{HasTimer, Limit, Timed};
 use atomic_breaker::{AnyBreaker, CallError};
 use embedded_storage_async::nor_flash::NorFlash;
 
@@ -48,7 +48,7 @@ impl<E> Sent<E> {
 
 impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     /// Sends the waiting entries, oldest first, each as a call through the breaker that takes no longer than `limit`
-    /// by that timer (see [`call_timeout`](wait::call_timeout)), and removes those that were sent. Stops at the first
+    /// (see [`call_timeout`](atomic_breaker::Breaker::call_timeout)), and removes those that were sent. Stops at the first
     /// entry that the breaker rejects, or that fails: it stays the oldest, and nothing overtakes it.
     ///
     /// An entry that failed may have arrived all the same, and so may one whose sending was interrupted by a reset or a
@@ -58,17 +58,16 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     /// # Errors
     /// [`JournalError::Flash`], [`JournalError::Corrupt`]. A failure of the radio is not an error of the journal; it is
     /// reported in [`Sent::stopped`].
-    pub async fn send_all<B: AnyBreaker, V, E>(
+    pub async fn send_all<B: AnyBreaker<Clock: HasTimer>, V, E>(
         &mut self,
         breaker: &B,
-        timer: impl Timer + Copy,
-        limit: impl Limit,
+        limit: impl Limit<<B::Clock as HasTimer>::Timer>,
         mut send: impl AsyncFnMut(Entry<'_>) -> Result<V, E>,
     ) -> Result<Sent<E>, JournalError<F::Error>> {
         let mut count = 0;
         while let Some(record) = self.find_oldest().await? {
             let entry = record.entry(&self.buffer);
-            let call = wait::call_timeout(breaker, timer, limit, || send(entry));
+            let call = breaker.as_breaker().call_timeout(limit, || send(entry));
             if let Err(error) = call.await {
                 let stopped = Some(error);
                 return Ok(Sent { count, stopped });
@@ -89,22 +88,21 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     /// the flash writes. Until this returns the entry is not kept. [`keep`](Self::keep) followed by
     /// [`send_all`](Self::send_all) takes more flash, but does not lose it to a reset while it is being sent, nor if
     /// the future is dropped.
-    pub async fn send_or_keep<B: AnyBreaker, V, E>(
+    pub async fn send_or_keep<B: AnyBreaker<Clock: HasTimer>, V, E>(
         &mut self,
         breaker: &B,
-        timer: impl Timer + Copy,
-        limit: impl Limit,
+        limit: impl Limit<<B::Clock as HasTimer>::Timer>,
         bytes: &[u8],
         mut send: impl AsyncFnMut(Entry<'_>) -> Result<V, E>,
     ) -> Result<Sent<E>, JournalError<F::Error>> {
         Self::check_len(bytes.len())?;
-        let mut done = self.send_all(breaker, timer, limit, &mut send).await?;
+        let mut done = self.send_all(breaker, limit, &mut send).await?;
         let is_rejected = breaker.as_breaker().snapshot().rejection().is_some();
         if done.stopped.is_some() || is_rejected {
             self.keep(bytes).await?;
             if done.stopped.is_none() {
                 // This gets the rejection from the breaker itself.
-                let rest = self.send_all(breaker, timer, limit, send).await?;
+                let rest = self.send_all(breaker, limit, send).await?;
                 done.count += rest.count;
                 done.stopped = rest.stopped;
             }
@@ -115,7 +113,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         let number = self.state.next;
         self.append(number, None).await?;
         let entry = Entry { number, bytes };
-        let call = wait::call_timeout(breaker, timer, limit, || send(entry));
+        let call = breaker.as_breaker().call_timeout(limit, || send(entry));
         match call.await {
             Ok(_) => done.count += 1,
             Err(error) => {

@@ -1,5 +1,6 @@
 //! I²C.
 
+use atomic_breaker::wait::HasTimer;
 use atomic_breaker::{AnyBreaker, Failure, Outcome};
 use embedded_hal::i2c::{AddressMode, Error, ErrorKind, ErrorType, I2c, Operation};
 use embedded_hal_async::i2c::I2c as AsyncI2c;
@@ -79,7 +80,9 @@ impl<A: AddressMode, D: I2c<A>, B: AnyBreaker> I2c<A> for GuardedI2c<D, B> {
     }
 }
 
-impl<A: AddressMode, D: AsyncI2c<A>, B: AnyBreaker> AsyncI2c<A> for GuardedI2c<D, B> {
+impl<A: AddressMode, D: AsyncI2c<A>, B: AnyBreaker<Clock: HasTimer>> AsyncI2c<A>
+    for GuardedI2c<D, B>
+{
     guarded! {
         async
         read(address: A, read: &mut [u8])

@@ -1,5 +1,6 @@
 //! Streams: serial ports, sockets, radio modems.
 
+use atomic_breaker::wait::HasTimer;
 use atomic_breaker::{AnyBreaker, Failure, Outcome};
 use embedded_io_async::{Error, ErrorKind, ErrorType, Read, Write};
 
@@ -71,7 +72,7 @@ impl<D: ErrorType, B> ErrorType for GuardedIo<D, B> {
     type Error = GuardedError<D::Error>;
 }
 
-impl<D: Read, B: AnyBreaker> Read for GuardedIo<D, B> {
+impl<D: Read, B: AnyBreaker<Clock: HasTimer>> Read for GuardedIo<D, B> {
     async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Self::Error> {
         let has_come = |bytes: &usize| match bytes {
             0 => Outcome::Ignored,
@@ -82,7 +83,7 @@ impl<D: Read, B: AnyBreaker> Read for GuardedIo<D, B> {
     }
 }
 
-impl<D: Write, B: AnyBreaker> Write for GuardedIo<D, B> {
+impl<D: Write, B: AnyBreaker<Clock: HasTimer>> Write for GuardedIo<D, B> {
     async fn write(&mut self, buffer: &[u8]) -> Result<usize, Self::Error> {
         let written = self.written;
         let write = async |device: &mut D| device.write(buffer).await;

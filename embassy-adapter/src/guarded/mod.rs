@@ -36,11 +36,10 @@ pub use io::GuardedIo;
 #[cfg(feature = "embedded-hal")]
 pub use spi::GuardedSpi;
 
-use atomic_breaker::wait::{self, TimeLimit, Timed};
+use atomic_breaker::wait::{HasTimer, Limit, TimeLimit, Timed};
 use atomic_breaker::{AnyBreaker, Outcome};
 
 use crate::clock::EmbassyTimer;
-use crate::ext::IntoTimeLimit;
 
 /// A device behind a breaker: [`GuardedI2c`], [`GuardedSpi`] or [`GuardedIo`].
 ///
@@ -57,7 +56,9 @@ use crate::ext::IntoTimeLimit;
 /// # One breaker, once
 ///
 /// A breaker that is in a guard must not also be around the driver (`BREAKER.call(..)`,
-/// `BREAKER.call_timeout(..)`, `BREAKER.retry(..)`), or it [never closes again](crate::BreakerExt#one-breaker-once).
+/// `BREAKER.call_timeout(..)`, `BREAKER.retry(..)`): a call inside a call is counted twice, and while half-open the outer
+/// one is the probe and the inner one is rejected, so the breaker never closes again. Guard the bus, or the calls of the
+/// driver, or use a breaker for each. Around a guarded bus a retry does not compile, the others do.
 #[derive(Debug)]
 pub struct Guarded<D, B, K> {
     device: D,
@@ -95,15 +96,15 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
         self
     }
 
-    /// Sets how long an async operation may take: a duration from embassy or `core`, or a [`TimeLimit`] that
+    /// Sets how long an async operation may take: a duration of embassy or `core`, or a [`TimeLimit`] that
     /// says what a timeout counts as; there is no limit by default. An operation that takes longer is dropped
     /// and fails with [`GuardedError::TimedOut`].
     ///
     /// Blocking operations cannot be cut short here; only the HAL can do that. To count slow ones as
     /// failures, use [`Config::slow_call`](atomic_breaker::Config::slow_call).
     #[must_use]
-    pub fn time_limit(mut self, limit: impl IntoTimeLimit) -> Self {
-        self.limit = limit.into_time_limit().into();
+    pub fn time_limit(mut self, limit: impl Limit<EmbassyTimer>) -> Self {
+        self.limit = limit.time_limit();
         self
     }
 
@@ -139,7 +140,10 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
         kind: impl Fn(&E) -> K,
         succeeded: impl Fn(&V) -> Outcome,
         operation: impl AsyncFnOnce(&mut D) -> Result<V, E>,
-    ) -> Result<V, GuardedError<E>> {
+    ) -> Result<V, GuardedError<E>>
+    where
+        B::Clock: HasTimer,
+    {
         // Borrowed, so that the future does not hold them as well.
         let (of_kind, limit) = (&self.classify, &self.limit);
         let classify = move |result: &Result<V, Timed<E>>| match result {
@@ -149,7 +153,9 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
         };
         let device = &mut self.device;
         let operation = || operation(device);
-        let breaker = &self.breaker;
-        Ok(wait::call_timeout_with(breaker, EmbassyTimer, *limit, classify, operation).await?)
+        let breaker = self.breaker.as_breaker();
+        Ok(breaker
+            .call_timeout_with(classify, *limit, operation)
+            .await?)
     }
 }

@@ -1,5 +1,6 @@
 //! SPI.
 
+use atomic_breaker::wait::HasTimer;
 use atomic_breaker::{AnyBreaker, Failure, Outcome};
 use embedded_hal::spi::{Error, ErrorKind, ErrorType, Operation, SpiDevice};
 use embedded_hal_async::spi::SpiDevice as AsyncSpiDevice;
@@ -52,7 +53,7 @@ impl<W: Copy + 'static, D: SpiDevice<W>, B: AnyBreaker> SpiDevice<W> for Guarded
     }
 }
 
-impl<W: Copy + 'static, D: AsyncSpiDevice<W>, B: AnyBreaker> AsyncSpiDevice<W>
+impl<W: Copy + 'static, D: AsyncSpiDevice<W>, B: AnyBreaker<Clock: HasTimer>> AsyncSpiDevice<W>
     for GuardedSpi<D, B>
 {
     guarded! {

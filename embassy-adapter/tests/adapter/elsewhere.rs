@@ -5,9 +5,7 @@ use std::future::ready;
 use std::task::Waker;
 
 use atomic_breaker_embassy::word::NativeWord;
-use atomic_breaker_embassy::{
-    Breaker, BreakerExt, Config, EmbassyClock, Observer, Prober, Retry, Transition,
-};
+use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, Observer, Prober, Retry, Transition};
 use core::time::Duration;
 
 use super::sim::{RULES, Sim, Times, Watch, now};

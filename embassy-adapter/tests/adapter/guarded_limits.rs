@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::future::pending;
 
 use atomic_breaker_embassy::{
-    BreakerExt, Failure, GuardedError, GuardedI2c, GuardedIo, GuardedSpi, State, TimeLimit,
+    Failure, GuardedError, GuardedI2c, GuardedIo, GuardedSpi, State, TimeLimit,
 };
 use embassy_time::{Duration, with_timeout};
 use embedded_hal_async::{i2c, spi};

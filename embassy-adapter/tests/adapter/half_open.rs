@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use atomic_breaker_embassy::{BreakerExt, Config, State};
+use atomic_breaker_embassy::{Config, State};
 use core::time::Duration;
 use embassy_time::Timer;
 

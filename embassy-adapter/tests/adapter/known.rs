@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::future::pending;
 
 use atomic_breaker_embassy::{
-    AnyBreaker, Breaker, BreakerExt, CallError, EmbassyClock, Permit, Prober, Retry, State, Timed,
+    AnyBreaker, Breaker, CallError, EmbassyClock, Permit, Prober, Retry, State, Timed,
     static_breaker,
 };
 use core::time::Duration;
@@ -74,7 +74,7 @@ fn tasks_wait_for_a_handle_and_its_observer_wakes_them() {
         Radio.ready().await;
         times.mark();
         // Owned: it needs no memory for the handle's address.
-        let permit: Permit<&Radio> = Radio.acquire_when_ready().await;
+        let permit = Permit::acquire_when_ready(Radio).await;
         permit.success();
         Permit::acquire(Radio).unwrap().success();
         times.mark();

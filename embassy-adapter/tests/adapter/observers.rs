@@ -4,8 +4,7 @@ use std::cell::Cell;
 
 use atomic_breaker_embassy::word::{AtomicU32, AtomicU64};
 use atomic_breaker_embassy::{
-    Breaker, BreakerExt, Cause, Config, EmbassyClock, EventLog, Observer, Present, State,
-    Transition,
+    Breaker, Cause, Config, EmbassyClock, EventLog, Observer, Present, State, Transition,
 };
 use core::time::Duration;
 

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::future::{Ready, pending, ready};
 
-use atomic_breaker_embassy::{BreakerExt, Failure, Prober, State};
+use atomic_breaker_embassy::{Failure, Mutating, Prober, State};
 use core::time::Duration;
 use embassy_time::Timer;
 
@@ -267,7 +267,7 @@ fn a_device_that_is_borrowed_mutably_can_be_pinged() {
     breaker.trip();
     sim.spawn(async {
         breaker
-            .run_prober(EVERY, async || device.ping().await)
+            .run_prober(EVERY, Mutating(async || device.ping().await))
             .await;
     });
     sim.pass(102);

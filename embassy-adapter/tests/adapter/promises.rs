@@ -3,9 +3,7 @@
 use std::future::{Future, ready};
 
 use atomic_breaker_embassy::word::{AtomicU32, AtomicU64, Ticks, Word};
-use atomic_breaker_embassy::{
-    Breaker, BreakerExt, EmbassyClock, EmbassyTimer, Prober, Retry, State, wait,
-};
+use atomic_breaker_embassy::{Breaker, EmbassyClock, Mutating, Permit, Prober, Retry, State};
 use core::time::Duration;
 use embassy_time::Timer;
 
@@ -20,7 +18,7 @@ fn futures_are_send_where_their_parts_are() {
     let second = Duration::from_secs(1);
     is_send(breaker.ready());
     is_send(breaker.acquire_when_ready());
-    is_send(wait::acquire(&breaker, EmbassyTimer));
+    is_send(Permit::acquire_when_ready(&breaker));
     is_send(breaker.call_timeout(second, || ready(Ok::<(), ()>(()))));
     is_send(breaker.retry(Retry::new(), || ready(Ok::<(), ()>(()))));
     is_send(breaker.retry(Retry::new(), async || Ok::<(), ()>(())));
@@ -31,7 +29,7 @@ fn futures_are_send_where_their_parts_are() {
             Timer::after_millis(device).await;
             Ok::<(), ()>(())
         };
-        breaker.retry(Retry::new(), read).await
+        breaker.retry(Retry::new(), Mutating(read)).await
     });
     is_send(async {
         breaker

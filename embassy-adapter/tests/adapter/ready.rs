@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use atomic_breaker_embassy::{Breaker, BreakerExt, EmbassyTimer, Permit, State, wait};
+use atomic_breaker_embassy::{Breaker, Permit, State};
 
 use super::sim::{RULES, Sim, Times, Watch, breaker, now, watched};
 
@@ -212,7 +212,7 @@ fn an_acquired_permit_can_be_owned() {
     let permit = Cell::new(None::<Permit<Handle>>);
     let mut sim = Sim::new();
     breaker.0.trip();
-    sim.run(async { permit.set(Some(wait::acquire(breaker.clone(), EmbassyTimer).await)) });
+    sim.run(async { permit.set(Some(Permit::acquire_when_ready(breaker.clone()).await)) });
     drop(sim);
     let watcher = breaker.0.clone();
     drop(breaker);

@@ -4,8 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::future::ready;
 
 use atomic_breaker_embassy::{
-    Breaker, BreakerExt, CallError, Config, EmbassyTimer, Failure, Outcome, Rejected, Retry, State,
-    Wait, wait,
+    Breaker, CallError, Config, Failure, Mutating, Outcome, Rejected, Retry, State, Wait,
 };
 use core::time::Duration;
 use embassy_time::{Instant, Timer};
@@ -273,8 +272,7 @@ fn only_failures_are_tried_again() {
                 tried.set(tried.get() + 1);
                 answers.borrow_mut().next().unwrap()
             };
-            let answer =
-                wait::retry_with(&breaker, EmbassyTimer, Retry::new(), classify, ask).await;
+            let answer = breaker.retry_with(classify, Retry::new(), ask).await;
             result.set(answer.map_err(|error| error.failed().unwrap()));
         });
         assert_eq!((result.get(), tried.get()), (last, tries));
@@ -295,9 +293,9 @@ fn a_device_that_is_borrowed_mutably_can_be_tried_again() {
     let mut device = Device(0);
     let mut other = Device(0);
     Sim::new().run(async {
-        let read = breaker.retry(Retry::new(), async || device.read().await);
+        let read = breaker.retry(Retry::new(), Mutating(async || device.read().await));
         assert_eq!(read.await, Ok(3));
-        let moved = breaker.retry(Retry::new(), async move || other.read().await);
+        let moved = breaker.retry(Retry::new(), Mutating(async move || other.read().await));
         assert_eq!(moved.await, Ok(3));
     });
 }

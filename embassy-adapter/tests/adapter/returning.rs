@@ -3,7 +3,7 @@
 use std::task::Waker;
 
 use atomic_breaker_embassy::{
-    Breaker, BreakerExt, Config, EmbassyClock, Observer, Rejected, Retry, State, Transition,
+    Breaker, Config, EmbassyClock, Observer, Rejected, Retry, State, Transition,
 };
 use core::time::Duration;
 

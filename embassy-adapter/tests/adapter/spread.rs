@@ -1,6 +1,6 @@
 //! Sleepers that become ready together do not return together.
 
-use atomic_breaker_embassy::{BreakerExt, Config};
+use atomic_breaker_embassy::Config;
 use core::time::Duration;
 use embassy_time::Timer;
 

@@ -5,8 +5,9 @@ use std::future::{PollFn, pending, poll_fn};
 use std::task::{Context, Poll};
 
 use atomic_breaker_embassy::{
-    BreakerExt, CallError, EmbassyTimer, Failure, IntoTimeLimit, Outcome, Retry, State, TimeLimit,
-    Timed, wait,
+    Breaker, CallError, EmbassyClock, EmbassyTimer, Failure, Outcome, Retry, State, TimeLimit,
+    Timed,
+    wait::{self, Limit, WithTimer},
 };
 use embassy_time::{Duration, Timer, with_timeout};
 
@@ -82,13 +83,7 @@ fn a_classifier_decides_about_timeouts_too() {
     };
     Sim::new().run(async {
         for _ in 0..5 {
-            let call = wait::call_timeout_with(
-                &breaker,
-                EmbassyTimer,
-                LIMIT.into_time_limit(),
-                classify,
-                || takes(60, Ok(1)),
-            );
+            let call = breaker.call_timeout_with(classify, LIMIT, || takes(60, Ok(1)));
             assert_eq!(call.await, Err(CallError::Failed(Timed::TimedOut)));
         }
     });
@@ -169,6 +164,7 @@ fn a_limit_without_end_is_no_limit() {
 
 #[test]
 fn a_call_without_a_limit_needs_no_timer() {
+    #[derive(Clone)]
     struct NoTimer;
     impl wait::Timer for NoTimer {
         type Sleep = PollFn<fn(&mut Context<'_>) -> Poll<()>>;
@@ -179,14 +175,20 @@ fn a_call_without_a_limit_needs_no_timer() {
             poll_fn(|_| unreachable!("no task sleeps"))
         }
     }
-    let breaker = breaker(RULES);
+    let breaker = Breaker::new(
+        RULES,
+        WithTimer {
+            clock: EmbassyClock,
+            timer: NoTimer,
+        },
+    );
     Sim::new().run(async {
-        let call = wait::call_timeout(&breaker, NoTimer, TimeLimit::NONE, || takes(9, Ok(1)));
+        let call = breaker.call_timeout(TimeLimit::NONE, || takes(9, Ok(1)));
         assert_eq!(call.await, Ok(1));
     });
 }
 
-fn takes_without_end(limit: impl IntoTimeLimit) -> u64 {
+fn takes_without_end(limit: impl Limit<EmbassyTimer>) -> u64 {
     let breaker = breaker(RULES);
     Sim::new().run(async {
         let call = breaker.call_timeout(limit, || takes(3_000, Ok(1)));

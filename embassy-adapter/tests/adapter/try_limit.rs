@@ -3,9 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::future::{pending, ready};
 
-use atomic_breaker_embassy::{
-    BreakerExt, CallError, EmbassyTimer, Outcome, Retry, State, TimeLimit, Timed, wait,
-};
+use atomic_breaker_embassy::{CallError, Outcome, Retry, State, TimeLimit, Timed};
 use core::time::Duration;
 use embassy_time::Timer;
 
@@ -94,7 +92,7 @@ fn a_classifier_says_what_a_timeout_means() {
     };
     Sim::new().run(async {
         let hangs = async || pending::<Result<(), ()>>().await;
-        let result = wait::retry_with(&radio, EmbassyTimer, POLICY, classify, hangs).await;
+        let result = radio.retry_with(classify, POLICY, hangs).await;
         assert_eq!(result, Err(CallError::Failed(Timed::TimedOut)));
         assert_eq!(now(), 200);
     });
@@ -124,7 +122,7 @@ fn a_retry_around_a_call_through_another_breaker_takes_a_classifier() {
         Err(_) => Outcome::Ignored,
     };
     Sim::new().run(async {
-        let sent = wait::retry_with(&radio, EmbassyTimer, Retry::new(), classify, async || {
+        let sent = radio.retry_with(classify, Retry::new(), async || {
             bus.call_async(|| ready(Ok::<_, ()>(()))).await
         });
         let error = sent.await.unwrap_err().failed();

@@ -3,7 +3,10 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use atomic_breaker::{Clock, wait};
+use atomic_breaker::{
+    Clock,
+    wait::{self, HasTimer},
+};
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::StdClock;
@@ -42,7 +45,7 @@ impl Clock for TokioClock {
     }
 }
 
-/// tokio's timer, for the functions of [`wait`]. Zero-sized. Sleeping needs a runtime with its time enabled.
+/// tokio's timer, by which all clocks of this crate sleep. Zero-sized. Sleeping needs a runtime with its time enabled.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TokioTimer;
 
@@ -70,4 +73,27 @@ impl wait::Timer for TokioTimer {
     fn sleep(&self, ms: u64) -> Sleep {
         sleep(Duration::from_millis(ms))
     }
+}
+
+/// The clocks of this crate sleep by tokio's timer.
+macro_rules! sleeps_by_tokio {
+    ($($(#[$condition:meta])* $clock:ty)+) => {$(
+        $(#[$condition])*
+        impl HasTimer for $clock {
+            type Timer = TokioTimer;
+
+            fn timer(&self) -> TokioTimer {
+                TokioTimer
+            }
+        }
+    )+};
+}
+
+sleeps_by_tokio! {
+    StdClock
+    TokioClock
+    #[cfg(feature = "coarse")]
+    crate::CoarseClock
+    #[cfg(all(feature = "shared", unix))]
+    crate::BootClock
 }

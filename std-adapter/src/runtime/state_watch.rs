@@ -12,7 +12,7 @@ use tokio::sync::watch;
 const MAX_SLEEPERS: usize = 4_096;
 
 /// An observer that keeps the last transition for tasks to wait for, in a [`watch`](tokio::sync::watch) channel, and
-/// wakes tasks that sleep in [`ready`](crate::BreakerExt::ready) and similar methods.
+/// wakes tasks that sleep in [`ready`](atomic_breaker::Breaker::ready) and similar methods.
 ///
 /// Calls do not touch it; only waiting and transitions take its lock. Sleepers take no receivers: up to 4,096 tasks are
 /// woken at once, any more look at the state once a second. Use it for one breaker only, or for breakers over one word.

@@ -19,10 +19,9 @@
 //! | | |
 //! |---|---|
 //! | a tower stack (reqwest, hyper, tonic, axum) | [`RetryLayer`] |
-//! | an async function, without tower | [`BreakerExt::retry`] |
-//! | another runtime, firmware | [`wait::retry`] |
+//! | an async function, without tower | [`Breaker::retry`](atomic_breaker::Breaker::retry) |
 //!
-//! The latter two have no budget, so they suit few callers: start-up, background tasks. Do not nest retries, and do not
+//! The latter has no budget, so it suits few callers: start-up, background tasks. Do not nest retries, and do not
 //! put one above a client that retries by itself: three tries of three tries are nine.
 //!
 //! | module | contents |

@@ -6,7 +6,6 @@ use core::time::Duration;
 
 use atomic_breaker::word::AtomicU32;
 use atomic_breaker::{Breaker, CallError, Config};
-use atomic_breaker_embassy::BreakerExt;
 use code_size::{Ticks, operation_that_waits, run, wait};
 
 static WORD: AtomicU32 = AtomicU32::new(0);

@@ -6,7 +6,6 @@ use core::time::Duration;
 
 use atomic_breaker::word::AtomicU32;
 use atomic_breaker::{Breaker, CallError, Config, static_breaker};
-use atomic_breaker_embassy::BreakerExt;
 use code_size::{Ticks, operation_that_waits, run, wait};
 
 static_breaker! {

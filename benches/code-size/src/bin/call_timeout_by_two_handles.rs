@@ -5,8 +5,7 @@
 use core::time::Duration;
 
 use atomic_breaker::word::AtomicU32;
-use atomic_breaker::{Breaker, CallError, Config, static_breaker};
-use atomic_breaker_embassy::BreakerExt;
+use atomic_breaker::{AnyBreaker, Breaker, CallError, Config, static_breaker};
 use code_size::{Ticks, operation_that_waits, run, wait};
 
 const OTHER: Config = Config::new()
@@ -20,8 +19,9 @@ static_breaker! {
         Breaker::builder(OTHER, Ticks).word(AtomicU32::new(0));
 }
 
-async fn report(breaker: impl BreakerExt) -> u32 {
+async fn report(breaker: impl AnyBreaker<Clock = Ticks>) -> u32 {
     match breaker
+        .as_breaker()
         .call_timeout(Duration::from_secs(1), operation_that_waits)
         .await
     {

@@ -8,7 +8,6 @@ use core::time::Duration;
 
 use atomic_breaker::word::AtomicU32;
 use atomic_breaker::{Breaker, Config};
-use atomic_breaker_embassy::EmbassyTimer;
 use atomic_breaker_journal::{Entry, Journal, JournalConfig};
 use code_size::{CONTROL, Silent, Ticks, operation_that_waits, run};
 use embedded_storage_async::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
@@ -72,7 +71,7 @@ async fn report(reading: &[u8]) -> u32 {
         return 2;
     }
     let limit = Duration::from_secs(1);
-    match journal.send_all(&RADIO, EmbassyTimer, limit, send).await {
+    match journal.send_all(&RADIO, limit, send).await {
         Ok(sent) => sent.count,
         Err(_) => 3,
     }

@@ -16,7 +16,7 @@ use core::time::Duration;
 
 use atomic_breaker_embassy::word::Retained;
 use atomic_breaker_embassy::{
-    Breaker, BreakerExt, Config, DefmtLog, EmbassyClock, GuardedI2c, State, StateWatch,
+    Breaker, Config, DefmtLog, EmbassyClock, GuardedI2c, State, StateWatch,
     static_breaker,
 };
 use defmt::info;

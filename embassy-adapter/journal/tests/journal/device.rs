@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use atomic_breaker_embassy::{Breaker, Config, EmbassyTimer, ManualClock};
+use atomic_breaker_embassy::{Breaker, Config, EmbassyTimer, ManualClock, wait::WithTimer};
 use atomic_breaker_journal::{
     Corruption, Entry, Journal, JournalConfig, JournalError, TimeLimit, WhenCorrupt, WhenFull,
 };
@@ -58,7 +58,7 @@ enum Radio {
 pub(crate) struct Device<const R: usize, const W: usize, const E: usize> {
     pub(crate) chip: Chip<R, W, E>,
     pub(crate) config: JournalConfig,
-    breaker: Breaker<ManualClock>,
+    breaker: Breaker<WithTimer<ManualClock, EmbassyTimer>>,
     random: Random,
     pub(crate) receiver: Receiver,
     /// What the journal has acknowledged.
@@ -79,7 +79,13 @@ impl<const R: usize, const W: usize, const E: usize> Device<R, W, E> {
         Self {
             chip: Chip::new(pages, seed),
             config: JournalConfig::new().when_full(when_full),
-            breaker: Breaker::new(Config::new(), ManualClock::new()),
+            breaker: Breaker::new(
+                Config::new(),
+                WithTimer {
+                    clock: ManualClock::new(),
+                    timer: EmbassyTimer,
+                },
+            ),
             random: Random::new(seed.wrapping_add(1)),
             receiver: Receiver::default(),
             acknowledged: BTreeMap::new(),
@@ -96,7 +102,13 @@ impl<const R: usize, const W: usize, const E: usize> Device<R, W, E> {
         Self {
             chip: Chip::holding(self.chip.bytes(), 0),
             config: self.config,
-            breaker: Breaker::new(Config::new(), ManualClock::new()),
+            breaker: Breaker::new(
+                Config::new(),
+                WithTimer {
+                    clock: ManualClock::new(),
+                    timer: EmbassyTimer,
+                },
+            ),
             random: self.random.clone(),
             receiver: self.receiver.clone(),
             acknowledged: self.acknowledged.clone(),
@@ -240,7 +252,7 @@ impl<const R: usize, const W: usize, const E: usize> Device<R, W, E> {
         let send = async |entry: Entry<'_>| transmit(radio, receiver, ambiguous, entry);
         let ended = run_for(
             polls,
-            journal.send_all(&self.breaker, EmbassyTimer, TimeLimit::NONE, send),
+            journal.send_all(&self.breaker, TimeLimit::NONE, send),
         );
         self.breaker.reset();
         match self.cut_or(ended)? {
@@ -261,7 +273,7 @@ impl<const R: usize, const W: usize, const E: usize> Device<R, W, E> {
         let limit = TimeLimit::NONE;
         let ended = run_for(
             polls,
-            journal.send_or_keep(&self.breaker, EmbassyTimer, limit, bytes, send),
+            journal.send_or_keep(&self.breaker, limit, bytes, send),
         );
         self.breaker.reset();
         Ok(self.cut_or(ended)?.map(|_| ()))

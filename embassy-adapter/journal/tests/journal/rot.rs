@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use atomic_breaker_embassy::{Breaker, Config, EmbassyTimer, ManualClock};
+use atomic_breaker_embassy::{Breaker, Config, EmbassyTimer, ManualClock, wait::WithTimer};
 use atomic_breaker_journal::{
     Corruption, Entry, Journal, JournalConfig, JournalError, TimeLimit, WhenCorrupt, WhenFull,
 };
@@ -52,10 +52,16 @@ fn a_page_that_lost_its_head_is_found_by_an_entry_whose_number_was_noted() {
     let chip = begun(5);
     let mut journal = open(&chip, JournalConfig::new()).expect("a journal");
     assert_eq!(run(journal.remove_through(4)), Ok(5));
-    let radio = Breaker::new(Config::new(), ManualClock::new());
+    let radio = Breaker::new(
+        Config::new(),
+        WithTimer {
+            clock: ManualClock::new(),
+            timer: EmbassyTimer,
+        },
+    );
     let fails = async |_: Entry<'_>| Err::<(), ()>(());
     let bytes = b"twenty bytes, filled";
-    let sent = run(journal.send_or_keep(&radio, EmbassyTimer, TimeLimit::NONE, bytes, fails));
+    let sent = run(journal.send_or_keep(&radio, TimeLimit::NONE, bytes, fails));
     assert!(sent.is_ok_and(|sent| sent.count == 0) && journal.next_number() == 6);
     chip.change(|bytes| {
         assert_eq!(&bytes[256..260], b"abj1", "it lies in the next page");

@@ -4,7 +4,7 @@ use core::future::pending;
 use core::time::Duration;
 use std::cell::RefCell;
 
-use atomic_breaker_embassy::{Breaker, Config, EmbassyTimer, ManualClock, State};
+use atomic_breaker_embassy::{Breaker, Config, EmbassyTimer, ManualClock, State, wait::WithTimer};
 use atomic_breaker_journal::{
     CallError, Entry, Journal, JournalConfig, JournalError, Sent, TimeLimit, Timed,
 };
@@ -38,7 +38,7 @@ impl Radio {
 
 struct Device {
     journal: Journal<Flash, 20>,
-    breaker: Breaker<ManualClock>,
+    breaker: Breaker<WithTimer<ManualClock, EmbassyTimer>>,
     radio: Radio,
 }
 
@@ -52,7 +52,13 @@ impl Device {
         ));
         Self {
             journal: journal.expect("erased"),
-            breaker: Breaker::new(RULES, ManualClock::new()),
+            breaker: Breaker::new(
+                RULES,
+                WithTimer {
+                    clock: ManualClock::new(),
+                    timer: EmbassyTimer,
+                },
+            ),
             radio: Radio::default(),
         }
     }
@@ -65,18 +71,13 @@ impl Device {
 
     fn send_all(&mut self) -> Sent<&'static str> {
         let send = async |entry: Entry<'_>| self.radio.send(entry);
-        run(self
-            .journal
-            .send_all(&self.breaker, EmbassyTimer, TimeLimit::NONE, send))
-        .expect("the flash works")
+        run(self.journal.send_all(&self.breaker, TimeLimit::NONE, send)).expect("the flash works")
     }
 
     fn send_or_keep(&mut self) -> Result<Sent<&'static str>, JournalError<Cut>> {
         let send = async |entry: Entry<'_>| self.radio.send(entry);
         let (breaker, limit) = (&self.breaker, TimeLimit::NONE);
-        run(self
-            .journal
-            .send_or_keep(breaker, EmbassyTimer, limit, b"reading", send))
+        run(self.journal.send_or_keep(breaker, limit, b"reading", send))
     }
 
     fn arrived(&self) -> Vec<u32> {
@@ -101,7 +102,7 @@ fn a_failure_stays_the_oldest_and_the_breaker_says_when_to_retry() {
     assert_eq!((device.arrived(), device.journal.waiting()), (vec![], 4));
 
     device.radio.is_down.replace(false);
-    device.breaker.clock().advance(Duration::from_secs(5));
+    device.breaker.clock().clock.advance(Duration::from_secs(5));
     let sent = device.send_all();
     assert_eq!((sent.count, sent.stopped), (4, None));
     assert_eq!(
@@ -117,9 +118,7 @@ fn a_radio_that_hangs_is_cut_off_at_the_limit_and_has_failed() {
     device.keep(1);
     let hangs = async |_: Entry<'_>| pending::<Result<(), ()>>().await;
     let limit = Duration::from_secs(2);
-    let sent = device
-        .journal
-        .send_all(&device.breaker, EmbassyTimer, limit, hangs);
+    let sent = device.journal.send_all(&device.breaker, limit, hangs);
     let mut sent = Box::pin(sent);
     assert!(run_for(3, sent.as_mut()).is_none());
     MockDriver::get().advance(embassy_time::Duration::from_secs(2));
@@ -139,14 +138,14 @@ fn an_entry_whose_sending_is_dropped_is_sent_again_with_its_number() {
     let mut device = Device::new(3);
     device.keep(2);
     device.breaker.trip();
-    device.breaker.clock().advance(Duration::from_secs(5));
+    device.breaker.clock().clock.advance(Duration::from_secs(5));
     let hangs = async |entry: Entry<'_>| {
         device.radio.send(entry)?;
         pending::<Result<(), &'static str>>().await
     };
     let sent = device
         .journal
-        .send_all(&device.breaker, EmbassyTimer, TimeLimit::NONE, hangs);
+        .send_all(&device.breaker, TimeLimit::NONE, hangs);
     assert!(run_for(3, sent).is_none());
     assert_eq!(device.breaker.snapshot().probes_in_flight(), 0);
     assert_eq!(device.send_all().count, 2);
@@ -173,7 +172,7 @@ fn an_entry_is_sent_at_once_if_nothing_waits_and_after_what_waits_otherwise() {
     assert!(device.send_or_keep().expect("room").retry_in().is_some());
     assert_eq!(device.arrived(), [0], "nothing overtakes");
 
-    device.breaker.clock().advance(Duration::from_secs(5));
+    device.breaker.clock().clock.advance(Duration::from_secs(5));
     let sent = device.send_or_keep().expect("it works");
     assert_eq!((sent.count, sent.stopped), (7, None));
     assert_eq!(device.arrived(), (0..8).collect::<Vec<_>>());
@@ -188,7 +187,7 @@ fn a_full_journal_empties_once_the_radio_is_back_though_new_entries_come_first()
     assert_eq!(refused, Some(JournalError::Full));
     let kept = device.journal.waiting();
     device.radio.is_down.replace(false);
-    device.breaker.clock().advance(Duration::from_secs(5));
+    device.breaker.clock().clock.advance(Duration::from_secs(5));
     assert_eq!(device.send_or_keep().expect("room again").count, kept + 1);
 }
 

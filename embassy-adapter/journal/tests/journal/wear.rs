@@ -1,6 +1,6 @@
 //! How often pages are erased: the figures that the documentation states.
 
-use atomic_breaker_embassy::{Breaker, Config, EmbassyTimer, ManualClock};
+use atomic_breaker_embassy::{Breaker, Config, EmbassyTimer, ManualClock, wait::WithTimer};
 use atomic_breaker_journal::{Entry, Journal, JournalConfig, TimeLimit};
 
 use super::flash::Chip;
@@ -20,15 +20,21 @@ fn erases(len: usize, is_kept: bool) -> u64 {
         JournalConfig::new(),
     ))
     .expect("erased");
-    let breaker = Breaker::new(Config::new(), ManualClock::new());
+    let breaker = Breaker::new(
+        Config::new(),
+        WithTimer {
+            clock: ManualClock::new(),
+            timer: EmbassyTimer,
+        },
+    );
     let send = async |_: Entry<'_>| Ok::<(), ()>(());
     let reading = vec![1; len];
     for _ in 0..READINGS {
         let done = if is_kept {
             run(journal.keep(&reading)).expect("room");
-            run(journal.send_all(&breaker, EmbassyTimer, TimeLimit::NONE, send))
+            run(journal.send_all(&breaker, TimeLimit::NONE, send))
         } else {
-            run(journal.send_or_keep(&breaker, EmbassyTimer, TimeLimit::NONE, &reading, send))
+            run(journal.send_or_keep(&breaker, TimeLimit::NONE, &reading, send))
         };
         assert_eq!(done.expect("it works").count, 1);
     }

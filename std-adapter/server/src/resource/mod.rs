@@ -93,12 +93,10 @@ impl<B> Resource<B> {
 /// ```
 ///
 /// ```compile_fail,E0277
-/// use atomic_breaker_server::{Config, Resource, breaker, wait};
+/// use atomic_breaker_server::{Config, Permit, Resource, breaker};
 ///
-/// fn wait(timer: impl wait::Timer) {
-///     let server = Resource::new(breaker(Config::new()));
-///     let _ready = wait::ready(&server, timer);
-/// }
+/// let server = Resource::new(breaker(Config::new()));
+/// let _permit = Permit::acquire(&server);
 /// ```
 #[cfg(doctest)]
 struct NoWayAround;

@@ -9,7 +9,7 @@ use core::time::Duration;
 
 use atomic_breaker_embassy::word::AtomicU32;
 use atomic_breaker_embassy::{
-    Breaker, BreakerExt, Config, EmbassyClock, EmbassyTimer, GuardedI2c, Retry, static_breaker,
+    Breaker, Config, EmbassyClock, GuardedI2c, Retry, static_breaker,
 };
 use atomic_breaker_journal::{Entry, Journal, JournalConfig};
 use embassy_executor::Spawner;
@@ -112,7 +112,7 @@ async fn main(_spawner: Spawner) {
     let send = async |_: Entry<'_>| Ok::<(), ()>(());
     println!(
         "{:6}  journal_send_all",
-        size_of_val(&journal.send_all(&RADIO, EmbassyTimer, limit, send))
+        size_of_val(&journal.send_all(&RADIO, limit, send))
     );
     pass!("bytes of each future are counted");
 }

@@ -6,7 +6,7 @@
 use core::cell::RefCell;
 use core::convert::Infallible;
 
-use atomic_breaker_embassy::{Breaker, Config, EmbassyTimer, ManualClock};
+use atomic_breaker_embassy::{Breaker, Config, EmbassyTimer, ManualClock, wait::WithTimer};
 use atomic_breaker_journal::{Entry, Journal, JournalConfig, JournalError, TimeLimit, WhenCorrupt};
 use embassy_executor::Spawner;
 use firmware::nvmc::Nvmc;
@@ -163,7 +163,7 @@ async fn main(_spawner: Spawner) {
     let opened = Journal::<_, 32>::open(Nvmc, PAGES, config).await;
     let mut journal = opened.expect("a journal, or to be formatted");
     kept(|kept| kept.is_formatted = true);
-    let breaker = Breaker::new(Config::new(), ManualClock::new());
+    let breaker = Breaker::new(Config::new(), WithTimer { clock: ManualClock::new(), timer: EmbassyTimer });
     let is_down = RefCell::new(false);
     let send = async |entry: Entry<'_>| {
         if *is_down.borrow() {
@@ -185,12 +185,12 @@ async fn main(_spawner: Spawner) {
         match choice {
             0 => {
                 let sent = journal
-                    .send_or_keep(&breaker, EmbassyTimer, limit, bytes, send)
+                    .send_or_keep(&breaker, limit, bytes, send)
                     .await;
                 acknowledge(sent.map(|_| journal.next_number() - 1));
             }
             1 => {
-                let sent = journal.send_all(&breaker, EmbassyTimer, limit, send).await;
+                let sent = journal.send_all(&breaker, limit, send).await;
                 assert!(sent.is_ok());
             }
             _ => acknowledge(journal.keep(bytes).await),
@@ -199,7 +199,7 @@ async fn main(_spawner: Spawner) {
     }
     is_down.replace(false);
     let sent = journal
-        .send_all(&breaker, EmbassyTimer, TimeLimit::NONE, send)
+        .send_all(&breaker, TimeLimit::NONE, send)
         .await;
     assert!(sent.expect("it works").stopped.is_none());
     let kept = kept(|kept| *kept);

@@ -9,7 +9,7 @@ use core::pin::pin;
 use core::time::Duration;
 
 use atomic_breaker_embassy::{
-    Breaker, BreakerExt, Config, EmbassyClock, State, StateWatch, word::NativeWord,
+    Breaker, Config, EmbassyClock, State, StateWatch, word::NativeWord,
 };
 use embassy_executor::Spawner;
 use embassy_futures::join::join4;

@@ -6,7 +6,7 @@
 use core::time::Duration;
 
 use atomic_breaker_embassy::{
-    Breaker, BreakerExt, Cause, Config, EmbassyClock, EventLog, State, word::NativeWord,
+    Breaker, Cause, Config, EmbassyClock, EventLog, State, word::NativeWord,
 };
 use embassy_executor::Spawner;
 use embassy_futures::select::select;

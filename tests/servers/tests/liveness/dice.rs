@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 use std::time::Duration;
 
-use atomic_breaker_http::{Clock, SharedClock};
+use atomic_breaker_http::{Clock, SharedClock, TokioTimer, wait::HasTimer};
 use atomic_breaker_mapped::MachineClock;
 use tokio::time::Instant;
 
@@ -117,6 +117,14 @@ impl Clock for Time {
 }
 
 impl SharedClock for Time {}
+
+impl HasTimer for Time {
+    type Timer = TokioTimer;
+
+    fn timer(&self) -> TokioTimer {
+        TokioTimer
+    }
+}
 
 impl MachineClock for Time {
     const ID: u64 = 4_711;

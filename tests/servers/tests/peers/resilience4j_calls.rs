@@ -4,8 +4,8 @@ use std::future::ready;
 use std::io;
 
 use atomic_breaker_http::{
-    AnyPermit, Breaker, BreakerExt, BreakerLayer, CallError, Failure, Fallback, ManualClock,
-    Outcome, Prober, Registry, Resource, State, Timed, TokioClock,
+    AnyPermit, Breaker, BreakerLayer, CallError, Failure, Fallback, ManualClock, Outcome, Prober,
+    Registry, Resource, State, Timed, TokioClock,
 };
 use tokio::time::sleep;
 use tower::{Layer, ServiceExt};

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use atomic_breaker_http::{
-    Breaker, BreakerExt, Config, Failure, Outcome, Prober, State, TokioClock,
-};
+use atomic_breaker_http::{Breaker, Config, Failure, Outcome, Prober, State, TokioClock};
 
 use super::SECOND;
 use test_support::week::{Host, protects, week};

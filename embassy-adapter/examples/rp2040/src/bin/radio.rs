@@ -14,7 +14,7 @@ use core::time::Duration;
 
 use atomic_breaker_embassy::word::AtomicU32;
 use atomic_breaker_embassy::{
-    Breaker, Config, DefmtLog, EmbassyClock, EmbassyTimer, static_breaker,
+    Breaker, Config, DefmtLog, EmbassyClock, static_breaker,
 };
 use atomic_breaker_journal::{Entry, Journal, JournalConfig, WhenFull};
 use defmt::{info, unwrap};
@@ -111,7 +111,7 @@ async fn main(_spawner: Spawner) {
         let reading = unwrap!(adc.read(&mut sensor).await);
         unwrap!(journal.keep(&reading.to_le_bytes()).await);
         let send = async |entry: Entry<'_>| module.send(entry).await;
-        let sent = unwrap!(journal.send_all(&Radio, EmbassyTimer, PATIENCE, send).await);
+        let sent = unwrap!(journal.send_all(&Radio, PATIENCE, send).await);
         info!(
             "{} sent, {} wait, {} dropped",
             sent.count,

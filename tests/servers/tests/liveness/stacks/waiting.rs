@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Breaker, BreakerExt, CallError, Config, Prober, Retry, StateWatch, Timed, TokioTimer, wait,
-    word::NativeWord,
+    Breaker, CallError, Config, Prober, Retry, StateWatch, Timed, word::NativeWord,
 };
 use tokio::task::{JoinHandle, spawn_local};
 
@@ -165,7 +164,7 @@ struct Again;
 impl Kind for Again {
     async fn call(of: &Waits<Self>, caller: Caller) -> Answer {
         let operation = || answer(&of.host, caller);
-        let call = wait::retry_fn_with(&of.breaker, TokioTimer, Retry::new(), outcome, operation);
+        let call = of.breaker.retry_with(outcome, Retry::new(), operation);
         seen(&call.await)
     }
 }

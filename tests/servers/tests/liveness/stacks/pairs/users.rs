@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    BreakerExt, BreakerLayer, BreakerMiddleware, Clock, Prober, TimeLimitLayer, TryLayer,
+    BreakerLayer, BreakerMiddleware, Clock, Prober, TimeLimitLayer, TryLayer,
 };
 use reqwest_middleware::ClientWithMiddleware;
 use tokio::task::{JoinHandle, spawn_local};
