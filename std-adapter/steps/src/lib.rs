@@ -108,3 +108,8 @@ mod page {}
 #[cfg(all(doctest, feature = "http"))]
 #[doc = include_str!("../../../docs/kept-requests.md")]
 mod kept_requests {}
+
+/// The README, whose code is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -93,6 +93,53 @@ fn every_link_leads_to_a_file_and_a_heading() {
     );
 }
 
+#[test]
+fn every_page_is_on_the_map_of_its_folder() {
+    for folder in ["docs", "benches/results"] {
+        let folder = root().join(folder);
+        let map = fs::read_to_string(folder.join("README.md")).unwrap();
+        let listed: Vec<_> = targets(&map).map(|target| folder.join(target)).collect();
+        let mut found = Vec::new();
+        files(&folder, ".md", &mut found);
+        found.retain(|page| !page.ends_with("README.md"));
+        assert!(found.len() > 5, "{found:?}");
+        for page in found {
+            assert!(listed.contains(&page), "{} is on no map", shown(&page));
+        }
+    }
+}
+
+/// The pages that a file of Rust includes.
+fn included(file: &Path) -> Vec<PathBuf> {
+    let text = fs::read_to_string(file).unwrap();
+    let paths = text.split("include_str!(\"").skip(1);
+    let paths = paths.filter_map(|rest| rest.split_once(".md\")"));
+    let whole = |path: &str| {
+        file.parent()
+            .unwrap()
+            .join(format!("{path}.md"))
+            .canonicalize()
+    };
+    paths.filter_map(|(path, _)| whole(path).ok()).collect()
+}
+
+#[test]
+fn every_page_with_code_is_compiled() {
+    let mut sources = Vec::new();
+    files(&root(), ".rs", &mut sources);
+    let compiled: Vec<_> = sources.iter().flat_map(|file| included(file)).collect();
+    let with_code = pages()
+        .into_iter()
+        .filter(|(_, text)| text.contains("```rust"));
+    let mut count = 0;
+    for (page, _) in with_code {
+        count += 1;
+        let is_compiled = compiled.contains(&page.canonicalize().unwrap());
+        assert!(is_compiled, "nothing includes {}", shown(&page));
+    }
+    assert!(count > 15, "{count} pages with code");
+}
+
 /// The first lines of what looks like a table and is none, because no line of dashes follows.
 fn stray_rows(text: &str) -> Vec<&str> {
     let (mut before, mut stray, mut is_code) = ("", Vec::new(), false);

@@ -22,3 +22,8 @@ mod store;
 pub use builder::PostgresStoreBuilder;
 pub use store::PostgresStore;
 pub use tokio_postgres;
+
+/// The README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -20,3 +20,8 @@ mod thread;
 
 pub use rusqlite;
 pub use store::SqliteStore;
+
+/// The README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
