@@ -3,6 +3,7 @@
 //! With `ATOMIC_BREAKER_WRITE_COUNTS=1` the tests write the locked figures into the tables instead.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::{env, fs};
 
 use crate::root;
@@ -73,7 +74,7 @@ fn check(page: &str, after: &str, count: usize, cells: impl Fn(usize, &str) -> V
         let kept = new.iter().zip(&old[1..]);
         let new = kept.map(|(new, old)| if new.is_empty() { old } else { new.as_str() });
         let new: Vec<_> = new.collect();
-        table += &format!("| {} | {} |\n", old[0], new.join(" | "));
+        writeln!(table, "| {} | {} |", old[0], new.join(" | ")).unwrap();
         length += row.len() + 1;
     }
     assert_eq!(

@@ -3,6 +3,7 @@
 mod counts;
 mod figures;
 mod links;
+mod packages;
 mod releases;
 
 use std::collections::BTreeMap;

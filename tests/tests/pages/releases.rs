@@ -8,13 +8,13 @@ use std::process::Command;
 use super::{files, root};
 
 /// A package that is published.
-struct Package {
+pub(crate) struct Package {
     folder: PathBuf,
     lib: String,
     manifest: String,
 }
 
-fn published() -> BTreeMap<String, Package> {
+pub(crate) fn published() -> BTreeMap<String, Package> {
     let mut manifests = Vec::new();
     for folder in ["core", "std-adapter", "embassy-adapter"] {
         files(&root().join(folder), "Cargo.toml", &mut manifests);
@@ -39,6 +39,22 @@ fn published() -> BTreeMap<String, Package> {
 }
 
 impl Package {
+    /// The packages of this project that are built with this one whatever its features are.
+    pub(crate) fn always_needs(&self) -> BTreeSet<&str> {
+        let mut is_dependency = false;
+        let mut found = BTreeSet::new();
+        for line in self.manifest.lines() {
+            if line.starts_with('[') {
+                is_dependency = line == "[dependencies]";
+            }
+            if is_dependency && line.starts_with("atomic-breaker") && !line.contains("optional") {
+                let end = line.find([' ', '.', '=']).unwrap();
+                found.insert(&line[..end]);
+            }
+        }
+        found
+    }
+
     /// The packages of this project that the registry must have before this one can be published: all that have a
     /// version, those of tests included.
     fn needs(&self) -> BTreeSet<&str> {

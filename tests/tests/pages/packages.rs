@@ -1,0 +1,61 @@
+//! The table of packages in `docs/README.md`, compared with their manifests.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::counts::read;
+use crate::releases::published;
+
+/// `-std` and `atomic-breaker-std` are the same.
+fn full(name: &str) -> String {
+    match name.strip_prefix('-') {
+        Some(name) => format!("atomic-breaker-{name}"),
+        None => name.to_owned(),
+    }
+}
+
+/// What stands between backticks.
+fn quoted(cell: &str) -> impl Iterator<Item = String> {
+    cell.split('`').skip(1).step_by(2).map(full)
+}
+
+/// Each package of the table, and those that it builds upon. A package after "with" builds upon the first of its row.
+fn listed() -> BTreeMap<String, BTreeSet<String>> {
+    let page = read("docs/README.md");
+    let table = page.split("\n## Packages").nth(1).unwrap();
+    let table = table.split("\n## ").next().unwrap();
+    let rows = table.lines().filter(|line| line.starts_with("| ")).skip(1);
+    let mut found = BTreeMap::new();
+    for row in rows {
+        let cells: Vec<_> = row.trim_matches('|').split(" | ").collect();
+        let mut names = quoted(cells[1]);
+        let first = names.next().unwrap();
+        for engine in names {
+            found.insert(engine, [first.clone()].into());
+        }
+        let upon = cells.get(2).copied().unwrap_or_default();
+        found.insert(first, quoted(upon).collect());
+    }
+    found
+}
+
+/// Whether a package builds upon another one, directly or through those between.
+fn includes(upon: &BTreeMap<String, BTreeSet<String>>, package: &str, other: &str) -> bool {
+    let direct = &upon[package];
+    direct.contains(other) || direct.iter().any(|it| includes(upon, it, other))
+}
+
+#[test]
+fn packages_build_upon_what_the_table_says() {
+    let (listed, published) = (listed(), published());
+    let names: Vec<_> = listed.keys().collect();
+    assert_eq!(names, published.keys().collect::<Vec<_>>());
+    for (name, package) in &published {
+        let needs = package.always_needs();
+        for upon in &listed[name] {
+            assert!(needs.contains(upon.as_str()), "{name} does not need {upon}");
+        }
+        for needed in needs {
+            assert!(includes(&listed, name, needed), "{name} needs {needed}");
+        }
+    }
+}
