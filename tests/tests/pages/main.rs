@@ -3,6 +3,7 @@
 mod counts;
 mod figures;
 mod links;
+mod names;
 mod packages;
 mod releases;
 
