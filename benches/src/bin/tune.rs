@@ -14,8 +14,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use atomic_breaker_tune::{
-    Call, Config, Ending, Keys, Log, Met, NoRecommendation, Ratio, Recommend, Recorder, Replay,
-    Seen,
+    BreakerScope, CallLog, CallRecorder, Completion, Config, Failure, LoggedCall, NoRecommendation,
+    Outcome, Ratio, Recommend, RecordedOutcome, Replay,
 };
 use benches::claim::{self, Claim};
 use benches::head;
@@ -27,18 +27,18 @@ const RULE_SETS: usize = 1_000;
 
 /// 400 calls a second for 42 minutes, of which 8 to 50 ms long ones overlap; every four minutes the resource fails for
 /// half a minute, and one call in 200 fails at any time.
-fn calls() -> Vec<Call> {
+fn calls() -> Vec<LoggedCall> {
     let mut random = fastrand::Rng::with_seed(1);
     let call = |number: u64| {
         let start_us = number * 2_500;
         let is_down = (start_us / 1_000_000) % 240 >= 210;
-        let met = if is_down || random.u32(..200) == 0 {
-            Met::Failure
+        let outcome = if is_down || random.u32(..200) == 0 {
+            Failure::new().into()
         } else {
-            Met::Success
+            Outcome::Success
         };
         let duration = Duration::from_micros(8_000 + random.u64(..42_000));
-        Call::new(start_us, Ending::new(met, duration)).of_key(random.u32(..50))
+        LoggedCall::new(start_us, Completion::new(outcome, duration)).of_key(random.u32(..50))
     };
     (0..u64::from(CALLS)).map(call).collect()
 }
@@ -58,24 +58,24 @@ fn rules() -> [(&'static str, Config); 3] {
     ]
 }
 
-const BREAKERS: [(&str, Keys); 2] = [
-    ("one breaker", Keys::One),
-    ("50 keys", Keys::Each { capacity: 4_096 }),
+const BREAKERS: [(&str, BreakerScope); 2] = [
+    ("one breaker", BreakerScope::Single),
+    ("50 keys", BreakerScope::PerKey { capacity: 4_096 }),
 ];
 
 /// Million calls a second of each case: the median of interleaved rounds.
-fn speeds(log: &Log) -> Vec<(String, f64)> {
+fn speeds(log: &CallLog) -> Vec<(String, f64)> {
     let cases: Vec<_> = rules()
         .into_iter()
         .flat_map(|(rule, config)| {
-            BREAKERS.map(|(keys, each)| (format!("{rule}, {keys}"), config, each))
+            BREAKERS.map(|(name, breakers)| (format!("{rule}, {name}"), config, breakers))
         })
         .collect();
     let mut rounds = vec![Vec::new(); cases.len()];
     for _ in 0..ROUNDS {
-        for ((_, config, keys), round) in cases.iter().zip(&mut rounds) {
+        for ((_, config, breakers), round) in cases.iter().zip(&mut rounds) {
             let begin = Instant::now();
-            let replayed = Replay::new().keys(*keys).run(config, log);
+            let replayed = Replay::new().breakers(*breakers).run(config, log);
             black_box(replayed.expect("valid rules"));
             round.push(f64::from(CALLS) / begin.elapsed().as_secs_f64() / 1e6);
         }
@@ -92,7 +92,7 @@ fn speeds(log: &Log) -> Vec<(String, f64)> {
 fn memory() -> (f64, u64) {
     let calls = calls();
     let mut log = None;
-    let made = allocation_counter::measure(|| log = Some(Log::new(calls.clone(), Vec::new())));
+    let made = allocation_counter::measure(|| log = Some(CallLog::new(calls.clone(), Vec::new())));
     let log = log.expect("a log");
     let run = allocation_counter::measure(|| {
         let _ = black_box(Replay::new().run(&Config::new(), &log));
@@ -111,10 +111,14 @@ fn recording() -> io::Result<f64> {
     let path = std::env::temp_dir().join(format!("recorded-{}.csv", std::process::id()));
     let mut rounds = Vec::new();
     for _ in 0..ROUNDS {
-        let recorder = Recorder::builder().queue(RECORDED as usize).start(&path)?;
+        let recorder = CallRecorder::builder()
+            .queue(RECORDED as usize)
+            .start(&path)?;
         let begin = Instant::now();
         for _ in 0..RECORDED {
-            recorder.begin(black_box("host-1.example")).end(Seen::Ok);
+            recorder
+                .begin(black_box("host-1.example"))
+                .end(RecordedOutcome::Ok);
         }
         rounds.push(begin.elapsed().as_secs_f64() * 1e9 / f64::from(RECORDED));
         let summary = recorder.finish();
@@ -128,15 +132,15 @@ fn recording() -> io::Result<f64> {
 }
 
 /// Seconds that a search takes.
-fn search(log: &mut Log) -> Result<f64, NoRecommendation> {
+fn search(log: &mut CallLog) -> Result<f64, NoRecommendation> {
     let begin = Instant::now();
     let recommend = Recommend::new().tries(RULE_SETS);
-    black_box(recommend.run(log, &())?);
+    black_box(recommend.run(log)?);
     Ok(begin.elapsed().as_secs_f64())
 }
 
 fn main() -> ExitCode {
-    let mut log = Log::new(calls(), Vec::new());
+    let mut log = CallLog::new(calls(), Vec::new());
     let speeds = speeds(&log);
     head::print("Replays, and a search for settings", "tune");
     println!("Replays of {CALLS} calls: median of {ROUNDS} interleaved rounds.\n");

@@ -2,22 +2,23 @@
 #![cfg(feature = "replay")]
 #![expect(clippy::format_push_string, reason = "a file of a test")]
 
-use atomic_breaker_tune::{Call, Met, ReadLog, Reading};
+use atomic_breaker_tune::{Failure, LogReader, LoggedCall, Outcome, ReadLog};
+
 use std::time::Duration;
 
 fn read(file: &str) -> ReadLog {
-    Reading::new().read(file.as_bytes()).unwrap()
+    LogReader::new().read(file.as_bytes()).unwrap()
 }
 
-/// Start in milliseconds, what it met, its duration in milliseconds, its key, whether it is a retry.
-fn shown(read: &ReadLog) -> Vec<(u64, Met, u128, &str, bool)> {
-    let show = |call: &Call| {
-        let ending = call.ending();
-        let took = Duration::from_micros(ending.duration_us.into()).as_millis();
+/// Start in milliseconds, its outcome, its duration in milliseconds, its key, whether it is a retry.
+fn shown(read: &ReadLog) -> Vec<(u64, Outcome, u128, &str, bool)> {
+    let show = |call: &LoggedCall| {
+        let completion = call.completion();
+        let took = Duration::from_micros(completion.duration_us.into()).as_millis();
         let key = read.log.keys()[call.key as usize].as_ref();
         (
             call.start_us / 1_000,
-            ending.met,
+            completion.outcome,
             took,
             key,
             call.is_retry(),
@@ -26,8 +27,8 @@ fn shown(read: &ReadLog) -> Vec<(u64, Met, u128, &str, bool)> {
     read.log.calls().iter().map(show).collect()
 }
 
-const OK: Met = Met::Success;
-const BAD: Met = Met::Failure;
+const OK: Outcome = Outcome::Success;
+const BAD: Outcome = Outcome::Failure(Failure::new());
 
 #[test]
 fn each_upstream_of_nginx_is_a_call() {
@@ -44,14 +45,14 @@ fn each_upstream_of_nginx_is_a_call() {
         (990, OK, 4, "unix:/tmp/a.sock", false),
         (994, BAD, 6, "10.0.0.2:80", true),
         // Its caller has left.
-        (1_000, Met::Ignored, 0, "10.0.0.1:80", false),
+        (1_000, Outcome::Ignored, 0, "10.0.0.1:80", false),
     ];
     assert_eq!(shown(&read), expected);
-    assert_eq!(read.skipped.count, 1);
+    assert_eq!(read.summary.skipped, 1);
     assert!(
-        read.skipped.to_string().contains("line 5: has no time="),
+        read.summary.to_string().contains("line 5: has no time="),
         "{}",
-        read.skipped
+        read.summary
     );
 }
 
@@ -75,20 +76,20 @@ fn a_group_of_nginx_without_live_upstreams_is_no_resource() {
     let keys = ["10.0.0.1:80", "[::1]:80", "backend", "unix:/tmp/a.sock"];
     assert_eq!(read.log.keys(), keys.map(Box::from));
     let calls = read.log.calls();
-    let failed = calls.iter().filter(|call| call.ending().met == BAD);
+    let failed = calls.iter().filter(|call| call.completion().outcome == BAD);
     assert_eq!(failed.count(), 3);
-    let rejected: Vec<&Call> = calls.iter().filter(|call| call.was_rejected()).collect();
+    let rejected: Vec<&LoggedCall> = calls.iter().filter(|call| call.was_rejected()).collect();
     assert_eq!(rejected.len(), 10);
     assert!(rejected.iter().all(|call| call.key == 2));
     // Nothing is known of what they would have met; where all share a breaker, their neighbours met it.
     assert!(
         rejected
             .iter()
-            .all(|call| call.ending().met == Met::Ignored)
+            .all(|call| call.completion().outcome == Outcome::Ignored)
     );
-    let joined = Reading::new().one_key().read(file.as_bytes()).unwrap();
-    let met = |number: usize| joined.log.calls()[number].ending().met;
-    assert_eq!([11, 12, 20, 23].map(met), [BAD, BAD, BAD, OK]);
+    let joined = LogReader::new().one_key().read(file.as_bytes()).unwrap();
+    let outcome = |number: usize| joined.log.calls()[number].completion().outcome;
+    assert_eq!([11, 12, 20, 23].map(outcome), [BAD, BAD, BAD, OK]);
 }
 
 #[test]
@@ -110,8 +111,8 @@ fn callers_that_left_say_nothing_of_the_resource() {
         let calls = read(file).log.calls().to_vec();
         assert_eq!(calls.len(), 2, "{file}");
         for call in calls {
-            assert_eq!(call.ending().met, Met::Ignored, "{file}");
-            assert_eq!(call.ending().duration_us, 3_000_000, "{file}");
+            assert_eq!(call.completion().outcome, Outcome::Ignored, "{file}");
+            assert_eq!(call.completion().duration_us, 3_000_000, "{file}");
         }
     }
 }
@@ -141,13 +142,13 @@ fn flags_of_envoy_decide_before_the_status() {
         (0, OK, 226, upstream, false),
         (1_000, BAD, 226, upstream, false),
         (1_500, BAD, 226, upstream, true),
-        (2_000, Met::Ignored, 226, "shop.example", false),
+        (2_000, Outcome::Ignored, 226, "shop.example", false),
         // It would have met what its neighbour met.
         (3_000, OK, 226, upstream, false),
         (4_000, OK, 226, upstream, false),
         // No host was healthy, so none was called; nor was one that has no cluster.
-        (5_000, Met::Ignored, 226, "shop.example", false),
-        (6_000, Met::Ignored, 226, "shop.example", false),
+        (5_000, Outcome::Ignored, 226, "shop.example", false),
+        (6_000, Outcome::Ignored, 226, "shop.example", false),
     ];
     assert_eq!(shown(&read), expected);
     let rejected = |number: usize| read.log.calls()[number].was_rejected();
@@ -156,7 +157,7 @@ fn flags_of_envoy_decide_before_the_status() {
         [false, true, false, true, false]
     );
     assert!(
-        read.skipped
+        read.summary
             .to_string()
             .contains("line 9: has a \" without an end")
     );
@@ -206,7 +207,7 @@ fn spans_of_clients_are_calls() {
     ];
     assert_eq!(shown(&read), expected);
     assert_eq!(
-        read.skipped.first,
+        read.summary.first,
         [(4, "a duration is -10000000 ns".to_owned())]
     );
 }
@@ -221,7 +222,7 @@ fn a_span_that_is_wrong_takes_none_of_its_batch_with_it() {
     let read = read(&file);
     assert_eq!(read.log.calls().len(), 2);
     assert_eq!(
-        read.skipped.first,
+        read.summary.first,
         [(1, "a duration is -8000 ns".to_owned())]
     );
 }

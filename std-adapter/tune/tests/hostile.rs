@@ -2,7 +2,7 @@
 #![cfg(feature = "replay")]
 #![expect(clippy::format_collect, reason = "files of a test")]
 
-use atomic_breaker_tune::{Format, Reading};
+use atomic_breaker_tune::{LogFormat, LogReader};
 use std::io::{self, BufReader, Read};
 
 /// A line of ten gigabytes, after a call and before another.
@@ -38,12 +38,12 @@ fn a_line_of_gigabytes_is_skipped_without_being_kept() {
         parts: [b"start_ms,duration_ms,outcome\n0,1,ok\n", b"\n5,1,ok\n"],
         place: 0,
     };
-    let read = Reading::new()
+    let read = LogReader::new()
         .read(BufReader::with_capacity(1 << 16, endless))
         .unwrap();
     assert_eq!(read.log.calls().len(), 2);
     assert_eq!(
-        read.skipped.first,
+        read.summary.first,
         [(3, "is longer than 16 MiB".to_owned())]
     );
 }
@@ -54,17 +54,21 @@ fn hostile_files_are_borne() {
     let keys: String = (0..1_100_000)
         .map(|key| format!("{key},1,ok,{key}\n"))
         .collect();
-    let keys = Reading::new()
+    let keys = LogReader::new()
         .read(format!("start_ms,duration_ms,outcome,key\n{keys}").as_bytes())
         .unwrap();
     assert_eq!(keys.log.keys().len(), 1 << 20);
-    assert_eq!(keys.skipped.count, 1_100_000 - (1 << 20));
+    assert_eq!(keys.summary.skipped, 1_100_000 - (1 << 20));
     let long = format!(
         "start_ms,duration_ms,outcome,key\n0,1,ok,{}\n1,1,ok,a\n",
         "k".repeat(2_000)
     );
     assert_eq!(
-        Reading::new().read(long.as_bytes()).unwrap().skipped.count,
+        LogReader::new()
+            .read(long.as_bytes())
+            .unwrap()
+            .summary
+            .skipped,
         1
     );
     for file in [
@@ -77,13 +81,13 @@ fn hostile_files_are_borne() {
     ] {
         for format in [
             None,
-            Some(Format::Csv),
-            Some(Format::JsonLines),
-            Some(Format::Nginx),
-            Some(Format::Envoy),
-            Some(Format::Otlp),
+            Some(LogFormat::Csv),
+            Some(LogFormat::JsonLines),
+            Some(LogFormat::Nginx),
+            Some(LogFormat::Envoy),
+            Some(LogFormat::Otlp),
         ] {
-            let reading = format.map_or(Reading::new(), |format| Reading::new().format(format));
+            let reading = format.map_or(LogReader::new(), |format| LogReader::new().format(format));
             let _ = reading.read(file);
         }
     }
@@ -123,14 +127,14 @@ fn no_file_makes_it_panic_or_lose_a_line() {
     let mut random = fastrand::Rng::with_seed(seed);
     for _ in 0..20_000 {
         let log = mutated(&mut random);
-        if let Ok(read) = Reading::new().read(&log[..]) {
+        if let Ok(read) = LogReader::new().read(&log[..]) {
             let found = read.log.calls().len() as u64;
             // A line of some formats has several calls, or none.
-            assert!(found > 0 || read.skipped.count <= read.skipped.lines);
+            assert!(found > 0 || read.summary.skipped <= read.summary.lines);
         }
-        if let Ok(mut stream) = Reading::new().stream(&log[..]) {
+        if let Ok(mut stream) = LogReader::new().stream(&log[..]) {
             let found = stream.by_ref().count() as u64;
-            let whole = Reading::new().read(&log[..]);
+            let whole = LogReader::new().read(&log[..]);
             let whole = whole.map_or(0, |read| read.log.calls().len() as u64);
             assert!(found >= whole);
             let _ = stream.end();

@@ -2,50 +2,52 @@
 #![cfg(feature = "replay")]
 
 use atomic_breaker_tune::{
-    Call, ColdServer, Config, Ending, Figures, Keys, Log, Met, NoRecommendation, Progress,
-    Recommend, Recommendation, Replay, Weights,
+    BreakerScope, CallLog, ColdServer, Completion, Config, Failure, Figures, LoggedCall,
+    NoRecommendation, Outcome, Recommend, Recommendation, Replay, Weights,
 };
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
 use std::time::Duration;
+
+const FAILED: Outcome = Outcome::Failure(Failure::new());
 
 fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
 /// 100 calls a second, which fail where `down` says so, by second.
-fn log(seconds: u64, down: impl Fn(u64) -> bool) -> Log {
+fn log(seconds: u64, down: impl Fn(u64) -> bool) -> CallLog {
     let calls = (0..seconds * 100).map(|number| {
-        let met = if down(number / 100) {
-            Met::Failure
+        let outcome = if down(number / 100) {
+            FAILED
         } else {
-            Met::Success
+            Outcome::Success
         };
-        Call::new(number * 10_000, Ending::new(met, ms(20)))
+        LoggedCall::new(number * 10_000, Completion::new(outcome, ms(20)))
     });
-    Log::new(calls.collect(), Vec::new())
+    CallLog::new(calls.collect(), Vec::new())
 }
 
 /// Once a minute it is down, for three to twelve seconds.
-fn dead_every_minute() -> Log {
+fn dead_every_minute() -> CallLog {
     log(600, |second| {
         let length = 3 + second / 60 * 7 % 10;
         (30..30 + length).contains(&(second % 60))
     })
 }
 
-fn in_threads(threads: usize, log: &Log) -> Recommendation {
+fn in_threads(threads: usize, log: &CallLog) -> Recommendation {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
     let recommend = Recommend::new().tries(150).seed(9);
     let mut log = log.clone();
     pool.build()
         .unwrap()
-        .install(|| recommend.run(&mut log, &()).unwrap())
+        .install(|| recommend.run(&mut log).unwrap())
 }
 
 #[test]
 fn what_it_recommends_is_better_than_nothing_and_than_the_defaults() {
     let recommend = Recommend::new().tries(300).today(Config::new());
-    let found = recommend.run(&mut dead_every_minute(), &()).unwrap();
+    let found = recommend.run(&mut dead_every_minute()).unwrap();
     let today = found.today.unwrap();
     assert!(found.pick.cost < today.cost, "{:?}", found.pick);
     assert!(found.pick.cost < Weights::new().cost(&found.without));
@@ -74,15 +76,15 @@ fn weights_decide_between_waste_and_healthy_calls() {
         let calls = (0..60_000_u64).map(|number| {
             let bad = (number / 100) % 120 >= 90;
             let fails = random.u32(..100) < if bad { 40 } else { 1 };
-            let met = if fails { Met::Failure } else { Met::Success };
-            Call::new(number * 10_000, Ending::new(met, ms(20)))
+            let outcome = if fails { FAILED } else { Outcome::Success };
+            LoggedCall::new(number * 10_000, Completion::new(outcome, ms(20)))
         });
-        Log::new(calls.collect(), Vec::new())
+        CallLog::new(calls.collect(), Vec::new())
     };
     let pick = |healthy: f64| {
         let weights = Weights::new().healthy_rejected(healthy);
         let found = Recommend::new().tries(200).weights(weights);
-        found.run(&mut log(), &()).unwrap().pick.all
+        found.run(&mut log()).unwrap().pick.all
     };
     let (careless, careful) = (pick(0.1), pick(20.0));
     assert!(careless.wasted < careful.wasted);
@@ -95,57 +97,41 @@ fn without_an_incident_it_says_so() {
         // A busy hour with 8 % errors.
         let mut random = fastrand::Rng::with_seed(seed);
         let calls = (0..360_000_u64).map(|number| {
-            let met = if random.u32(..100) < 8 {
-                Met::Failure
+            let outcome = if random.u32(..100) < 8 {
+                FAILED
             } else {
-                Met::Success
+                Outcome::Success
             };
-            Call::new(number * 10_000, Ending::new(met, ms(20)))
+            LoggedCall::new(number * 10_000, Completion::new(outcome, ms(20)))
         });
-        let mut log = Log::new(calls.collect(), Vec::new());
-        let nothing = Recommend::new().run(&mut log, &()).unwrap_err();
+        let mut log = CallLog::new(calls.collect(), Vec::new());
+        let nothing = Recommend::new().run(&mut log).unwrap_err();
         assert!(matches!(nothing, NoRecommendation::NoIncident { .. }));
         assert!(nothing.to_string().starts_with("no incident"), "{nothing}");
     }
-    let nothing = Recommend::new().run(&mut Log::default(), &()).unwrap_err();
+    let nothing = Recommend::new().run(&mut CallLog::default()).unwrap_err();
     assert_eq!(nothing.to_string(), "no incident: the log has no calls");
 }
 
 #[test]
 fn with_two_incidents_nothing_is_checked() {
     let mut log = log(200, |second| (50..60).contains(&second) || second >= 190);
-    let found = Recommend::new().tries(50).run(&mut log, &()).unwrap();
+    let found = Recommend::new().tries(50).run(&mut log).unwrap();
     assert_eq!((found.incidents.len(), found.held_out), (2, 0));
     assert_eq!(found.pick.checked_on, Figures::default());
 }
 
-/// Stops after so many.
-struct After(usize, AtomicUsize);
-
-impl Progress for After {
-    fn tried(&self, done: usize, of: usize) {
-        assert!(done <= of);
-        self.1.fetch_max(done, Relaxed);
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.1.load(Relaxed) >= self.0
-    }
-}
-
 #[test]
 fn stopped_early_it_keeps_the_best_so_far() {
-    let after = After(20, AtomicUsize::new(0));
-    let found = Recommend::new()
-        .run(&mut dead_every_minute(), &after)
-        .unwrap();
+    let stopped_after = |most: usize| {
+        let goes_on = move |done: usize| done < most;
+        Recommend::new().run_while(&mut dead_every_minute(), goes_on)
+    };
+    let found = stopped_after(20).unwrap();
     assert!(!found.is_complete);
     assert!((20..=20 + 64).contains(&found.tried), "{}", found.tried);
     assert!(found.pick.all.wasted < found.without.wasted / 2);
-    let at_once = After(0, AtomicUsize::new(0));
-    let nothing = Recommend::new()
-        .run(&mut dead_every_minute(), &at_once)
-        .unwrap_err();
+    let nothing = stopped_after(0).unwrap_err();
     assert!(matches!(nothing, NoRecommendation::Stopped));
 }
 
@@ -154,18 +140,18 @@ fn late_answers_are_an_incident_where_they_are_useless_and_a_slow_limit_is_found
     // From the 50th second of each minute on, answers take two seconds.
     let calls = (0..60_000_u64).map(|number| {
         let slow = (number / 100) % 60 >= 50;
-        Call::new(
+        LoggedCall::new(
             number * 10_000,
-            Ending::new(Met::Success, ms(if slow { 2_000 } else { 20 })),
+            Completion::new(Outcome::Success, ms(if slow { 2_000 } else { 20 })),
         )
     });
-    let mut log = Log::new(calls.collect(), Vec::new());
-    assert!(Recommend::new().run(&mut log, &()).is_err());
+    let mut log = CallLog::new(calls.collect(), Vec::new());
+    assert!(Recommend::new().run(&mut log).is_err());
     let replay = Replay::new().useful_within(ms(500));
     let found = Recommend::new()
         .replay(replay)
         .tries(300)
-        .run(&mut log, &())
+        .run(&mut log)
         .unwrap();
     assert_eq!(found.incidents.len(), 10);
     assert!(
@@ -178,7 +164,7 @@ fn late_answers_are_an_incident_where_they_are_useless_and_a_slow_limit_is_found
 
 #[test]
 fn hostile_logs_are_borne() {
-    let failed = |start| Call::new(start, Ending::new(Met::Failure, Call::LONGEST));
+    let failed = |start| LoggedCall::new(start, Completion::new(FAILED, Completion::LONGEST));
     let logs = [
         vec![failed(0)],
         vec![failed(u64::MAX); 100],
@@ -192,15 +178,15 @@ fn hostile_logs_are_borne() {
             .collect(),
     ];
     for calls in logs {
-        for keys in [Keys::One, Keys::Each { capacity: 16 }] {
-            let mut log = Log::new(calls.clone(), Vec::new());
-            let replay = Replay::new().keys(keys);
+        for breakers in [BreakerScope::Single, BreakerScope::PerKey { capacity: 16 }] {
+            let mut log = CallLog::new(calls.clone(), Vec::new());
+            let replay = Replay::new().breakers(breakers);
             let number = log.calls().len() as u64;
-            if let Ok(found) = Recommend::new().replay(replay).tries(5).run(&mut log, &()) {
+            if let Ok(found) = Recommend::new().replay(replay).tries(5).run(&mut log) {
                 assert_eq!(found.pick.all.calls, number);
             }
             let callers = replay.callers(3, ms(1));
-            let figures = callers.without(&Log::new(calls[..1].to_vec(), Vec::new()));
+            let figures = callers.without(&CallLog::new(calls[..1].to_vec(), Vec::new()));
             assert!(figures.calls <= 3);
         }
     }
@@ -222,9 +208,9 @@ fn a_cold_server_makes_a_gradual_return_worth_it() {
     let found = Recommend::new()
         .replay(replay)
         .tries(100)
-        .run(&mut log(), &())
+        .run(&mut log())
         .unwrap();
-    let without = Recommend::new().tries(100).run(&mut log(), &()).unwrap();
+    let without = Recommend::new().tries(100).run(&mut log()).unwrap();
     assert!(found.pick.cost > without.pick.cost);
     assert!(found.without.wasted > without.without.wasted);
 }
@@ -240,36 +226,36 @@ fn longest_open(config: &Config) -> Duration {
 #[test]
 fn an_outage_that_lasts_until_the_end_of_the_log_has_a_price() {
     let mut log = log(300, |second| second >= 250);
-    let found = Recommend::new().tries(120).run(&mut log, &()).unwrap();
+    let found = Recommend::new().tries(120).run(&mut log).unwrap();
     let open = longest_open(&found.pick.config);
     assert!(open <= Duration::from_secs(10), "{:?}", found.pick);
 }
 
-/// Thirty pods, each called ten times a second for the two minutes that it lives, of which the last twenty seconds are in
-/// vain; five of them work again for the last ten seconds.
-fn pods() -> Log {
+/// Thirty pods, each called ten times a second for the two minutes that it lives, of which the last twenty seconds fail;
+/// five of them work again for the last ten seconds.
+fn pods() -> CallLog {
     let calls = (0..30_u32).flat_map(|pod| {
         let begin = u64::from(pod) * 60_000_000;
         (0..1_200_u64).map(move |number| {
             let second = number / 10;
             let is_back = pod % 6 == 0 && second >= 110;
-            let met = if second < 100 || is_back {
-                Met::Success
+            let outcome = if second < 100 || is_back {
+                Outcome::Success
             } else {
-                Met::Failure
+                FAILED
             };
-            Call::new(begin + number * 100_000, Ending::new(met, ms(20))).of_key(pod)
+            LoggedCall::new(begin + number * 100_000, Completion::new(outcome, ms(20))).of_key(pod)
         })
     });
-    Log::new(calls.collect(), Vec::new())
+    CallLog::new(calls.collect(), Vec::new())
 }
 
 #[test]
 fn an_outage_that_lasts_until_the_end_of_its_key_has_a_price() {
-    let replay = Replay::new().keys(Keys::Each { capacity: 4_096 });
+    let replay = Replay::new().breakers(BreakerScope::PerKey { capacity: 4_096 });
     let recommend = Recommend::new().replay(replay).tries(120);
     let long = Config::new().open_for(Duration::from_secs(600));
-    let found = recommend.today(long).run(&mut pods(), &()).unwrap();
+    let found = recommend.today(long).run(&mut pods()).unwrap();
     let open = longest_open(&found.pick.config);
     assert!(open <= Duration::from_secs(10), "{:?}", found.pick);
     // Incidents that were held out do not confirm what is free.

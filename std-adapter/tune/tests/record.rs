@@ -2,7 +2,10 @@
 #![cfg(feature = "replay")]
 
 use atomic_breaker::{Breaker, ManualClock};
-use atomic_breaker_tune::{Call, Config, Met, ReadLog, Reading, Recorder, Seen};
+use atomic_breaker_tune::{
+    CallRecorder, Config, Failure, LogReader, LoggedCall, Outcome, ReadLog, RecordedOutcome,
+};
+
 use std::fs::{self, File};
 use std::io::{self, BufReader};
 use std::path::PathBuf;
@@ -15,7 +18,7 @@ fn path(name: &str) -> PathBuf {
 }
 
 fn read(path: &PathBuf) -> ReadLog {
-    Reading::new()
+    LogReader::new()
         .read(BufReader::new(File::open(path).unwrap()))
         .unwrap()
 }
@@ -27,7 +30,7 @@ fn error() -> io::Error {
 #[test]
 fn what_is_written_is_read_again() {
     let path = path("whole");
-    let recorder = Recorder::builder().start(&path).unwrap();
+    let recorder = CallRecorder::builder().start(&path).unwrap();
     let breaker = Breaker::new(Config::new().consecutive_failures(2), ManualClock::new());
     for _ in 0..2 {
         let _ = recorder.call("a", || breaker.call(|| Err::<(), _>(error())));
@@ -40,31 +43,31 @@ fn what_is_written_is_read_again() {
             .unwrap(),
         7
     );
-    recorder.begin("d").end(Seen::Ignored);
+    recorder.begin("d").end(RecordedOutcome::Ignored);
     drop(recorder.begin("d"));
     let begun = std::time::Instant::now();
     let slow = recorder.begin("slow");
     std::thread::sleep(Duration::from_millis(20));
-    slow.end(Seen::Ok);
+    slow.end(RecordedOutcome::Ok);
     let slept = begun.elapsed();
     let summary = recorder.finish();
     assert_eq!((summary.written, summary.dropped), (7, 0));
     assert!(summary.error.is_none());
     let read = read(&path);
-    assert_eq!(read.skipped.count, 0, "{}", read.skipped);
+    assert_eq!(read.summary.skipped, 0, "{}", read.summary);
     let calls = read.log.calls();
-    let key = |call: &Call| read.log.keys()[call.key as usize].to_string();
+    let key = |call: &LoggedCall| read.log.keys()[call.key as usize].to_string();
     let seen: Vec<_> = calls
         .iter()
-        .map(|call| (key(call), call.ending().met))
+        .map(|call| (key(call), call.completion().outcome))
         .collect();
-    let bad = ("a".to_owned(), Met::Failure);
-    let nothing = ("d".to_owned(), Met::Ignored);
+    let bad = ("a".to_owned(), Outcome::Failure(Failure::new()));
+    let nothing = ("d".to_owned(), Outcome::Ignored);
     assert_eq!(seen[..3], [bad.clone(), bad.clone(), bad]);
     assert!(calls[2].was_rejected());
-    assert_eq!(seen[3], ("b, \"c\"".to_owned(), Met::Success));
+    assert_eq!(seen[3], ("b, \"c\"".to_owned(), Outcome::Success));
     assert_eq!(seen[4..6], [nothing.clone(), nothing]);
-    let took = Duration::from_micros(calls[6].ending().duration_us.into());
+    let took = Duration::from_micros(calls[6].completion().duration_us.into());
     assert!(
         (Duration::from_millis(20)..=slept).contains(&took),
         "{took:?}"
@@ -75,7 +78,7 @@ fn what_is_written_is_read_again() {
 fn a_file_that_exists_is_not_overwritten() {
     let path = path("exists");
     fs::write(&path, "precious").unwrap();
-    let error = Recorder::builder().start(&path).unwrap_err();
+    let error = CallRecorder::builder().start(&path).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
     assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
 }
@@ -83,9 +86,12 @@ fn a_file_that_exists_is_not_overwritten() {
 #[test]
 fn the_file_ends_at_its_size_and_the_rest_is_counted() {
     let path = path("full");
-    let recorder = Recorder::builder().max_bytes(1_000).start(&path).unwrap();
+    let recorder = CallRecorder::builder()
+        .max_bytes(1_000)
+        .start(&path)
+        .unwrap();
     for _ in 0..1_000 {
-        recorder.begin("key").end(Seen::Ok);
+        recorder.begin("key").end(RecordedOutcome::Ok);
     }
     let summary = recorder.finish();
     assert!(fs::metadata(&path).unwrap().len() <= 1_000);
@@ -97,10 +103,15 @@ fn the_file_ends_at_its_size_and_the_rest_is_counted() {
 #[test]
 fn all_calls_of_a_key_are_kept_or_none() {
     let path = path("share");
-    let recorder = Recorder::builder().share_of_keys(25).start(&path).unwrap();
+    let recorder = CallRecorder::builder()
+        .share_of_keys(25)
+        .start(&path)
+        .unwrap();
     for _ in 0..4 {
         for key in 0..1_000 {
-            recorder.begin(&format!("host-{key}")).end(Seen::Ok);
+            recorder
+                .begin(&format!("host-{key}"))
+                .end(RecordedOutcome::Ok);
         }
     }
     assert_eq!(recorder.finish().dropped, 0);
@@ -113,7 +124,7 @@ fn all_calls_of_a_key_are_kept_or_none() {
 #[test]
 fn many_threads_lose_nothing_that_is_not_counted() {
     let path = path("threads");
-    let recorder = Recorder::builder().queue(16).start(&path).unwrap();
+    let recorder = CallRecorder::builder().queue(16).start(&path).unwrap();
     std::thread::scope(|scope| {
         for thread in 0..8 {
             let recorder = &recorder;
@@ -121,7 +132,7 @@ fn many_threads_lose_nothing_that_is_not_counted() {
                 for _ in 0..5_000 {
                     recorder
                         .begin(if thread % 2 == 0 { "a" } else { "b" })
-                        .end(Seen::Ok);
+                        .end(RecordedOutcome::Ok);
                 }
             });
         }
@@ -135,7 +146,7 @@ fn many_threads_lose_nothing_that_is_not_counted() {
 #[tokio::test]
 async fn a_future_that_is_dropped_is_cancelled() {
     let path = path("futures");
-    let recorder = Recorder::builder().start(&path).unwrap();
+    let recorder = CallRecorder::builder().start(&path).unwrap();
     let answer = recorder.call_async("a", async { Ok::<_, io::Error>(7) });
     assert_eq!(answer.await.unwrap(), 7);
     let hangs = recorder.call_async("a", std::future::pending::<Result<(), io::Error>>());
@@ -160,11 +171,11 @@ async fn a_layer_records_the_calls_of_a_service() {
     use tower::{ServiceBuilder, ServiceExt, service_fn};
 
     let path = path("layer");
-    let recorder = Arc::new(Recorder::builder().start(&path).unwrap());
+    let recorder = Arc::new(CallRecorder::builder().start(&path).unwrap());
     let layer = RecordLayer::new(
         Arc::clone(&recorder),
         |host: &&'static str| *host,
-        |result: &Result<usize, io::Error>| Seen::of(result),
+        |result: &Result<usize, io::Error>| RecordedOutcome::of(result),
     );
     let service =
         ServiceBuilder::new()

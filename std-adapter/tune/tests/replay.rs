@@ -1,30 +1,35 @@
 //! A log before other breakers.
+#![cfg(feature = "replay")]
 
-use atomic_breaker_tune::{Call, Config, Ending, Figures, Keys, Log, Met, Ratio, Replay, State};
+use atomic_breaker_tune::{
+    BreakerScope, CallLog, Completion, Config, Failure, Figures, LoggedCall, Outcome, Ratio,
+    Replay, State,
+};
 use std::time::Duration;
 
 const MS: u64 = 1_000;
+const FAILED: Outcome = Outcome::Failure(Failure::new());
 
 fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-fn call(at_ms: u64, met: Met) -> Call {
-    Call::new(at_ms * MS, Ending::new(met, ms(5)))
+fn call(at_ms: u64, outcome: Outcome) -> LoggedCall {
+    LoggedCall::new(at_ms * MS, Completion::new(outcome, ms(5)))
 }
 
 /// A call every 10 ms; those that begin in the given time fail.
-fn outage(calls: u64, from_ms: u64, until_ms: u64) -> Vec<Call> {
+fn outage(calls: u64, from_ms: u64, until_ms: u64) -> Vec<LoggedCall> {
     let calls = (0..calls).map(|number| {
         let at = number * 10;
         let down = (from_ms..until_ms).contains(&at);
-        call(at, if down { Met::Failure } else { Met::Success })
+        call(at, if down { FAILED } else { Outcome::Success })
     });
     calls.collect()
 }
 
-fn of(config: Config, calls: Vec<Call>) -> Figures {
-    let log = Log::new(calls, Vec::new());
+fn of(config: Config, calls: Vec<LoggedCall>) -> Figures {
+    let log = CallLog::new(calls, Vec::new());
     Replay::new().run(&config, &log).unwrap().figures
 }
 
@@ -48,8 +53,8 @@ fn calls_that_do_not_overlap_are_counted_as_by_hand() {
 #[test]
 fn calls_under_way_when_it_opens_are_wasted_too() {
     // Twenty calls begin within 20 ms and fail after 100 ms each.
-    let calls = (0..20).map(|at| Call::new(at * MS, Ending::new(Met::Failure, ms(100))));
-    let later = (0..20).map(|at| call(200 + at, Met::Success));
+    let calls = (0..20).map(|at| LoggedCall::new(at * MS, Completion::new(FAILED, ms(100))));
+    let later = (0..20).map(|at| call(200 + at, Outcome::Success));
     let figures = of(
         Config::new().consecutive_failures(3),
         calls.chain(later).collect(),
@@ -72,25 +77,25 @@ fn every_kind_of_rule_runs() {
             .slow_call(ms(5))
             .failures_within(5, ms(1_000)),
     ] {
-        let log = Log::new(outage(1_000, 3_000, 9_000), Vec::new());
-        for keys in [Keys::One, Keys::Each { capacity: 4 }] {
-            let replayed = Replay::new().keys(keys).run(&config, &log).unwrap();
-            assert!(replayed.figures.rejected > 100, "{config:?} {keys:?}");
+        let log = CallLog::new(outage(1_000, 3_000, 9_000), Vec::new());
+        for breakers in [BreakerScope::Single, BreakerScope::PerKey { capacity: 4 }] {
+            let replayed = Replay::new().breakers(breakers).run(&config, &log).unwrap();
+            assert!(replayed.figures.rejected > 100, "{config:?} {breakers:?}");
             assert!(replayed.changes[0].is_trip());
         }
     }
     // More than the word can remember is an error, not another rule.
     let config = Config::new().failure_ratio(Ratio::percent(50).of_last(1_000).min_calls(10));
-    let error = Replay::new().run(&config, &Log::default()).unwrap_err();
+    let error = Replay::new().run(&config, &CallLog::default()).unwrap_err();
     assert!(error.to_string().contains("of_last"), "{error}");
 }
 
 #[test]
 fn keys_have_breakers_of_their_own() {
     let down = outage(500, 0, 5_000).into_iter().map(|call| call.of_key(1));
-    let calls: Vec<Call> = outage(500, 0, 0).into_iter().chain(down).collect();
-    let log = Log::new(calls, Vec::new());
-    let each = Replay::new().keys(Keys::Each { capacity: 8 });
+    let calls: Vec<LoggedCall> = outage(500, 0, 0).into_iter().chain(down).collect();
+    let log = CallLog::new(calls, Vec::new());
+    let each = Replay::new().breakers(BreakerScope::PerKey { capacity: 8 });
     let replayed = each.run(&Config::new(), &log).unwrap();
     assert_eq!(replayed.figures.healthy_rejected, 0);
     assert!(replayed.figures.wasted <= 6);
@@ -100,47 +105,48 @@ fn keys_have_breakers_of_their_own() {
 
 #[test]
 fn a_retry_after_is_kept() {
-    let asked = Ending::new(Met::Failure, ms(5)).retry_after(ms(20_000));
+    let asked = Completion::new(Failure::retry_after(ms(20_000)).into(), ms(5));
     let mut calls = outage(1_000, 0, 0);
-    calls.push(Call::new(1_000 * MS, asked));
+    calls.push(LoggedCall::new(1_000 * MS, asked));
     let figures = of(Config::new().open_for(ms(100)), calls);
     // From 1,010 ms to the end at 9,990 ms.
     assert_eq!((figures.wasted, figures.rejected), (1, 899));
 }
 
 #[test]
-fn a_call_that_was_rejected_met_what_its_neighbour_met() {
-    let rejected = |at_ms: u64, key: u32| call(at_ms, Met::Ignored).rejected().of_key(key);
-    let log = Log::new(
+fn a_call_that_was_rejected_ends_as_its_neighbour_did() {
+    let rejected = |at_ms: u64, key: u32| call(at_ms, Outcome::Ignored).rejected().of_key(key);
+    let log = CallLog::new(
         vec![
-            call(0, Met::Success),
+            call(0, Outcome::Success),
             rejected(10, 0),
             rejected(60, 0),
             // Another key says nothing about it.
-            call(61, Met::Success).of_key(1),
-            call(100, Met::Failure),
+            call(61, Outcome::Success).of_key(1),
+            call(100, FAILED),
             rejected(900, 0),
-            // Nobody knows.
+            // Its key has no call that was made.
             rejected(901, 2),
         ],
         Vec::new(),
     );
-    let met: Vec<Met> = log.calls().iter().map(|call| call.ending().met).collect();
-    let (ok, bad) = (Met::Success, Met::Failure);
-    assert_eq!(met, [ok, ok, bad, ok, bad, bad, Met::Ignored]);
+    let calls = log.calls().iter();
+    let outcomes: Vec<Outcome> = calls.map(|call| call.completion().outcome).collect();
+    let (ok, bad) = (Outcome::Success, FAILED);
+    assert_eq!(outcomes, [ok, ok, bad, ok, bad, bad, Outcome::Ignored]);
 }
 
 #[test]
-fn the_same_seed_gives_the_same_run_and_another_seed_another_one() {
+fn the_same_seed_gives_the_same_run() {
     let config = Config::new()
         .open_for(ms(300))
         .jitter_percent(100)
         .gradual_return(10, ms(500));
-    let log = Log::new(outage(2_000, 500, 15_000), Vec::new());
-    for keys in [Keys::One, Keys::Each { capacity: 2 }] {
+    let log = CallLog::new(outage(2_000, 500, 15_000), Vec::new());
+    for breakers in [BreakerScope::Single, BreakerScope::PerKey { capacity: 2 }] {
         let run = |seed| {
             Replay::new()
-                .keys(keys)
+                .breakers(breakers)
                 .seed(seed)
                 .run(&config, &log)
                 .unwrap()
@@ -158,12 +164,12 @@ fn a_log_may_take_longer_than_the_clock_of_breakers_counts() {
         let down = hour % 240 < 12;
         call(
             hour * day / 24,
-            if down { Met::Failure } else { Met::Success },
+            if down { FAILED } else { Outcome::Success },
         )
     });
     let config = Config::new().consecutive_failures(2).open_for(ms(1_000));
     let replayed = Replay::new()
-        .run(&config, &Log::new(calls.collect(), Vec::new()))
+        .run(&config, &CallLog::new(calls.collect(), Vec::new()))
         .unwrap();
     assert_eq!(
         replayed
@@ -178,9 +184,9 @@ fn a_log_may_take_longer_than_the_clock_of_breakers_counts() {
 
 #[test]
 fn useless_answers_count_as_wasted() {
-    let late = Ending::new(Met::Success, ms(800));
-    let log = Log::new(
-        vec![Call::new(0, late), call(1_000, Met::Success)],
+    let late = Completion::new(Outcome::Success, ms(800));
+    let log = CallLog::new(
+        vec![LoggedCall::new(0, late), call(1_000, Outcome::Success)],
         Vec::new(),
     );
     let replay = Replay::new().useful_within(ms(500));
@@ -190,22 +196,22 @@ fn useless_answers_count_as_wasted() {
 
 #[test]
 fn callers_that_waited_make_more_calls_before_a_breaker() {
-    // Four callers, a call every 20 ms; from 1 s to 3 s each waits 500 ms in vain.
+    // Four callers, a call every 20 ms; from 1 s to 3 s each waits 500 ms for a failure.
     let mut calls = Vec::new();
     for caller in 0..4 {
         let mut at = caller * 5;
         while at < 5_000 {
             let hangs = (1_000..3_000).contains(&at);
-            let (met, took) = if hangs {
-                (Met::Failure, 500)
+            let (outcome, took) = if hangs {
+                (FAILED, 500)
             } else {
-                (Met::Success, 2)
+                (Outcome::Success, 2)
             };
-            calls.push(Call::new(at * MS, Ending::new(met, ms(took))));
+            calls.push(LoggedCall::new(at * MS, Completion::new(outcome, ms(took))));
             at += took.max(20);
         }
     }
-    let log = Log::new(calls, Vec::new());
+    let log = CallLog::new(calls, Vec::new());
     let config = Config::new().consecutive_failures(4).open_for(ms(250));
     let as_logged = Replay::new().run(&config, &log).unwrap().figures;
     let callers = Replay::new().callers(4, ms(20));
@@ -242,8 +248,8 @@ fn open_time_after_the_last_call_of_a_key_counts_as_calls_rejected() {
     };
     let calls = key(0, 15_000, 20_000).filter(|call| call.start_us < 16_000 * MS);
     let calls = calls.chain(key(1, 0, 0)).chain(key(2, 5_000, 5_100));
-    let log = Log::new(calls.collect(), Vec::new());
-    let each = Replay::new().keys(Keys::Each { capacity: 8 });
+    let log = CallLog::new(calls.collect(), Vec::new());
+    let each = Replay::new().breakers(BreakerScope::PerKey { capacity: 8 });
     let figures = each.run(&config.open_for(ms(4_000)), &log).unwrap().figures;
     // 1,600 calls in 15.99 seconds; the key would be open until 19,045 ms.
     assert_eq!(figures.rejected_after_end, 306);

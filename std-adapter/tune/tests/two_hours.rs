@@ -94,11 +94,11 @@ fn what_a_breaker_saves_is_told_apart_from_what_limits_save() {
         ", 10.0.0.1:8080\n    costs ",
         // How much it is worth, and of what.
         "The recommended settings save ",
-        "of waiting in vain, for ",
+        "in wasted calls, for ",
         // Most of the cost stays, and why; what to do instead.
         "They hardly help in the outage after ",
-        "were in vain, and the others were answered: a breaker that opens rejects these, too.",
-        "A shorter time limit helps there: calls in vain took 5.0 s on average",
+        "failed, and the others were answered: a breaker that opens rejects these, too.",
+        "A shorter time limit helps there: failed calls took 5.0 s on average",
         "--useful-within 500ms, and settings that open there may be worth it",
         // A reason for each of the others.
         "Others, if a healthy call that is rejected costs you more or less than 5 wasted ones",

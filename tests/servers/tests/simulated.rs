@@ -1,7 +1,7 @@
 //! The rules of the HTTP preset before simulated outages.
 
 use atomic_breaker_http::ClientConfig;
-use atomic_breaker_tune::{Scenario, simulate};
+use atomic_breaker_simulate::{Scenario, simulate};
 use std::time::Duration;
 
 #[test]

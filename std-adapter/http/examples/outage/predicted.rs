@@ -9,9 +9,9 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use atomic_breaker::LastCalls;
+use atomic_breaker::{Failure, LastCalls};
 use atomic_breaker_http::{Config, Ratio, SlidingRatio};
-use atomic_breaker_tune::{Call, Ending, Figures, Log, Met, Replay};
+use atomic_breaker_tune::{CallLog, Completion, Figures, LoggedCall, Replay};
 
 use super::guard::{Guard, Guarding, USEFUL};
 use super::load::{self, Outcome, PACE, Run, THREADS};
@@ -62,21 +62,21 @@ fn guards() -> [(&'static str, Config, Box<dyn Guarding>); 4] {
 }
 
 /// What callers saw, as a log.
-fn log_of(run: &Run) -> Log {
+fn log_of(run: &Run) -> CallLog {
     let calls = run.calls.iter().map(|call| {
-        let met = match call.outcome {
-            Outcome::Answered => Met::Success,
-            Outcome::Failed | Outcome::Rejected => Met::Failure,
+        let outcome = match call.outcome {
+            Outcome::Answered => atomic_breaker::Outcome::Success,
+            Outcome::Failed | Outcome::Rejected => Failure::new().into(),
         };
         let start_us = call.began.as_micros() as u64;
-        let replayed = Call::new(start_us, Ending::new(met, call.took));
+        let replayed = LoggedCall::new(start_us, Completion::new(outcome, call.took));
         if call.outcome == Outcome::Rejected {
             replayed.rejected()
         } else {
             replayed
         }
     });
-    Log::new(calls.collect(), Vec::new())
+    CallLog::new(calls.collect(), Vec::new())
 }
 
 /// The same as a file for `atomic-breaker-tune`.
@@ -104,7 +104,7 @@ fn measured(run: &Run) -> (u64, u64) {
     (count(&wasted), count(&rejected))
 }
 
-fn predicted(config: &Config, log: &Log) -> Result<Figures, Box<dyn Error>> {
+fn predicted(config: &Config, log: &CallLog) -> Result<Figures, Box<dyn Error>> {
     let replay = Replay::new().useful_within(USEFUL).callers(THREADS, PACE);
     Ok(replay.run(config, log)?.figures)
 }

@@ -254,7 +254,7 @@ impl<R> ClientConfig<R> {
 
 impl<R: Ending> ClientConfig<R> {
     /// The rules of each host's breaker as they apply: [those that were set](Self::breaker), with the limit for slow calls
-    /// that follows from the limit of a try. For `simulate` of atomic-breaker-tune, or to show them.
+    /// that follows from the limit of a try. For `simulate` of atomic-breaker-simulate, or to show them.
     pub fn breaker_rules(&self) -> Config {
         let is_half_a_try = self.slow_is_half_a_try && self.ending.at_end().is_none();
         match self.breaker.slow_call_ms {

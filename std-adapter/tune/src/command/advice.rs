@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Error, anyhow};
-use atomic_breaker_tune::{Column, OtherUnit, ReadError, Unit};
+use atomic_breaker_tune::{Column, ReadError, UnitDoubt};
 
 /// Why a log cannot be read, with the options that may help.
 pub(crate) fn explained(path: &Path, error: ReadError) -> Error {
@@ -11,7 +11,7 @@ pub(crate) fn explained(path: &Path, error: ReadError) -> Error {
         ReadError::NoColumn {
             missing, guesses, ..
         } => columns(missing, guesses),
-        ReadError::Unit(unit) => units(unit),
+        ReadError::Unit(doubt) => units(doubt),
         _ => String::new(),
     };
     let words = format!("{}{options}", Error::new(error));
@@ -69,17 +69,8 @@ fn columns(missing: &[(Column, Vec<String>)], guesses: &[(Column, String)]) -> S
     )
 }
 
-const fn letters(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Seconds => "s",
-        Unit::Millis => "ms",
-        Unit::Micros => "us",
-        Unit::Nanos => "ns",
-    }
-}
-
-pub(crate) fn units(unit: &OtherUnit) -> String {
-    let unit = letters(unit.seems);
+pub(crate) fn units(doubt: &UnitDoubt) -> String {
+    let unit = doubt.seems.symbol();
     format!(
         "\n--start-unit {unit} if it is, --unit {unit} if durations are, too, and --start-unit ms if it is not"
     )

@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use atomic_breaker_tune::{ColdServer, Column, Format, Keys, Reading, Replay, Unit, Weights};
-use clap::{Parser, ValueEnum};
+use atomic_breaker_tune::{
+    BreakerScope, ColdServer, Column, LogFormat, LogReader, Replay, TimeUnit, Weights,
+};
+use clap::Parser;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 /// Which settings should a circuit breaker have? Replays a log of calls before the real breaker with a thousand settings,
 /// and recommends those that would have cost least.
@@ -34,7 +37,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) picture: Option<PathBuf>,
 
-    /// One breaker for all calls, although they have keys
+    /// All calls share a breaker, although they have keys
     #[arg(long)]
     pub(crate) one: bool,
 
@@ -44,9 +47,9 @@ pub(crate) struct Arguments {
 
     /// Answers that take longer are useless to the callers
     #[arg(long, value_name = "TIME", value_parser = time)]
-    useful_within: Option<Duration>,
+    pub(crate) useful_within: Option<Duration>,
 
-    /// The calls come from so many callers who wait for each, and make more of them if a breaker rejects them
+    /// The calls come from so many callers who wait for each call, and make more of them if a breaker rejects them
     #[arg(long, value_name = "NUMBER", requires = "every", value_parser = clap::value_parser!(u32).range(1..))]
     callers: Option<u32>,
 
@@ -62,7 +65,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "CALLS", default_value_t = Weights::new().healthy_rejected, value_parser = weight)]
     healthy_rejected: f64,
 
-    /// What a second of waiting in vain costs, in wasted calls
+    /// What a second in a wasted call costs, in wasted calls
     #[arg(long, value_name = "CALLS", default_value_t = Weights::new().wasted_second, value_parser = weight)]
     wasted_second: f64,
 
@@ -84,18 +87,18 @@ pub(crate) struct Arguments {
     pub(crate) threads: usize,
 
     /// Unless set, what the first line looks like
-    #[arg(long)]
-    format: Option<FormatName>,
+    #[arg(long, value_parser = one_of(&FORMATS))]
+    format: Option<LogFormat>,
 
     /// The column that says when a call began
     #[arg(long, value_name = "COLUMN")]
     start: Option<String>,
 
-    /// The column that says how long it took
+    /// The column that says how long a call took
     #[arg(long, value_name = "COLUMN")]
     duration: Option<String>,
 
-    /// The column that says how it ended
+    /// The column that says how a call ended
     #[arg(long, value_name = "COLUMN")]
     outcome: Option<String>,
 
@@ -104,59 +107,49 @@ pub(crate) struct Arguments {
     key: Option<String>,
 
     /// The unit of times whose column does not end in _s, _ms, _us or _ns: ms unless set
-    #[arg(long)]
-    unit: Option<UnitName>,
+    #[arg(long, value_parser = one_of(&UNITS))]
+    unit: Option<TimeUnit>,
 
     /// The unit of starts, whatever their column is called
-    #[arg(long, value_name = "UNIT")]
-    start_unit: Option<UnitName>,
+    #[arg(long, value_name = "UNIT", value_parser = one_of(&UNITS))]
+    start_unit: Option<TimeUnit>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum FormatName {
-    Csv,
-    Json,
-    Nginx,
-    Envoy,
-    Otlp,
-}
+/// The names of formats and of units.
+const FORMATS: [(&str, LogFormat); 5] = [
+    ("csv", LogFormat::Csv),
+    ("json", LogFormat::JsonLines),
+    ("nginx", LogFormat::Nginx),
+    ("envoy", LogFormat::Envoy),
+    ("otlp", LogFormat::Otlp),
+];
+const UNITS: [(&str, TimeUnit); 4] = [
+    ("s", TimeUnit::Seconds),
+    ("ms", TimeUnit::Millis),
+    ("us", TimeUnit::Micros),
+    ("ns", TimeUnit::Nanos),
+];
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum UnitName {
-    S,
-    Ms,
-    Us,
-    Ns,
-}
-
-impl From<UnitName> for Unit {
-    fn from(name: UnitName) -> Self {
-        match name {
-            UnitName::S => Self::Seconds,
-            UnitName::Ms => Self::Millis,
-            UnitName::Us => Self::Micros,
-            UnitName::Ns => Self::Nanos,
-        }
-    }
+/// Parses one of these names.
+fn one_of<T: Copy + Send + Sync + 'static>(
+    values: &'static [(&'static str, T)],
+) -> impl TypedValueParser<Value = T> {
+    let value = |name: &str| values.iter().find(|(it, _)| *it == name).map(|(_, it)| *it);
+    PossibleValuesParser::new(values.iter().map(|(name, _)| *name))
+        .try_map(move |name| value(&name).ok_or("is no name"))
 }
 
 impl Arguments {
-    pub(crate) fn reading(&self) -> Reading {
-        let mut reading = Reading::new();
+    pub(crate) fn reader(&self) -> LogReader {
+        let mut reader = LogReader::new();
         if let Some(unit) = self.unit {
-            reading = reading.unit(unit.into());
+            reader = reader.unit(unit);
         }
         if let Some(unit) = self.start_unit {
-            reading = reading.start_unit(unit.into());
+            reader = reader.start_unit(unit);
         }
         if let Some(format) = self.format {
-            reading = reading.format(match format {
-                FormatName::Csv => Format::Csv,
-                FormatName::Json => Format::JsonLines,
-                FormatName::Nginx => Format::Nginx,
-                FormatName::Envoy => Format::Envoy,
-                FormatName::Otlp => Format::Otlp,
-            });
+            reader = reader.format(format);
         }
         for (column, name) in [
             (Column::Start, &self.start),
@@ -165,17 +158,25 @@ impl Arguments {
             (Column::Key, &self.key),
         ] {
             if let Some(name) = name {
-                reading = reading.column(column, name);
+                reader = reader.column(column, name);
             }
         }
         if self.one {
-            reading = reading.one_key();
+            reader = reader.one_key();
         }
-        reading
+        reader
     }
 
-    pub(crate) fn replay(&self, keys: Keys) -> Replay {
-        let mut replay = Replay::new().keys(keys).seed(self.seed);
+    /// A replay with a breaker per key, if there are many and they are not to share one.
+    pub(crate) fn replay(&self, has_keys: bool) -> Replay {
+        let breakers = if self.one || !has_keys {
+            BreakerScope::Single
+        } else {
+            BreakerScope::PerKey {
+                capacity: self.capacity,
+            }
+        };
+        let mut replay = Replay::new().breakers(breakers).seed(self.seed);
         if let Some(limit) = self.useful_within {
             replay = replay.useful_within(limit);
         }
@@ -224,17 +225,17 @@ fn cold(text: &str) -> Result<ColdServer, String> {
 fn beat(text: &str) -> Result<Duration, String> {
     let time = time(text)?;
     if time.as_micros() == 0 {
-        return Err("at least 1us".into());
+        return Err("write at least 1us".into());
     }
     Ok(time)
 }
 
 fn weight(text: &str) -> Result<f64, String> {
-    let number: f64 = text.parse().map_err(|_| "is no number".to_owned())?;
+    let number: f64 = text.parse().map_err(|_| "write a number".to_owned())?;
     if number >= 0.0 && number.is_finite() {
         Ok(number)
     } else {
-        Err("a weight is at least 0".into())
+        Err("a weight must be at least 0".into())
     }
 }
 

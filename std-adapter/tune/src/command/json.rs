@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use atomic_breaker_tune::{
-    Config, Figures, Incident, Log, Recommendation, Skipped, Tried, Weights,
+    CallLog, Evaluation, Figures, Incident, ReadSummary, Recommendation, Weights,
 };
 use serde::Serialize;
 
@@ -22,43 +22,21 @@ struct Output<'r> {
     is_better_than_none: bool,
     is_complete: bool,
     without: Figures,
-    today: Option<Settings<'r>>,
-    recommended: Settings<'r>,
-    others: Vec<Settings<'r>>,
-}
-
-#[derive(Serialize)]
-struct Settings<'r> {
-    #[serde(rename = "settings")]
-    config: &'r Config,
-    all: Figures,
-    checked_on: Figures,
-    trips: u64,
-    cost: f64,
-}
-
-impl<'r> Settings<'r> {
-    fn of(tried: &'r Tried) -> Self {
-        Self {
-            config: &tried.config,
-            all: tried.all,
-            checked_on: tried.checked_on,
-            trips: tried.trips,
-            cost: tried.cost,
-        }
-    }
+    today: &'r Option<Evaluation>,
+    recommended: &'r Evaluation,
+    others: &'r [Evaluation],
 }
 
 pub(crate) fn text(
-    log: &Log,
-    skipped: &Skipped,
+    log: &CallLog,
+    summary: &ReadSummary,
     found: &Recommendation,
     weights: Weights,
 ) -> Result<String> {
     let output = Output {
         calls: log.calls().len(),
         keys: log.keys(),
-        skipped_lines: skipped.count,
+        skipped_lines: summary.skipped,
         incidents: &found.incidents,
         held_out: found.held_out,
         weights,
@@ -67,9 +45,9 @@ pub(crate) fn text(
         is_better_than_none: found.is_better_than_none(),
         is_complete: found.is_complete,
         without: found.without,
-        today: found.today.as_ref().map(Settings::of),
-        recommended: Settings::of(&found.pick),
-        others: found.front.iter().map(Settings::of).collect(),
+        today: &found.today,
+        recommended: &found.pick,
+        others: &found.front,
     };
     Ok(serde_json::to_string_pretty(&output)? + "\n")
 }

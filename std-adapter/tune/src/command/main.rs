@@ -2,15 +2,15 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `arguments` | what it is asked |
-//! | `advice` | which options to give |
-//! | `progress` | how far it is; Ctrl-C |
+//! | `arguments` | the options of the command |
+//! | `advice` | which options may help, in words to paste |
+//! | `progress` | how far the search is; Ctrl-C |
 //! | `words` | numbers, times and tables as text |
-//! | `output` | what it prints |
+//! | `output` | the tables that are printed |
 //! | `others` | other settings to choose |
 //! | `verdict` | what the figures mean |
-//! | `json` | the same for machines |
-//! | `picture` | the same to look at |
+//! | `json` | the result for machines |
+//! | `picture` | the largest incident to look at |
 
 mod advice;
 mod arguments;
@@ -28,12 +28,14 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use atomic_breaker_tune::{Config, Keys, NoRecommendation, Recommend, Replay};
+use atomic_breaker_tune::{
+    CallLog, Config, LogReader, NoRecommendation, Recommend, Recommendation, Replay,
+};
 use clap::Parser;
 
 use advice::explained;
 use arguments::Arguments;
-use progress::{Shown, in_threads};
+use progress::{Progress, in_threads};
 
 /// Nothing is recommended, because nothing shows what is better, or no settings are better than no breaker.
 const NOTHING: u8 = 3;
@@ -87,32 +89,18 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     let today = arguments.today.as_deref().map(rules).transpose()?;
     let only = arguments.only.as_deref().map(rules).transpose()?;
     let input = open(&arguments.log)?;
-    let name = arguments.log.display().to_string();
-    let reading = arguments.reading();
+    let reader = arguments.reader();
     if let Some(config) = only {
-        let calls = reading.stream(input);
-        let mut calls = calls.map_err(|error| explained(&arguments.log, error))?;
-        let keys = arguments.keys(true);
-        let replayed = arguments.replay(keys).stream(&config, &mut calls)?;
-        let skipped = calls.end();
-        let skipped = skipped.map_err(|error| explained(&arguments.log, error))?;
-        output::replayed(
-            &mut io::stdout().lock(),
-            &replayed,
-            &skipped,
-            arguments.weights(),
-        )?;
-        return Ok(ExitCode::SUCCESS);
+        return replay_only(arguments, &config, &reader, input);
     }
-    let read = reading.read(input);
+    let read = reader.read(input);
     let read = read.map_err(|error| explained(&arguments.log, error))?;
     let mut log = read.log;
-    let keys = arguments.keys(log.keys().len() > 1);
-    let replay = arguments.replay(keys);
+    let replay = arguments.replay(log.keys().len() > 1);
     let mut out = io::stdout().lock();
-    output::read(&mut out, &name, &log, &read.skipped)?;
-    let found = search(arguments, replay, today, &mut log);
-    let found = match found {
+    let name = arguments.log.display().to_string();
+    output::read(&mut out, &name, &log, &read.summary)?;
+    let found = match search(arguments, replay, today, &mut log) {
         Ok(found) => found,
         Err(nothing @ NoRecommendation::NoIncident { .. }) => {
             writeln!(out, "\nNothing to recommend: {nothing}.")?;
@@ -120,10 +108,10 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         }
         Err(error) => bail!(error),
     };
-    let has_limit = replay.useful_within.is_some();
+    let has_limit = arguments.useful_within.is_some();
     output::found(&mut out, &log, &found, arguments.weights(), has_limit)?;
     if let Some(path) = &arguments.json {
-        let text = json::text(&log, &read.skipped, &found, arguments.weights())?;
+        let text = json::text(&log, &read.summary, &found, arguments.weights())?;
         fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
     if !found.is_better_than_none() {
@@ -136,12 +124,27 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn replay_only(
+    arguments: &Arguments,
+    config: &Config,
+    reader: &LogReader,
+    input: Box<dyn BufRead>,
+) -> Result<ExitCode> {
+    let explained = |error| explained(&arguments.log, error);
+    let mut calls = reader.stream(input).map_err(explained)?;
+    let replayed = arguments.replay(true).stream(config, &mut calls)?;
+    let summary = calls.end().map_err(explained)?;
+    let mut out = io::stdout().lock();
+    output::replayed(&mut out, &replayed, &summary, arguments.weights())?;
+    Ok(ExitCode::SUCCESS)
+}
+
 fn search(
     arguments: &Arguments,
     replay: Replay,
     today: Option<Config>,
-    log: &mut atomic_breaker_tune::Log,
-) -> Result<atomic_breaker_tune::Recommendation, NoRecommendation> {
+    log: &mut CallLog,
+) -> Result<Recommendation, NoRecommendation> {
     let mut recommend = Recommend::new()
         .replay(replay)
         .weights(arguments.weights())
@@ -150,20 +153,10 @@ fn search(
     if let Some(today) = today {
         recommend = recommend.today(today);
     }
-    let shown = Shown::new(arguments.tries);
-    let found = in_threads(arguments.threads, || recommend.run(log, &shown));
-    shown.end();
+    let progress = Progress::new(arguments.tries);
+    let found = in_threads(arguments.threads, || {
+        recommend.run_while(log, |done| progress.goes_on(done))
+    });
+    progress.end();
     found
-}
-
-impl Arguments {
-    fn keys(&self, many: bool) -> Keys {
-        if self.one || !many {
-            Keys::One
-        } else {
-            Keys::Each {
-                capacity: self.capacity,
-            }
-        }
-    }
 }

@@ -3,26 +3,26 @@
 use std::io::Write;
 
 use anyhow::Result;
-use atomic_breaker_tune::{Recommendation, Tried, Weights, builder_line};
+use atomic_breaker_tune::{Evaluation, Recommendation, Weights, builder_line};
 
 use crate::output::{HEADINGS, row};
 use crate::words::{broken, real, table};
 
-/// What others are compared by.
+/// By what other settings are compared.
 #[derive(Clone, Copy)]
 struct Compared<'r> {
-    tried: &'r Tried,
-    /// Calls in vain and the time that they took, in wasted calls.
+    evaluation: &'r Evaluation,
+    /// Wasted calls and the time that they took, in wasted calls.
     wasted: f64,
     rejected: f64,
 }
 
 impl<'r> Compared<'r> {
-    fn new(tried: &'r Tried, weights: Weights) -> Self {
-        let rejected = real(tried.all.useful_rejected());
+    fn new(evaluation: &'r Evaluation, weights: Weights) -> Self {
+        let rejected = real(evaluation.all.useful_rejected());
         Self {
-            tried,
-            wasted: tried.cost - weights.healthy_rejected * rejected,
+            evaluation,
+            wasted: evaluation.cost - weights.healthy_rejected * rejected,
             rejected,
         }
     }
@@ -33,8 +33,8 @@ impl<'r> Compared<'r> {
     }
 }
 
-/// Those that waste least and reject least, and one in between, each of which is better in one of both. The front is that of
-/// the incidents that the search knew; they are compared by the whole log, whose figures are shown.
+/// The settings that waste least, those that reject least, and settings in between, each better than the pick in one of both.
+/// The front is that of the folds that the search knew; they are compared by the whole log, whose figures are shown.
 fn choice<'r>(
     found: &'r Recommendation,
     pick: &Compared<'_>,
@@ -62,7 +62,7 @@ fn choice<'r>(
     let mut chosen = vec![("least waste", *first)];
     chosen.extend(between.map(|it| ("in between", *it)));
     chosen.push(("fewest rejected", *last));
-    chosen.dedup_by(|b, a| a.1.tried.config == b.1.tried.config);
+    chosen.dedup_by(|b, a| a.1.evaluation.config == b.1.evaluation.config);
     if let [(name, it)] = &mut chosen[..] {
         *name = if it.rejected > pick.rejected {
             "less waste"
@@ -79,7 +79,7 @@ fn is_thinkable(price: f64, weights: Weights) -> bool {
     usual == 0.0 || (usual / 10.0..usual * 10.0).contains(&price)
 }
 
-/// Others to choose from, where the weights are not yours.
+/// Shows other settings to choose from, where the weights are not yours.
 pub(crate) fn others(out: &mut impl Write, found: &Recommendation, weights: Weights) -> Result<()> {
     let pick = Compared::new(&found.pick, weights);
     let chosen = choice(found, &pick, weights);
@@ -92,8 +92,9 @@ pub(crate) fn others(out: &mut impl Write, found: &Recommendation, weights: Weig
         weights.healthy_rejected
     )?;
     let mut rows = vec![HEADINGS.map(str::to_owned)];
-    for (name, Compared { tried, .. }) in &chosen {
-        rows.push(row((*name).into(), &tried.all, Some(tried.trips), weights));
+    for (name, Compared { evaluation, .. }) in &chosen {
+        let trips = Some(evaluation.trips);
+        rows.push(row((*name).into(), &evaluation.all, trips, weights));
     }
     write!(out, "{}", table(&rows))?;
     for (name, other) in chosen {
@@ -106,7 +107,7 @@ pub(crate) fn others(out: &mut impl Write, found: &Recommendation, weights: Weig
             out,
             "\n{name}, the better choice if it costs {than} than {:.2}:\n{}",
             other.equal(&pick),
-            broken(&builder_line(&other.tried.config), "    ")
+            broken(&builder_line(&other.evaluation.config), "    ")
         )?;
     }
     Ok(())

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use atomic_breaker_tune::{
-    Column, Config, Figures, Log, Met, Recommendation, Replayed, Skipped, Tried, Weights,
-    builder_line,
+    CallLog, Column, Config, Evaluation, Figures, Outcome, ReadSummary, Recommendation, Replayed,
+    Weights, builder_line,
 };
 
 use crate::words::{broken, cost, counted, number, table, time};
@@ -16,7 +16,7 @@ use crate::{advice, others, verdict};
 pub(crate) const HEADINGS: [&str; 6] = [
     "",
     "wasted",
-    "waited in vain",
+    "time wasted",
     "healthy rejected",
     "trips",
     "cost",
@@ -38,11 +38,11 @@ pub(crate) fn row(
     ]
 }
 
-fn skipped(out: &mut impl Write, skipped: &Skipped) -> io::Result<()> {
-    if let Some(unit) = &skipped.unit {
+fn skipped(out: &mut impl Write, summary: &ReadSummary) -> io::Result<()> {
+    if let Some(unit) = &summary.unit {
         writeln!(out, "{unit}{}", advice::units(unit))?;
     }
-    if skipped
+    if summary
         .guesses
         .iter()
         .any(|(column, _)| *column == Column::Key)
@@ -50,20 +50,25 @@ fn skipped(out: &mut impl Write, skipped: &Skipped) -> io::Result<()> {
         writeln!(
             out,
             "no column says what was called, so there is one breaker for all: perhaps {}",
-            advice::names(&skipped.guesses)
+            advice::names(&summary.guesses)
         )?;
     }
-    if !skipped.failures.found().is_empty() {
-        writeln!(out, "outcomes taken for failures: {}", skipped.failures)?;
+    if !summary.failures.found().is_empty() {
+        writeln!(out, "outcomes taken for failures: {}", summary.failures)?;
     }
-    if skipped.count > 0 {
-        writeln!(out, "{skipped}")?;
+    if summary.skipped > 0 {
+        writeln!(out, "{summary}")?;
     }
     Ok(())
 }
 
-/// What was read.
-pub(crate) fn read(out: &mut impl Write, name: &str, log: &Log, bad: &Skipped) -> Result<()> {
+/// Prints what was read.
+pub(crate) fn read(
+    out: &mut impl Write,
+    name: &str,
+    log: &CallLog,
+    summary: &ReadSummary,
+) -> Result<()> {
     let calls = log.calls();
     let last = calls.last().map_or(0, |call| call.start_us);
     let keys = match log.keys().len() {
@@ -87,7 +92,7 @@ pub(crate) fn read(out: &mut impl Write, name: &str, log: &Log, bad: &Skipped) -
     rejected(out, log)?;
     let left = calls.iter().filter(|call| !call.was_rejected());
     let left = left
-        .filter(|call| call.ending().met == Met::Ignored)
+        .filter(|call| call.completion().outcome == Outcome::Ignored)
         .count();
     if left > 0 {
         writeln!(
@@ -96,12 +101,12 @@ pub(crate) fn read(out: &mut impl Write, name: &str, log: &Log, bad: &Skipped) -
             number(left as u64)
         )?;
     }
-    skipped(out, bad)?;
+    skipped(out, summary)?;
     Ok(())
 }
 
-/// Calls that were rejected when the log was written, and those of them that have no neighbour.
-fn rejected(out: &mut impl Write, log: &Log) -> Result<()> {
+/// Prints how many calls were rejected when the log was written, and how many of them have no neighbour.
+fn rejected(out: &mut impl Write, log: &CallLog) -> Result<()> {
     let calls = log.calls();
     let rejected = calls.iter().filter(|call| call.was_rejected()).count();
     if rejected == 0 {
@@ -115,7 +120,7 @@ fn rejected(out: &mut impl Write, log: &Log) -> Result<()> {
         .count();
     writeln!(
         out,
-        "{} of them were rejected when the log was written: each is taken to meet what the call of its key met that \
+        "{} of them were rejected when the log was written: each is taken to end as the call of its key did that \
          began closest to it",
         number(rejected as u64)
     )?;
@@ -130,11 +135,11 @@ fn rejected(out: &mut impl Write, log: &Log) -> Result<()> {
     Ok(())
 }
 
-/// What given rules would have cost.
+/// Prints what given rules would have cost.
 pub(crate) fn replayed(
     out: &mut impl Write,
     replayed: &Replayed,
-    bad: &Skipped,
+    summary: &ReadSummary,
     weights: Weights,
 ) -> Result<()> {
     let trips = replayed.changes.iter().filter(|it| it.is_trip()).count();
@@ -150,20 +155,20 @@ pub(crate) fn replayed(
     let figures = &replayed.figures;
     writeln!(
         out,
-        "{} calls, {} rejected, {} of them spared a call in vain",
+        "{} calls, {} rejected, {} of them spared a wasted call",
         number(figures.calls),
         number(figures.rejected),
         number(figures.spared())
     )?;
     write!(out, "{}", table(&rows))?;
-    skipped(out, bad)?;
+    skipped(out, summary)?;
     Ok(())
 }
 
-/// What was found.
+/// Prints what was found.
 pub(crate) fn found(
     out: &mut impl Write,
-    log: &Log,
+    log: &CallLog,
     found: &Recommendation,
     weights: Weights,
     has_limit: bool,
@@ -171,7 +176,7 @@ pub(crate) fn found(
     incidents(out, log, found)?;
     writeln!(
         out,
-        "\n{} tried{}; cost is in wasted calls: a second of waiting in vain costs {}, a healthy call that is rejected {}\n",
+        "\n{} tried{}; cost is in wasted calls: a second in a wasted call costs {}, a healthy call that is rejected {}\n",
         counted(found.tried, "setting"),
         if found.is_complete {
             ""
@@ -185,8 +190,7 @@ pub(crate) fn found(
         HEADINGS.map(str::to_owned),
         row("without a breaker".into(), &found.without, None, weights),
     ];
-    let tried =
-        |name: &str, tried: &Tried| row(name.into(), &tried.all, Some(tried.trips), weights);
+    let tried = |name: &str, it: &Evaluation| row(name.into(), &it.all, Some(it.trips), weights);
     if let Some(today) = &found.today {
         rows.push(tried("today's rules", today));
     }
@@ -220,7 +224,7 @@ pub(crate) fn found(
     Ok(())
 }
 
-/// What the settings are worth on incidents that they were not chosen by.
+/// Prints what the settings are worth on incidents that they were not chosen by.
 fn checked(out: &mut impl Write, found: &Recommendation, weights: Weights) -> Result<()> {
     if found.held_out == 0 {
         writeln!(
@@ -242,7 +246,7 @@ fn checked(out: &mut impl Write, found: &Recommendation, weights: Weights) -> Re
     if !found.outages.is_empty() {
         rows.push(row("without a breaker".into(), &without, None, weights));
     }
-    let tried = |name: &str, tried: &Tried| row(name.into(), &tried.checked_on, None, weights);
+    let tried = |name: &str, it: &Evaluation| row(name.into(), &it.checked_on, None, weights);
     if let Some(today) = &found.today {
         rows.push(tried("today's rules", today));
     }
@@ -258,7 +262,7 @@ fn checked(out: &mut impl Write, found: &Recommendation, weights: Weights) -> Re
     Ok(())
 }
 
-fn incidents(out: &mut impl Write, log: &Log, found: &Recommendation) -> Result<()> {
+fn incidents(out: &mut impl Write, log: &CallLog, found: &Recommendation) -> Result<()> {
     const MOST: usize = 10;
     let incidents = &found.incidents;
     writeln!(out, "\n{}:", counted(incidents.len(), "incident"))?;
@@ -269,7 +273,7 @@ fn incidents(out: &mut impl Write, log: &Log, found: &Recommendation) -> Result<
         let key = key.filter(|_| log.keys().len() > 1);
         writeln!(
             out,
-            "  after {}: {} of {} calls in vain within {}{}",
+            "  after {}: {} of {} calls failed within {}{}",
             time(at),
             number(incident.failed),
             number(incident.calls),
@@ -277,7 +281,7 @@ fn incidents(out: &mut impl Write, log: &Log, found: &Recommendation) -> Result<
             key.map_or_else(String::new, |key| format!(", {}", shown(key)))
         )?;
         let mut outages = found.outages.iter();
-        // Of an outage of several keys once.
+        // Once for an outage of several keys.
         let outage = outages.find(|it| it.incidents.start == place && found.is_better_than_none());
         if let Some(outage) = outage {
             writeln!(

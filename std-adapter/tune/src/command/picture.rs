@@ -4,15 +4,17 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
-use atomic_breaker_tune::{Change, Config, Log, Moment, Recommendation, Replay, State, Timeline};
+use atomic_breaker_tune::{
+    CallLog, Config, Figures, Recommendation, Replay, ReplayTimeline, State, StateChange,
+};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use crate::words::time;
+use crate::words::{real, time};
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-// They differ in lightness or between blue and yellow, for eyes that do not tell red from green.
+// Colours differ in lightness or between blue and yellow, for eyes that do not tell red from green.
 const USEFUL: RGBColor = RGBColor(30, 110, 190);
 const WASTED: RGBColor = RGBColor(160, 20, 20);
 const HEALTHY: RGBColor = RGBColor(249, 180, 37);
@@ -40,12 +42,12 @@ const WIDTH: u32 = 1_100;
 const PANEL: u32 = 250;
 const LEFT: i32 = 64;
 
-fn counts(moment: &Moment) -> [u32; 4] {
+fn counts(moment: &Figures) -> [u64; 4] {
     [
         moment.useful,
         moment.wasted,
         moment.healthy_rejected,
-        moment.spared,
+        moment.spared(),
     ]
 }
 
@@ -61,8 +63,8 @@ struct Stretch {
 }
 
 impl Stretch {
-    /// The incident with most calls in vain, with half as much time before it and as much after it.
-    fn of(found: &Recommendation, log: &Log) -> Option<Self> {
+    /// The incident with most failed calls, with half as much time before it and as much after it.
+    fn of(found: &Recommendation, log: &CallLog) -> Option<Self> {
         let largest = found.incidents.iter().max_by_key(|it| it.failed)?;
         let length = (largest.until_us - largest.from_us).max(1_000_000);
         Some(Self {
@@ -78,16 +80,21 @@ impl Stretch {
     }
 }
 
-pub(crate) fn draw(path: &Path, replay: &Replay, log: &Log, found: &Recommendation) -> Result<()> {
+pub(crate) fn draw(
+    path: &Path,
+    replay: &Replay,
+    log: &CallLog,
+    found: &Recommendation,
+) -> Result<()> {
     let stretch = Stretch::of(found, log).ok_or_else(|| anyhow!("there is no incident"))?;
     let mut panels: Vec<(&str, Option<&Config>)> = vec![("Without a breaker", None)];
     if let Some(today) = &found.today {
         panels.push(("With today's rules", Some(&today.config)));
     }
     panels.push(("With the recommended rules", Some(&found.pick.config)));
-    // Of a log with keys only the calls of the one that is shown.
+    // In a log with keys, only the calls of the key that is shown.
     let calls = log.calls().iter().copied();
-    let shown = Log::new(
+    let shown = CallLog::new(
         calls
             .filter(|call| stretch.key.is_none_or(|key| call.key == key))
             .collect(),
@@ -123,7 +130,7 @@ type Drawn = Result<(), Box<dyn std::error::Error>>;
 fn paint(
     root: &Area<'_>,
     stretch: &Stretch,
-    timelines: &[(&str, Option<&Config>, Timeline)],
+    timelines: &[(&str, Option<&Config>, ReplayTimeline)],
 ) -> Drawn {
     root.fill(&WHITE)?;
     let length = Duration::from_micros(stretch.until_us - stretch.from_us);
@@ -140,9 +147,9 @@ fn paint(
         .iter()
         .flat_map(|(.., timeline)| &timeline.moments);
     let most = moments
-        .map(|moment| counts(moment).iter().sum::<u32>())
+        .map(|moment| counts(moment).iter().sum::<u64>())
         .max();
-    let top = f64::from(most.unwrap_or(1).max(1)) * 1.1;
+    let top = real(most.unwrap_or(1).max(1)) * 1.1;
     for (title, config, timeline) in timelines {
         let (area, below) = rest.split_vertically(PANEL);
         panel(&area, stretch, title, config.is_some(), timeline, top)?;
@@ -172,7 +179,7 @@ fn panel(
     stretch: &Stretch,
     title: &str,
     has_breaker: bool,
-    timeline: &Timeline,
+    timeline: &ReplayTimeline,
     top: f64,
 ) -> Drawn {
     let end = stretch.secs(stretch.until_us);
@@ -201,7 +208,7 @@ fn panel(
     for (place, moment) in (0..MOMENTS).zip(&timeline.moments) {
         let (left, mut bottom) = (f64::from(place) * width, 0.0);
         for (count, (_, color)) in counts(moment).into_iter().zip(KINDS) {
-            let next = bottom + f64::from(count);
+            let next = bottom + real(count);
             if count > 0 {
                 let corners = [(left, bottom), (left + width * 0.9, next)];
                 chart.draw_series([Rectangle::new(corners, color.filled())])?;
@@ -222,7 +229,7 @@ type Chart<'a> = ChartContext<
 >;
 
 /// The state of the breaker, as a band below the calls.
-fn states(area: &Area<'_>, chart: &Chart<'_>, stretch: &Stretch, changes: &[Change]) -> Drawn {
+fn states(area: &Area<'_>, chart: &Chart<'_>, stretch: &Stretch, changes: &[StateChange]) -> Drawn {
     let (left, top) = area.get_base_pixel();
     let place = |at_us: u64| {
         let (x, y) = chart.backend_coord(&(stretch.secs(at_us), 0.0));

@@ -3,19 +3,18 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use atomic_breaker_tune::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// The second Ctrl-C ends the program, with what shells call an interrupt.
 const INTERRUPTED: i32 = 130;
 
-pub(crate) struct Shown {
+pub(crate) struct Progress {
     /// Drawn on standard error, and only if that is a terminal.
     bar: ProgressBar,
     is_stopped: Arc<AtomicBool>,
 }
 
-impl Shown {
+impl Progress {
     pub(crate) fn new(tries: usize) -> Self {
         let bar = ProgressBar::new(tries as u64);
         if let Ok(style) = ProgressStyle::with_template(
@@ -34,25 +33,21 @@ impl Shown {
         Self { bar, is_stopped }
     }
 
+    /// Shows how many settings have been tried. Returns whether to try more.
+    pub(crate) fn goes_on(&self, done: usize) -> bool {
+        self.bar.set_position(done as u64);
+        !self.is_stopped.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn end(&self) {
         self.bar.finish_and_clear();
     }
 }
 
-/// Runs it on so many threads; 0 for one per core.
+/// Runs a closure on so many threads; 0 for one per core.
 pub(crate) fn in_threads<T: Send>(threads: usize, run: impl FnOnce() -> T + Send) -> T {
     match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
         Ok(pool) => pool.install(run),
         Err(_) => run(),
-    }
-}
-
-impl Progress for Shown {
-    fn tried(&self, done: usize, _: usize) {
-        self.bar.set_position(done as u64);
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.is_stopped.load(Ordering::Relaxed)
     }
 }

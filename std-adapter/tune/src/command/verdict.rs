@@ -4,16 +4,16 @@ use std::io::Write;
 use std::time::Duration;
 
 use anyhow::Result;
-use atomic_breaker_tune::{Incident, Log, Met, Outage, Recommendation};
+use atomic_breaker_tune::{CallLog, Incident, LoggedCall, OutageCost, Outcome, Recommendation};
 
 use crate::words::{number, real, time};
 
-/// Outages of which the settings save less than this share are none for a breaker.
+/// In outages of which the settings save less than this share, a breaker hardly helps.
 const HARDLY: f64 = 0.1;
-/// Outages that make less than this share of the cost that remains are not spoken of.
+/// Outages that make less than this share of the cost that remains are not mentioned.
 const MINOR: f64 = 0.1;
 
-/// How much the settings save, and of what.
+/// Says how much the settings save, and of what.
 pub(crate) fn saved(out: &mut impl Write, found: &Recommendation) -> Result<()> {
     if !found.is_better_than_none() {
         writeln!(
@@ -33,7 +33,7 @@ pub(crate) fn saved(out: &mut impl Write, found: &Recommendation) -> Result<()> 
     writeln!(
         out,
         "\nThe recommended settings save {:.0} % of the cost: {} of {} wasted calls,\n\
-         and {} of {} of waiting in vain, for {} healthy calls rejected.",
+         and {} of {} in wasted calls, for {} healthy calls rejected.",
         found.saves() * 100.0,
         count(calls),
         number(without.wasted),
@@ -63,26 +63,26 @@ fn count(calls: u64) -> String {
     }
 }
 
-/// What calls of an incident have met.
-struct Seen {
-    /// How long a call in vain took.
-    in_vain: Duration,
+/// How calls of an incident ended.
+struct Ended {
+    /// How long a failed call took on average.
+    failed: Duration,
     /// The share of answers that took longer than useful ones usually do.
     late: f64,
 }
 
-/// Outages that a breaker hardly helps in, and what may.
+/// Names outages in which a breaker hardly helps, and what may help.
 pub(crate) fn others_help(
     out: &mut impl Write,
-    log: &Log,
+    log: &CallLog,
     found: &Recommendation,
     has_limit: bool,
 ) -> Result<()> {
     const MOST: usize = 3;
-    let is_one = |it: &&Outage| {
+    let hardly_helps = |it: &&OutageCost| {
         it.cost >= MINOR * found.pick.cost && it.cost > (1.0 - HARDLY) * it.cost_without
     };
-    let mut outages: Vec<&Outage> = found.outages.iter().filter(is_one).collect();
+    let mut outages: Vec<&OutageCost> = found.outages.iter().filter(hardly_helps).collect();
     outages.sort_by(|a, b| b.cost.total_cmp(&a.cost));
     let usual = usual(log);
     for outage in outages.into_iter().take(MOST) {
@@ -103,13 +103,13 @@ pub(crate) fn others_help(
             why(incident)
         )?;
         let limit = nice(usual * 5);
-        let met = met(log, incident, limit);
-        if met.in_vain > limit {
+        let ended = ended(log, incident, limit);
+        if ended.failed > limit {
             writeln!(
                 out,
-                "A shorter time limit helps there: calls in vain took {} on average, but 99 of 100 answers of the log at\n\
+                "A shorter time limit helps there: failed calls took {} on average, but 99 of 100 answers of the log at\n\
                  most {}.",
-                time(met.in_vain),
+                time(ended.failed),
                 time(usual)
             )?;
         } else {
@@ -118,12 +118,12 @@ pub(crate) fn others_help(
                 "Retries with a budget help there, or fewer calls at the same time."
             )?;
         }
-        if !has_limit && met.late >= 0.05 {
+        if !has_limit && ended.late >= 0.05 {
             writeln!(
                 out,
                 "{:.0} % of its answers took more than {}: if they are useless to your callers, say so with\n\
                  --useful-within {}ms, and settings that open there may be worth it.",
-                met.late * 100.0,
+                ended.late * 100.0,
                 time(limit),
                 limit.as_millis()
             )?;
@@ -136,7 +136,7 @@ fn why(incident: &Incident) -> String {
     let share = share(incident.failed, incident.calls);
     if share < 0.9 {
         format!(
-            "Of 100 calls {:.0} were in vain, and the others were answered: a breaker that opens rejects these, too.",
+            "Of 100 calls {:.0} failed, and the others were answered: a breaker that opens rejects these, too.",
             share * 100.0
         )
     } else {
@@ -149,9 +149,9 @@ fn share(part: u64, of: u64) -> f64 {
 }
 
 /// How long all but one of a hundred answers take at the most: more of them may be late in an outage.
-fn usual(log: &Log) -> Duration {
-    let answered = log.calls().iter().map(atomic_breaker_tune::Call::ending);
-    let answered = answered.filter(|it| it.met == Met::Success);
+fn usual(log: &CallLog) -> Duration {
+    let answered = log.calls().iter().map(LoggedCall::completion);
+    let answered = answered.filter(|it| it.outcome == Outcome::Success);
     let mut times: Vec<u32> = answered.map(|it| it.duration_us).collect();
     let place = times.len() - times.len().div_ceil(100);
     if times.is_empty() {
@@ -161,7 +161,7 @@ fn usual(log: &Log) -> Duration {
     Duration::from_micros(u64::from(*most))
 }
 
-fn met(log: &Log, incident: &Incident, limit: Duration) -> Seen {
+fn ended(log: &CallLog, incident: &Incident, limit: Duration) -> Ended {
     let from = log
         .calls()
         .partition_point(|call| call.start_us < incident.from_us);
@@ -169,22 +169,22 @@ fn met(log: &Log, incident: &Incident, limit: Duration) -> Seen {
     let calls = calls.take_while(|call| call.start_us <= incident.until_us);
     let (mut failed, mut waited, mut answered, mut late) = (0, 0, 0, 0);
     for call in calls.filter(|call| call.key == incident.key) {
-        let ending = call.ending();
-        let took = u64::from(ending.duration_us);
-        match ending.met {
-            Met::Success => {
+        let completion = call.completion();
+        let took = u64::from(completion.duration_us);
+        match completion.outcome {
+            Outcome::Success => {
                 answered += 1;
                 late += u64::from(u128::from(took) > limit.as_micros());
             }
-            Met::Failure => {
+            Outcome::Failure(_) => {
                 failed += 1;
                 waited += took;
             }
-            _ => {}
+            Outcome::Ignored => {}
         }
     }
-    Seen {
-        in_vain: Duration::from_micros(waited / failed.max(1)),
+    Ended {
+        failed: Duration::from_micros(waited / failed.max(1)),
         late: share(late, answered),
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn cost(cost: f64) -> String {
     number(cost.round() as u64)
 }
 
-/// `1 of`, or `2 of` and an s.
+/// `1 key`, `2 keys`
 pub(crate) fn counted(count: usize, of: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{} {of}{plural}", number(count as u64))

@@ -1,93 +1,69 @@
 //! The calls of a log, in the order of its lines.
 
-use std::borrow::Cow;
 use std::io::BufRead;
 
-use super::columns::{Column, Unit};
-use super::error::{ReadError, Skipped};
+use super::csv_file::CsvParser;
+use super::error::{ReadError, ReadSummary};
+use super::format::LogFormat;
+use super::json_lines::JsonParser;
 use super::line::Lines;
+use super::logged::{LineFields, Logged, doubt};
+use super::named::Columns;
 use super::request::Requests;
-use super::{Format, Reading, csv_file, envoy, json_lines, nginx, otlp, time};
-use crate::call::Call;
-
-/// What a line says in a column.
-#[derive(Clone, Debug)]
-pub(super) struct Field<'l> {
-    pub(super) text: Cow<'l, str>,
-    /// Of a time. `None` if it is not said anywhere.
-    pub(super) unit: Option<Unit>,
-}
-
-/// What a line says.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Row<'l> {
-    pub(super) fields: [Option<Field<'l>>; Column::COUNT],
-}
+use super::{envoy, nginx, otlp};
+use crate::log::LoggedCall;
 
 /// A way to find the calls of a line.
-enum Parser {
-    Csv(Box<csv_file::Parser>),
-    Json(Box<json_lines::Parser>),
+enum LineParser {
+    Csv(Box<CsvParser>),
+    Json(Box<JsonParser>),
     Nginx,
     Envoy,
     Otlp,
 }
 
-/// What the first line looks like.
-fn format_of(first: &str) -> Format {
-    let first = first.trim_start();
-    let bare = first.replace(char::is_whitespace, "");
-    if bare.starts_with("{\"resourceSpans\"") {
-        Format::Otlp
-    } else if first.starts_with('{') {
-        Format::JsonLines
-    } else if first.starts_with('[') {
-        Format::Envoy
-    } else if first.starts_with("msec=") {
-        Format::Nginx
-    } else {
-        Format::Csv
-    }
-}
-
 /// The calls of a log, in the order of its lines.
-pub(super) struct Calls<R> {
+pub(super) struct CallReader<R> {
     lines: Lines<R>,
-    parser: Parser,
+    parser: LineParser,
     requests: Requests,
-    skipped: Skipped,
+    summary: ReadSummary,
     /// Why reading ended before the end.
     error: Option<ReadError>,
-    /// What times are relative to: that of the first call.
+    /// The time of the first call, to which others are relative.
     origin: Option<i128>,
     /// Whether the unit of times may be another one than it seems.
     doubts_units: bool,
-    /// Of the last line, the last one first.
-    found: Vec<Call>,
+    /// The calls of the last line, the last one first.
+    found: Vec<LoggedCall>,
 }
 
-impl<R: BufRead> Calls<R> {
-    pub(super) fn new(reading: &Reading, input: R) -> Result<Self, ReadError> {
+impl<R: BufRead> CallReader<R> {
+    /// Without a format, the first line tells it.
+    pub(super) fn new(
+        format: Option<LogFormat>,
+        columns: &Columns,
+        one_key: bool,
+        input: R,
+    ) -> Result<Self, ReadError> {
         let mut lines = Lines::new(input);
         let first = lines.peek()?.ok_or(ReadError::Empty)?;
-        let format = reading.format.unwrap_or_else(|| format_of(first));
-        let columns = &reading.columns;
-        let parser = match format {
-            Format::Csv => {
-                let parser = csv_file::Parser::new(first, columns)?;
+        let parser = match format.unwrap_or_else(|| LogFormat::of_line(first)) {
+            LogFormat::Csv => {
+                let parser = CsvParser::new(first, columns)?;
                 lines.skip();
-                Parser::Csv(Box::new(parser))
+                LineParser::Csv(Box::new(parser))
             }
-            Format::JsonLines => Parser::Json(Box::new(json_lines::Parser::new(columns))),
-            Format::Nginx => Parser::Nginx,
-            Format::Envoy => Parser::Envoy,
-            Format::Otlp => Parser::Otlp,
+            LogFormat::JsonLines => LineParser::Json(Box::new(JsonParser::new(columns))),
+            LogFormat::Nginx => LineParser::Nginx,
+            LogFormat::Envoy => LineParser::Envoy,
+            LogFormat::Otlp => LineParser::Otlp,
         };
         Ok(Self {
             lines,
             parser,
-            requests: Requests::new(reading.one_key),
-            skipped: Skipped::default(),
+            requests: Requests::new(one_key),
+            summary: ReadSummary::default(),
             error: None,
             origin: None,
             doubts_units: !columns.is_unit_given(),
@@ -95,31 +71,31 @@ impl<R: BufRead> Calls<R> {
         })
     }
 
-    /// The names of the keys, and what was skipped.
-    pub(super) fn end(mut self) -> Result<(Vec<Box<str>>, Skipped), ReadError> {
+    /// The names of the keys, and what was read.
+    pub(super) fn end(mut self) -> Result<(Vec<Box<str>>, ReadSummary), ReadError> {
         if let Some(error) = self.error {
             return Err(error);
         }
-        let are_all_skipped = self.origin.is_none() && self.skipped.count == self.skipped.lines;
-        self.skipped.guesses = match self.parser {
-            Parser::Json(parser) => {
+        let are_all_skipped = self.origin.is_none() && self.summary.skipped == self.summary.lines;
+        self.summary.guesses = match self.parser {
+            LineParser::Json(parser) => {
                 parser.check(are_all_skipped)?;
                 parser.guesses()
             }
-            Parser::Csv(parser) => parser.guesses,
+            LineParser::Csv(parser) => parser.guesses,
             _ => Vec::new(),
         };
         if are_all_skipped {
-            return Err(ReadError::NoCall(Box::new(self.skipped)));
+            return Err(ReadError::NoCall(Box::new(self.summary)));
         }
-        Ok((self.requests.into_keys(), self.skipped))
+        Ok((self.requests.into_keys(), self.summary))
     }
 }
 
-impl<R: BufRead> Iterator for Calls<R> {
-    type Item = Call;
+impl<R: BufRead> Iterator for CallReader<R> {
+    type Item = LoggedCall;
 
-    fn next(&mut self) -> Option<Call> {
+    fn next(&mut self) -> Option<LoggedCall> {
         loop {
             if let Some(call) = self.found.pop() {
                 return Some(call);
@@ -132,18 +108,18 @@ impl<R: BufRead> Iterator for Calls<R> {
                     return None;
                 }
             };
-            self.skipped.lines += 1;
+            self.summary.lines += 1;
             let mut taken = Taken {
                 origin: &mut self.origin,
                 requests: &mut self.requests,
-                skipped: &mut self.skipped,
+                summary: &mut self.summary,
                 found: &mut self.found,
                 doubts_units: self.doubts_units,
             };
             let read = line.map_err(|why| Wrong::Line(why.into()));
             match read.and_then(|line| taken.line(&mut self.parser, line)) {
                 Ok(()) => {}
-                Err(Wrong::Line(why)) => self.skipped.add(number, why),
+                Err(Wrong::Line(why)) => self.summary.add(number, why),
                 Err(Wrong::Log(error)) => {
                     self.error = Some(error);
                     return None;
@@ -170,21 +146,21 @@ impl From<String> for Wrong {
 struct Taken<'t> {
     origin: &'t mut Option<i128>,
     requests: &'t mut Requests,
-    skipped: &'t mut Skipped,
-    found: &'t mut Vec<Call>,
+    summary: &'t mut ReadSummary,
+    found: &'t mut Vec<LoggedCall>,
     doubts_units: bool,
 }
 
 impl Taken<'_> {
-    fn line(&mut self, parser: &mut Parser, line: &str) -> Result<(), Wrong> {
+    fn line(&mut self, parser: &mut LineParser, line: &str) -> Result<(), Wrong> {
         match parser {
-            Parser::Csv(parser) => self.row(&parser.row(line))?,
-            Parser::Json(parser) => self.row(&parser.row(line)?)?,
-            Parser::Envoy => self.call(envoy::call(line)?)?,
-            Parser::Nginx => nginx::calls(line)?
+            LineParser::Csv(parser) => self.row(&parser.row(line))?,
+            LineParser::Json(parser) => self.row(&parser.row(line)?)?,
+            LineParser::Envoy => self.call(envoy::call(line)?)?,
+            LineParser::Nginx => nginx::calls(line)?
                 .into_iter()
                 .try_for_each(|call| self.call(call))?,
-            Parser::Otlp => {
+            LineParser::Otlp => {
                 // A span that is wrong takes none of its batch with it.
                 let taken = otlp::calls(line)?.into_iter().map(|span| self.call(span?));
                 let (_, wrong): (Vec<_>, Vec<_>) = taken.partition(Result::is_ok);
@@ -194,21 +170,20 @@ impl Taken<'_> {
         Ok(())
     }
 
-    fn row(&mut self, row: &Row<'_>) -> Result<(), Wrong> {
-        let logged = time::logged(row, &mut self.skipped.failures)?;
+    fn row(&mut self, row: &LineFields<'_>) -> Result<(), Wrong> {
+        let logged = Logged::of(row, &mut self.summary.failures)?;
         if self.doubts_units && self.origin.is_none() {
-            match time::doubt(row) {
+            match doubt(row) {
                 Some((doubt, false)) => return Err(Wrong::Log(ReadError::Unit(doubt))),
-                Some((doubt, true)) => self.skipped.unit = Some(doubt),
+                Some((doubt, true)) => self.summary.unit = Some(doubt),
                 None => {}
             }
         }
         Ok(self.call(logged)?)
     }
 
-    fn call(&mut self, logged: time::Logged<'_>) -> Result<(), String> {
-        self.found
-            .push(time::call(logged, self.origin, self.requests)?);
+    fn call(&mut self, logged: Logged<'_>) -> Result<(), String> {
+        self.found.push(logged.call(self.origin, self.requests)?);
         Ok(())
     }
 }

@@ -1,24 +1,22 @@
-//! What the columns of a log are called.
+//! Columns of a log, and units of time.
 
 use std::fmt;
 
-use super::error::ReadError;
-
-/// What a column says.
+/// A column of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Column {
     /// When a call began.
     Start,
-    /// How long it took.
+    /// How long the call took.
     Duration,
-    /// How it ended.
+    /// How the call ended.
     Outcome,
     /// What was called.
     Key,
-    /// How long its resource asks to be left alone.
+    /// How long the resource asks to be left alone.
     RetryAfter,
-    /// Which try of a request it is.
+    /// Which try of a request the call is, counted from 1.
     Attempt,
     /// A name that the tries of a request share.
     Request,
@@ -37,107 +35,54 @@ impl Column {
         Self::Request,
     ];
 
-    const fn usual(self) -> &'static [&'static str] {
-        match self {
-            Self::Start => &[
-                "start_ms",
-                "start_s",
-                "start_us",
-                "start_ns",
-                "start",
-                "timestamp",
-                "time",
-            ],
-            Self::Duration => &[
-                "duration_ms",
-                "duration_s",
-                "duration_us",
-                "duration_ns",
-                "duration",
-            ],
-            Self::Outcome => &["outcome", "status"],
-            Self::Key => &["key", "host"],
-            Self::RetryAfter => &["retry_after_ms", "retry_after_s"],
-            Self::Attempt => &["attempt"],
-            Self::Request => &["request", "request_id"],
-        }
-    }
-
-    /// Other names that people give it, without marks and in small letters.
-    const fn others(self) -> &'static [&'static str] {
-        match self {
-            Self::Start => &[
-                "at",
-                "began",
-                "begin",
-                "date",
-                "datetime",
-                "msec",
-                "started",
-                "startedat",
-                "starttime",
-                "timeiso8601",
-                "timelocal",
-                "ts",
-            ],
-            Self::Duration => &[
-                "dur",
-                "elapsed",
-                "latency",
-                "requesttime",
-                "responsetime",
-                "rt",
-                "timetaken",
-                "took",
-                "upstreamresponsetime",
-            ],
-            Self::Outcome => &[
-                "code",
-                "httpstatus",
-                "ok",
-                "responsecode",
-                "result",
-                "statuscode",
-                "success",
-                "upstreamstatus",
-            ],
-            Self::Key => &[
-                "address",
-                "backend",
-                "destination",
-                "domain",
-                "endpoint",
-                "hostname",
-                "instance",
-                "peer",
-                "server",
-                "service",
-                "target",
-                "upstream",
-                "upstreamaddr",
-                "upstreamhost",
-            ],
-            Self::RetryAfter | Self::Attempt | Self::Request => &[],
-        }
-    }
-
-    /// Whether a name of a column may mean it, though it is not one of the usual ones.
-    fn may_be(self, name: &str) -> bool {
-        let plain = |name: &str| {
-            let marks = |it: &char| it.is_ascii_alphanumeric();
-            name.chars()
-                .filter(marks)
-                .collect::<String>()
-                .to_ascii_lowercase()
+    /// The names that are read, the best first.
+    pub(super) fn usual(self) -> impl Iterator<Item = &'static str> {
+        let names = match self {
+            Self::Start => "start_ms start_s start_us start_ns start timestamp time",
+            Self::Duration => "duration_ms duration_s duration_us duration_ns duration",
+            Self::Outcome => "outcome status",
+            Self::Key => "key host",
+            Self::RetryAfter => "retry_after_ms retry_after_s",
+            Self::Attempt => "attempt",
+            Self::Request => "request request_id",
         };
-        let whole = plain(name);
-        let stem = Unit::of_name(name).and_then(|_| name.rsplit_once('_'));
-        let stem = stem.map_or_else(|| whole.clone(), |(stem, _)| plain(stem));
-        let is_it = |known: &str| known == whole || known == stem;
-        self.others().iter().any(|it| is_it(it)) || self.usual().iter().any(|it| is_it(&plain(it)))
+        names.split(' ')
     }
 
-    const fn is_needed(self) -> bool {
+    /// Other names that people give the column, without marks and in small letters.
+    fn others(self) -> impl Iterator<Item = &'static str> {
+        let names = match self {
+            Self::Start => {
+                "at began begin date datetime msec started startedat starttime timeiso8601 timelocal ts"
+            }
+            Self::Duration => {
+                "dur elapsed latency requesttime responsetime rt timetaken took upstreamresponsetime"
+            }
+            Self::Outcome => {
+                "code httpstatus ok responsecode result statuscode success upstreamstatus"
+            }
+            Self::Key => {
+                "address backend destination domain endpoint hostname instance peer server service \
+                 target upstream upstreamaddr upstreamhost"
+            }
+            Self::RetryAfter | Self::Attempt | Self::Request => "",
+        };
+        names.split(' ').filter(|name| !name.is_empty())
+    }
+
+    /// Whether a name of a column may mean this one, though it is not one of the usual names.
+    pub(super) fn may_be(self, name: &str) -> bool {
+        let plain = |name: &str| {
+            let letters = name.chars().filter(char::is_ascii_alphanumeric);
+            letters.collect::<String>().to_ascii_lowercase()
+        };
+        let stem = TimeUnit::of_name(name).and_then(|_| name.rsplit_once('_'));
+        let (whole, stem) = (plain(name), plain(stem.map_or(name, |(stem, _)| stem)));
+        let is_it = |known: &str| known == whole || known == stem;
+        self.others().any(is_it) || self.usual().any(|it| is_it(&plain(it)))
+    }
+
+    pub(super) const fn is_needed(self) -> bool {
         matches!(self, Self::Start | Self::Duration | Self::Outcome)
     }
 }
@@ -158,7 +103,7 @@ impl fmt::Display for Column {
 
 /// A unit of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unit {
+pub enum TimeUnit {
     /// Seconds.
     Seconds,
     /// Milliseconds.
@@ -170,13 +115,25 @@ pub enum Unit {
     Nanos,
 }
 
-impl Unit {
+impl TimeUnit {
+    const ALL: [Self; 4] = [Self::Seconds, Self::Millis, Self::Micros, Self::Nanos];
+
     pub(super) const fn nanos(self) -> u32 {
         match self {
             Self::Seconds => 1_000_000_000,
             Self::Millis => 1_000_000,
             Self::Micros => 1_000,
             Self::Nanos => 1,
+        }
+    }
+
+    /// The symbol of the unit: `s`, `ms`, `us` or `ns`.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Self::Seconds => "s",
+            Self::Millis => "ms",
+            Self::Micros => "us",
+            Self::Nanos => "ns",
         }
     }
 
@@ -188,23 +145,20 @@ impl Unit {
             let seconds = number * f64::from(unit.nanos()) / 1e9;
             SINCE_2001_UNTIL_2099.contains(&seconds)
         };
-        let units = [Self::Seconds, Self::Millis, Self::Micros, Self::Nanos];
-        units.into_iter().find(is_now).filter(|unit| *unit != self)
+        Self::ALL
+            .into_iter()
+            .find(is_now)
+            .filter(|unit| *unit != self)
     }
 
-    fn of_name(name: &str) -> Option<Self> {
+    /// The unit that the end of a column's name says.
+    pub(super) fn of_name(name: &str) -> Option<Self> {
         let (_, end) = name.rsplit_once('_')?;
-        match end {
-            "s" => Some(Self::Seconds),
-            "ms" => Some(Self::Millis),
-            "us" => Some(Self::Micros),
-            "ns" => Some(Self::Nanos),
-            _ => None,
-        }
+        Self::ALL.into_iter().find(|unit| unit.symbol() == end)
     }
 }
 
-impl fmt::Display for Unit {
+impl fmt::Display for TimeUnit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Seconds => "seconds",
@@ -212,79 +166,5 @@ impl fmt::Display for Unit {
             Self::Micros => "microseconds",
             Self::Nanos => "nanoseconds",
         })
-    }
-}
-
-/// The names of columns that were given, and the units of those whose names do not say it.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Columns {
-    given: [Option<String>; Column::COUNT],
-    pub(super) unit: Option<Unit>,
-    pub(super) start_unit: Option<Unit>,
-}
-
-impl Columns {
-    pub(super) fn set(&mut self, column: Column, name: String) {
-        self.given[column as usize] = Some(name);
-    }
-
-    pub(super) const fn is_unit_given(&self) -> bool {
-        self.unit.is_some() || self.start_unit.is_some()
-    }
-
-    pub(super) const fn is_given(&self, column: Column) -> bool {
-        self.given[column as usize].is_some()
-    }
-
-    /// The names that a column may have: the one that was given, or the usual ones, the best first.
-    pub(super) fn names(&self, column: Column) -> Vec<&str> {
-        match &self.given[column as usize] {
-            Some(name) => vec![name],
-            None => column.usual().to_vec(),
-        }
-    }
-
-    /// The unit of times in the column of this name. `None` if neither its name nor the reading says it.
-    pub(super) fn unit_of(&self, column: Column, name: &str) -> Option<Unit> {
-        let start = self.start_unit.filter(|_| matches!(column, Column::Start));
-        start.or_else(|| Unit::of_name(name)).or(self.unit)
-    }
-
-    /// An error if a column that is needed, or was named, was not found among those that there are.
-    pub(super) fn check(
-        &self,
-        is_found: impl Fn(Column) -> bool,
-        all: &[String],
-    ) -> Result<(), ReadError> {
-        let is_missing =
-            |column: &Column| !is_found(*column) && (column.is_needed() || self.is_given(*column));
-        let missing: Vec<Column> = Column::ALL.into_iter().filter(is_missing).collect();
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let names = |column: Column| self.names(column).into_iter().map(str::to_owned).collect();
-        Err(ReadError::NoColumn {
-            guesses: self.guesses(is_found, all),
-            missing: missing.into_iter().map(|it| (it, names(it))).collect(),
-            found: all.to_vec(),
-        })
-    }
-
-    /// Columns that may be meant by those that were neither found nor named.
-    pub(super) fn guesses(
-        &self,
-        is_found: impl Fn(Column) -> bool,
-        all: &[String],
-    ) -> Vec<(Column, String)> {
-        let is_open = |column: &Column| !is_found(*column) && !self.is_given(*column);
-        let guess = |column: Column| {
-            let name = all.iter().find(|name| column.may_be(name))?;
-            Some((column, name.clone()))
-        };
-        Column::ALL
-            .into_iter()
-            .filter(is_open)
-            .filter_map(guess)
-            .collect()
     }
 }

@@ -2,15 +2,16 @@
 
 use std::borrow::Cow;
 
-use csv_core::{ReadRecordResult, Reader};
+use csv_core::Reader;
 
-use super::calls::{Field, Row};
-use super::columns::{Column, Columns, Unit};
+use super::columns::{Column, TimeUnit};
 use super::error::ReadError;
+use super::logged::{FieldText, LineFields};
+use super::named::Columns;
 
-pub(super) struct Parser {
+pub(super) struct CsvParser {
     /// Where each column is, and its unit.
-    places: [Option<(usize, Option<Unit>)>; Column::COUNT],
+    places: [Option<(usize, Option<TimeUnit>)>; Column::COUNT],
     pub(super) guesses: Vec<(Column, String)>,
     fields: Fields,
 }
@@ -27,33 +28,26 @@ impl Fields {
     fn new() -> Self {
         Self {
             reader: Reader::new(),
-            text: vec![0; 256],
-            ends: vec![0; 16],
+            text: Vec::new(),
+            ends: Vec::new(),
             count: 0,
         }
     }
 
     fn split(&mut self, line: &str) {
+        // Space for as many bytes and fields as the line can have.
+        self.text.resize(self.text.len().max(line.len()), 0);
+        let most = line.bytes().filter(|byte| *byte == b',').count() + 1;
+        self.ends.resize(self.ends.len().max(most), 0);
         self.reader.reset();
-        let (mut input, mut written) = (line.as_bytes(), 0);
-        self.count = 0;
-        loop {
-            let (result, read, wrote, ended) = self.reader.read_record(
-                input,
-                &mut self.text[written..],
-                &mut self.ends[self.count..],
-            );
-            input = &input[read..];
-            written += wrote;
-            self.count += ended;
-            match result {
-                // The empty input that follows says that the line is over.
-                ReadRecordResult::InputEmpty => {}
-                ReadRecordResult::OutputFull => self.text.resize(self.text.len() * 2, 0),
-                ReadRecordResult::OutputEndsFull => self.ends.resize(self.ends.len() * 2, 0),
-                ReadRecordResult::Record | ReadRecordResult::End => return,
-            }
-        }
+        let (_, _, written, ended) =
+            self.reader
+                .read_record(line.as_bytes(), &mut self.text, &mut self.ends);
+        self.count = ended;
+        // The empty input that follows says that the line is over.
+        let (text, ends) = (&mut self.text[written..], &mut self.ends[ended..]);
+        let (_, _, _, ended) = self.reader.read_record(b"", text, ends);
+        self.count += ended;
     }
 
     fn get(&self, place: usize) -> Option<&str> {
@@ -63,7 +57,7 @@ impl Fields {
     }
 }
 
-impl Parser {
+impl CsvParser {
     pub(super) fn new(first: &str, columns: &Columns) -> Result<Self, ReadError> {
         let mut fields = Fields::new();
         fields.split(first);
@@ -82,13 +76,13 @@ impl Parser {
         })
     }
 
-    pub(super) fn row<'p>(&'p mut self, line: &str) -> Row<'p> {
+    pub(super) fn row<'p>(&'p mut self, line: &str) -> LineFields<'p> {
         self.fields.split(line);
-        let field = |(place, unit): (usize, Option<Unit>)| {
+        let field = |(place, unit): (usize, Option<TimeUnit>)| {
             let text = Cow::Borrowed(self.fields.get(place)?);
-            Some(Field { text, unit })
+            Some(FieldText { text, unit })
         };
-        Row {
+        LineFields {
             fields: self.places.map(|place| place.and_then(field)),
         }
     }

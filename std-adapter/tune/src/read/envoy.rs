@@ -1,12 +1,13 @@
 //! The access log of Envoy, in its default format.
 
-use super::columns::Unit;
-use super::time::{Logged, duration, moment, outcome};
-use crate::call::Met;
+use super::columns::TimeUnit;
+use super::logged::{Logged, outcome};
+use super::time::{duration, moment};
+use crate::record::RecordedOutcome;
 
 /// Flags of responses that Envoy made because the upstream did not answer properly, in time or at all.
 const FAILED: [&str; 8] = ["UF", "UC", "UT", "UR", "LR", "URX", "UPE", "UMSDR"];
-/// Those that say nothing about the upstream: the caller left, no route or cluster, limits of Envoy itself.
+/// Flags that say nothing about the upstream: the caller left, no route or cluster, limits of Envoy itself.
 const NEITHER: [&str; 9] = ["DC", "NR", "NC", "RL", "UAEX", "RLSE", "DPE", "IH", "FI"];
 /// Rejected by Envoy's own limits or breakers, or because all hosts are left alone for their failures.
 const REJECTED: [&str; 4] = ["UO", "UH", "OM", "DO"];
@@ -20,32 +21,26 @@ pub(super) fn call(line: &str) -> Result<Logged<'_>, String> {
         let found = words.get(place).copied();
         found.ok_or_else(|| format!("has no {what}"))
     };
-    let began = moment(word(0, "start")?, Unit::Seconds)?;
+    let began = moment(word(0, "start")?, TimeUnit::Seconds)?;
     let status = word(2, "status")?;
     let flags = word(3, "flags")?;
-    let took = duration(word(6, "duration")?, Unit::Millis)?;
+    let took = duration(word(6, "duration")?, TimeUnit::Millis)?;
     let request = word(10, "request")?;
     let (authority, upstream) = (word(11, "authority")?, word(12, "upstream")?);
     let has = |known: &[&str]| flags.split(',').any(|flag| known.contains(&flag));
-    let (met, is_rejected) = if has(&REJECTED) {
-        (Met::Ignored, true)
+    let outcome = if has(&REJECTED) {
+        RecordedOutcome::Rejected
     } else if has(&NEITHER) {
-        (Met::Ignored, false)
+        RecordedOutcome::Ignored
     } else if has(&FAILED) {
-        (Met::Failure, false)
+        RecordedOutcome::Failed
     } else {
         outcome(status)?
     };
     let key = if upstream == "-" { authority } else { upstream };
     Ok(Logged {
-        began,
-        took,
-        met,
-        is_rejected,
-        is_retry: false,
-        key: key.into(),
         request: (request != "-").then_some(request.into()),
-        retry_after: None,
+        ..Logged::new(began, took, outcome, key)
     })
 }
 

@@ -4,56 +4,56 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
-use super::columns::{Column, Unit};
+use super::columns::{Column, TimeUnit};
 
-/// What is not in a log that was read, and what was taken for a failure.
+/// What was read: how many lines, which of them were skipped and why, and what was taken for a failure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Skipped {
+pub struct ReadSummary {
     /// All lines of the log, without the names of columns and empty ones.
     pub lines: u64,
-    /// How many were skipped.
-    pub count: u64,
-    /// The numbers of the first ten, counted from 1, and why.
+    /// How many lines were skipped.
+    pub skipped: u64,
+    /// The numbers of the first ten lines that were skipped, counted from 1, and why.
     pub first: Vec<(u64, String)>,
-    /// The outcomes that were taken for failures, those of CSV and JSON lines: a word that was meant otherwise is among them.
-    pub failures: Words,
+    /// The outcomes in CSV and JSON lines that were taken for failures: a word that was meant otherwise is among them.
+    pub failures: WordCounts,
     /// Columns that were not read, because they were not named, though they may be meant: of CSV and JSON lines.
     pub guesses: Vec<(Column, String)>,
     /// Starts in a column whose name says milliseconds, which they may not be.
-    pub unit: Option<OtherUnit>,
+    pub unit: Option<UnitDoubt>,
 }
 
 /// A start that is read in milliseconds, but is Unix time of this century in another unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct OtherUnit {
+pub struct UnitDoubt {
     /// The start of the first call, as it is written.
     pub start: String,
     /// The unit in which it is Unix time.
-    pub seems: Unit,
+    pub seems: TimeUnit,
 }
 
-impl fmt::Display for OtherUnit {
+impl fmt::Display for UnitDoubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
             "the first call's start is {}: Unix time of this century, if it is in {}, but it is read in {}",
             self.start.escape_debug(),
             self.seems,
-            Unit::Millis
+            TimeUnit::Millis
         )
     }
 }
 
-/// Words, and how often they occur.
+/// WordCounts, and how often they occur.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Words {
+pub struct WordCounts {
     found: Vec<(String, u64)>,
     others: u64,
 }
 
-impl Words {
+impl WordCounts {
     const SHOWN: usize = 20;
     const LONGEST: usize = 40;
 
@@ -62,7 +62,7 @@ impl Words {
         &self.found
     }
 
-    /// How often others were met.
+    /// How often other words were met.
     pub const fn others(&self) -> u64 {
         self.others
     }
@@ -79,7 +79,7 @@ impl Words {
     }
 }
 
-impl fmt::Display for Words {
+impl fmt::Display for WordCounts {
     /// `timeout (12), 503 (3) and 7 others`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, (word, count)) in self.found.iter().enumerate() {
@@ -93,25 +93,25 @@ impl fmt::Display for Words {
     }
 }
 
-impl Skipped {
+impl ReadSummary {
     const SHOWN: usize = 10;
 
     pub(super) fn add(&mut self, number: u64, why: String) {
-        self.count += 1;
+        self.skipped += 1;
         if self.first.len() < Self::SHOWN {
             self.first.push((number, why));
         }
     }
 }
 
-impl fmt::Display for Skipped {
-    /// A line for each that is shown.
+impl fmt::Display for ReadSummary {
+    /// Shows a line of text for each of the first lines that were skipped.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of {} lines were skipped", self.count, self.lines)?;
+        write!(f, "{} of {} lines were skipped", self.skipped, self.lines)?;
         for (number, why) in &self.first {
             write!(f, "\n  line {number}: {why}")?;
         }
-        let more = self.count - self.first.len() as u64;
+        let more = self.skipped - self.first.len() as u64;
         if more > 0 {
             write!(f, "\n  and {more} more")?;
         }
@@ -123,24 +123,24 @@ impl fmt::Display for Skipped {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// There is nothing in it.
+    /// The log is empty.
     Empty,
     /// Columns are missing.
     NoColumn {
-        /// Which, and the names that were looked for.
+        /// The columns that are missing, and the names that were looked for.
         missing: Vec<(Column, Vec<String>)>,
-        /// The columns that there are: of JSON lines, those of the first line.
+        /// The columns that there are; in JSON lines, the fields of the first line.
         found: Vec<String>,
         /// Columns that may be meant.
         guesses: Vec<(Column, String)>,
     },
-    /// Nothing says the unit of the starts, and milliseconds are unlikely: [say it](super::Reading::start_unit).
-    Unit(OtherUnit),
-    /// Not one of its lines could be read.
-    NoCall(Box<Skipped>),
-    /// It has more than 4 294 967 295 calls: [stream](super::Reading::stream) it.
+    /// Nothing says the unit of the starts, and milliseconds are unlikely: [say it](super::LogReader::start_unit).
+    Unit(UnitDoubt),
+    /// No line of the log could be read.
+    NoCall(Box<ReadSummary>),
+    /// The log has more than 4 294 967 295 calls: [stream](super::LogReader::stream) it.
     TooLong,
-    /// It could not be read.
+    /// The log could not be read.
     Io(io::Error),
 }
 
@@ -194,7 +194,7 @@ fn no_column(
 
 /// The beginning of a name, without what a terminal would take for a command.
 fn shown(name: &str) -> String {
-    let start: String = name.chars().take(Words::LONGEST).collect();
+    let start: String = name.chars().take(WordCounts::LONGEST).collect();
     let more = if start.len() < name.len() { "…" } else { "" };
     format!("{}{more}", start.escape_debug())
 }

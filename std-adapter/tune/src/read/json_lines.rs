@@ -4,13 +4,14 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::calls::{Field, Row};
-use super::columns::{Column, Columns, Unit};
+use super::columns::{Column, TimeUnit};
 use super::error::ReadError;
+use super::logged::{FieldText, LineFields};
+use super::named::Columns;
 
-pub(super) struct Parser {
+pub(super) struct JsonParser {
     /// The names that each column may have, and their units.
-    names: [Vec<(String, Option<Unit>)>; Column::COUNT],
+    names: [Vec<(String, Option<TimeUnit>)>; Column::COUNT],
     /// Which columns were in any line so far.
     found: [bool; Column::COUNT],
     /// The fields of the first object.
@@ -27,7 +28,7 @@ fn field<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
     found.filter(|found| !found.is_null())
 }
 
-impl Parser {
+impl JsonParser {
     pub(super) fn new(columns: &Columns) -> Self {
         let names = |column: Column| {
             let names = columns.names(column).into_iter();
@@ -42,12 +43,12 @@ impl Parser {
         }
     }
 
-    pub(super) fn row(&mut self, line: &str) -> Result<Row<'static>, String> {
+    pub(super) fn row(&mut self, line: &str) -> Result<LineFields<'static>, String> {
         let value: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
         if let (None, Value::Object(fields)) = (&self.first, &value) {
             self.first = Some(fields.keys().cloned().collect());
         }
-        let mut row = Row::default();
+        let mut row = LineFields::default();
         for column in Column::ALL {
             let place = column as usize;
             for (name, unit) in &self.names[place] {
@@ -63,7 +64,7 @@ impl Parser {
                     Some(other) => other.to_string(),
                 };
                 let text = Cow::Owned(text);
-                row.fields[place] = Some(Field { text, unit: *unit });
+                row.fields[place] = Some(FieldText { text, unit: *unit });
                 self.found[place] = true;
                 break;
             }
@@ -71,7 +72,7 @@ impl Parser {
         Ok(row)
     }
 
-    /// An error if a column is in none of the lines.
+    /// Errs if a column is in none of the lines.
     pub(super) fn check(&self, are_all_skipped: bool) -> Result<(), ReadError> {
         // Needed ones are missed only where no line has all of them.
         let is_found = |column: Column| {

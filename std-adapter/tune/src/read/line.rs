@@ -1,9 +1,9 @@
 //! Lines of bounded length, from a file that may be anything.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read};
 
 /// A longer line is skipped without being kept.
-const LONGEST: usize = 1 << 24;
+const LONGEST: u64 = 1 << 24;
 
 pub(super) struct Lines<R> {
     input: R,
@@ -29,31 +29,13 @@ impl<R: BufRead> Lines<R> {
     fn advance(&mut self) -> io::Result<bool> {
         loop {
             self.line.clear();
-            self.is_too_long = false;
-            let mut is_end = true;
-            loop {
-                let chunk = self.input.fill_buf()?;
-                if chunk.is_empty() {
-                    break;
-                }
-                is_end = false;
-                let end = chunk.iter().position(|byte| *byte == b'\n');
-                let part = &chunk[..end.unwrap_or(chunk.len())];
-                if self.line.len() + part.len() > LONGEST {
-                    self.is_too_long = true;
-                } else {
-                    self.line.extend_from_slice(part);
-                }
-                let used = end.map_or(chunk.len(), |end| end + 1);
-                self.input.consume(used);
-                if end.is_some() {
-                    break;
-                }
-            }
-            if is_end {
+            let mut line = self.input.by_ref().take(LONGEST);
+            if line.read_until(b'\n', &mut self.line)? == 0 {
                 return Ok(false);
             }
             self.number += 1;
+            let has_end = self.line.pop_if(|last| *last == b'\n').is_some();
+            self.is_too_long = !has_end && self.input.skip_until(b'\n')? > 0;
             if self.is_too_long || !self.line.trim_ascii().is_empty() {
                 return Ok(true);
             }

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use super::columns::Unit;
-use super::time::{Logged, duration, moment, outcome};
-use crate::call::Met;
+use super::columns::TimeUnit;
+use super::logged::{Logged, outcome};
+use super::time::{duration, moment};
+use crate::record::RecordedOutcome;
 
 /// Every upstream that a request was sent to is a call; those after the first are retries. A line that was answered without
 /// an upstream has none. Where all servers of a group are left alone for their failures, nginx calls none of them, and the
@@ -34,8 +35,8 @@ pub(super) fn calls(line: &str) -> Result<Vec<Logged<'_>>, String> {
         let text = text.replace(" : ", ", ");
         text.split(", ").map(|it| it.trim().to_owned()).collect()
     };
-    let ended = moment(field("msec")?, Unit::Seconds)?;
-    let whole = duration(field("request_time")?, Unit::Seconds)?;
+    let ended = moment(field("msec")?, TimeUnit::Seconds)?;
+    let whole = duration(field("request_time")?, TimeUnit::Seconds)?;
     let upstreams = list(field("upstream")?);
     let statuses = list(field("status")?);
     let times = list(field("time")?);
@@ -52,25 +53,19 @@ pub(super) fn calls(line: &str) -> Result<Vec<Logged<'_>>, String> {
         let took = if time == "-" {
             Duration::ZERO
         } else {
-            duration(&time, Unit::Seconds)?
+            duration(&time, TimeUnit::Seconds)?
         };
-        let (met, is_rejected) = if !is_address(&upstream) {
-            (Met::Ignored, true)
+        let outcome = if !is_address(&upstream) {
+            RecordedOutcome::Rejected
         } else if status == "-" {
             // Its caller left before an answer.
-            (Met::Ignored, false)
+            RecordedOutcome::Cancelled
         } else {
             outcome(&status)?
         };
         calls.push(Logged {
-            began,
-            took,
-            met,
-            is_rejected,
             is_retry: !calls.is_empty(),
-            key: upstream.into(),
-            request: None,
-            retry_after: None,
+            ..Logged::new(began, took, outcome, upstream)
         });
         began = began.saturating_add(i128::from(took.as_nanos() as u64));
     }

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
-use super::columns::Unit;
-use super::time::{Logged, duration_of, moment, outcome};
-use crate::call::Met;
+use super::columns::TimeUnit;
+use super::logged::{Logged, outcome};
+use super::time::{duration_of, moment};
+use crate::record::RecordedOutcome;
 
 /// What is called, by the first of these attributes.
 const KEYS: [&str; 4] = [
@@ -53,7 +54,7 @@ fn number(value: &Value) -> Option<String> {
 fn call(span: &Value) -> Result<Logged<'static>, String> {
     let time = |name: &str| {
         let text = number(&span[name]).ok_or_else(|| format!("a span has no {name}"))?;
-        moment(&text, Unit::Nanos)
+        moment(&text, TimeUnit::Nanos)
     };
     let (began, ended) = (time("startTimeUnixNano")?, time("endTimeUnixNano")?);
     let took = duration_of(ended.saturating_sub(began))?;
@@ -67,27 +68,18 @@ fn call(span: &Value) -> Result<Logged<'static>, String> {
     let resends = attribute("http.request.resend_count");
     let status = attribute("http.response.status_code").or_else(|| attribute("http.status_code"));
     let code = attribute("rpc.grpc.status_code").and_then(|it| it.parse::<i64>().ok());
-    let (met, is_rejected) = match (status, code) {
+    let outcome = match (status, code) {
         (Some(status), _) => outcome(&status)?,
-        (None, Some(code)) if GRPC_OF_CALLERS.contains(&code) => (Met::Ignored, false),
-        (None, Some(code)) if GRPC_FAILURES.contains(&code) => (Met::Failure, false),
+        (None, Some(code)) if GRPC_OF_CALLERS.contains(&code) => RecordedOutcome::Ignored,
+        (None, Some(code)) if GRPC_FAILURES.contains(&code) => RecordedOutcome::Failed,
         (None, None) if is(&span["status"]["code"], ERROR, "STATUS_CODE_ERROR") => {
-            (Met::Failure, false)
+            RecordedOutcome::Failed
         }
-        (None, _) => (Met::Success, false),
+        (None, _) => RecordedOutcome::Ok,
     };
+    let key = KEYS.iter().find_map(|key| attribute(key));
     Ok(Logged {
-        began,
-        took,
-        met,
-        is_rejected,
         is_retry: resends.is_some_and(|it| it != "0"),
-        key: KEYS
-            .iter()
-            .find_map(|key| attribute(key))
-            .unwrap_or_default()
-            .into(),
-        request: None,
-        retry_after: None,
+        ..Logged::new(began, took, outcome, key.unwrap_or_default())
     })
 }

@@ -1,58 +1,38 @@
 //! A log that is larger than memory.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::BufRead;
 
-use super::calls::Calls;
-use super::error::{ReadError, Skipped};
-use crate::call::Call;
+use super::calls::CallReader;
+use super::error::{ReadError, ReadSummary};
+use crate::log::LoggedCall;
 
 /// A log that is read call by call, in the order of their start.
-pub struct Stream<R> {
-    calls: Calls<R>,
-    window: BinaryHeap<Reverse<ByStart>>,
+pub struct LogStream<R> {
+    calls: CallReader<R>,
+    /// CallReader that were read, by their start and their number.
+    window: BTreeMap<(u64, u64), LoggedCall>,
+    read: u64,
     first_us: Option<u64>,
     released_us: u64,
     late: u64,
 }
 
-impl<R> fmt::Debug for Stream<R> {
+impl<R> fmt::Debug for LogStream<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stream")
+        f.debug_struct("LogStream")
             .field("late", &self.late)
             .finish_non_exhaustive()
     }
 }
 
-struct ByStart(Call);
-
-impl PartialEq for ByStart {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.start_us == other.0.start_us
-    }
-}
-
-impl Eq for ByStart {}
-
-impl PartialOrd for ByStart {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for ByStart {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.0.start_us.cmp(&other.0.start_us)
-    }
-}
-
-impl<R: BufRead> Stream<R> {
-    pub(super) fn new(calls: Calls<R>) -> Self {
+impl<R: BufRead> LogStream<R> {
+    pub(super) fn new(calls: CallReader<R>) -> Self {
         Self {
             calls,
-            window: BinaryHeap::new(),
+            window: BTreeMap::new(),
+            read: 0,
             first_us: None,
             released_us: 0,
             late: 0,
@@ -62,36 +42,38 @@ impl<R: BufRead> Stream<R> {
     /// How many calls a line may come late, as servers write a line when a call ends: 65,536.
     pub const WINDOW: usize = 1 << 16;
 
-    /// What was skipped, once all calls are read; or why reading ended.
-    pub fn end(self) -> Result<Skipped, ReadError> {
+    /// What was read and what was skipped, once all calls are read; or why reading ended.
+    pub fn end(self) -> Result<ReadSummary, ReadError> {
         let late = self.late;
-        let (_, mut skipped) = self.calls.end()?;
+        let (_, mut summary) = self.calls.end()?;
         if late > 0 {
-            skipped.count += late;
+            summary.skipped += late;
             let why = format!("{late} lines came too late, after {} others", Self::WINDOW);
-            skipped.first.push((skipped.lines, why));
+            summary.first.push((summary.lines, why));
         }
-        Ok(skipped)
+        Ok(summary)
     }
 }
 
-impl<R: BufRead> Iterator for Stream<R> {
-    type Item = Call;
+impl<R: BufRead> Iterator for LogStream<R> {
+    type Item = LoggedCall;
 
-    fn next(&mut self) -> Option<Call> {
+    fn next(&mut self) -> Option<LoggedCall> {
         loop {
             while self.window.len() < Self::WINDOW {
                 let Some(call) = self.calls.next() else { break };
-                self.window.push(Reverse(ByStart(call)));
+                self.window.insert((call.start_us, self.read), call);
+                self.read += 1;
             }
-            let Reverse(ByStart(call)) = self.window.pop()?;
+            let (_, mut call) = self.window.pop_first()?;
             if call.start_us < self.released_us {
                 self.late += 1;
                 continue;
             }
             self.released_us = call.start_us;
             let first = *self.first_us.get_or_insert(call.start_us);
-            return Some(call.at(call.start_us - first));
+            call.start_us -= first;
+            return Some(call);
         }
     }
 }

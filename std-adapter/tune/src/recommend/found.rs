@@ -6,43 +6,46 @@ use std::ops::Range;
 
 use atomic_breaker::Config;
 use atomic_breaker_server::RegistryError;
+use atomic_breaker_simulate::Figures;
+use serde::Serialize;
 
-use crate::figures::Figures;
-use crate::incident::Incident;
+use crate::log::Incident;
 
 /// Settings, and what they would have cost: the mean of up to four runs with other jitter, where a log has
 /// fewer than 250,000 calls.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
-pub struct Tried {
+pub struct Evaluation {
     /// The settings.
+    #[serde(rename = "settings")]
     pub config: Config,
-    /// The whole log.
+    /// What the whole log costs.
     pub all: Figures,
-    /// The incidents that the search knew, with the calls around them.
+    /// What the folds cost that the search knew.
+    #[serde(skip)]
     pub tuned_on: Figures,
-    /// The incidents that it did not know, with the calls around them.
+    /// What the folds cost that were held out.
     pub checked_on: Figures,
-    /// What the whole log costs, in wasted calls: see [`Weights`](super::Weights).
-    pub cost: f64,
     /// How often breakers opened that let calls through.
     pub trips: u64,
+    /// What the whole log costs, in wasted calls: see [`Weights`](super::Weights).
+    pub cost: f64,
 }
 
 /// What an outage costs, together with the calls around it, half way to the next one of the same key. Incidents of several
 /// keys that overlap are one outage.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Outage {
+pub struct OutageCost {
     /// The places of its incidents in [`Recommendation::incidents`].
     pub incidents: Range<usize>,
-    /// Without a breaker.
+    /// What the outage costs without a breaker.
     pub without: Figures,
-    /// What that costs, in wasted calls.
+    /// What the outage costs without a breaker, in wasted calls.
     pub cost_without: f64,
-    /// With the settings that are recommended.
+    /// What the outage costs with the settings that are recommended.
     pub pick: Figures,
-    /// What that costs, in wasted calls.
+    /// What the outage costs with these settings, in wasted calls.
     pub cost: f64,
 }
 
@@ -50,26 +53,26 @@ pub struct Outage {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Recommendation {
-    /// The settings to take: by the weights the best for the incidents that the search knew, and of those within half a
+    /// The settings to take: the best for the incidents that the search knew, by the weights, and of those within half a
     /// percent of it the simplest.
-    pub pick: Tried,
-    /// Those to compare with.
-    pub today: Option<Tried>,
+    pub pick: Evaluation,
+    /// The settings to compare with.
+    pub today: Option<Evaluation>,
     /// What the log costs without a breaker.
     pub without: Figures,
-    /// What that is in wasted calls.
+    /// What the log costs without a breaker, in wasted calls.
     pub cost_without: f64,
     /// Pareto's front: settings for which none wastes less without rejecting more healthy calls, from the least wasted on,
     /// judged by the incidents that the search knew.
-    pub front: Vec<Tried>,
+    pub front: Vec<Evaluation>,
     /// All incidents, in the order of their start.
     pub incidents: Vec<Incident>,
     /// What each outage costs, in the order of their start; empty if there are more than 65,535.
-    pub outages: Vec<Outage>,
-    /// How many incidents the search did not know, those of every third outage: 0 if there were fewer than three outages, and
-    /// the result is unchecked.
+    pub outages: Vec<OutageCost>,
+    /// How many incidents were held out, those of every third outage: 0 if there were fewer than three outages, and the result
+    /// is unchecked.
     pub held_out: usize,
-    /// How many settings were tried.
+    /// How many candidates were tried.
     pub tried: usize,
     /// Whether the search came to its end.
     pub is_complete: bool,
@@ -86,8 +89,8 @@ impl Recommendation {
         }
     }
 
-    /// Whether the settings are better than no breaker: they open it, and save at least half a percent of the cost. The
-    /// incidents of some logs are none for a breaker.
+    /// Whether the settings are better than no breaker: they open it, and save at least half a percent of the cost. In the
+    /// incidents of some logs a breaker does not help.
     pub fn is_better_than_none(&self) -> bool {
         self.pick.trips > 0 && self.saves() >= 0.005
     }
@@ -101,12 +104,12 @@ pub enum NoRecommendation {
     NoIncident {
         /// All calls.
         calls: u64,
-        /// Those in vain.
+        /// CallReader that failed, or were answered too late to be useful.
         wasted: u64,
     },
     /// The settings to compare with do not fit.
     Today(RegistryError),
-    /// The search was stopped before the first settings were tried.
+    /// The search was stopped before the first candidate was tried.
     Stopped,
 }
 
@@ -116,7 +119,7 @@ impl fmt::Display for NoRecommendation {
             Self::NoIncident { calls: 0, .. } => f.write_str("no incident: the log has no calls"),
             Self::NoIncident { calls, wasted } => write!(
                 f,
-                "no incident: {wasted} of {calls} calls were in vain, and never so many of one key close together that it \
+                "no incident: {wasted} of {calls} calls failed, and never so many of one key close together that it \
                  must have been down (five to thirteen in a row, or half of them for a while): replay a log that has an \
                  outage"
             ),

@@ -1,35 +1,39 @@
 //! The search against trying everything in a smaller space.
 
+use super::space::SETTINGS;
 use super::*;
-use crate::call::{Call, Ending, Met};
-use crate::guard::Keys;
-use crate::space::SETTINGS;
+use atomic_breaker::{Failure, Outcome};
+use atomic_breaker_simulate::engine::{BreakerScope, Completion};
 
-/// A log of three minutes, 50 calls a second of 20 ms, and what calls meet at a second of it.
-fn log(meets: impl Fn(u64, &mut fastrand::Rng) -> Ending) -> Log {
+/// A log of three minutes, 50 calls a second of 20 ms, and how calls end at a second of it.
+fn log(ends: impl Fn(u64, &mut fastrand::Rng) -> Completion) -> CallLog {
     let mut random = fastrand::Rng::with_seed(3);
-    let call = |number: u64| Call::new(number * 20_000, meets(number / 50, &mut random));
-    Log::new((0..9_000).map(call).collect(), Vec::new())
+    let call = |number: u64| LoggedCall::new(number * 20_000, ends(number / 50, &mut random));
+    CallLog::new((0..9_000).map(call).collect(), Vec::new())
 }
 
-fn ending(ok: bool, ms: u64) -> Ending {
-    let met = if ok { Met::Success } else { Met::Failure };
-    Ending::new(met, Duration::from_millis(ms))
+const FAILED: Outcome = Outcome::Failure(Failure::new());
+
+fn completion(ok: bool, ms: u64) -> Completion {
+    let outcome = if ok { Outcome::Success } else { FAILED };
+    Completion::new(outcome, Duration::from_millis(ms))
 }
 
-fn logs() -> [(&'static str, Log, Keys); 6] {
+fn logs() -> [(&'static str, CallLog, BreakerScope); 6] {
     let down = |second: u64| second % 30 >= 20;
-    let dead = log(|second, _| ending(!down(second), if down(second) { 1 } else { 20 }));
-    let hangs = log(|second, _| ending(!down(second), if down(second) { 2_000 } else { 20 }));
-    let errors =
-        log(|second, random| ending(random.u32(..100) >= if down(second) { 40 } else { 2 }, 20));
-    let flaps = log(|second, _| ending(!down(second) || second % 2 == 0, 20));
+    let dead = log(|second, _| completion(!down(second), if down(second) { 1 } else { 20 }));
+    let hangs = log(|second, _| completion(!down(second), if down(second) { 2_000 } else { 20 }));
+    let errors = log(|second, random| {
+        completion(random.u32(..100) >= if down(second) { 40 } else { 2 }, 20)
+    });
+    let flaps = log(|second, _| completion(!down(second) || second % 2 == 0, 20));
     let limited = log(|second, _| {
         let seconds = Duration::from_secs(30 - second % 30);
         if down(second) {
-            ending(false, 5).retry_after(seconds)
+            let limited = Failure::retry_after(seconds).into();
+            Completion::new(limited, Duration::from_millis(5))
         } else {
-            ending(true, 20)
+            completion(true, 20)
         }
     });
     let mut keys = dead.clone();
@@ -37,22 +41,22 @@ fn logs() -> [(&'static str, Log, Keys); 6] {
         let key = number as u32 % 20;
         *call = call
             .of_key(key)
-            .ending_with(ending(key != 7 || !down(call.start_us / 1_000_000), 20));
+            .completed(completion(key != 7 || !down(call.start_us / 1_000_000), 20));
     }
-    let each = Keys::Each { capacity: 64 };
+    let each = BreakerScope::PerKey { capacity: 64 };
     [
-        ("dead", dead, Keys::One),
-        ("hangs", hangs, Keys::One),
-        ("errors", errors, Keys::One),
-        ("flaps", flaps, Keys::One),
-        ("limited", limited, Keys::One),
+        ("dead", dead, BreakerScope::Single),
+        ("hangs", hangs, BreakerScope::Single),
+        ("errors", errors, BreakerScope::Single),
+        ("flaps", flaps, BreakerScope::Single),
+        ("limited", limited, BreakerScope::Single),
         ("keys", keys, each),
     ]
 }
 
 /// Few enough to try all: 11 rules, 7 open times, 2 growths, 3 ways to probe and 2 to return.
-fn small() -> Space {
-    let mut space = Space::new([]);
+fn small() -> SearchSpace {
+    let mut space = SearchSpace::new([]);
     let mut place = 0;
     space.trips.retain(|_| {
         place += 1;
@@ -69,46 +73,47 @@ fn small() -> Space {
     space
 }
 
-fn all(space: &Space) -> Vec<Point> {
-    let mut points = vec![[0; SETTINGS]];
+fn all(space: &SearchSpace) -> Vec<Candidate> {
+    let mut candidates = vec![[0; SETTINGS]];
     for (setting, length) in space.lengths().into_iter().enumerate() {
-        let with = |point: Point| {
+        let with = |candidate: Candidate| {
             (0..length).map(move |value| {
-                let mut point = point;
-                point[setting] = value as u16;
-                point
+                let mut candidate = candidate;
+                candidate[setting] = value as u16;
+                candidate
             })
         };
-        points = points.into_iter().flat_map(with).collect();
+        candidates = candidates.into_iter().flat_map(with).collect();
     }
-    points
+    candidates
 }
 
 #[test]
 fn the_pick_is_within_five_percent_of_trying_everything() {
-    for (name, mut log, keys) in logs() {
+    for (name, mut log, breakers) in logs() {
         let space = small();
-        let recommend = Recommend::new().replay(Replay::new().keys(keys)).tries(150);
-        let (incidents, parts) = recommend.divide(&mut log).expect("incidents");
+        let replay = Replay::new().breakers(breakers);
+        let recommend = Recommend::new().replay(replay).tries(150);
+        let (incidents, folds) = log.divide(replay.useful());
         assert!(incidents.len() >= 6, "{name}: {incidents:?}");
-        let ends = Ends::of(&log.calls, keys);
-        let cost = |tried: &Tried| recommend.weights.cost(&tried.tuned_on);
-        let points = all(&space);
-        assert!(points.len() > 5 * 150, "{}", points.len());
-        let costs = points.iter().map(|point| {
-            cost(
-                &recommend
-                    .tried(&log, &space.config(*point), (parts, &ends))
-                    .unwrap(),
-            )
+        let evaluator = Evaluator::new(&replay, recommend.weights, &log, folds);
+        let cost = |evaluation: &Evaluation| recommend.weights.cost(&evaluation.tuned_on);
+        let candidates = all(&space);
+        assert!(candidates.len() > 5 * 150, "{}", candidates.len());
+        let costs = candidates.iter().map(|candidate| {
+            let evaluation = evaluator.evaluate(&space.config(*candidate));
+            cost(&evaluation.unwrap())
         });
         let best = costs.min_by(f64::total_cmp).unwrap();
         let found = recommend
-            .search(&log, &space, incidents, parts, &())
+            .search(&evaluator, &space, incidents, |_| true)
             .unwrap();
         assert!(found.is_complete && found.tried <= 150);
         let pick = cost(&found.pick);
-        println!("{name}: {pick:.1}, at best {best:.1} of {}", points.len());
+        println!(
+            "{name}: {pick:.1}, at best {best:.1} of {}",
+            candidates.len()
+        );
         assert!(
             pick <= best * 1.05,
             "{name}: {pick} instead of {best}: {:?}",
@@ -118,7 +123,7 @@ fn the_pick_is_within_five_percent_of_trying_everything() {
 }
 
 #[test]
-fn an_outage_of_several_keys_is_known_to_the_search_as_a_whole_or_not_at_all() {
+fn an_outage_of_several_keys_is_held_out_as_a_whole() {
     // Twenty keys, down together, and later two more times.
     let down = |second: u64| {
         [300..330, 900..930, 1_500..1_530]
@@ -127,20 +132,15 @@ fn an_outage_of_several_keys_is_known_to_the_search_as_a_whole_or_not_at_all() {
     };
     for (outages, held_out) in [(1, 0), (3, 20)] {
         let calls = (0..outages * 60_000_u64).map(|number| {
-            let met = if down(number / 100) {
-                Met::Failure
-            } else {
-                Met::Success
-            };
-            Call::new(number * 10_000, Ending::new(met, Duration::from_millis(20)))
+            LoggedCall::new(number * 10_000, completion(!down(number / 100), 20))
                 .of_key(number as u32 % 20)
         });
-        let mut log = Log::new(calls.collect(), Vec::new());
-        let replay = Replay::new().keys(Keys::Each { capacity: 64 });
+        let mut log = CallLog::new(calls.collect(), Vec::new());
+        let replay = Replay::new().breakers(BreakerScope::PerKey { capacity: 64 });
         let found = Recommend::new()
             .replay(replay)
             .tries(20)
-            .run(&mut log, &())
+            .run(&mut log)
             .unwrap();
         assert_eq!(found.incidents.len() as u64, 20 * outages);
         assert_eq!(found.held_out, held_out);
@@ -149,9 +149,10 @@ fn an_outage_of_several_keys_is_known_to_the_search_as_a_whole_or_not_at_all() {
 
 #[test]
 fn incidents_that_were_held_out_are_counted_apart() {
-    for (name, mut log, keys) in logs() {
-        let recommend = Recommend::new().replay(Replay::new().keys(keys)).tries(60);
-        let found = recommend.run(&mut log, &()).unwrap();
+    for (name, mut log, breakers) in logs() {
+        let replay = Replay::new().breakers(breakers);
+        let found = Recommend::new().replay(replay).tries(60);
+        let found = found.run(&mut log).unwrap();
         assert_eq!(found.held_out, found.incidents.len() / 3, "{name}");
         for tried in found.front.iter().chain([&found.pick]) {
             let mut sum = tried.tuned_on;
@@ -159,7 +160,7 @@ fn incidents_that_were_held_out_are_counted_apart() {
             assert_eq!(sum, tried.all, "{name}");
             assert!(tried.checked_on.calls > 500 / 20, "{name}");
         }
-        let healthy = |tried: &Tried| tried.tuned_on.healthy_rejected;
+        let healthy = |it: &Evaluation| it.tuned_on.healthy_rejected;
         assert!(
             found
                 .front

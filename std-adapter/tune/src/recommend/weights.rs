@@ -1,8 +1,9 @@
 //! What costs how much.
 
+use atomic_breaker_simulate::Figures;
 use serde::Serialize;
 
-use crate::figures::{Figures, count};
+use crate::log::count;
 
 /// What costs how much, in wasted calls.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -11,7 +12,7 @@ pub struct Weights {
     /// A call that is rejected though it would have been answered: 5 unless set. It is an error that need not have been;
     /// a wasted call would have been an error anyway.
     pub healthy_rejected: f64,
-    /// A second that a caller waits in vain: 1 unless set.
+    /// A second that a caller spends in a wasted call: 1 unless set.
     pub wasted_second: f64,
 }
 
@@ -22,7 +23,7 @@ impl Default for Weights {
 }
 
 impl Weights {
-    /// The usual ones.
+    /// The usual weights: 5 and 1.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -31,24 +32,24 @@ impl Weights {
         }
     }
 
-    /// What a rejected call costs that would have been answered, in wasted calls.
+    /// Sets what a rejected call costs that would have been answered, in wasted calls.
     ///
     /// # Panics
-    /// If it is negative or not a number.
+    /// If `wasted_calls` is negative or not a number.
     #[must_use]
     pub const fn healthy_rejected(mut self, wasted_calls: f64) -> Self {
-        assert!(wasted_calls >= 0.0, "a weight is at least 0");
+        assert!(wasted_calls >= 0.0, "a weight must be at least 0");
         self.healthy_rejected = wasted_calls;
         self
     }
 
-    /// What a second of waiting in vain costs, in wasted calls.
+    /// Sets what a second in a wasted call costs, in wasted calls.
     ///
     /// # Panics
-    /// If it is negative or not a number.
+    /// If `wasted_calls` is negative or not a number.
     #[must_use]
     pub const fn wasted_second(mut self, wasted_calls: f64) -> Self {
-        assert!(wasted_calls >= 0.0, "a weight is at least 0");
+        assert!(wasted_calls >= 0.0, "a weight must be at least 0");
         self.wasted_second = wasted_calls;
         self
     }

@@ -9,26 +9,26 @@ use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::outcome::Seen;
-use super::{Recorder, Recording};
+use super::outcome::RecordedOutcome;
+use super::{CallRecorder, Recording};
 
-/// Records the calls of a service. Outside of the layer of a breaker, so that rejected calls are in the log, too.
+/// Records the calls of a service. Place it outside of the layer of a breaker, so that rejected calls are in the log, too.
 ///
-/// `key` names what a request calls; `seen` says how it ended, for example with [`Seen::of`].
+/// `key` names what a request calls; `outcome` says how it ended, for example with [`RecordedOutcome::of`].
 #[derive(Clone)]
 pub struct RecordLayer<K, F> {
-    recorder: Arc<Recorder>,
+    recorder: Arc<CallRecorder>,
     key: K,
-    seen: F,
+    outcome: F,
 }
 
 impl<K, F> RecordLayer<K, F> {
     /// A layer that writes through this recorder.
-    pub const fn new(recorder: Arc<Recorder>, key: K, seen: F) -> Self {
+    pub const fn new(recorder: Arc<CallRecorder>, key: K, outcome: F) -> Self {
         Self {
             recorder,
             key,
-            seen,
+            outcome,
         }
     }
 }
@@ -62,7 +62,7 @@ where
     S: Service<Q>,
     K: Fn(&Q) -> N,
     N: AsRef<str>,
-    F: Fn(&Result<S::Response, S::Error>) -> Seen + Clone,
+    F: Fn(&Result<S::Response, S::Error>) -> RecordedOutcome + Clone,
 {
     type Response = S::Response;
     type Error = S::Error;
@@ -76,12 +76,12 @@ where
         let RecordLayer {
             recorder,
             key,
-            seen,
+            outcome,
         } = &self.layer;
         let key = key(&request);
         RecordFuture {
             recording: Some(Recording::begin(Arc::clone(recorder), key.as_ref())),
-            seen: seen.clone(),
+            outcome: outcome.clone(),
             inner: self.inner.call(request),
         }
     }
@@ -90,8 +90,8 @@ where
 pin_project! {
     /// The future of a [`RecordService`].
     pub struct RecordFuture<T, F> {
-        recording: Option<Recording<Arc<Recorder>>>,
-        seen: F,
+        recording: Option<Recording<Arc<CallRecorder>>>,
+        outcome: F,
         #[pin]
         inner: T,
     }
@@ -106,7 +106,7 @@ impl<T, F> fmt::Debug for RecordFuture<T, F> {
 impl<T, V, E, F> Future for RecordFuture<T, F>
 where
     T: Future<Output = Result<V, E>>,
-    F: Fn(&Result<V, E>) -> Seen,
+    F: Fn(&Result<V, E>) -> RecordedOutcome,
 {
     type Output = Result<V, E>;
 
@@ -114,7 +114,7 @@ where
         let this = self.project();
         let result = std::task::ready!(this.inner.poll(context));
         if let Some(recording) = this.recording.take() {
-            recording.end((this.seen)(&result));
+            recording.end((this.outcome)(&result));
         }
         Poll::Ready(result)
     }

@@ -7,7 +7,7 @@ mod writer;
 
 #[cfg(feature = "tower")]
 pub use layer::{RecordFuture, RecordLayer, RecordService};
-pub use outcome::Seen;
+pub use outcome::RecordedOutcome;
 pub use writer::RecordSummary;
 
 use std::error::Error;
@@ -17,26 +17,27 @@ use std::io;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
-use writer::{Counts, Line, Writer};
+use writer::{RecordedCall, Writer};
 
-/// Writes the calls of a program to a file that [`Reading`](crate::Reading) and the command read: CSV. Calls never wait for
-/// the file.
+/// Writes the calls of a program to a file that [`LogReader`](crate::LogReader) and the command read: CSV. CallReader never wait
+/// for the file.
 ///
 /// Put it **around** the breaker, so that rejected calls are in the log, too: replays then know that they were wanted.
 ///
 /// ```
-/// use atomic_breaker_tune::{Config, Recorder};
-/// use atomic_breaker::{Breaker, ManualClock};
+/// use atomic_breaker_tune::CallRecorder;
+/// use atomic_breaker::{Breaker, Config, ManualClock};
 /// use std::io;
 ///
 /// # let folder = std::env::temp_dir().join(format!("recorder-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder)?;
 /// let breaker = Breaker::new(Config::new(), ManualClock::new());
-/// let recorder = Recorder::builder().start(folder.join("calls.csv"))?;
+/// let recorder = CallRecorder::builder().start(folder.join("calls.csv"))?;
 ///
 /// let result = recorder.call("db-1", || breaker.call(|| Err::<(), _>(io::Error::other("no answer"))));
 /// assert!(result.is_err());
@@ -48,17 +49,17 @@ use writer::{Counts, Line, Writer};
 ///
 /// # Bounds
 ///
-/// - A call costs two readings of the clock, a copy of its key and a place in a queue of fixed [length](RecorderBuilder::queue),
+/// - A call costs two readings of the clock, a copy of its key and a place in a queue of fixed [length](CallRecorderBuilder::queue),
 ///   which a thread of the recorder empties. When the queue is full, calls are dropped and counted.
-/// - The file ends at a [size](RecorderBuilder::max_bytes), and at the first error of the disk: further calls are dropped and
+/// - The file ends at a [size](CallRecorderBuilder::max_bytes), and at the first error of the disk: further calls are dropped and
 ///   counted.
-/// - To record less, keep [a share of the keys](RecorderBuilder::share_of_keys): all calls of a key or none, because what
+/// - To record less, keep [a share of the keys](CallRecorderBuilder::share_of_keys): all calls of a key or none, because what
 ///   trips a breaker is calls that follow each other.
 ///
 /// Lines are written when calls end, and reach the file within a second.
-pub struct Recorder {
-    sender: Option<SyncSender<Line>>,
-    counts: Arc<Counts>,
+pub struct CallRecorder {
+    sender: Option<SyncSender<RecordedCall>>,
+    dropped: Arc<AtomicU64>,
     writer: Option<JoinHandle<RecordSummary>>,
     share: u8,
     began: Instant,
@@ -66,22 +67,22 @@ pub struct Recorder {
     began_at: Duration,
 }
 
-impl fmt::Debug for Recorder {
+impl fmt::Debug for CallRecorder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Recorder").finish_non_exhaustive()
+        f.debug_struct("CallRecorder").finish_non_exhaustive()
     }
 }
 
-/// The settings of a [`Recorder`].
+/// The settings of a [`CallRecorder`].
 #[derive(Clone, Copy, Debug)]
 #[must_use]
-pub struct RecorderBuilder {
+pub struct CallRecorderBuilder {
     queue: usize,
     share: u8,
     max_bytes: u64,
 }
 
-impl Default for RecorderBuilder {
+impl Default for CallRecorderBuilder {
     fn default() -> Self {
         Self {
             queue: 8_192,
@@ -91,7 +92,7 @@ impl Default for RecorderBuilder {
     }
 }
 
-impl RecorderBuilder {
+impl CallRecorderBuilder {
     /// How many calls may wait for the file: 8,192 unless set, at least 1.
     pub const fn queue(mut self, calls: usize) -> Self {
         self.queue = calls;
@@ -101,11 +102,11 @@ impl RecorderBuilder {
     /// The share of the keys whose calls are recorded, in percent: all unless set.
     ///
     /// # Panics
-    /// If it is 0 or more than 100.
+    /// If `percent` is 0 or more than 100.
     pub const fn share_of_keys(mut self, percent: u8) -> Self {
         assert!(
             1 <= percent && percent <= 100,
-            "a share of the keys is between 1 and 100 percent"
+            "percent must be from 1 to 100"
         );
         self.share = percent;
         self
@@ -118,17 +119,17 @@ impl RecorderBuilder {
     }
 
     /// Creates the file, which must not exist yet, and starts the thread that writes it.
-    pub fn start(self, path: impl AsRef<Path>) -> io::Result<Recorder> {
+    pub fn start(self, path: impl AsRef<Path>) -> io::Result<CallRecorder> {
         let (sender, receiver) = sync_channel(self.queue.max(1));
-        let counts = Arc::new(Counts::default());
-        let writer = Writer::create(path.as_ref(), self.max_bytes, Arc::clone(&counts))?;
+        let dropped = Arc::new(AtomicU64::new(0));
+        let writer = Writer::create(path.as_ref(), self.max_bytes, Arc::clone(&dropped))?;
         let writer = std::thread::Builder::new()
             .name("recorder".into())
             .spawn(move || writer.run(&receiver))?;
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        Ok(Recorder {
+        Ok(CallRecorder {
             sender: Some(sender),
-            counts,
+            dropped,
             writer: Some(writer),
             share: self.share,
             began: Instant::now(),
@@ -137,10 +138,10 @@ impl RecorderBuilder {
     }
 }
 
-impl Recorder {
-    /// The usual settings.
-    pub fn builder() -> RecorderBuilder {
-        RecorderBuilder::default()
+impl CallRecorder {
+    /// A builder with the usual settings.
+    pub fn builder() -> CallRecorderBuilder {
+        CallRecorderBuilder::default()
     }
 
     /// Makes a call and records it: `Ok` as a success, a rejection by a breaker as such, wherever in the error's chain it is,
@@ -152,11 +153,11 @@ impl Recorder {
     ) -> Result<T, E> {
         let call = self.begin(key);
         let result = operation();
-        call.end(Seen::of(&result));
+        call.end(RecordedOutcome::of(&result));
         result
     }
 
-    /// [`call`](Self::call) for a future. One that is dropped is recorded as cancelled.
+    /// [`call`](Self::call) for a future. If it is dropped, the call is recorded as cancelled.
     pub async fn call_async<T, E: Error + 'static>(
         &self,
         key: &str,
@@ -164,11 +165,11 @@ impl Recorder {
     ) -> Result<T, E> {
         let call = self.begin(key);
         let result = future.await;
-        call.end(Seen::of(&result));
+        call.end(RecordedOutcome::of(&result));
         result
     }
 
-    /// A call that begins now. It is recorded when it [ends](Recording::end), or as cancelled when it is dropped.
+    /// Begins a call, which is recorded when it [ends](Recording::end), or as cancelled when it is dropped.
     pub fn begin(&self, key: &str) -> Recording<&Self> {
         Recording::begin(self, key)
     }
@@ -180,7 +181,7 @@ impl Recorder {
         }
     }
 
-    /// Writes what waits, and closes the file.
+    /// Writes the calls that wait, and closes the file.
     pub fn finish(mut self) -> RecordSummary {
         self.close().unwrap_or_default()
     }
@@ -191,7 +192,7 @@ impl Recorder {
     }
 }
 
-impl Drop for Recorder {
+impl Drop for CallRecorder {
     fn drop(&mut self) {
         self.close();
     }
@@ -199,14 +200,14 @@ impl Drop for Recorder {
 
 /// A call that is being recorded. `H` leads to the recorder: a reference or an `Arc`.
 #[must_use = "a recording that is dropped is recorded as cancelled"]
-pub struct Recording<H: Deref<Target = Recorder>> {
+pub struct Recording<H: Deref<Target = CallRecorder>> {
     recorder: H,
-    /// `None` if its key is not recorded, or it has ended.
+    /// `None` if the key is not recorded, or the call has ended.
     key: Option<Box<str>>,
     began: Instant,
 }
 
-impl<H: Deref<Target = Recorder>> fmt::Debug for Recording<H> {
+impl<H: Deref<Target = CallRecorder>> fmt::Debug for Recording<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Recording")
             .field("key", &self.key)
@@ -214,8 +215,8 @@ impl<H: Deref<Target = Recorder>> fmt::Debug for Recording<H> {
     }
 }
 
-impl<H: Deref<Target = Recorder>> Recording<H> {
-    /// [`Recorder::begin`] for a recording that owns its handle to the recorder.
+impl<H: Deref<Target = CallRecorder>> Recording<H> {
+    /// [`CallRecorder::begin`] for a recording that owns its handle to the recorder.
     pub fn begin(recorder: H, key: &str) -> Self {
         let key = recorder.keeps(key).then(|| key.into());
         Self {
@@ -225,30 +226,30 @@ impl<H: Deref<Target = Recorder>> Recording<H> {
         }
     }
 
-    /// The call has ended.
-    pub fn end(mut self, seen: Seen) {
-        self.write(seen);
+    /// Records that the call has ended.
+    pub fn end(mut self, outcome: RecordedOutcome) {
+        self.write(outcome);
     }
 
-    fn write(&mut self, seen: Seen) {
+    fn write(&mut self, outcome: RecordedOutcome) {
         let Some(key) = self.key.take() else { return };
         let recorder = &*self.recorder;
         let since = self.began.saturating_duration_since(recorder.began);
-        let line = Line {
+        let line = RecordedCall {
             start: recorder.began_at + since,
             took: self.began.elapsed(),
-            seen,
+            outcome,
             key,
         };
         let sent = recorder.sender.as_ref().map(|sender| sender.try_send(line));
         if !matches!(sent, Some(Ok(()))) {
-            recorder.counts.drop_one();
+            recorder.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
 
-impl<H: Deref<Target = Recorder>> Drop for Recording<H> {
+impl<H: Deref<Target = CallRecorder>> Drop for Recording<H> {
     fn drop(&mut self) {
-        self.write(Seen::Cancelled);
+        self.write(RecordedOutcome::Cancelled);
     }
 }

@@ -8,10 +8,10 @@ use atomic_breaker_server::Rejection;
 /// How a recorded call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Seen {
+pub enum RecordedOutcome {
     /// The resource answered.
     Ok,
-    /// It failed, or did not answer in time.
+    /// The resource failed, or did not answer in time.
     Failed,
     /// The result says nothing about the resource.
     Ignored,
@@ -21,9 +21,9 @@ pub enum Seen {
     Cancelled,
 }
 
-impl Seen {
-    /// `Ok` is a success, a rejection by a breaker is one wherever in the chain of the error it is, every other `Err` is a
-    /// failure.
+impl RecordedOutcome {
+    /// The outcome of a result: `Ok` is a success, a rejection by a breaker is one wherever in the chain of the error it is, and
+    /// every other `Err` is a failure.
     pub fn of<T, E: Error + 'static>(result: &Result<T, E>) -> Self {
         match result {
             Ok(_) => Self::Ok,
@@ -31,7 +31,7 @@ impl Seen {
         }
     }
 
-    /// The same for an error, such as what is in a `Box<dyn Error>`.
+    /// [`of`](Self::of) for an error, such as what is in a `Box<dyn Error>`.
     pub fn of_error(error: &(dyn Error + 'static)) -> Self {
         let is_rejection =
             |error: &(dyn Error + 'static)| error.is::<Rejected>() || error.is::<Rejection>();

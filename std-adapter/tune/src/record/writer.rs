@@ -8,37 +8,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use super::outcome::Seen;
+use super::outcome::RecordedOutcome;
 
 /// A call that has ended.
 #[derive(Debug)]
-pub(super) struct Line {
-    /// Since 1970.
+pub(super) struct RecordedCall {
+    /// The time since 1970.
     pub(super) start: Duration,
     pub(super) took: Duration,
-    pub(super) seen: Seen,
+    pub(super) outcome: RecordedOutcome,
     pub(super) key: Box<str>,
-}
-
-/// Calls that are in no file.
-#[derive(Debug, Default)]
-pub(super) struct Counts {
-    dropped: AtomicU64,
-}
-
-impl Counts {
-    pub(super) fn drop_one(&self) {
-        self.dropped.fetch_add(1, Ordering::Relaxed);
-    }
 }
 
 /// What a recorder has done.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct RecordSummary {
-    /// The calls that are in the file.
+    /// How many calls are in the file.
     pub written: u64,
-    /// Those that are not: the queue or the file was full, or the disk failed.
+    /// How many calls are not: the queue or the file was full, or the disk failed.
     pub dropped: u64,
     /// The error that ended the file, if one did.
     pub error: Option<io::Error>,
@@ -47,7 +35,7 @@ pub struct RecordSummary {
 pub(super) struct Writer {
     file: BufWriter<File>,
     left: u64,
-    counts: Arc<Counts>,
+    dropped: Arc<AtomicU64>,
     written: u64,
     error: Option<io::Error>,
 }
@@ -58,20 +46,20 @@ const FLUSH: Duration = Duration::from_secs(1);
 const KEY_BYTES: usize = 1_024;
 
 impl Writer {
-    pub(super) fn create(path: &Path, max_bytes: u64, counts: Arc<Counts>) -> io::Result<Self> {
+    pub(super) fn create(path: &Path, max_bytes: u64, dropped: Arc<AtomicU64>) -> io::Result<Self> {
         let mut file = BufWriter::new(File::create_new(path)?);
         let heading = b"start_ms,duration_ms,outcome,key\n";
         file.write_all(heading)?;
         Ok(Self {
             file,
             left: max_bytes.saturating_sub(heading.len() as u64),
-            counts,
+            dropped,
             written: 0,
             error: None,
         })
     }
 
-    pub(super) fn run(mut self, lines: &Receiver<Line>) -> RecordSummary {
+    pub(super) fn run(mut self, lines: &Receiver<RecordedCall>) -> RecordSummary {
         let mut is_flushed = true;
         let mut flushed = std::time::Instant::now();
         loop {
@@ -91,7 +79,7 @@ impl Writer {
         self.note(|file| file.flush());
         RecordSummary {
             written: self.written,
-            dropped: self.counts.dropped.load(Ordering::Relaxed),
+            dropped: self.dropped.load(Ordering::Relaxed),
             error: self.error,
         }
     }
@@ -104,7 +92,7 @@ impl Writer {
         self.error.is_none()
     }
 
-    fn write(&mut self, line: &Line) {
+    fn write(&mut self, line: &RecordedCall) {
         let text = text(line);
         let fits = line.key.len() <= KEY_BYTES && text.len() as u64 <= self.left;
         if fits && self.note(|file| file.write_all(text.as_bytes())) {
@@ -115,12 +103,12 @@ impl Writer {
             if line.key.len() <= KEY_BYTES {
                 self.left = 0;
             }
-            self.counts.drop_one();
+            self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
 
-fn text(line: &Line) -> String {
+fn text(line: &RecordedCall) -> String {
     let ms = |time: Duration| format!("{}.{:03}", time.as_millis(), time.as_micros() % 1_000);
     let key: String = line
         .key
@@ -133,7 +121,7 @@ fn text(line: &Line) -> String {
         key
     };
     let (start, took) = (ms(line.start), ms(line.took));
-    format!("{start},{took},{},{key}\n", line.seen.word())
+    format!("{start},{took},{},{key}\n", line.outcome.word())
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -146,10 +134,10 @@ mod tests {
     fn a_full_disk_ends_the_file_and_is_reported() {
         let (sender, lines) = sync_channel(10_000);
         for _ in 0..10_000 {
-            let line = Line {
+            let line = RecordedCall {
                 start: Duration::ZERO,
                 took: Duration::ZERO,
-                seen: Seen::Ok,
+                outcome: RecordedOutcome::Ok,
                 key: "key".into(),
             };
             sender.send(line).unwrap();
@@ -159,13 +147,13 @@ mod tests {
         let writer = Writer {
             file: BufWriter::new(full),
             left: u64::MAX,
-            counts: Arc::default(),
+            dropped: Arc::default(),
             written: 0,
             error: None,
         };
         let summary = writer.run(&lines);
         assert_eq!(summary.error.unwrap().kind(), io::ErrorKind::StorageFull);
-        // Those in the buffer had been taken for written.
+        // CallReader in the buffer had been taken for written.
         assert_eq!(summary.written + summary.dropped, 10_000);
         assert!(summary.dropped > 9_000);
     }

@@ -1,0 +1,129 @@
+//! The breakers of a run: the real ones, one for all calls or one per key.
+
+use std::cell::RefCell;
+use std::hash::{BuildHasherDefault, DefaultHasher};
+
+use atomic_breaker::word::NativeWord;
+use atomic_breaker::{Breaker, Config, LastCalls, Observer, Permit, State, Tally, Transition};
+use atomic_breaker_server::{AnyPermit, KeyedObserver, KeyedPermit, Registry, SlidingRatio};
+
+use crate::clock::VirtualClock;
+
+/// Which calls share a breaker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BreakerScope {
+    /// All calls share a breaker.
+    Single,
+    /// Calls of the same key share a breaker of a registry.
+    PerKey {
+        /// How many keys the registry remembers, at least 1.
+        capacity: usize,
+    },
+}
+
+/// A change of state of a breaker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StateChange {
+    /// When, in microseconds since the beginning of the run.
+    pub at_us: u64,
+    /// The key of the breaker; 0 where there is one for all calls.
+    pub key: u32,
+    /// What has changed.
+    pub transition: Transition,
+}
+
+impl StateChange {
+    /// Whether a breaker that let calls through has opened, rather than one whose probe failed.
+    pub fn is_trip(&self) -> bool {
+        self.transition.to == State::Open
+            && matches!(self.transition.from, State::Closed | State::Returning)
+    }
+}
+
+/// All changes of a run, in the order of time.
+#[derive(Debug)]
+pub(crate) struct ChangeLog<'c> {
+    clock: &'c VirtualClock,
+    changes: RefCell<Vec<StateChange>>,
+}
+
+impl<'c> ChangeLog<'c> {
+    pub(crate) fn new(clock: &'c VirtualClock) -> Self {
+        Self {
+            clock,
+            changes: RefCell::default(),
+        }
+    }
+
+    pub(crate) fn take(&self) -> Vec<StateChange> {
+        self.changes.take()
+    }
+
+    fn add(&self, key: u32, transition: Transition) {
+        self.changes.borrow_mut().push(StateChange {
+            at_us: self.clock.now_us(),
+            key,
+            transition,
+        });
+    }
+}
+
+impl Observer for ChangeLog<'_> {
+    fn transition(&self, transition: &Transition) {
+        self.add(0, *transition);
+    }
+}
+
+impl KeyedObserver<u32> for ChangeLog<'_> {
+    fn transition(&self, key: &u32, transition: &Transition) {
+        self.add(*key, *transition);
+    }
+}
+
+/// The memory that the rules ask for: a run takes any rules, so its type is known only then.
+pub(crate) type AnyTally<'c> = Option<Box<dyn Tally + 'c>>;
+
+pub(crate) fn memory<'c>(config: &Config, clock: &'c VirtualClock) -> AnyTally<'c> {
+    let ratio = config.failure_ratio?;
+    Some(if ratio.calls().is_some() {
+        Box::new(LastCalls::<_>::new())
+    } else {
+        // All calls come from one thread, and it has one shard.
+        Box::new(SlidingRatio::<_, 1>::by(clock))
+    })
+}
+
+/// What admits the calls of a run.
+pub(crate) trait CallGate: Copy {
+    type Permit: AnyPermit;
+
+    /// The right to one call of a key; `None` if it is rejected.
+    fn acquire(self, key: u32) -> Option<Self::Permit>;
+}
+
+pub(crate) type Single<'c> = Breaker<&'c VirtualClock, NativeWord, AnyTally<'c>, &'c ChangeLog<'c>>;
+
+impl CallGate for &Single<'_> {
+    type Permit = Permit<Self>;
+
+    #[inline]
+    fn acquire(self, _: u32) -> Option<Self::Permit> {
+        Permit::acquire(self).ok()
+    }
+}
+
+/// A hasher that gives keys the same order in every run.
+pub(crate) type Hasher = BuildHasherDefault<DefaultHasher>;
+
+pub(crate) type PerKey<'c> =
+    Registry<u32, &'c VirtualClock, AnyTally<'c>, &'c ChangeLog<'c>, Hasher>;
+
+impl CallGate for &PerKey<'_> {
+    type Permit = KeyedPermit<Self>;
+
+    #[inline]
+    fn acquire(self, key: u32) -> Option<Self::Permit> {
+        KeyedPermit::acquire(self, key).ok()
+    }
+}

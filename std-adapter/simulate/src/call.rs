@@ -1,0 +1,62 @@
+//! A call, and how it ends.
+
+use std::time::Duration;
+
+use atomic_breaker::Outcome;
+
+/// How a call ends: what its caller reports to the breaker, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// What the caller reports.
+    pub outcome: Outcome,
+    /// How long the call takes, in microseconds: at most 71 min.
+    pub duration_us: u32,
+}
+
+impl Completion {
+    /// The longest call: 71 min, as many microseconds as fit 32 bits.
+    pub const LONGEST: Duration = Duration::from_micros(u32::MAX as u64);
+
+    /// A call that ends after `duration`.
+    ///
+    /// # Panics
+    /// If it takes longer than [`LONGEST`](Self::LONGEST).
+    #[must_use]
+    pub const fn new(outcome: Outcome, duration: Duration) -> Self {
+        let micros = duration.as_micros();
+        assert!(
+            micros <= Self::LONGEST.as_micros(),
+            "a call must not take longer than 71 min"
+        );
+        Self {
+            outcome,
+            duration_us: micros as u32,
+        }
+    }
+}
+
+/// A call that callers want to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlannedCall {
+    /// When it begins, in microseconds since the beginning of the run.
+    pub start_us: u64,
+    /// What is called: the key of its breaker, where there is [one per key](crate::engine::BreakerScope::PerKey).
+    pub key: u32,
+    /// How it ends if it is made.
+    pub completion: Completion,
+    /// A number for whoever watches the run, such as that of a part of a log.
+    pub tag: u16,
+}
+
+impl PlannedCall {
+    /// A call of key 0, with tag 0.
+    #[must_use]
+    pub const fn new(start_us: u64, completion: Completion) -> Self {
+        Self {
+            start_us,
+            key: 0,
+            completion,
+            tag: 0,
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! A resource that is back, and cannot bear the whole load yet.
+
+use std::time::Duration;
+
+/// A server that was restarted, with empty caches: at first it bears a share of the usual load, and the more of it the longer
+/// it is back. Calls beyond that fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct ColdServer {
+    first_percent: u8,
+    over: Duration,
+}
+
+impl ColdServer {
+    /// A server that bears `first_percent` of the usual load at first, from 1 to 100, and all of it after `over`.
+    ///
+    /// # Panics
+    /// If `first_percent` is 0 or more than 100.
+    pub const fn new(first_percent: u8, over: Duration) -> Self {
+        assert!(
+            1 <= first_percent && first_percent <= 100,
+            "first_percent must be from 1 to 100"
+        );
+        Self {
+            first_percent,
+            over,
+        }
+    }
+}
+
+/// The load is looked at in tenths of a second.
+const TENTH_US: u64 = 100_000;
+
+/// A cold server while it becomes warm.
+#[derive(Clone, Copy, Debug)]
+pub struct Warming {
+    server: ColdServer,
+    back_us: u64,
+    /// Calls in a tenth of a second, when all is well.
+    usual: f64,
+    tenth: u64,
+    made: f64,
+}
+
+impl Warming {
+    /// A server that is back at `back_us`, in microseconds since the beginning, and usually gets `per_second` calls in a second.
+    pub fn new(server: ColdServer, back_us: u64, per_second: f64) -> Self {
+        Self {
+            server,
+            back_us,
+            usual: per_second / 10.0,
+            tenth: 0,
+            made: 0.0,
+        }
+    }
+
+    /// When the server is back, in microseconds since the beginning.
+    pub const fn back_us(&self) -> u64 {
+        self.back_us
+    }
+
+    /// Whether the server bears one more call at this moment; moments never go back.
+    pub fn bears(&mut self, at_us: u64) -> bool {
+        let Some(since) = at_us.checked_sub(self.back_us) else {
+            return true;
+        };
+        let since = Duration::from_micros(since);
+        if since >= self.server.over {
+            return true;
+        }
+        let tenth = at_us / TENTH_US;
+        if tenth != self.tenth {
+            (self.tenth, self.made) = (tenth, 0.0);
+        }
+        self.made += 1.0;
+        let first = f64::from(self.server.first_percent) / 100.0;
+        let warm = since.as_secs_f64() / self.server.over.as_secs_f64();
+        // One call at a time is always borne, or nothing would ever find out.
+        self.made <= (self.usual * (first + (1.0 - first) * warm)).max(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_bears_more_the_longer_it_is_back() {
+        let server = ColdServer::new(10, Duration::from_secs(10));
+        // 1,000 calls a second, of which it is sent all.
+        let borne = |at_us: u64| {
+            let mut warming = Warming::new(server, 5_000_000, 1_000.0);
+            (0..100).filter(|_| warming.bears(at_us)).count()
+        };
+        let times = [4_900_000, 5_000_000, 10_000_000, 14_000_000, 15_000_000];
+        assert_eq!(times.map(borne), [100, 10, 55, 91, 100]);
+    }
+}

@@ -1,0 +1,158 @@
+//! A run: calls begin and end in the order of time, and real breakers decide which of them are made.
+//!
+//! Made for packages that bring calls of their own, as `atomic-breaker-tune` does with those of a log. **This module is exempt from
+//! semantic versioning**: depend on an exact version.
+//!
+//! ```
+//! use atomic_breaker_simulate::Config;
+//! use atomic_breaker_simulate::engine::{BreakerScope, CallSource, Completion, PlannedCall, run};
+//! use atomic_breaker::{Failure, Outcome};
+//! use std::time::Duration;
+//!
+//! /// A thousand calls that fail, one each 10 ms.
+//! struct Failing(std::ops::Range<u64>);
+//!
+//! impl CallSource for Failing {
+//!     fn next_start_us(&mut self) -> Option<u64> {
+//!         (!self.0.is_empty()).then_some(self.0.start * 10_000)
+//!     }
+//!
+//!     fn take(&mut self) -> PlannedCall {
+//!         let failed = Completion::new(Outcome::Failure(Failure::new()), Duration::from_millis(1));
+//!         PlannedCall::new(self.0.next().expect("a call was announced") * 10_000, failed)
+//!     }
+//! }
+//!
+//! let (config, mut made) = (Config::new().consecutive_failures(5), 0);
+//! let changes = run(Some(&config), BreakerScope::Single, 0, Failing(0..1_000), |_, completion| {
+//!     made += usize::from(completion.is_some());
+//! })?;
+//! assert!(changes[0].is_trip() && made < 20);
+//! # Ok::<(), atomic_breaker_server::RegistryError>(())
+//! ```
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use atomic_breaker::{Breaker, Config};
+use atomic_breaker_server::{AnyPermit, Registry, RegistryError};
+
+pub use crate::breakers::BreakerScope;
+pub use crate::call::{Completion, PlannedCall};
+pub use crate::cold::Warming;
+pub use crate::figures::{UsefulWithin, Usefulness};
+pub use crate::source::{CallSource, Callee, Callers};
+
+use crate::breakers::{CallGate, ChangeLog, Hasher, PerKey, Single, StateChange, memory};
+use crate::clock::VirtualClock;
+
+/// Plays all calls of the source, and returns what the breakers did, in the order of time. Without a configuration there is no
+/// breaker. Deterministic: the same seed gives the same run.
+///
+/// `watch` sees each call when it begins, and how it ends; `None` if it was rejected.
+pub fn run(
+    config: Option<&Config>,
+    breakers: BreakerScope,
+    seed: u64,
+    source: impl CallSource,
+    watch: impl FnMut(&PlannedCall, Option<Completion>),
+) -> Result<Vec<StateChange>, RegistryError> {
+    let clock = VirtualClock::new(seed);
+    let history = ChangeLog::new(&clock);
+    match (config, breakers) {
+        (Some(config), BreakerScope::PerKey { capacity }) => {
+            let registry: PerKey<'_> = Registry::builder(*config)
+                .capacity(capacity)
+                .clock(&clock)
+                .tally(|| memory(config, &clock))
+                .observer(&history)
+                .hasher(Hasher::default())
+                .build()?;
+            play(&clock, &registry, source, watch);
+        }
+        (config, _) => {
+            let rules = config.copied().unwrap_or_default();
+            let breaker: Single<'_> = Breaker::builder(rules, &clock)
+                .tally(memory(&rules, &clock))
+                .observer(&history)
+                .try_build()?;
+            if config.is_none() {
+                breaker.disable();
+                history.take();
+            }
+            play(&clock, &breaker, source, watch);
+        }
+    }
+    Ok(history.take())
+}
+
+fn play(
+    clock: &VirtualClock,
+    gate: impl CallGate,
+    mut source: impl CallSource,
+    mut watch: impl FnMut(&PlannedCall, Option<Completion>),
+) {
+    let mut calls = CallsInFlight::new();
+    loop {
+        match (source.next_start_us(), calls.first_end_us()) {
+            // What ends at the moment of a start has ended before it.
+            (Some(start), end) if end.is_none_or(|end| start < end) => {
+                clock.set_us(start);
+                let call = source.take();
+                if let Some(permit) = gate.acquire(call.key) {
+                    let completion = source.completion(&call);
+                    watch(&call, Some(completion));
+                    calls.add(start, permit, completion);
+                } else {
+                    watch(&call, None);
+                    source.freed(start, start);
+                }
+            }
+            (_, Some(end)) => {
+                clock.set_us(end);
+                if let Some((began, permit, completion)) = calls.end_first() {
+                    permit.report(completion.outcome);
+                    source.freed(began, end);
+                }
+            }
+            (_, None) => return,
+        }
+    }
+}
+
+/// Calls that have begun and not ended. What is ordered are their ends alone; permits lie still.
+struct CallsInFlight<P> {
+    ends: BinaryHeap<Reverse<(u64, u32)>>,
+    calls: Vec<Option<(u64, P, Completion)>>,
+    free: Vec<u32>,
+}
+
+impl<P> CallsInFlight<P> {
+    const fn new() -> Self {
+        Self {
+            ends: BinaryHeap::new(),
+            calls: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+
+    fn first_end_us(&self) -> Option<u64> {
+        self.ends.peek().map(|Reverse((end, _))| *end)
+    }
+
+    fn add(&mut self, start_us: u64, permit: P, completion: Completion) {
+        let end_us = start_us.saturating_add(u64::from(completion.duration_us));
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.calls.push(None);
+            (self.calls.len() - 1) as u32
+        });
+        self.calls[place as usize] = Some((start_us, permit, completion));
+        self.ends.push(Reverse((end_us, place)));
+    }
+
+    fn end_first(&mut self) -> Option<(u64, P, Completion)> {
+        let Reverse((_, place)) = self.ends.pop()?;
+        self.free.push(place);
+        self.calls[place as usize].take()
+    }
+}

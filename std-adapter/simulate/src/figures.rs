@@ -1,0 +1,129 @@
+//! What a run costs: calls that were wasted, and calls that were rejected though they would have been answered.
+
+use std::ops::AddAssign;
+use std::time::Duration;
+
+use atomic_breaker::Outcome;
+
+use crate::call::{Completion, PlannedCall};
+
+/// The counts of a run, or of a part of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct Figures {
+    /// Calls that callers wanted to make.
+    pub calls: u64,
+    /// Calls that breakers rejected.
+    pub rejected: u64,
+    /// Calls that were made and failed, or whose answer came too late to be useful.
+    pub wasted: u64,
+    /// The time that callers spent in wasted calls, in microseconds.
+    pub wasted_us: u64,
+    /// Calls that were rejected and would have had a useful answer.
+    pub healthy_rejected: u64,
+    /// Calls that breakers would have rejected after the last one of their key in a log, because they were still open. They
+    /// are among none of the other counts; always 0 for a [`Scenario`](crate::Scenario), which plays until callers leave.
+    pub rejected_after_end: u64,
+    /// The longest call that was made, in microseconds.
+    pub longest_us: u32,
+    /// Calls that were made and had a useful answer.
+    pub useful: u64,
+}
+
+impl Figures {
+    /// The time that callers spent in wasted calls.
+    pub const fn wasted_time(&self) -> Duration {
+        Duration::from_micros(self.wasted_us)
+    }
+
+    /// The longest call that was made.
+    pub const fn longest_call(&self) -> Duration {
+        Duration::from_micros(self.longest_us as u64)
+    }
+
+    /// Calls that were rejected and would have had a useful answer, in the log and after the end of its keys.
+    pub const fn useful_rejected(&self) -> u64 {
+        self.healthy_rejected + self.rejected_after_end
+    }
+
+    /// Calls that were rejected and would not have had a useful answer.
+    pub const fn spared(&self) -> u64 {
+        self.rejected - self.healthy_rejected
+    }
+
+    /// Counts a call and how it ended; `None` if it was rejected.
+    #[inline]
+    pub fn add(
+        &mut self,
+        call: &PlannedCall,
+        completion: Option<Completion>,
+        useful: UsefulWithin,
+    ) {
+        self.calls += 1;
+        let Some(completion) = completion else {
+            self.rejected += 1;
+            self.healthy_rejected += u64::from(useful.worth(call.completion) == Usefulness::Useful);
+            return;
+        };
+        self.longest_us = self.longest_us.max(completion.duration_us);
+        match useful.worth(completion) {
+            Usefulness::Useful => self.useful += 1,
+            Usefulness::Wasted => {
+                self.wasted += 1;
+                self.wasted_us += u64::from(completion.duration_us);
+            }
+            Usefulness::Neither => {}
+        }
+    }
+}
+
+impl AddAssign for Figures {
+    fn add_assign(&mut self, other: Self) {
+        self.calls += other.calls;
+        self.rejected += other.rejected;
+        self.wasted += other.wasted;
+        self.wasted_us += other.wasted_us;
+        self.healthy_rejected += other.healthy_rejected;
+        self.rejected_after_end += other.rejected_after_end;
+        self.longest_us = self.longest_us.max(other.longest_us);
+        self.useful += other.useful;
+    }
+}
+
+/// Whether a call was worth making.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Usefulness {
+    /// The call had a useful answer.
+    Useful,
+    /// The call failed, or its answer came too late.
+    Wasted,
+    /// The call says nothing about the resource.
+    Neither,
+}
+
+/// When an answer comes too late to be useful.
+#[derive(Clone, Copy, Debug)]
+pub struct UsefulWithin {
+    us: u32,
+}
+
+impl UsefulWithin {
+    /// After this time; without a limit every answer is useful.
+    pub fn new(limit: Option<Duration>) -> Self {
+        let us = limit.map(|limit| u32::try_from(limit.as_micros()));
+        Self {
+            us: us.and_then(Result::ok).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Whether a call that ends so is worth making.
+    #[inline]
+    pub const fn worth(self, completion: Completion) -> Usefulness {
+        match completion.outcome {
+            Outcome::Success if completion.duration_us <= self.us => Usefulness::Useful,
+            Outcome::Success | Outcome::Failure(_) => Usefulness::Wasted,
+            Outcome::Ignored => Usefulness::Neither,
+        }
+    }
+}

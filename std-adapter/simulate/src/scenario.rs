@@ -1,0 +1,269 @@
+//! What happens to the resource, and who calls it.
+
+use std::time::Duration;
+
+use atomic_breaker::{Failure, Outcome};
+use fastrand::Rng;
+
+use crate::call::{Completion, PlannedCall};
+use crate::cold::{ColdServer, Warming};
+use crate::figures::UsefulWithin;
+use crate::source::{Callee, Callers};
+
+/// A resource that works, has an outage of some kind, and works again; and those who call it.
+///
+/// Unless set otherwise the resource works for 10 s, is in trouble for 60 s and works for another 60 s; 100 callers call it 100
+/// times a second, and its answers take 10 ms.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct Scenario {
+    kind: OutageKind,
+    load: u32,
+    callers: u32,
+    latency: Duration,
+    background_percent: u8,
+    healthy_for: Duration,
+    lasts: Duration,
+    well_for: Duration,
+    useful_within: Option<Duration>,
+    pub(crate) seed: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum OutageKind {
+    Dead,
+    Hangs(Duration),
+    Errors(u8),
+    Slow(Duration),
+    Flapping { up: Duration, down: Duration },
+    Cold(ColdServer),
+    RateLimited(Duration),
+}
+
+/// How long it takes until a connection is refused.
+const REFUSED: Duration = Duration::from_millis(1);
+
+const FAILED: Outcome = Outcome::Failure(Failure::new());
+
+const fn micros(time: Duration) -> u64 {
+    time.as_micros() as u64
+}
+
+impl Scenario {
+    const fn new(kind: OutageKind) -> Self {
+        Self {
+            kind,
+            load: 100,
+            callers: 100,
+            latency: Duration::from_millis(10),
+            background_percent: 0,
+            healthy_for: Duration::from_secs(10),
+            lasts: Duration::from_secs(60),
+            well_for: Duration::from_secs(60),
+            useful_within: None,
+            seed: 0,
+        }
+    }
+
+    /// Every call fails within a millisecond: the connection is refused.
+    pub const fn dead() -> Self {
+        Self::new(OutageKind::Dead)
+    }
+
+    /// Nothing answers: every call fails after the time limit that you give your calls, at most 71 min. Without one, calls
+    /// would hang forever.
+    pub const fn hangs(time_limit: Duration) -> Self {
+        Self::new(OutageKind::Hangs(time_limit))
+    }
+
+    /// So many percent of the calls fail, from 0 to 100.
+    ///
+    /// # Panics
+    /// If `percent` is more than 100.
+    pub const fn errors(percent: u8) -> Self {
+        assert!(percent <= 100, "percent must be at most 100");
+        Self::new(OutageKind::Errors(percent))
+    }
+
+    /// Every call succeeds, but takes this long: at most 71 min.
+    pub const fn slow(time: Duration) -> Self {
+        Self::new(OutageKind::Slow(time))
+    }
+
+    /// The resource alternates between dead and working, dead first.
+    pub const fn flapping(down: Duration, up: Duration) -> Self {
+        Self::new(OutageKind::Flapping { up, down })
+    }
+
+    /// The resource is dead, and cannot bear the whole load at once when it is back.
+    pub const fn restarted(server: ColdServer) -> Self {
+        Self::new(OutageKind::Cold(server))
+    }
+
+    /// The resource refuses every call, and asks its callers to wait this long (`Retry-After`).
+    pub const fn rate_limited(retry_after: Duration) -> Self {
+        Self::new(OutageKind::RateLimited(retry_after))
+    }
+
+    /// Calls a second, if no caller has to wait: 100 unless set.
+    ///
+    /// # Panics
+    /// If it is 0.
+    pub const fn load(mut self, calls_per_second: u32) -> Self {
+        assert!(calls_per_second > 0, "calls_per_second must not be 0");
+        self.load = calls_per_second;
+        self
+    }
+
+    /// How many callers there are, each of whom waits for a call before making the next one, so the most calls in flight: 100
+    /// unless set.
+    ///
+    /// # Panics
+    /// If it is 0.
+    pub const fn callers(mut self, number: u32) -> Self {
+        assert!(number > 0, "callers must not be 0");
+        self.callers = number;
+        self
+    }
+
+    /// How long answers take while the resource works: 10 ms unless set, at most 71 min.
+    pub const fn latency(mut self, time: Duration) -> Self {
+        self.latency = time;
+        self
+    }
+
+    /// So many percent of the calls fail at any time, from 0 to 100: none unless set.
+    ///
+    /// # Panics
+    /// If `percent` is more than 100.
+    pub const fn background(mut self, percent: u8) -> Self {
+        assert!(percent <= 100, "percent must be at most 100");
+        self.background_percent = percent;
+        self
+    }
+
+    /// How long the resource works at first: 10 s unless set.
+    pub const fn healthy_for(mut self, time: Duration) -> Self {
+        self.healthy_for = time;
+        self
+    }
+
+    /// How long the outage lasts: 60 s unless set.
+    pub const fn lasts(mut self, time: Duration) -> Self {
+        self.lasts = time;
+        self
+    }
+
+    /// How long the resource works after the outage: 60 s unless set.
+    pub const fn well_for(mut self, time: Duration) -> Self {
+        self.well_for = time;
+        self
+    }
+
+    /// After how long an answer is useless to its caller, and counts as wasted: never unless set.
+    pub const fn useful_within(mut self, limit: Duration) -> Self {
+        self.useful_within = Some(limit);
+        self
+    }
+
+    /// Which calls fail, where only some do, and the jitter of the breaker: 0 unless set. Another seed gives another run.
+    pub const fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    pub(crate) const fn begins_us(&self) -> u64 {
+        micros(self.healthy_for)
+    }
+
+    pub(crate) const fn ends_us(&self) -> u64 {
+        self.begins_us() + micros(self.lasts)
+    }
+
+    pub(crate) const fn is_outage(&self, at_us: u64) -> bool {
+        self.begins_us() <= at_us && at_us < self.ends_us()
+    }
+
+    pub(crate) fn useful(&self) -> UsefulWithin {
+        UsefulWithin::new(self.useful_within)
+    }
+
+    /// The calls of the scenario.
+    pub(crate) fn calls(self) -> Callers<Played> {
+        let every_us = u64::from(self.callers) * 1_000_000 / u64::from(self.load);
+        let warming = match self.kind {
+            OutageKind::Cold(server) => {
+                Some(Warming::new(server, self.ends_us(), f64::from(self.load)))
+            }
+            _ => None,
+        };
+        let played = Played {
+            scenario: self,
+            random: Rng::with_seed(self.seed),
+            warming,
+        };
+        Callers::new(self.callers, every_us.max(1), played)
+    }
+}
+
+/// A scenario while it is played.
+#[derive(Debug)]
+pub(crate) struct Played {
+    scenario: Scenario,
+    random: Rng,
+    warming: Option<Warming>,
+}
+
+impl Played {
+    fn fails(&mut self, percent: u8) -> bool {
+        percent > 0 && self.random.u8(..100) < percent
+    }
+
+    fn completion_at(&mut self, at_us: u64) -> Completion {
+        let Scenario { kind, latency, .. } = self.scenario;
+        let refused = |failure: Failure| Completion::new(failure.into(), REFUSED);
+        let outcome = if self.fails(self.scenario.background_percent) {
+            FAILED
+        } else {
+            Outcome::Success
+        };
+        let usual = Completion::new(outcome, latency);
+        if !self.scenario.is_outage(at_us) {
+            return usual;
+        }
+        match kind {
+            OutageKind::Dead | OutageKind::Cold(_) => refused(Failure::new()),
+            OutageKind::Hangs(limit) => Completion::new(FAILED, limit),
+            OutageKind::Errors(percent) if self.fails(percent) => Completion::new(FAILED, latency),
+            OutageKind::Errors(_) => usual,
+            OutageKind::Slow(time) => Completion::new(outcome, time),
+            OutageKind::Flapping { up, down } => {
+                let turn = (micros(up) + micros(down)).max(1);
+                let since = (at_us - self.scenario.begins_us()) % turn;
+                if since < micros(down) {
+                    refused(Failure::new())
+                } else {
+                    usual
+                }
+            }
+            OutageKind::RateLimited(time) => refused(Failure::retry_after(time)),
+        }
+    }
+}
+
+impl Callee for Played {
+    fn call_at(&mut self, at_us: u64) -> Option<PlannedCall> {
+        let end = self.scenario.ends_us() + micros(self.scenario.well_for);
+        (at_us < end).then(|| PlannedCall::new(at_us, self.completion_at(at_us)))
+    }
+
+    fn completion(&mut self, call: &PlannedCall) -> Completion {
+        let at = call.start_us;
+        let bears = self.warming.as_mut().is_none_or(|it| it.bears(at));
+        if bears {
+            call.completion
+        } else {
+            Completion::new(FAILED, self.scenario.latency)
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Plays a scenario.
+
+use atomic_breaker::{Config, ConfigError};
+use atomic_breaker_server::RegistryError;
+
+use crate::breakers::BreakerScope;
+use crate::engine::run;
+use crate::report::SimulationReport;
+use crate::scenario::Scenario;
+
+/// Plays a scenario before the real breaker with these settings, on a virtual clock: a minute takes milliseconds. The same
+/// settings and the same scenario give the same report.
+///
+/// The rules of a `ClientConfig` of atomic-breaker-http are its `breaker_rules()`.
+///
+/// ```
+/// use atomic_breaker_simulate::{Config, Scenario, simulate};
+/// use std::time::Duration;
+///
+/// const RULES: Config = Config::new().consecutive_failures(5).open_for(Duration::from_secs(2));
+///
+/// let report = simulate(&RULES, Scenario::dead());
+/// assert!(report.calls_before_open() <= 5, "{report}");
+/// assert!(report.time_until_closed() <= Duration::from_millis(2_100), "{report}");
+///
+/// // One error in fifty must not open it.
+/// let report = simulate(&RULES, Scenario::errors(2));
+/// assert_eq!(report.trips(), 0, "{report}");
+/// ```
+///
+/// # Panics
+/// If the settings do not fit, with what to do about it.
+pub fn simulate(config: &Config, scenario: Scenario) -> SimulationReport {
+    let mut report = SimulationReport::new(scenario);
+    let watch = |call: &_, completion| report.add(call, completion);
+    match run(
+        Some(config),
+        BreakerScope::Single,
+        scenario.seed,
+        scenario.calls(),
+        watch,
+    ) {
+        Ok(changes) => report.changes = changes,
+        Err(RegistryError::Config(error)) => panic!("{}", ConfigError::message(error)),
+        Err(error) => panic!("{error}"),
+    }
+    report
+}

@@ -1,0 +1,80 @@
+//! Servers that are cold after their incidents.
+
+use std::collections::HashMap;
+
+use atomic_breaker::Failure;
+use atomic_breaker_simulate::ColdServer;
+use atomic_breaker_simulate::engine::{Completion, PlannedCall, Warming};
+
+use super::call::LoggedCall;
+use super::incident::{Incident, count};
+
+/// When the resource of a key is back after an incident.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Recovery {
+    key: u32,
+    at_us: u64,
+    /// How many calls the key usually gets in a second.
+    per_second: f64,
+}
+
+/// When the resources are back after these incidents. How many calls they usually get is the mean of the log.
+pub(super) fn recoveries(calls: &[LoggedCall], incidents: &[Incident]) -> Vec<Recovery> {
+    let mut number: HashMap<u32, u64> = HashMap::new();
+    for call in calls {
+        *number.entry(call.key).or_default() += 1;
+    }
+    let last = calls.last().map_or(0, |last| last.start_us);
+    let seconds = count(last.max(1_000_000)) / 1e6;
+    let recovery = |it: &Incident| Recovery {
+        key: it.key,
+        // The first call after the last one that failed.
+        at_us: it.until_us + 1,
+        per_second: count(number[&it.key]) / seconds,
+    };
+    incidents.iter().map(recovery).collect()
+}
+
+/// The servers of a log, each cold after each of its incidents.
+#[derive(Debug, Default)]
+pub(crate) struct ColdServers {
+    /// By key, the last recovery first.
+    to_come: HashMap<u32, Vec<Warming>>,
+}
+
+impl ColdServers {
+    /// Takes recoveries in the order of time.
+    pub(super) fn new(server: ColdServer, recoveries: &[Recovery]) -> Self {
+        let mut servers = Self::default();
+        for it in recoveries.iter().rev() {
+            let warming = Warming::new(server, it.at_us, it.per_second);
+            servers.to_come.entry(it.key).or_default().push(warming);
+        }
+        servers
+    }
+
+    /// How a call ends that is about to be made. Moments never go back.
+    #[inline]
+    pub(crate) fn completion(&mut self, call: &PlannedCall) -> Completion {
+        let mut completion = call.completion;
+        if !self.to_come.is_empty() && !self.bear(call.key, call.start_us) {
+            completion.outcome = Failure::new().into();
+        }
+        completion
+    }
+
+    /// Whether the server of a key bears one more call.
+    fn bear(&mut self, key: u32, at_us: u64) -> bool {
+        let Some(to_come) = self.to_come.get_mut(&key) else {
+            return true;
+        };
+        // The next one ends what is left of the one before.
+        while let [.., next, _] = to_come[..] {
+            if at_us < next.back_us() {
+                break;
+            }
+            to_come.pop();
+        }
+        to_come.last_mut().is_none_or(|it| it.bears(at_us))
+    }
+}

@@ -1,0 +1,305 @@
+//! When the resource was down: found in a log by a sequential test.
+
+use std::collections::HashMap;
+
+use atomic_breaker_simulate::engine::{UsefulWithin, Usefulness};
+
+use super::call::LoggedCall;
+
+/// A stretch of a log in which most calls of a key failed, or were answered too late to be useful.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct Incident {
+    /// The number of the key in the log's list of keys.
+    pub key: u32,
+    /// When the first call began that failed, in microseconds since the beginning of the log.
+    pub from_us: u64,
+    /// When the last call began that failed, before the resource worked again; in microseconds, too.
+    pub until_us: u64,
+    /// The calls of the key in this time.
+    pub calls: u64,
+    /// How many calls of the key failed in this time, or were answered too late.
+    pub failed: u64,
+}
+
+/// A sequential probability ratio test, restarted whenever it favours the other side: the cumulative sum of E. S. Page,
+/// "Continuous Inspection Schemes", Biometrika 41 (1954). One call is worth the logarithm of how much more likely it is
+/// where half of the calls fail than where only the usual share does.
+///
+/// The test calls an alarm at ln(10⁹), so by chance at most once in a thousand million calls of which the usual share fails
+/// (G. Lorden, "Procedures for Reacting to a Change in Distribution", Annals of Mathematical Statistics 42 (1971)). With a
+/// usual share of 10 % that takes 13 in a row, with 0.5 % five.
+#[derive(Clone, Copy, Debug)]
+struct Test {
+    failed: f64,
+    useful: f64,
+}
+
+const ALARM: f64 = 20.723_265_836_946_41;
+
+/// The least and the largest share of calls that usually fail.
+const USUAL: (f64, f64) = (0.005, 0.1);
+
+impl Test {
+    fn new(usual: f64) -> Self {
+        Self {
+            failed: (0.5 / usual).ln(),
+            useful: (0.5 / (1.0 - usual)).ln(),
+        }
+    }
+
+    const fn worth(self, has_failed: bool) -> f64 {
+        if has_failed { self.failed } else { self.useful }
+    }
+}
+
+/// What share of a key's calls has failed lately while it was up: a busy hour may have more than the whole log.
+#[derive(Clone, Copy, Debug)]
+struct Lately {
+    /// The mean of the blocks so far, the last ones weighing most.
+    share: f64,
+    /// Counts of the block that has begun.
+    calls: u32,
+    failed: u32,
+    test: Test,
+}
+
+/// The share is learned anew after so many calls, of which the last block makes this part.
+const BLOCK: u32 = 100;
+const LAST_BLOCK: f64 = 0.25;
+
+impl Lately {
+    fn new(usual: f64) -> Self {
+        Self {
+            share: usual / 2.0,
+            calls: 0,
+            failed: 0,
+            test: Test::new(usual),
+        }
+    }
+
+    /// The test is for twice the share of late, at least the usual one, and at most the [largest](USUAL).
+    fn see(&mut self, has_failed: bool, usual: f64) {
+        self.calls += 1;
+        self.failed += u32::from(has_failed);
+        if self.calls == BLOCK {
+            let block = f64::from(self.failed) / f64::from(BLOCK);
+            self.share += (block - self.share) * LAST_BLOCK;
+            self.test = Test::new((2.0 * self.share).clamp(usual, USUAL.1.max(usual)));
+            (self.calls, self.failed) = (0, 0);
+        }
+    }
+}
+
+/// What a log shows of a key, call by call.
+#[derive(Clone, Copy, Debug)]
+struct KeyWatch {
+    lately: Lately,
+    sum: f64,
+    /// Where the sum left zero: it may be the beginning of an incident, or the last failed call of one.
+    edge: Edge,
+    /// The incident that has not ended, if the resource is down.
+    incident: Option<Incident>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Edge {
+    at_us: u64,
+    calls: u64,
+    failed: u64,
+}
+
+impl KeyWatch {
+    fn new(usual: f64) -> Self {
+        Self {
+            lately: Lately::new(usual),
+            sum: 0.0,
+            edge: Edge::default(),
+            incident: None,
+        }
+    }
+
+    /// Returns an incident that has just ended.
+    fn see(&mut self, call: &LoggedCall, has_failed: bool, usual: f64) -> Option<Incident> {
+        let failed = u64::from(has_failed);
+        let test = self.lately.test;
+        let Some(incident) = &mut self.incident else {
+            self.lately.see(has_failed, usual);
+            // Evidence that it is down.
+            self.sum += test.worth(has_failed);
+            if self.sum <= 0.0 {
+                self.sum = 0.0;
+                self.edge = Edge::default();
+                return None;
+            }
+            if self.edge.calls == 0 {
+                self.edge.at_us = call.start_us;
+            }
+            self.edge.calls += 1;
+            self.edge.failed += failed;
+            if self.sum >= ALARM {
+                self.incident = Some(Incident {
+                    key: call.key,
+                    from_us: self.edge.at_us,
+                    until_us: call.start_us,
+                    calls: self.edge.calls,
+                    failed: self.edge.failed,
+                });
+                // What belongs to it says nothing of the usual share.
+                (self.lately.calls, self.lately.failed) = (0, 0);
+                (self.sum, self.edge) = (0.0, Edge::default());
+            }
+            return None;
+        };
+        // Evidence that it is up again: what came since the last failed call belongs to the incident if it goes on.
+        self.edge.calls += 1;
+        self.edge.failed += failed;
+        self.sum -= test.worth(has_failed);
+        if self.sum <= 0.0 {
+            self.sum = 0.0;
+            incident.calls += self.edge.calls;
+            incident.failed += self.edge.failed;
+            incident.until_us = call.start_us;
+            self.edge = Edge::default();
+            return None;
+        }
+        if self.sum < ALARM {
+            return None;
+        }
+        (self.sum, self.edge) = (0.0, Edge::default());
+        self.incident.take()
+    }
+}
+
+/// The incidents of a log, in the order of their start, one that goes on at its end included.
+///
+/// What share of the calls usually fails is learned from the log: twice that of the calls outside of what would be an
+/// incident if it were 10 %, but at least 0.5 % and at most 10 %. For a key it is twice that of its last few hundred calls,
+/// if that is more.
+pub(super) fn incidents(calls: &[LoggedCall], useful: UsefulWithin) -> Vec<Incident> {
+    let worth = |call: &LoggedCall| match useful.worth(call.completion()) {
+        Usefulness::Useful => Some(false),
+        Usefulness::Wasted => Some(true),
+        Usefulness::Neither => None,
+    };
+    let find = |usual: f64| {
+        let mut keys: HashMap<u32, KeyWatch> = HashMap::new();
+        let mut found = Vec::new();
+        let (mut all, mut failed) = (0, 0);
+        for call in calls {
+            if let Some(has_failed) = worth(call) {
+                all += 1;
+                failed += u64::from(has_failed);
+                let watched = keys.entry(call.key).or_insert_with(|| KeyWatch::new(usual));
+                found.extend(watched.see(call, has_failed, usual));
+            }
+        }
+        found.extend(keys.values().filter_map(|watched| watched.incident));
+        let outside =
+            |all: u64, inside: fn(&Incident) -> u64| all - found.iter().map(inside).sum::<u64>();
+        let (all, failed) = (outside(all, |it| it.calls), outside(failed, |it| it.failed));
+        found.sort_unstable_by_key(|it| (it.from_us, it.key));
+        (found, all, failed)
+    };
+    let (_, all, failed) = find(USUAL.1);
+    let usual: f64 = 2.0 * count(failed) / count(all.max(1));
+    find(usual.clamp(USUAL.0, USUAL.1)).0
+}
+
+/// A number of calls, for a cost or a share.
+#[expect(clippy::cast_precision_loss, reason = "no log has 2⁵³ calls")]
+pub(crate) fn count(calls: u64) -> f64 {
+    calls as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atomic_breaker::{Failure, Outcome};
+    use atomic_breaker_simulate::engine::Completion;
+    use std::time::Duration;
+
+    fn found(ok: impl Iterator<Item = bool>) -> Vec<Incident> {
+        let call = |(number, ok): (usize, bool)| {
+            let failed = Failure::new().into();
+            let outcome = if ok { Outcome::Success } else { failed };
+            LoggedCall::new(number as u64, Completion::new(outcome, Duration::ZERO))
+        };
+        let calls: Vec<LoggedCall> = ok.enumerate().map(call).collect();
+        incidents(&calls, UsefulWithin::new(None))
+    }
+
+    #[test]
+    fn the_alarm_is_the_logarithm_that_it_says() {
+        assert!((1e9_f64.ln() - ALARM).abs() < 1e-13);
+    }
+
+    #[test]
+    fn an_outage_is_found_from_its_first_failure_to_its_last() {
+        let found = found((0..1_000).map(|number| !(300..400).contains(&number)));
+        let [incident] = found[..] else {
+            panic!("{found:?}")
+        };
+        assert_eq!((incident.from_us, incident.until_us), (300, 399));
+        assert_eq!((incident.calls, incident.failed), (100, 100));
+    }
+
+    #[test]
+    fn how_many_in_a_row_are_an_incident_depends_on_what_is_usual() {
+        let row = |length: usize, every: usize| {
+            found(
+                (0..10_000)
+                    .map(move |it| it % every != 1 && !(5_000..5_000 + length).contains(&it)),
+            )
+        };
+        // Without other failures, and with one of 20 calls.
+        assert_eq!([4, 5].map(|length| row(length, usize::MAX).len()), [0, 1]);
+        assert_eq!([11, 13].map(|length| row(length, 20).len()), [0, 1]);
+    }
+
+    #[test]
+    fn half_of_the_calls_failing_is_one_incident_until_the_end() {
+        let mut random = fastrand::Rng::with_seed(7);
+        let found = found((0..3_000).map(|number| number < 1_000 || random.bool()));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].from_us.abs_diff(1_000) < 20 && found[0].until_us > 2_980);
+    }
+
+    #[test]
+    fn an_hour_with_eight_percent_errors_in_a_day_without_is_none() {
+        let mut found_in = 0;
+        for seed in 0..20 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let busy = 100_000..136_000;
+            let found = found((0..200_000).map(|it| {
+                let of_thousand = if busy.contains(&it) { 80 } else { 1 };
+                random.u32(..1_000) >= of_thousand
+            }));
+            found_in += usize::from(!found.is_empty());
+        }
+        // While its share is not yet known, chance may look like an incident.
+        assert!(found_in <= 2, "{found_in} of 20");
+    }
+
+    #[test]
+    fn an_outage_in_a_busy_hour_is_found() {
+        for seed in 0..20 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let found = found(
+                (0..40_000).map(|it| !(20_000..20_200).contains(&it) && random.u32(..100) >= 8),
+            );
+            assert_eq!(found.len(), 1, "{found:?}");
+            assert!(
+                found[0].from_us.abs_diff(20_000) < 100 && found[0].until_us.abs_diff(20_200) < 100
+            );
+        }
+    }
+
+    #[test]
+    fn a_busy_log_with_eight_percent_errors_has_none() {
+        for seed in 0..40 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            assert_eq!(found((0..100_000).map(|_| random.u32(..100) >= 8)), []);
+        }
+    }
+}

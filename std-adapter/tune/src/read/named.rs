@@ -1,0 +1,78 @@
+//! What the columns of a log are called.
+
+use super::columns::{Column, TimeUnit};
+use super::error::ReadError;
+
+/// The names of columns that were given, and the units of those whose names do not say it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Columns {
+    given: [Option<String>; Column::COUNT],
+    pub(super) unit: Option<TimeUnit>,
+    pub(super) start_unit: Option<TimeUnit>,
+}
+
+impl Columns {
+    pub(super) fn set(&mut self, column: Column, name: String) {
+        self.given[column as usize] = Some(name);
+    }
+
+    pub(super) const fn is_unit_given(&self) -> bool {
+        self.unit.is_some() || self.start_unit.is_some()
+    }
+
+    pub(super) const fn is_given(&self, column: Column) -> bool {
+        self.given[column as usize].is_some()
+    }
+
+    /// The names that a column may have: the given name, or the usual ones, the best first.
+    pub(super) fn names(&self, column: Column) -> Vec<&str> {
+        match &self.given[column as usize] {
+            Some(name) => vec![name],
+            None => column.usual().collect(),
+        }
+    }
+
+    /// The unit of times in the column of this name. `None` if neither its name nor the reading says it.
+    pub(super) fn unit_of(&self, column: Column, name: &str) -> Option<TimeUnit> {
+        let start = self.start_unit.filter(|_| matches!(column, Column::Start));
+        start.or_else(|| TimeUnit::of_name(name)).or(self.unit)
+    }
+
+    /// Errs if a column that is needed, or was named, was not found among those that there are.
+    pub(super) fn check(
+        &self,
+        is_found: impl Fn(Column) -> bool,
+        all: &[String],
+    ) -> Result<(), ReadError> {
+        let is_missing =
+            |column: &Column| !is_found(*column) && (column.is_needed() || self.is_given(*column));
+        let missing: Vec<Column> = Column::ALL.into_iter().filter(is_missing).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let names = |column: Column| self.names(column).into_iter().map(str::to_owned).collect();
+        Err(ReadError::NoColumn {
+            guesses: self.guesses(is_found, all),
+            missing: missing.into_iter().map(|it| (it, names(it))).collect(),
+            found: all.to_vec(),
+        })
+    }
+
+    /// Columns that may be meant by those that were neither found nor named.
+    pub(super) fn guesses(
+        &self,
+        is_found: impl Fn(Column) -> bool,
+        all: &[String],
+    ) -> Vec<(Column, String)> {
+        let is_open = |column: &Column| !is_found(*column) && !self.is_given(*column);
+        let guess = |column: Column| {
+            let name = all.iter().find(|name| column.may_be(name))?;
+            Some((column, name.clone()))
+        };
+        Column::ALL
+            .into_iter()
+            .filter(is_open)
+            .filter_map(guess)
+            .collect()
+    }
+}

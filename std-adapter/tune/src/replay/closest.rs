@@ -1,0 +1,49 @@
+//! CallReader that the log does not have.
+
+use atomic_breaker_simulate::engine::{Callee, Completion, PlannedCall};
+
+use crate::log::{ColdServers, LoggedCall};
+
+/// A resource whose calls end as the call of the log did that began closest to them.
+pub(super) struct Closest<I> {
+    calls: I,
+    cold: ColdServers,
+    before: Option<LoggedCall>,
+    after: Option<LoggedCall>,
+}
+
+impl<I: Iterator<Item = LoggedCall>> Closest<I> {
+    pub(super) fn new(mut calls: I, cold: ColdServers) -> Self {
+        let before = calls.next();
+        let after = calls.next();
+        Self {
+            calls,
+            cold,
+            before,
+            after,
+        }
+    }
+}
+
+impl<I: Iterator<Item = LoggedCall>> Callee for Closest<I> {
+    fn call_at(&mut self, at_us: u64) -> Option<PlannedCall> {
+        while let Some(call) = self.after.filter(|call| call.start_us <= at_us) {
+            self.before = Some(call);
+            self.after = self.calls.next();
+        }
+        let before = self.before?;
+        let closest = match self.after {
+            Some(after) if after.start_us - at_us < at_us.saturating_sub(before.start_us) => after,
+            None if at_us > before.start_us => return None,
+            _ => before,
+        };
+        Some(PlannedCall {
+            start_us: at_us,
+            ..closest.played()
+        })
+    }
+
+    fn completion(&mut self, call: &PlannedCall) -> Completion {
+        self.cold.completion(call)
+    }
+}

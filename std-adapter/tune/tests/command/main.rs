@@ -1,0 +1,63 @@
+//! The command, as a process.
+#![cfg(feature = "command")]
+
+mod leaving;
+mod mistakes;
+mod result;
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// A folder of a test's own.
+fn folder(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Ten minutes, 50 calls a second; once a minute it is down, for three to twelve seconds.
+fn log() -> String {
+    let mut log = String::from("start_ms,duration_ms,outcome,key\n");
+    for number in 0..30_000_u64 {
+        let second = number / 50;
+        let length = 3 + second / 60 * 7 % 10;
+        let down = (30..30 + length).contains(&(second % 60));
+        let outcome = if down { "timeout" } else { "ok" };
+        let _ = writeln!(
+            log,
+            "{},{},{outcome},db",
+            number * 20,
+            if down { 300 } else { 10 }
+        );
+    }
+    log
+}
+
+fn tune(arguments: &[&str], log: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_atomic-breaker-tune"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let log = log.to_owned();
+    // A command that ends early leaves its input unread.
+    let writing = std::thread::spawn(move || drop(input.write_all(log.as_bytes())));
+    let output = child.wait_with_output().unwrap();
+    writing.join().unwrap();
+    output
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn error(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
