@@ -32,7 +32,7 @@ impl Mode {
     #[cfg(feature = "metrics")]
     pub(super) const ALL: [Self; 3] = [Self::Enforced, Self::Shadow, Self::Partial];
 
-    /// That of a breaker whose enforcement is known.
+    /// The mode of a breaker, whose rejections are enforced if nothing is known of that.
     pub(super) fn of(enforcement: Option<fn() -> &'static Enforcement>) -> Self {
         match enforcement.map_or(100, |enforcement| enforcement().percent()) {
             100.. => Self::Enforced,

@@ -4,9 +4,7 @@
 //! | feature | type | for one breaker | for a registry | for jobs (`steps`) | for a fleet (`fleet`) |
 //! |---|---|---|---|---|---|
 //! | `tracing` | `Log`: an event for each transition and for a sample of the rejections | `Log` | `Log` | `Log` | |
-//! | `metrics` | `Metrics`: counters, and gauges of the states | `Metrics` | `Metrics<Keys>` | `Metrics<Jobs>` | `Metrics<Fleets>` |
-//!
-//! It includes everything in [`atomic_breaker_server`].
+//! | `metrics` | `Metrics`: counters, and gauges of the states | `Metrics` | `Metrics<OfKeys>` | `Metrics<OfJobs>` | `Metrics<OfFleet>` |
 //!
 //! A pair is also an observer: `.observer((Log::new("payments"), Metrics::new("payments")))`. The page
 //! [docs/observability.md] lists the fields of events and the names of metrics.
@@ -33,15 +31,14 @@ mod log;
 #[cfg(feature = "metrics")]
 mod metrics;
 
-#[doc(no_inline)]
-pub use atomic_breaker_server::*;
-
 #[cfg(all(feature = "metrics", feature = "fleet"))]
-pub use self::metrics::Fleets;
+pub use self::metrics::OfFleet;
 #[cfg(all(feature = "metrics", feature = "steps"))]
-pub use self::metrics::Jobs;
+pub use self::metrics::OfJobs;
 #[cfg(feature = "metrics")]
-pub use self::metrics::{Keys, Metrics, Observed, One, publish, publish_each_second};
+pub use self::metrics::{
+    Metrics, Observed, OfBreaker, OfKeys, Watched, publish, publish_each_second,
+};
 #[cfg(feature = "tracing")]
 pub use log::Log;
 

@@ -8,7 +8,7 @@ use std::hint::black_box;
 use atomic_breaker_http::{
     AnyPermit, Breaker, Config, KeyedObserver, Observer, Outcome, Registry, StdClock,
 };
-use atomic_breaker_observe::{Keys, Log, Metrics};
+use atomic_breaker_observe::{Log, Metrics, OfKeys};
 use benches::hosts::{HOSTS, take_slots};
 use benches::rounds::Case;
 use rustc_hash::FxBuildHasher;
@@ -51,13 +51,13 @@ pub(crate) fn all() -> Vec<Observed> {
     ] {
         all.push(by_key(group, keys.to_owned(), false, || ()));
         all.push(by_key(group, format!("{keys}, metrics"), true, || {
-            Metrics::<Keys>::new("keys")
+            Metrics::<OfKeys>::new("keys")
         }));
         all.push(by_key(
             group,
             format!("{keys}, log and metrics"),
             true,
-            || (Log::new("keys"), Metrics::<Keys>::new("keys")),
+            || (Log::new("keys"), Metrics::<OfKeys>::new("keys")),
         ));
     }
     all

@@ -1,15 +1,14 @@
 //! Logs what an operator must know of durable steps: few events of each kind, however many jobs there are.
 
-use std::collections::BTreeSet;
 use std::num::NonZeroU64;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use atomic_breaker_server::{Clock, redact::printable};
 use atomic_breaker_steps::{Asked, Job, JobObserver, Status, Stuck};
 
 use super::Log;
 use super::sampler::Sampler;
+use super::samplers::JobSamplers;
 use crate::lock;
 
 /// How many events of one kind are logged per second.
@@ -18,23 +17,9 @@ const MOST: u64 = 10;
 /// How often a failing store is logged, in milliseconds.
 const STORE_EVERY_MS: u32 = 60_000;
 
-/// Selects which events are logged of jobs.
-#[derive(Default)]
-pub(super) struct Samplers {
-    ended: Sampler,
-    lost: Sampler,
-    unkept: Sampler,
-    told: Sampler,
-    store: Sampler,
-    /// The failure of the store was logged, and its recovery not yet. No other memory depends on it.
-    is_store_down: AtomicBool,
-    /// Lanes for which it was logged that a step was in its own way.
-    in_their_own_way: Mutex<BTreeSet<String>>,
-}
-
 impl<C: Clock> Log<C> {
-    fn of_jobs(&self) -> &Samplers {
-        self.jobs.get_or_init(Samplers::default)
+    fn of_jobs(&self) -> &JobSamplers {
+        self.jobs.get_or_init(JobSamplers::default)
     }
 
     fn warn(&self, sampler: &Sampler, job: &Job, error: Option<&str>, message: &str) {
@@ -77,7 +62,7 @@ impl<C: Clock + Send + Sync> JobObserver for Log<C> {
 
     /// Once for each lane.
     fn probe_blocked_by_itself(&self, job: &Job) {
-        if lock(&self.of_jobs().in_their_own_way).insert(job.lane.clone()) {
+        if lock(&self.of_jobs().probe_themselves).insert(job.lane.clone()) {
             let message = "a call within the step was rejected while the step was the probe of its lane: if both have \
                            the same breaker, failures count twice; use `Lane::guarded_within`";
             self.warn(&Sampler::new(), job, None, message);

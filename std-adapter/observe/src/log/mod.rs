@@ -5,6 +5,7 @@ mod event;
 mod jobs;
 mod keys;
 mod sampler;
+mod samplers;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,14 +18,15 @@ use atomic_breaker_server::{
 };
 
 use crate::label::Mode;
-use keys::Samplers;
 use sampler::{Sampler, whole_ms};
+use samplers::KeySamplers;
 
 /// Logs the transitions of a breaker, or of all keys of a registry, and a sample of the rejections, as events of
 /// `tracing`; with the feature `steps` also what an operator must know of durable jobs.
 ///
 /// ```
-/// use atomic_breaker_observe::{Breaker, Config, Log, Registry, RegistryError, StdClock};
+/// use atomic_breaker_observe::Log;
+/// use atomic_breaker_server::{Breaker, Config, Registry, RegistryError, StdClock};
 ///
 /// let payments = Breaker::builder(Config::new(), StdClock).observer(Log::new("payments")).build();
 /// payments.trip();
@@ -53,12 +55,12 @@ pub struct Log<C = StdClock> {
     clock: C,
     every_ms: u32,
     enforcement: Option<fn() -> &'static Enforcement>,
-    /// That of a single breaker.
+    /// Selects rejections of a single breaker.
     sampler: Sampler,
-    /// Those of the keys of a registry.
-    keys: OnceLock<Samplers>,
+    /// Selects rejections of the keys of a registry.
+    keys: OnceLock<KeySamplers>,
     #[cfg(feature = "steps")]
-    jobs: OnceLock<jobs::Samplers>,
+    jobs: OnceLock<samplers::JobSamplers>,
 }
 
 impl Log {
@@ -67,7 +69,7 @@ impl Log {
         Self::with(Cow::Owned(printable(name)), StdClock)
     }
 
-    /// The same for a `static`.
+    /// Creates a log for a `static`, under that name.
     pub const fn in_static(name: &'static str) -> Self {
         Self::with(Cow::Borrowed(name), StdClock)
     }

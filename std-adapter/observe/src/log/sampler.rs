@@ -14,7 +14,7 @@ pub(super) struct Sampler {
     left_out: AtomicU64,
 }
 
-/// One event that was logged.
+/// The count of one event in the upper half.
 const ONE: u64 = 1 << 32;
 
 /// Readings of two threads may cross, and clocks step back: a time that is no further behind is the same interval.

@@ -14,13 +14,13 @@ pub(super) const fn is_down(state: State) -> bool {
 }
 
 /// Milliseconds since 1970, and never 0.
-pub(super) fn now_ms() -> u64 {
+fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let since = since.unwrap_or_default().as_millis();
     u64::try_from(since).unwrap_or(u64::MAX).max(1)
 }
 
-/// As it is published.
+/// Milliseconds as they are published: in seconds.
 #[expect(
     clippy::cast_precision_loss,
     reason = "milliseconds are exact until the year 287396"
@@ -29,7 +29,16 @@ pub(super) const fn seconds(ms: u64) -> f64 {
     ms as f64 / 1000.0
 }
 
-/// When the outage began; 0 while there is none.
+/// When the outage began, if there is one; 0 otherwise.
+fn after(before: u64, is_down: bool) -> u64 {
+    match (is_down, before) {
+        (false, _) => 0,
+        (true, 0) => now_ms(),
+        (true, since) => since,
+    }
+}
+
+/// Since when a key has been down; 0 while it is up.
 #[derive(Default)]
 pub(super) struct DownSince(Mutex<u64>);
 
@@ -37,12 +46,27 @@ impl DownSince {
     /// Notes whether it is down, which is looked up under the lock: of two threads the last one is right.
     pub(super) fn note(&self, is_down: impl FnOnce() -> bool) -> u64 {
         let mut since = lock(&self.0);
-        *since = match (is_down(), *since) {
-            (false, _) => 0,
-            (true, 0) => now_ms(),
-            (true, since) => since,
-        };
+        *since = after(*since, is_down());
         *since
+    }
+}
+
+/// The state of a single breaker, and since when it has been down; 0 while it is up.
+pub(super) struct Standing(Mutex<(State, u64)>);
+
+impl Standing {
+    pub(super) const UP: Self = Self(Mutex::new((State::Closed, 0)));
+
+    /// Notes its state. Two threads may report two transitions in either order, so the state is read under the lock: the
+    /// thread that reports last has read it after everything that was reported.
+    pub(super) fn note(&self, state: impl FnOnce() -> State) {
+        let mut standing = lock(&self.0);
+        let state = state();
+        *standing = (state, after(standing.1, is_down(state)));
+    }
+
+    pub(super) fn get(&self) -> (State, u64) {
+        *lock(&self.0)
     }
 }
 

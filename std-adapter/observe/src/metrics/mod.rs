@@ -1,37 +1,43 @@
 //! The observer that counts.
 
+mod breakers;
 mod calls;
 mod down;
-#[cfg(feature = "fleet")]
-mod fleets;
-#[cfg(feature = "steps")]
-mod jobs;
-mod keys;
 mod lane;
 mod meter;
-mod one;
+mod of_breaker;
+#[cfg(feature = "fleet")]
+mod of_fleet;
+#[cfg(feature = "steps")]
+mod of_jobs;
+mod of_keys;
 mod publish;
 mod series;
 
 use std::fmt;
 
+use atomic_breaker_server::{Enforcement, Observer, Outcome, Present, Rejected, Transition};
+
+use crate::label::Mode;
+use calls::{CANCELLED, end_of};
+pub use of_breaker::{Observed, OfBreaker};
 #[cfg(feature = "fleet")]
-pub use fleets::Fleets;
+pub use of_fleet::OfFleet;
 #[cfg(feature = "steps")]
-pub use jobs::Jobs;
-pub use keys::Keys;
-pub use one::One;
+pub use of_jobs::OfJobs;
+pub use of_keys::{OfKeys, Watched};
 pub use publish::{publish, publish_each_second};
 
 /// Counts what happens to breakers for the `metrics` facade, and shows their states. `Metrics` count for one breaker,
-/// [`Metrics<Keys>`](Keys) for the keys of a registry, with the feature `steps` `Metrics<Jobs>` for durable jobs, and with
-/// `fleet` `Metrics<Fleets>` for a fleet.
+/// [`Metrics<OfKeys>`](OfKeys) for the keys of a registry, with the feature `steps` `Metrics<OfJobs>` for durable jobs, and with
+/// `fleet` `Metrics<OfFleet>` for a fleet.
 ///
 /// The counts reach the recorder through [`publish`](super::publish()), so that a call costs no more than one addition
 /// to memory that no other thread writes:
 ///
 /// ```
-/// use atomic_breaker_observe::{Breaker, Config, Metrics, StdClock};
+/// use atomic_breaker_observe::Metrics;
+/// use atomic_breaker_server::{Breaker, Config, StdClock};
 /// use metrics_exporter_prometheus::PrometheusBuilder;
 ///
 /// let recorder = PrometheusBuilder::new().build_recorder();
@@ -53,7 +59,7 @@ pub use publish::{publish, publish_each_second};
 /// the word when the last transition was made through this breaker, and closed before the first; later changes by other
 /// processes that share the word are not seen.
 #[derive(Clone, Debug)]
-pub struct Metrics<Of = One>(Of);
+pub struct Metrics<Of = OfBreaker>(Of);
 
 impl<Of: Observed> Metrics<Of> {
     /// Creates metrics under that name: its first 128 bytes, with control characters escaped. They are published from
@@ -64,9 +70,52 @@ impl<Of: Observed> Metrics<Of> {
     }
 }
 
-/// What [`Metrics`] can count: [`One`], [`Keys`], with the feature `steps` `Jobs`, and with `fleet` `Fleets`. Which of
-/// them follows from where the metrics are used.
-pub trait Observed {
-    #[doc(hidden)]
-    fn named(name: &dyn fmt::Display) -> Self;
+impl Metrics {
+    /// Metrics for a `static`, like those of [`new`](Self::new): published from the first call on, or once they are
+    /// [registered](Self::register).
+    pub const fn in_static(name: &'static str) -> Self {
+        Self(OfBreaker::in_static(name))
+    }
+
+    /// Publishes the metrics from now on: when the program starts, so that there is a zero to begin with.
+    pub fn register(&self) {
+        self.0.counted();
+    }
+
+    /// Says where to find the enforcement of a breaker in a [`Resource`](atomic_breaker_server::Resource) that may be in
+    /// shadow mode, which the breaker itself does not know; `Log` has the same setting. Without it, all rejections count
+    /// as enforced.
+    #[must_use]
+    pub const fn enforcement(mut self, of: fn() -> &'static Enforcement) -> Self {
+        self.0.enforcement = Some(of);
+        self
+    }
+}
+
+impl Observer for Metrics {
+    #[cold]
+    fn transition(&self, transition: &Transition) {
+        self.0.counted().count(transition, || transition.to);
+    }
+
+    #[cold]
+    fn changed(&self, transition: &Transition, present: Present<'_>) {
+        self.0.counted().count(transition, || present.state());
+    }
+
+    #[cold]
+    fn rejected(&self, _: Rejected) {
+        let mode = Mode::of(self.0.enforcement);
+        self.0.counted().all.rejections[mode as usize].add();
+    }
+
+    #[inline]
+    fn outcome(&self, outcome: Outcome) {
+        self.0.counted().all.calls.add(end_of(outcome));
+    }
+
+    #[inline]
+    fn cancelled(&self) {
+        self.0.counted().all.calls.add(CANCELLED);
+    }
 }

@@ -76,13 +76,29 @@ pub(super) fn key((metric, _): Metric, of: &str, labels: Labels<'_>) -> Key {
     Key::from_parts(metric, labels.collect::<Vec<_>>())
 }
 
-/// Sets a counter to the sum since the start, so that a recorder that was installed late, or replaced, misses nothing.
-pub(super) fn set_counter(recorder: &dyn Recorder, key: &Key, total: u64) {
-    recorder.register_counter(key, &METADATA).absolute(total);
+/// Where the series of one name are published.
+pub(super) struct Page<'a> {
+    pub(super) name: &'a str,
+    pub(super) recorder: &'a dyn Recorder,
 }
 
-pub(super) fn set_gauge(recorder: &dyn Recorder, key: &Key, value: f64) {
-    recorder.register_gauge(key, &METADATA).set(value);
+impl Page<'_> {
+    /// Sets a counter to the sum since the start, so that a recorder that was installed late, or replaced, misses
+    /// nothing.
+    pub(super) fn count(&self, key: &Key, total: u64) {
+        let counter = self.recorder.register_counter(key, &METADATA);
+        counter.absolute(total);
+    }
+
+    /// Sets a counter that is counted elsewhere.
+    pub(super) fn counter(&self, metric: Metric, labels: Labels<'_>, total: u64) {
+        self.count(&key(metric, self.name, labels), total);
+    }
+
+    pub(super) fn gauge(&self, metric: Metric, labels: Labels<'_>, value: f64) {
+        let key = key(metric, self.name, labels);
+        self.recorder.register_gauge(&key, &METADATA).set(value);
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "there are never so many")]

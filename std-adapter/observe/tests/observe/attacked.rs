@@ -4,7 +4,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Barrier, OnceLock, Weak};
 use std::thread;
 
-use atomic_breaker_observe::{Keys, Log, Metrics};
+use atomic_breaker_observe::{Log, Metrics, OfKeys};
 use atomic_breaker_server::{
     AnyPermit, Breaker, KeyedObserver, ManualClock, Outcome, Registry, State, StdClock, Transition,
     word::NativeWord,
@@ -164,7 +164,7 @@ fn a_probe_gives_its_slot_back_when_the_observer_panics_as_it_is_admitted() {
 #[derive(Default)]
 struct CallsBack(OnceLock<Weak<Registry<u32, StdClock, (), Observers>>>);
 
-type Observers = ((Log, Metrics<Keys>), Arc<CallsBack>);
+type Observers = ((Log, Metrics<OfKeys>), Arc<CallsBack>);
 
 impl CallsBack {
     fn call(&self) {

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use atomic_breaker_observe::{Keys, Metrics};
+use atomic_breaker_observe::{Metrics, OfKeys};
 use atomic_breaker_server::{AnyPermit, Failure, ManualClock, Outcome, Registry, State, WhenFull};
 
 use crate::support::{Page, RULES, SECOND};
 
-type Hosts<K> = Registry<K, atomic_breaker_server::StdClock, (), Metrics<Keys>>;
+type Hosts<K> = Registry<K, atomic_breaker_server::StdClock, (), Metrics<OfKeys>>;
 
-fn hosts(metrics: &Metrics<Keys>) -> Arc<Hosts<&'static str>> {
+fn hosts(metrics: &Metrics<OfKeys>) -> Arc<Hosts<&'static str>> {
     let builder = Registry::builder(RULES).observer(metrics.clone());
     Arc::new(builder.build().unwrap())
 }
@@ -209,7 +209,7 @@ fn a_registry_that_is_made_again_goes_on_with_the_labels_of_its_keys() {
 #[test]
 fn the_gauge_of_a_key_is_right_whichever_metrics_of_that_name_watch() {
     let hosts = hosts(&Metrics::new("made-twice"));
-    let metrics: Metrics<Keys> = Metrics::new("made-twice");
+    let metrics: Metrics<OfKeys> = Metrics::new("made-twice");
     metrics.watch(&hosts);
     let open = || Page::now().get("key_open", "made-twice", &[("key", "a")]);
     hosts.command(&"a", |host| host.trip()).unwrap();

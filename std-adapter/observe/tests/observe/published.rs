@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::thread;
 
-use atomic_breaker_observe::{Metrics, One, publish};
+use atomic_breaker_observe::{Metrics, OfBreaker, publish};
 use metrics::{Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit};
 use metrics_exporter_prometheus::PrometheusBuilder;
 
@@ -106,7 +106,7 @@ fn a_recorder_may_use_the_breaker_publish_and_make_others() {
             breaker.trip();
             breaker.reset();
             breaker.call(|| Ok::<_, ()>(())).unwrap();
-            drop(Metrics::<One>::new("made-meanwhile"));
+            drop(Metrics::<OfBreaker>::new("made-meanwhile"));
         },
         depth: &depth,
     };

@@ -12,7 +12,7 @@ use atomic_breaker::{Observer, Outcome, Present, Rejected, Transition};
 /// `()` observes nothing; a pair notifies both; a reference or `Arc` forwards; an `Option` forwards if it is `Some`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not observe a registry with keys of type `{K}`",
-    note = "an observer of one breaker does not know of keys: use `Metrics<Keys>` instead of `Metrics`, or implement \
+    note = "an observer of one breaker does not know of keys: use `Metrics<OfKeys>` instead of `Metrics`, or implement \
             `KeyedObserver`; the keys of `Log` and `Metrics` need `Display`"
 )]
 pub trait KeyedObserver<K> {

@@ -13,7 +13,7 @@ mod logged;
 use std::error::Error;
 use std::time::Duration;
 
-use atomic_breaker_observe::{Jobs, Log, Metrics};
+use atomic_breaker_observe::{Log, Metrics, OfJobs};
 use atomic_breaker_server::{Breaker, Config, TokioClock, breaker};
 use atomic_breaker_steps::{
     JobId, Lane, Notifier, Schedule, StepError, Steps, StepsBuilder, Stuck, Workflow,
@@ -65,7 +65,7 @@ fn builder(store: &FaultyStore, name: &str) -> StepsBuilder<FaultyStore> {
     counted_by(store, Metrics::new(name))
 }
 
-fn counted_by(store: &FaultyStore, metrics: Metrics<Jobs>) -> StepsBuilder<FaultyStore> {
+fn counted_by(store: &FaultyStore, metrics: Metrics<OfJobs>) -> StepsBuilder<FaultyStore> {
     Steps::builder(store.clone())
         .lane(Lane::new("a"))
         .lane(Lane::new("b"))

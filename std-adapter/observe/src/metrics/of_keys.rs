@@ -10,9 +10,9 @@ use atomic_breaker_server::{
     redact::printable,
 };
 
+use super::breakers::{Breakers, KeyCounts, Looked};
 use super::calls::{CANCELLED, end_of};
 use super::down::is_down;
-use super::meter::{Meter, OfBreakers, OfKey, Seen};
 use super::{Metrics, Observed};
 use crate::by_hash::ByHash;
 use crate::label::{Mode, OTHER};
@@ -20,7 +20,8 @@ use crate::label::{Mode, OTHER};
 /// [`Metrics`] of a registry, which also show which keys are open.
 ///
 /// ```
-/// use atomic_breaker_observe::{Config, Metrics, Registry, RegistryError};
+/// use atomic_breaker_observe::Metrics;
+/// use atomic_breaker_server::{Config, Registry, RegistryError};
 /// use std::sync::Arc;
 ///
 /// let metrics = Metrics::new("hosts");
@@ -42,15 +43,14 @@ use crate::label::{Mode, OTHER};
 /// Labels are never given back, because the series of a counter must continue. A new key is published at zero first, so
 /// that rates see it rise. Clones count together.
 #[derive(Clone)]
-pub struct Keys {
-    meter: Arc<Meter>,
-    all: Arc<OfBreakers>,
-    labelled: Arc<ByHash<Arc<OfKey>>>,
-    other: Arc<OfKey>,
+pub struct OfKeys {
+    all: &'static Breakers,
+    labelled: Arc<ByHash<&'static KeyCounts>>,
+    other: &'static KeyCounts,
     most: usize,
 }
 
-impl Metrics<Keys> {
+impl Metrics<OfKeys> {
     /// Sets the maximum number of labels for keys that open, counting those of [named](Self::named) keys; 100 unless
     /// set. Each label takes five series. Registries with the same name share the number.
     #[must_use]
@@ -63,9 +63,9 @@ impl Metrics<Keys> {
     #[must_use]
     pub fn named<K: Hash + fmt::Display>(self, keys: impl IntoIterator<Item = K>) -> Self {
         for key in keys {
-            if let Some(of_key) = self.0.meter.key(printable(&key), usize::MAX, false) {
+            if let Some(counts) = self.0.all.key(printable(&key), usize::MAX, false) {
                 let keys = &self.0.labelled;
-                keys.pin().insert(keys.hash(&key), of_key);
+                keys.pin().insert(keys.hash(&key), counts);
             }
         }
         self
@@ -78,17 +78,17 @@ impl Metrics<Keys> {
     pub fn watch<W: Watched>(&self, registry: W) {
         let address = registry.address();
         let handle = registry.handle();
-        let look = move |seen: &mut Seen| {
+        let look = move |looked: &mut Looked| {
             for entry in handle()?.entries() {
                 let state = entry.snapshot.state();
-                *seen.states.entry(state).or_default() += 1;
+                looked.add(state);
                 if is_down(state) {
-                    seen.open.insert(printable(&*entry.key));
+                    looked.down.insert(printable(&*entry.key));
                 }
             }
             Some(())
         };
-        self.0.meter.watch(address, Arc::new(look));
+        self.0.all.watch(address, look);
     }
 }
 
@@ -143,27 +143,26 @@ where
     }
 }
 
-impl Observed for Keys {
+impl Observed for OfKeys {
     fn named(name: &dyn fmt::Display) -> Self {
-        let meter = Meter::of(name);
-        let other = meter.key(OTHER.to_owned(), usize::MAX, false);
+        let all = Breakers::of(name);
+        let other = all.key(OTHER.to_owned(), usize::MAX, false);
         Self {
-            all: meter.of_breakers(),
+            all,
             labelled: Arc::new(ByHash::new()),
             other: other.expect("there is room"),
-            meter,
             most: 100,
         }
     }
 }
 
-impl Keys {
+impl OfKeys {
     #[cold]
     fn count_rejection(&self, key: &impl Hash, mode: Mode) {
         self.all.rejections[mode as usize].add();
         let keys = self.labelled.pin();
-        let of_key = keys.get(&self.labelled.hash(key)).unwrap_or(&self.other);
-        of_key.rejections[mode as usize].add();
+        let counts = keys.get(&self.labelled.hash(key)).unwrap_or(&self.other);
+        counts.rejections[mode as usize].add();
     }
 
     /// Counts a transition; the state now is read under a lock.
@@ -171,45 +170,44 @@ impl Keys {
     where
         K: Hash + fmt::Display,
     {
-        let (to, cause) = (transition.to, transition.cause);
-        self.meter.transitions(to, cause).add();
-        let of_key = if matches!(to, State::Open | State::ForcedOpen) {
-            let of_key = self.opened(key);
-            of_key.opened.add();
-            of_key
+        self.all.count(transition);
+        let counts = if matches!(transition.to, State::Open | State::ForcedOpen) {
+            let counts = self.opened(key);
+            counts.opened.add();
+            counts
         } else {
             let hash = self.labelled.hash(key);
-            let of_key = self.labelled.pin().get(&hash).cloned();
-            of_key.unwrap_or_else(|| Arc::clone(&self.other))
+            let counts = self.labelled.pin().get(&hash).copied();
+            counts.unwrap_or(self.other)
         };
-        if !Arc::ptr_eq(&of_key, &self.other) {
-            of_key.down_since.note(|| is_down(state()));
+        if !ptr::eq(counts, self.other) {
+            counts.down_since.note(|| is_down(state()));
         } else if !is_down(state()) {
-            self.meter.unlabelled.end(|| printable(key));
+            self.all.unlabelled.end(|| printable(key));
         }
     }
 
     /// The counters of a key that has opened, with a new label if there is room.
-    fn opened<K: Hash + fmt::Display>(&self, key: &K) -> Arc<OfKey> {
+    fn opened<K: Hash + fmt::Display>(&self, key: &K) -> &'static KeyCounts {
         let hash = self.labelled.hash(key);
         let keys = self.labelled.pin();
-        if let Some(of_key) = keys.get(&hash) {
-            return Arc::clone(of_key);
+        if let Some(counts) = keys.get(&hash) {
+            return counts;
         }
         // Plus one for `other`.
         let most = self.most.saturating_add(1);
-        let Some(of_key) = self.meter.key(printable(key), most, true) else {
-            return Arc::clone(&self.other);
+        let Some(counts) = self.all.key(printable(key), most, true) else {
+            return self.other;
         };
         // There may be more keys than labels, because long labels are cut.
         if keys.len() < self.most.saturating_mul(2) {
-            keys.insert(hash, Arc::clone(&of_key));
+            keys.insert(hash, counts);
         }
-        of_key
+        counts
     }
 }
 
-impl<K: Hash + fmt::Display> KeyedObserver<K> for Metrics<Keys> {
+impl<K: Hash + fmt::Display> KeyedObserver<K> for Metrics<OfKeys> {
     #[cold]
     fn transition(&self, key: &K, transition: &Transition) {
         self.0.count(key, transition, || transition.to);
@@ -239,8 +237,8 @@ impl<K: Hash + fmt::Display> KeyedObserver<K> for Metrics<Keys> {
     }
 }
 
-impl fmt::Debug for Keys {
+impl fmt::Debug for OfKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Keys").field(&self.meter).finish()
+        f.debug_tuple("OfKeys").field(self.all.meter).finish()
     }
 }

@@ -2,16 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use atomic_breaker_steps::{Asked, Counts, Job, JobObserver, Status, Stuck, TryResult};
-use metrics::Recorder;
 use tokio::time::Instant;
 
-use super::meter::Meter;
+use super::meter::{Gauges, Meter};
 use super::series::{
-    ENDED, JOBS, LOST, Labels, Metric, OLDEST_DUE, OUTCOME, STORE_ERRORS, TOLD, TRIES, float,
+    ENDED, JOBS, LOST, Labels, Metric, OLDEST_DUE, OUTCOME, Page, STORE_ERRORS, TOLD, TRIES, float,
 };
 use super::{Metrics, Observed};
 use crate::label::OTHER;
@@ -32,12 +31,13 @@ const OPERATION: &str = "circuit_breaker.operation";
 /// due, cover the store, which each [`Worker`](atomic_breaker_steps::Worker) asks when it starts and then every ten
 /// seconds; for the cost, see `docs/observability.md` in the repository.
 #[derive(Clone, Debug)]
-pub struct Jobs {
-    meter: Arc<Meter>,
+pub struct OfJobs {
+    meter: &'static Meter,
+    stored: &'static Stored,
     every: Option<Duration>,
 }
 
-impl Metrics<Jobs> {
+impl Metrics<OfJobs> {
     /// How often each worker asks the store how many jobs there are: 1 s to a day, 10 s unless set.
     #[must_use]
     pub const fn count_every(mut self, interval: Duration) -> Self {
@@ -53,46 +53,50 @@ impl Metrics<Jobs> {
     }
 }
 
-impl Observed for Jobs {
+impl Observed for OfJobs {
     fn named(name: &dyn fmt::Display) -> Self {
+        let meter = Meter::of(name);
         Self {
-            meter: Meter::of(name),
+            meter,
+            stored: meter.part(|_| Stored::default()),
             every: Some(Duration::from_secs(10)),
         }
     }
 }
 
-impl Jobs {
+impl OfJobs {
     fn add(&self, metric: Metric, labels: Labels<'_>) {
-        self.meter.counter(metric, labels).add();
+        self.meter.counter(metric, labels, false).add();
     }
 
     fn kind(&self, job: &Job) -> (&'static str, &'static str) {
-        let stored = lock(&self.meter.jobs);
+        let stored = lock(&self.stored.0);
         (KIND, stored.kinds.get(&*job.kind).unwrap_or(&OTHER))
     }
 
     fn lane(&self, job: &Job) -> (&'static str, &'static str) {
-        (LANE, lock(&self.meter.jobs).lane(&job.lane))
+        (LANE, lock(&self.stored.0).lane(&job.lane))
     }
 }
 
 /// The statuses with which jobs end in this process.
 const ENDS: [Status; 3] = [Status::Done, Status::Dead, Status::Parked];
 
-impl JobObserver for Metrics<Jobs> {
+impl JobObserver for Metrics<OfJobs> {
     fn built(&self, kinds: &[(&'static str, &'static str)], lanes: &[&'static str]) {
-        let meter = &self.0.meter;
+        let declare = |metric, labels: Labels<'_>| {
+            self.0.meter.counter(metric, labels, false);
+        };
         {
-            let mut stored = lock(&meter.jobs);
+            let mut stored = lock(&self.0.stored.0);
             stored.kinds.extend(kinds.iter().map(|(kind, _)| *kind));
             stored.lanes.extend(lanes);
         }
         let count = |kind, lane, tried: &[TryResult]| {
             let [kind, lane] = [(KIND, kind), (LANE, lane)];
-            meter.counter(LOST, &[kind, lane]);
+            declare(LOST, &[kind, lane]);
             for how in tried {
-                meter.counter(TRIES, &[kind, lane, (OUTCOME, how.name())]);
+                declare(TRIES, &[kind, lane, (OUTCOME, how.name())]);
             }
         };
         for &(kind, lane) in kinds {
@@ -105,14 +109,14 @@ impl JobObserver for Metrics<Jobs> {
         }
         for kind in kinds.iter().map(|(kind, _)| *kind).chain([OTHER]) {
             for status in ENDS {
-                meter.counter(ENDED, &[(KIND, kind), (STATUS, status.name())]);
+                declare(ENDED, &[(KIND, kind), (STATUS, status.name())]);
             }
             for outcome in ["success", "failure"] {
-                meter.counter(TOLD, &[(KIND, kind), (OUTCOME, outcome)]);
+                declare(TOLD, &[(KIND, kind), (OUTCOME, outcome)]);
             }
         }
         for asked in Asked::ALL {
-            meter.counter(STORE_ERRORS, &[(OPERATION, asked.name())]);
+            declare(STORE_ERRORS, &[(OPERATION, asked.name())]);
         }
     }
 
@@ -123,7 +127,7 @@ impl JobObserver for Metrics<Jobs> {
     fn counted(&self, counts: &Counts, valid_for: Duration) {
         if self.0.every.is_some() {
             let until = Instant::now() + valid_for;
-            lock(&self.0.meter.jobs).seen = Some((counts.clone(), until));
+            lock(&self.0.stored.0).seen = Some((counts.clone(), until));
         }
     }
 
@@ -154,16 +158,20 @@ impl JobObserver for Metrics<Jobs> {
     }
 }
 
+/// What is known of the jobs of a name.
+#[derive(Debug, Default)]
+struct Stored(Mutex<Known>);
+
 /// The kinds and lanes that the program knows, which are labels, and what the store has.
-#[derive(Default)]
-pub(super) struct Stored {
+#[derive(Debug, Default)]
+struct Known {
     kinds: BTreeSet<&'static str>,
     lanes: BTreeSet<&'static str>,
     /// The store's last reply, and when it is no longer valid.
     seen: Option<(Counts, Instant)>,
 }
 
-impl Stored {
+impl Known {
     fn lane(&self, lane: &str) -> &'static str {
         self.lanes.get(lane).unwrap_or(&OTHER)
     }
@@ -192,27 +200,25 @@ impl Stored {
 /// The statuses of jobs that are not over.
 const STANDS: [&str; 5] = ["due", "waiting", "running", "parked", "dead"];
 
-/// Sets the gauges, if the store has ever replied; to no number if its last reply is too old.
-pub(super) fn publish(meter: &Meter, recorder: &dyn Recorder) {
-    let (jobs, oldest, until) = {
-        let stored = lock(&meter.jobs);
-        let Some((counts, until)) = &stored.seen else {
-            return;
+impl Gauges for Stored {
+    /// Sets the gauges, if the store has ever replied; to no number if its last reply is too old.
+    fn publish(&self, page: &Page<'_>) {
+        let (jobs, oldest, until) = {
+            let stored = lock(&self.0);
+            let Some((counts, until)) = &stored.seen else {
+                return;
+            };
+            let oldest = counts.oldest_due.unwrap_or_default();
+            (stored.jobs(counts), oldest.as_secs_f64(), *until)
         };
-        let oldest = counts.oldest_due.unwrap_or_default();
-        (stored.jobs(counts), oldest.as_secs_f64(), *until)
-    };
-    let is_old = Instant::now() > until;
-    let set = |metric, labels: Labels<'_>, value| {
-        meter.set(
-            recorder,
-            metric,
-            labels,
-            if is_old { f64::NAN } else { value },
-        );
-    };
-    for ((lane, stand), count) in jobs {
-        set(JOBS, &[(LANE, lane), (STATUS, stand)], count);
+        let is_old = Instant::now() > until;
+        let set = |metric, labels: Labels<'_>, value| {
+            let value = if is_old { f64::NAN } else { value };
+            page.gauge(metric, labels, value);
+        };
+        for ((lane, stand), count) in jobs {
+            set(JOBS, &[(LANE, lane), (STATUS, stand)], count);
+        }
+        set(OLDEST_DUE, &[], oldest);
     }
-    set(OLDEST_DUE, &[], oldest);
 }

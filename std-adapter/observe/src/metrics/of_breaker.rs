@@ -1,0 +1,83 @@
+//! Counts what happens to one breaker.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use atomic_breaker_server::{Enforcement, State, Transition};
+
+use super::breakers::Breakers;
+use super::down::Standing;
+
+/// What [`Metrics`](super::Metrics) can count: [`OfBreaker`](super::OfBreaker), [`OfKeys`](super::OfKeys), with the
+/// feature `steps` `OfJobs`, and with `fleet` `OfFleet`. Which of them follows from where the metrics are used.
+pub trait Observed {
+    #[doc(hidden)]
+    fn named(name: &dyn fmt::Display) -> Self;
+}
+
+/// What [`Metrics`](super::Metrics) count by default: one breaker.
+pub struct OfBreaker {
+    name: &'static str,
+    counted: OnceLock<CountedBreaker>,
+    pub(super) enforcement: Option<fn() -> &'static Enforcement>,
+}
+
+/// Where the breaker is counted.
+pub(super) struct CountedBreaker {
+    pub(super) all: &'static Breakers,
+    /// What the gauges show.
+    standing: Arc<Standing>,
+}
+
+impl OfBreaker {
+    pub(super) const fn in_static(name: &'static str) -> Self {
+        Self {
+            name,
+            counted: OnceLock::new(),
+            enforcement: None,
+        }
+    }
+
+    #[inline]
+    pub(super) fn counted(&self) -> &CountedBreaker {
+        self.counted.get_or_init(|| CountedBreaker::of(self.name))
+    }
+}
+
+impl Observed for OfBreaker {
+    fn named(name: &dyn fmt::Display) -> Self {
+        Self {
+            counted: OnceLock::from(CountedBreaker::of(name)),
+            ..Self::in_static("")
+        }
+    }
+}
+
+impl CountedBreaker {
+    fn of(name: impl fmt::Display) -> Self {
+        let all = Breakers::of(name);
+        let standing = all.watch_single();
+        Self { all, standing }
+    }
+
+    pub(super) fn count(&self, transition: &Transition, state: impl FnOnce() -> State) {
+        self.all.count(transition);
+        self.standing.note(state);
+    }
+}
+
+impl Drop for CountedBreaker {
+    fn drop(&mut self) {
+        self.all.unwatch(Arc::as_ptr(&self.standing).addr());
+    }
+}
+
+impl fmt::Debug for OfBreaker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self
+            .counted
+            .get()
+            .map_or(self.name, |it| &it.all.meter.name);
+        f.debug_tuple("OfBreaker").field(&name).finish()
+    }
+}

@@ -1,0 +1,65 @@
+//! Shows how this process stands in a fleet.
+
+use std::fmt;
+use std::sync::Mutex;
+
+use atomic_breaker_fleet::{FleetStatus, Joined};
+use tokio::sync::watch;
+
+use super::meter::{Gauges, Meter};
+use super::series::{CONNECTED, INSTANCES, Page, UNANSWERED, float};
+use super::{Metrics, Observed};
+use crate::lock;
+
+/// [`Metrics`] of a fleet: whether its engine answers this process, and how many instances it knows.
+///
+/// ```
+/// use atomic_breaker_fleet::{FleetConfig, FleetError, InProcess, Joined};
+/// use atomic_breaker_observe::Metrics;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), FleetError> {
+/// let fleet = Joined::new(InProcess::new(), FleetConfig::new(3))?;
+/// Metrics::new("shop").watch_fleet(&fleet);
+/// // For each scrape, before the recorder renders its page:
+/// atomic_breaker_observe::publish();
+/// # Ok(()) }
+/// ```
+///
+/// Use one name per fleet: of several with the same name, the one that was watched last is shown.
+#[derive(Clone, Debug)]
+pub struct OfFleet(&'static Fleet);
+
+/// The status of the fleet that is watched, if there ever was one.
+#[derive(Debug, Default)]
+struct Fleet(Mutex<Option<watch::Receiver<FleetStatus>>>);
+
+impl Metrics<OfFleet> {
+    /// Publishes its status from now on. Once the process has left the fleet, it is shown as one that is not connected.
+    pub fn watch_fleet(&self, fleet: &Joined) {
+        *lock(&self.0.0.0) = Some(fleet.watch());
+    }
+}
+
+impl Observed for OfFleet {
+    fn named(name: &dyn fmt::Display) -> Self {
+        Self(Meter::of(name).part(|_| Fleet::default()))
+    }
+}
+
+impl Gauges for Fleet {
+    fn publish(&self, page: &Page<'_>) {
+        let Some(watched) = lock(&self.0).clone() else {
+            return;
+        };
+        // Without a sender, no more is heard from the engine.
+        let is_joined = watched.has_changed().is_ok();
+        let (is_connected, living, unanswered) = {
+            let status = watched.borrow();
+            let is_connected = is_joined && status.is_connected;
+            (is_connected, status.living, status.unanswered)
+        };
+        page.gauge(CONNECTED, &[], float(is_connected.into()));
+        page.gauge(INSTANCES, &[], float(living.into()));
+        page.counter(UNANSWERED, &[], unanswered);
+    }
+}
