@@ -39,15 +39,16 @@ pub(crate) fn published() -> BTreeMap<String, Package> {
 }
 
 impl Package {
-    /// The packages of this project that are built with this one whatever its features are.
-    pub(crate) fn always_needs(&self) -> BTreeSet<&str> {
+    /// The packages of this project that are built with this one: whatever its features are, or with one of them.
+    pub(crate) fn builds_upon(&self, with_optional: bool) -> BTreeSet<&str> {
         let mut is_dependency = false;
         let mut found = BTreeSet::new();
         for line in self.manifest.lines() {
             if line.starts_with('[') {
                 is_dependency = line == "[dependencies]";
             }
-            if is_dependency && line.starts_with("atomic-breaker") && !line.contains("optional") {
+            let is_kept = with_optional || !line.contains("optional");
+            if is_dependency && is_kept && line.starts_with("atomic-breaker") {
                 let end = line.find([' ', '.', '=']).unwrap();
                 found.insert(&line[..end]);
             }
