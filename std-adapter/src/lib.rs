@@ -104,11 +104,6 @@ pub use rules::KeptRules;
 pub use runtime::{StateWatch, TokioClock, TokioTimer};
 pub use std_clock::StdClock;
 
-/// For packages that bring permits of their own, and need what this one does around a call.
-pub mod parts {
-    pub use crate::rules::{RuleId, Table, TableFull};
-}
-
 /// Core's [`Breaker`](atomic_breaker::Breaker) with the clock of `std` unless another is named. The parameters are the
 /// same, in the same order.
 ///
@@ -153,8 +148,13 @@ pub const fn breaker(config: Config) -> Breaker {
 
 /// A [`Breaker`] whose rules can be [replaced](atomic_breaker::Breaker::set_config) while it is in use. The parameters
 /// are the same, in the same order, except for the rules.
-pub type AdjustableBreaker<C = StdClock, W = word::NativeWord, T = (), O = ()> =
-    Breaker<C, W, T, O, Adjustable<KeptRules<<W as word::Word>::Bits>, <W as word::Word>::Bits>>;
+pub type AdjustableBreaker<C = StdClock, W = word::NativeWord, T = (), O = ()> = Breaker<
+    C,
+    W,
+    T,
+    O,
+    Adjustable<KeptRules<Rules<<W as word::Word>::Bits>>, <W as word::Word>::Bits>,
+>;
 
 /// [`breaker`] for rules that can be [replaced](atomic_breaker::Breaker::set_config) while calls are under way. For a
 /// tally, an observer or another clock, use [`Builder::build_adjustable`] with [`KeptRules`].

@@ -13,135 +13,120 @@ use atomic_breaker::{
 /// [`AdjustableBreaker`](crate::AdjustableBreaker). Reading them takes no lock and no write.
 ///
 /// Each set of rules is kept once, until this is dropped: setting the same rules again takes no more memory. There is
-/// room for 65,536 different ones.
+/// room for 65,536 different ones. They are never moved, so that they can be borrowed without reference counting.
 ///
 /// This takes 368 bytes, plus up to 200 for each set of rules. A call reads one additional number; once rules have been
-/// set, it also looks them up in a table.
-pub struct KeptRules<B = NativeBits> {
-    table: Table<Rules<B>>,
-    /// One more than the index of the rules; 0 until some are set.
+/// set, it also looks them up in a table. `R` is what is kept: [`Rules`], or rules together with what follows from them,
+/// for breakers that choose among rules by their [index](Self::insert).
+pub struct KeptRules<R = Rules<NativeBits>> {
+    /// Of 4, 4, 8, 16 and so on up to 32,768 sets: room for one per index.
+    chunks: [OnceLock<Chunk<R>>; CHUNKS],
+    /// One more than the index of the rules that were set last; 0 until some are.
     current: AtomicU32,
 }
 
-impl<B> KeptRules<B> {
-    /// None yet.
+const CHUNKS: usize = 15;
+
+type Chunk<R> = Box<[OnceLock<R>]>;
+
+impl<R> KeptRules<R> {
+    /// Keeps no rules yet.
     pub const fn new() -> Self {
         Self {
-            table: Table::new(),
+            chunks: [const { OnceLock::new() }; CHUNKS],
             current: AtomicU32::new(0),
         }
     }
-}
 
-impl<B> Default for KeptRules<B> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<B: Bits> LaterRules<B> for KeptRules<B> {
+    /// Returns rules that were [inserted](Self::insert). The index may have been passed on with relaxed ordering.
+    ///
+    /// # Panics
+    /// If no rules were inserted at this index.
     #[inline]
-    fn current(&self) -> Option<&Rules<B>> {
-        // The rules themselves are published by the table.
-        let next = self.current.load(Ordering::Relaxed);
-        Some(self.table.get(next.checked_sub(1)? as u16))
-    }
-
-    fn set(&self, rules: Rules<B>) -> Result<(), ConfigError> {
-        let inserted = self.table.insert(rules);
-        let id = inserted.map_err(|TableFull| ConfigError::TOO_MANY_RULES)?;
-        self.current.store(u32::from(id) + 1, Ordering::Relaxed);
-        Ok(())
-    }
-}
-
-impl<B: Bits> fmt::Debug for KeptRules<B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("KeptRules").field(&self.current()).finish()
-    }
-}
-
-/// Which rules: an index of the [`Table`].
-pub type RuleId = u16;
-
-/// Chunks of 4, 4, 8, 16 and so on up to 32,768: room for one entry per index.
-const CHUNKS: usize = 15;
-
-/// Sets of rules that are never dropped or moved, so that they can be borrowed without reference counting. The table
-/// takes 360 bytes while it is empty, and then at most twice as much as the sets themselves.
-#[derive(Debug)]
-pub struct Table<T>([OnceLock<Chunk<T>>; CHUNKS]);
-
-type Chunk<T> = Box<[OnceLock<T>]>;
-
-/// All indices are in use.
-#[derive(Debug)]
-pub struct TableFull;
-
-impl<T> Default for Table<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<T> Table<T> {
-    /// No rules yet.
-    pub const fn new() -> Self {
-        Self([const { OnceLock::new() }; CHUNKS])
-    }
-
-    /// Returns rules that were inserted. The index may have been passed on with relaxed ordering.
-    #[inline]
-    pub fn get(&self, id: RuleId) -> &T {
-        match self.peek(id) {
+    pub fn get(&self, index: u16) -> &R {
+        match self.peek(index) {
             Some(rules) => rules,
-            None => self.get_after_fence(id),
+            None => self.get_after_fence(index),
         }
     }
 
     /// For an index that was seen before its rules: this fence, together with the one in `insert`, orders them.
     #[cold]
-    fn get_after_fence(&self, id: RuleId) -> &T {
+    fn get_after_fence(&self, index: u16) -> &R {
         fence(Ordering::Acquire);
-        match self.peek(id) {
+        match self.peek(index) {
             Some(rules) => rules,
-            None => unreachable!("an index is handed out when its rules are set"),
+            None => unreachable!("an index is handed out when its rules are inserted"),
         }
+    }
+
+    /// The rules that were set last.
+    #[inline]
+    fn latest(&self) -> Option<&R> {
+        // The rules themselves are published by the chunks.
+        let next = self.current.load(Ordering::Relaxed);
+        Some(self.get(next.checked_sub(1)? as u16))
     }
 
     #[inline]
-    fn peek(&self, id: RuleId) -> Option<&T> {
-        let (chunk, index) = position(id);
-        self.0[chunk].get()?[index].get()
+    fn peek(&self, index: u16) -> Option<&R> {
+        let (chunk, place) = position(index);
+        self.chunks[chunk].get()?[place].get()
     }
 }
 
-impl<T: Copy + PartialEq> Table<T> {
-    /// Returns the index of the rules: that of equal ones, or a new one. May be called from any number of threads.
+impl<R: Copy + PartialEq> KeptRules<R> {
+    /// Keeps rules, and returns their index: that of equal ones, or a new one. Nothing begins to use them. May be called
+    /// from any number of threads.
     ///
     /// # Errors
-    /// [`TableFull`] if there are 65,536 different ones already.
-    pub fn insert(&self, rules: T) -> Result<RuleId, TableFull> {
-        for id in 0..=RuleId::MAX {
-            let (chunk, index) = position(id);
-            let chunk = self.0[chunk].get_or_init(|| new_chunk(chunk));
-            if *chunk[index].get_or_init(|| rules) == rules {
+    /// [`ConfigError::TOO_MANY_RULES`] if there are 65,536 different ones already.
+    pub fn insert(&self, rules: R) -> Result<u16, ConfigError> {
+        for index in 0..=u16::MAX {
+            let (chunk, place) = position(index);
+            let chunk = self.chunks[chunk].get_or_init(|| new_chunk(chunk));
+            if *chunk[place].get_or_init(|| rules) == rules {
                 fence(Ordering::Release);
-                return Ok(id);
+                return Ok(index);
             }
         }
-        Err(TableFull)
+        Err(ConfigError::TOO_MANY_RULES)
+    }
+}
+
+impl<R> Default for KeptRules<R> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<R: fmt::Debug> fmt::Debug for KeptRules<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("KeptRules").field(&self.latest()).finish()
+    }
+}
+
+impl<B: Bits> LaterRules<B> for KeptRules<Rules<B>> {
+    #[inline]
+    fn current(&self) -> Option<&Rules<B>> {
+        self.latest()
+    }
+
+    fn set(&self, rules: Rules<B>) -> Result<(), ConfigError> {
+        let index = self.insert(rules)?;
+        self.current.store(u32::from(index) + 1, Ordering::Relaxed);
+        Ok(())
     }
 }
 
 /// The chunk of an index, and the place in it.
 #[inline]
-const fn position(id: RuleId) -> (usize, usize) {
-    let chunk = (id | 3).ilog2() as usize - 1;
-    (chunk, id as usize - (2 << chunk & !3))
+const fn position(index: u16) -> (usize, usize) {
+    let chunk = (index | 3).ilog2() as usize - 1;
+    (chunk, index as usize - (2 << chunk & !3))
 }
 
-fn new_chunk<T>(chunk: usize) -> Chunk<T> {
+fn new_chunk<R>(chunk: usize) -> Chunk<R> {
     let length = (2 << chunk).max(4);
     (0..length).map(|_| OnceLock::new()).collect()
 }
@@ -157,9 +142,9 @@ mod tests {
     #[test]
     fn every_index_has_a_place_of_its_own_and_no_place_is_left_over() {
         let mut next = [0; CHUNKS];
-        for id in 0..=RuleId::MAX {
-            let (chunk, index) = position(id);
-            assert_eq!(index, next[chunk], "{id}");
+        for index in 0..=u16::MAX {
+            let (chunk, place) = position(index);
+            assert_eq!(place, next[chunk], "{index}");
             next[chunk] += 1;
         }
         for (chunk, used) in next.into_iter().enumerate() {
@@ -169,7 +154,7 @@ mod tests {
 
     #[test]
     fn equal_rules_are_kept_once_whoever_sets_them() {
-        let table = Table::new();
+        let table = KeptRules::new();
         std::thread::scope(|scope| {
             let set = || {
                 (0..300)

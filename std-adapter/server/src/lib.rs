@@ -67,7 +67,6 @@ pub mod parts {
     pub use crate::permit::{Lot, count_panic, judged, lot, run, run_async};
     pub use crate::registry::check_capacity;
     pub use crate::thread_number::thread_number;
-    pub use atomic_breaker_std::parts::*;
 }
 
 /// The README, whose code is compiled and run.

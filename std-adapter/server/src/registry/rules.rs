@@ -9,7 +9,10 @@ use atomic_breaker::{Breaker, Clock, Config, ConfigError, Rules, Tally, word::At
 use super::classes::{Class, Classes};
 use super::slot::Slot;
 use super::{KeyedObserver, Registry, RegistryError};
-use crate::parts::{RuleId, Table};
+use crate::KeptRules;
+
+/// Which rules: 0 for those that the registry was built with.
+pub(super) type RuleId = u16;
 
 /// Rules, and their consequences for a registry.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,14 +49,14 @@ pub(super) struct RuleTable {
     /// The rules that the registry was built with. They have the id 0 and are found without a look into the table,
     /// because most registries have no others.
     first: Ruleset,
-    later: Table<Ruleset>,
+    later: KeptRules<Ruleset>,
 }
 
 impl RuleTable {
     pub(super) const fn new(first: Ruleset) -> Self {
         Self {
             first,
-            later: Table::new(),
+            later: KeptRules::new(),
         }
     }
 

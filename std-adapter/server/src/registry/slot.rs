@@ -6,9 +6,10 @@ use arc_swap::ArcSwapOption;
 use atomic_breaker::word::{self, AtomicU64};
 
 use super::classes::Class;
+use super::rules::RuleId;
 use super::turn::Turn;
 use crate::LastFailureCell;
-use crate::parts::{RuleId, SharedFailure};
+use crate::parts::SharedFailure;
 
 /// A place for one key. It has cache lines of its own, so that a failing key does not slow down its neighbours; a call
 /// that succeeds reads the first one only.
