@@ -9,8 +9,8 @@
 //! | `tests/threads/` | real threads, more than cores |
 //! | `tests/chaos/` | words that fail spuriously, words behind a critical section |
 //! | `tests/week.rs` | the programs that users write first, over a week of outages |
-//! | `tests/rooms/` | the structure of the packages and their names, from their code |
-//! | `tests/pages/` | where the links of the pages lead, what their commands name, which counts they show; what a release writes |
+//! | `project/`, a package of its own: `rooms` | the structure of the packages and their names, from their code |
+//! | the same, `pages` | where the links of the pages lead, what their commands name, which counts they show; what a release writes |
 //! | `tests/promises.rs` | auto traits, sizes, `const` functions |
 //! | [`compile_fail`] | code that must not compile, each case with a twin that does |
 //! | [`mod@reference`] | a second implementation of the breaker, as a plain struct |

@@ -8,7 +8,7 @@ use crate::syntax::{Content, Import, Item, Names, Submodule, content};
 use crate::tokens::tokens;
 
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 #[derive(Debug)]

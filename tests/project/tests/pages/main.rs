@@ -14,10 +14,8 @@ use std::path::{Path, PathBuf};
 use links::{anchors, defined, definitions, labels, targets};
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap()
-        .into()
+    let mut above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    above.nth(2).unwrap().into()
 }
 
 /// Files below a folder that are part of the project, and whose names end like this.

@@ -23,7 +23,7 @@ fn differences(text: &str, found: &BTreeSet<&str>) -> Vec<String> {
 
 /// Fails if something is found that is not in the list, or the reverse.
 pub(crate) fn only_listed<'a>(list: &str, found: impl Iterator<Item = &'a str>) {
-    let path = root().join("tests/tests/rooms").join(list);
+    let path = root().join("tests/project/tests/rooms").join(list);
     let text = fs::read_to_string(&path).unwrap();
     let faults = differences(&text, &found.collect());
     assert!(faults.is_empty(), "{list}:\n{}", faults.join("\n"));
