@@ -11,7 +11,7 @@
 //! | `text`, `named`, `caught` | texts that are kept, without secrets; enums whose values have names; foreign code that panics |
 //! | `error` | [`StepError`], and other errors |
 //! | `job`, `change` | [`Job`]: what is kept; [`Change`]: what comes of running one |
-//! | `micros`, `row` | the times of a store; [`JobRow`]: a job as a store may keep it, and what each call does to it |
+//! | `micros`, `row`, `rules` | the times of a store; [`JobRow`]: a job as a store may keep it; what each call does to it |
 //! | `counts`, `store`, `memory` | [`Counts`]; [`Store`]: what a database must be able to do; [`MemoryStore`]: the reference, for tests |
 //! | `notifier`, `job_observer` | [`Notifier`] tells a person; [`JobObserver`] is notified of what happens to jobs, to log or count it |
 //! | `schedule`, `workflow` | [`Schedule`]: when a step that failed is tried again; [`Workflow`]: what is done step by step |
@@ -64,6 +64,7 @@ mod ran;
 mod response;
 mod room;
 mod row;
+mod rules;
 mod runner;
 mod saver;
 mod schedule;

@@ -147,7 +147,7 @@ impl Store for MemoryStore {
         most: u32,
     ) -> Result<u64, StoreError> {
         let (mut jobs, now) = self.jobs();
-        let ids: Vec<JobId> = jobs.rows.keys().copied().collect();
+        let ids: Vec<_> = jobs.rows.keys().copied().collect();
         let waiting = ids.into_iter().filter(|id| {
             let unpark = |row: &mut JobRow| row.unpark(kind, steps, parked_before, now);
             jobs.change(*id, unpark)

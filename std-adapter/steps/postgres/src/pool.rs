@@ -5,7 +5,9 @@ use std::pin::Pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use atomic_breaker_steps::StoreError;
+use atomic_breaker_steps::{JobId, JobRow, Status, StoreError};
+use serde::Serialize;
+use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -14,6 +16,8 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Config, Row, Socket, Statement, Transaction};
 
 use crate::error::Fault;
+use crate::row::row;
+use crate::sql;
 
 pub(crate) type Connecting = Pin<Box<dyn Future<Output = Result<Session, Fault>> + Send>>;
 
@@ -23,6 +27,9 @@ pub(crate) struct Pool {
     free: Semaphore,
     limit: Duration,
 }
+
+/// Jobs that were read for update.
+pub(crate) type Jobs = Vec<(JobId, JobRow)>;
 
 /// A connection with its prepared statements.
 pub(crate) struct Session {
@@ -57,10 +64,67 @@ impl Session {
         let statement = self.statement(sql).await?;
         Ok(self.client.query(&statement, values).await?)
     }
+
+    /// Locks rows of jobs, changes them, and writes those that have changed: one transaction of two round trips, as the
+    /// server receives together what is joined here, in this order. `change` also receives the time of the server.
+    pub(crate) async fn change<T>(
+        &mut self,
+        begin: &str,
+        select: &str,
+        values: &[&(dyn ToSql + Sync)],
+        change: impl FnOnce(&mut Jobs, i64) -> T,
+    ) -> Result<T, Fault> {
+        let select = self.statement(select).await?;
+        let [write, note] = [
+            self.statement(sql::WRITE).await?,
+            self.statement(sql::NOTE).await?,
+        ];
+        let client = &self.client;
+        let begun = client.batch_execute(begin);
+        let (begun, found) = tokio::join!(begun, client.query(&select, values));
+        begun?;
+        let found = found?;
+        let now = found.first().map_or(0, |row| row.get("now"));
+        let before: Vec<_> = found.iter().map(row).collect();
+        let mut jobs = before.clone();
+        let result = change(&mut jobs, now);
+        let (mut rows, mut lines) = (Vec::new(), Vec::new());
+        for ((id, mut job), (_, before)) in jobs.into_iter().zip(before) {
+            let once = job.status == Status::Parked;
+            let history = std::mem::take(&mut job.history).into_iter();
+            lines.extend(
+                history.map(|line| with(&line, [("job", id.get().into()), ("once", once.into())])),
+            );
+            if job != before {
+                if job.state == before.state {
+                    job.state.clear();
+                }
+                rows.push(with(&job, [("id", id.get().into())]));
+            }
+        }
+        let [rows, lines] = [rows, lines].map(|values| Value::from(values).to_string());
+        let (rows, lines): ([&(dyn ToSql + Sync); 1], [_; 1]) = ([&rows], [&lines as _]);
+        let (written, noted, committed) = tokio::join!(
+            client.execute(&write, &rows),
+            client.execute(&note, &lines),
+            client.batch_execute("COMMIT"),
+        );
+        (written?, noted?, committed?);
+        Ok(result)
+    }
+}
+
+/// As JSON, with more fields.
+fn with<const N: usize>(row: &impl Serialize, fields: [(&str, Value); N]) -> Value {
+    let mut value = serde_json::to_value(row).expect("texts and numbers");
+    for (name, field) in fields {
+        value[name] = field;
+    }
+    value
 }
 
 /// A value and its type in the database.
-pub(crate) type Value<'a> = (&'a (dyn ToSql + Sync), Type);
+pub(crate) type Typed<'a> = (&'a (dyn ToSql + Sync), Type);
 
 /// A connection of the store, or one of the application.
 pub(crate) enum On<'a> {
@@ -69,7 +133,7 @@ pub(crate) enum On<'a> {
 }
 
 impl On<'_> {
-    pub(crate) async fn ask(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Fault> {
+    pub(crate) async fn ask(&mut self, sql: &str, values: &[Typed<'_>]) -> Result<Vec<Row>, Fault> {
         match self {
             Self::Ours(session) => {
                 let values: Vec<_> = values.iter().map(|(value, _)| *value).collect();
@@ -116,6 +180,19 @@ impl Pool {
             Ok(session.client.execute(&statement, values).await?)
         };
         self.call(execute).await
+    }
+
+    /// [`Session::change`] on a connection of its own.
+    pub(crate) async fn change<T>(
+        &self,
+        begin: &str,
+        select: &str,
+        values: &[&(dyn ToSql + Sync)],
+        change: impl FnOnce(&mut Jobs, i64) -> T,
+    ) -> Result<T, StoreError> {
+        let call =
+            async |session: &mut Session| session.change(begin, select, values, change).await;
+        self.call(call).await
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Session>> {

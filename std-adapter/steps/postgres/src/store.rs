@@ -1,22 +1,23 @@
 //! The store: what each call does.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_steps::{
-    Claim, Claimed, Counts, Failed, Filter, Job, JobId, Line, NewJob, Put, Right, Save, Saved,
-    Store, StoreError, micros, redacted, since,
+    Claim, Counts, Failed, Filter, Job, JobId, JobRow, Line, NewJob, Put, Right, Save, Saved,
+    Store, StoreError, micros, since,
 };
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Config, Transaction};
+use tokio_postgres::{Config, Row, Transaction};
 
 use crate::builder::PostgresStoreBuilder;
 use crate::error::Fault;
-use crate::pool::{On, Pool, Session, Value};
-use crate::row::{count, job, status};
+use crate::pool::{Jobs, On, Pool, Session, Typed};
+use crate::row::job;
 use crate::sql;
+
+const BEGIN: &str = "BEGIN";
 
 /// How often a job that existed may be gone when it is read, because it was forgotten in between.
 const TIMES: u32 = 5;
@@ -114,7 +115,7 @@ async fn put(
 ) -> Result<Put, Fault> {
     let due = micros(lease.unwrap_or(new.delay))?;
     let is_claimed = lease.is_some();
-    let values: [Value<'_>; 7] = [
+    let values: [Typed<'_>; 7] = [
         (&new.kind, Type::TEXT),
         (&new.key, Type::TEXT),
         (&new.step, Type::TEXT),
@@ -140,35 +141,26 @@ async fn put(
     Err(Fault::new(format!("a job with key {:?} {words}", new.key)))
 }
 
-/// Saves by one statement; no job is in it twice.
-async fn save(session: &mut Session, saves: &[Save]) -> Result<Vec<Saved>, Fault> {
-    fn column<'a, T>(saves: &'a [Save], of: impl FnMut(&'a Save) -> T) -> Vec<T> {
-        saves.iter().map(of).collect()
+/// How long until the first job of a lane is due, as a statement has found it.
+fn next(found: &[Row]) -> Option<Duration> {
+    let row = found.first()?;
+    let due: Option<i64> = row.get("due");
+    due.map(|due| since(due, row.get("now")))
+}
+
+impl Inner {
+    /// Changes one job by its id, if there is one.
+    async fn change(
+        &self,
+        begin: &str,
+        id: JobId,
+        change: impl FnOnce(&mut JobRow, i64) -> bool,
+    ) -> Result<bool, StoreError> {
+        let change =
+            |rows: &mut Jobs, now| rows.first_mut().is_some_and(|(_, row)| change(row, now));
+        let ids = vec![id.get()];
+        self.pool.change(begin, sql::BY_IDS, &[&ids], change).await
     }
-    let due_in = saves.iter().map(|save| save.change.due_in);
-    let due_in = due_in.map(|due_in| due_in.map(micros).transpose());
-    let due_in = due_in.collect::<Result<Vec<_>, _>>()?;
-    let id = column(saves, |save| save.right.id.get());
-    let fence = column(saves, |save| save.right.fence);
-    let status = column(saves, |save| save.change.status.name());
-    let step = column(saves, |save| save.change.next.as_ref().map(|next| &next.0));
-    let lane = column(saves, |save| save.change.next.as_ref().map(|next| &next.1));
-    let state = column(saves, |save| save.change.state.as_deref());
-    let counts_as = column(saves, |save| save.change.counts_as.name());
-    let error = column(saves, |save| save.change.error.as_deref().map(redacted));
-    let tell = column(saves, |save| save.change.tell);
-    let values: [&(dyn ToSql + Sync); 10] = [
-        &id, &fence, &status, &step, &lane, &state, &due_in, &counts_as, &error, &tell,
-    ];
-    let mut results = vec![Saved::default(); saves.len()];
-    for row in session.query(sql::SAVE, &values).await? {
-        let place = row.get::<_, i64>("place").cast_unsigned() as usize - 1;
-        results[place] = Saved {
-            is_held: true,
-            tell: row.get("tell"),
-        };
-    }
-    Ok(results)
 }
 
 impl Store for PostgresStore {
@@ -180,62 +172,54 @@ impl Store for PostgresStore {
 
     async fn next_due(&self, lane: &str) -> Result<Option<Duration>, StoreError> {
         let rows = self.0.pool.query(sql::NEXT_DUE, &[&lane]).await?;
-        let next = rows.first().and_then(|row| {
-            let due: Option<i64> = row.get("due");
-            due.map(|due| since(due, row.get("now")))
-        });
-        Ok(next)
+        Ok(next(&rows))
     }
 
     async fn claim(&self, lane: &str, most: u32, lease: Duration) -> Result<Claim, StoreError> {
-        let (many, lease) = (i64::from(most), micros(lease)?);
-        let values: [&(dyn ToSql + Sync); 3] = [&lane, &many, &lease];
-        let mut claim = Claim::default();
-        for row in &self.0.pool.query(sql::CLAIM, &values).await? {
-            let next_due = row.get::<_, Option<i64>>("next_due");
-            claim.next_due = next_due.map(|due| since(due, row.get("now")));
-            // If none was claimed there is one row, which only says when the next one is due.
-            if row.get::<_, Option<i64>>("id").is_none() {
-                break;
+        let values: [&(dyn ToSql + Sync); 2] = [&lane, &i64::from(most)];
+        let claim = |rows: &mut Jobs, now: i64| {
+            for (_, row) in &mut *rows {
+                // A claim that a crash takes back does not leave its fence to the next one.
+                if row.fence >= 0 {
+                    row.fence = row.fence.max(now - 1);
+                }
             }
-            let job = job(row);
-            let (id, fence) = (job.id, row.get("fence"));
-            let faults = row.get::<_, Option<&str>>("faults");
-            claim.jobs.push(Claimed {
-                right: Right { id, fence },
-                job,
-                is_lost: row.get("is_lost"),
-                fault: faults.map(|faults| format!("no job can have what is in its row: {faults}")),
-            });
-        }
-        Ok(claim)
+            let found = rows.len();
+            let jobs = JobRow::claim(rows, lease, now);
+            (jobs.len() < found, jobs)
+        };
+        let call = async |session: &mut Session| {
+            let change = session.change(sql::BEGIN_AT_EASE, sql::DUE, &values, claim);
+            let (are_more, jobs) = change.await?;
+            let next_due = if are_more {
+                Some(Duration::ZERO)
+            } else {
+                next(&session.query(sql::NEXT_LATER, &[&lane]).await?)
+            };
+            let next_due = next_due.filter(|_| jobs.len() < most as usize);
+            Ok(Claim { jobs, next_due })
+        };
+        self.0.pool.call(call).await
     }
 
     async fn renew(&self, right: Right, lease: Duration) -> Result<bool, StoreError> {
-        let values: [&(dyn ToSql + Sync); 3] = [&right.id.get(), &right.fence, &micros(lease)?];
-        Ok(self.0.pool.execute(sql::RENEW, &values).await? == 1)
+        let renew = |row: &mut JobRow, now| row.renew(right, lease, now);
+        self.0.change(sql::BEGIN_AT_EASE, right.id, renew).await
     }
 
-    /// Saves by one statement, or by several in one transaction if a job occurs twice.
     async fn save(&self, saves: &[Save]) -> Result<Vec<Saved>, StoreError> {
-        let call = async |session: &mut Session| {
-            let (mut rest, mut results) = (saves, Vec::with_capacity(saves.len()));
-            while !rest.is_empty() {
-                let mut seen = HashSet::with_capacity(rest.len());
-                let once = rest.iter().take_while(|save| seen.insert(save.right.id));
-                let (part, later) = rest.split_at(once.count());
-                if results.is_empty() && !later.is_empty() {
-                    session.client.batch_execute("BEGIN").await?;
-                }
-                results.extend(save(session, part).await?);
-                if results.len() > part.len() && later.is_empty() {
-                    session.client.batch_execute("COMMIT").await?;
-                }
-                rest = later;
-            }
-            Ok(results)
+        for due_in in saves.iter().filter_map(|save| save.change.due_in) {
+            micros(due_in)?;
+        }
+        let ids: Vec<_> = saves.iter().map(|save| save.right.id.get()).collect();
+        let save = |rows: &mut Jobs, now| {
+            let saved = saves.iter().map(|Save { right, change }| {
+                let found = rows.binary_search_by_key(&right.id, |(id, _)| *id);
+                found.map_or(Saved::default(), |at| rows[at].1.save(*right, change, now))
+            });
+            saved.collect()
         };
-        self.0.pool.call(call).await
+        self.0.pool.change(BEGIN, sql::BY_IDS, &[&ids], save).await
     }
 
     async fn unpark(
@@ -249,7 +233,15 @@ impl Store for PostgresStore {
             return Ok(0);
         };
         let values: [&(dyn ToSql + Sync); 4] = [&kind, &steps, &before, &i64::from(most)];
-        self.0.pool.execute(sql::UNPARK, &values).await
+        let unpark = |rows: &mut Jobs, now| {
+            let rows = rows.iter_mut();
+            rows.map(|(_, row)| u64::from(row.unpark(kind, steps, parked_before, now)))
+                .sum()
+        };
+        self.0
+            .pool
+            .change(BEGIN, sql::PARKED, &values, unpark)
+            .await
     }
 
     async fn list(&self, filter: &Filter, most: u32) -> Result<Vec<Job>, StoreError> {
@@ -265,7 +257,7 @@ impl Store for PostgresStore {
         let failed = lines.iter().map(|row| {
             let line = Line {
                 step: row.get("step"),
-                failures: count(row.get("failures")),
+                failures: JobRow::count("failures", row.get("failures"), &mut Vec::new()),
                 error: row.get("error"),
                 at: row.get("at"),
             };
@@ -275,11 +267,11 @@ impl Store for PostgresStore {
     }
 
     async fn retry_now(&self, id: JobId) -> Result<bool, StoreError> {
-        Ok(self.0.pool.execute(sql::RETRY_NOW, &[&id.get()]).await? == 1)
+        self.0.change(BEGIN, id, JobRow::retry_now).await
     }
 
     async fn cancel(&self, id: JobId) -> Result<bool, StoreError> {
-        Ok(self.0.pool.execute(sql::CANCEL, &[&id.get()]).await? == 1)
+        self.0.change(BEGIN, id, JobRow::cancel).await
     }
 
     /// Runs in a transaction of its own, as it reads the whole table.
@@ -293,7 +285,8 @@ impl Store for PostgresStore {
                 let [count, due] = [2, 3].map(|column| row.get::<_, i64>(column).cast_unsigned());
                 let first: Option<i64> = row.get(4);
                 let oldest = first.map(|first| since(row.get(5), first));
-                (row.get(0), status(row.get(1)), count, due, oldest)
+                let status = JobRow::status(row.get(1), &mut Vec::new());
+                (row.get(0), status, count, due, oldest)
             })))
         };
         self.0.pool.call(counts).await

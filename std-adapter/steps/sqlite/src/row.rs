@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use atomic_breaker_steps::{JobId, JobRow, Status, micros};
-use rusqlite::{Connection, OptionalExtension, Result, Row};
+use rusqlite::{Connection, OptionalExtension, Result, Row, params};
 
 use crate::error::error;
 
@@ -16,8 +16,8 @@ pub(crate) fn job(row: &Row<'_>) -> Result<(JobId, JobRow)> {
         step: text(row, "step", &mut faults)?,
         lane: text(row, "lane", &mut faults)?,
         state: text(row, "state", &mut faults)?,
-        status: status(row, &mut faults)?,
-        failures: count(row, "failures", &mut faults)?,
+        status: JobRow::status(&text(row, "status", &mut faults)?, &mut faults),
+        failures: JobRow::count("failures", row.get("failures")?, &mut faults),
         fence: row.get("fence")?,
         due: row.get("due")?,
         first_due: row.get("first_due")?,
@@ -26,7 +26,7 @@ pub(crate) fn job(row: &Row<'_>) -> Result<(JobId, JobRow)> {
         is_alone: row.get("is_alone")?,
         is_told: row.get("is_told")?,
         is_unparked: row.get("is_unparked")?,
-        held_up: count(row, "held_up", &mut faults)?,
+        held_up: JobRow::count("held_up", row.get("held_up")?, &mut faults),
         held_since: row.get("held_since")?,
         unknown_since: row.get("unknown_since")?,
         history: Vec::new(),
@@ -44,24 +44,6 @@ pub(crate) fn text(row: &Row<'_>, column: &str, faults: &mut Vec<String>) -> Res
     Ok(String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// An unknown status is shown as that of a job that no worker can run.
-pub(crate) fn status(row: &Row<'_>, faults: &mut Vec<String>) -> Result<Status> {
-    let name = text(row, "status", faults)?;
-    Ok(Status::of(&name).unwrap_or_else(|| {
-        faults.push(format!("status {name:?}"));
-        Status::Parked
-    }))
-}
-
-/// The nearest possible value.
-pub(crate) fn count(row: &Row<'_>, column: &str, faults: &mut Vec<String>) -> Result<u32> {
-    let count: i64 = row.get(column)?;
-    Ok(u32::try_from(count).unwrap_or_else(|_| {
-        faults.push(format!("{column} {count}"));
-        if count < 0 { 0 } else { u32::MAX }
-    }))
-}
-
 /// Changes a job, if there is one.
 pub(crate) fn change<T: Default>(
     connection: &Connection,
@@ -69,32 +51,43 @@ pub(crate) fn change<T: Default>(
     change: impl FnOnce(&mut JobRow) -> T,
 ) -> Result<T> {
     let mut select = connection.prepare_cached("SELECT * FROM atomic_breaker_job WHERE id = ?1")?;
-    let found = select.query_one([id.get()], |row| Ok(job(row)?.1));
-    let Some(before) = found.optional()? else {
-        return Ok(T::default());
-    };
-    let mut job = before.clone();
-    let changed = change(&mut job);
-    if job == before {
-        return Ok(changed);
+    let found = select.query_one([id.get()], job).optional()?;
+    found.map_or(Ok(T::default()), |found| {
+        let mut rows = vec![found];
+        change_all(connection, &mut rows, |rows| change(&mut rows[0].1))
+    })
+}
+
+/// Changes jobs that were read, and writes those that have changed.
+pub(crate) fn change_all<T>(
+    connection: &Connection,
+    jobs: &mut Vec<(JobId, JobRow)>,
+    change: impl FnOnce(&mut Vec<(JobId, JobRow)>) -> T,
+) -> Result<T> {
+    let before = jobs.clone();
+    let changed = change(jobs);
+    for ((id, job), (_, before)) in jobs.iter().zip(&before) {
+        if job != before {
+            write(connection, *id, job, before)?;
+        }
     }
+    Ok(changed)
+}
+
+fn write(connection: &Connection, id: JobId, job: &JobRow, before: &JobRow) -> Result<()> {
     // One that is not UTF-8 stays as it is.
-    let text = |now, before| (now != before).then_some(now);
-    let texts = (
-        text(&job.step, &before.step),
-        text(&job.lane, &before.lane),
-        text(&job.state, &before.state),
-    );
+    let new = |now, before| (now != before).then_some(now);
     connection
         .prepare_cached(
             "UPDATE atomic_breaker_job SET step = coalesce(?2, step), lane = coalesce(?3, lane), state = coalesce(?4, state),
-             status = ?5, failures = ?6, fence = ?7, due = ?8, ended = ?9, is_suspect = ?10, is_told = ?11, held_up = ?12,
-             held_since = ?13, unknown_since = ?14, is_unparked = ?15 WHERE id = ?1",
+             status = ?5, failures = ?6, fence = ?7, due = ?8, ended = ?9, is_suspect = ?10, is_alone = ?11, is_told = ?12,
+             is_unparked = ?13, held_up = ?14, held_since = ?15, unknown_since = ?16 WHERE id = ?1",
         )?
-        .execute((
-            id.get(), texts.0, texts.1, texts.2, job.status.name(), job.failures, job.fence, job.due, job.ended,
-            job.is_suspect, job.is_told, job.held_up, job.held_since, job.unknown_since, job.is_unparked,
-        ))?;
+        .execute(params![
+            id.get(), new(&job.step, &before.step), new(&job.lane, &before.lane), new(&job.state, &before.state),
+            job.status.name(), job.failures, job.fence, job.due, job.ended, job.is_suspect, job.is_alone, job.is_told,
+            job.is_unparked, job.held_up, job.held_since, job.unknown_since,
+        ])?;
     let once = job.status == Status::Parked;
     let mut insert = connection.prepare_cached(
         "INSERT INTO atomic_breaker_failed (job, step, failures, error, at)
@@ -102,17 +95,17 @@ pub(crate) fn change<T: Default>(
              SELECT 1 FROM atomic_breaker_failed WHERE job = ?1 AND step = ?2 AND failures = ?3 AND error = ?4
          ))",
     )?;
-    for line in job.history {
-        insert.execute((
+    for line in &job.history {
+        insert.execute(params![
             id.get(),
             line.step,
             line.failures,
             line.error,
             line.at,
-            once,
-        ))?;
+            once
+        ])?;
     }
-    Ok(changed)
+    Ok(())
 }
 
 /// The time in microseconds since 1970, by the clock that all processes of the machine share, and that keeps running

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use atomic_breaker_steps::{
-    Claim, Counts, Failed, Filter, Job, JobId, JobRow, Line, NewJob, Put, Right, Save, Saved, Status,
-    Store, StoreError, micros, since,
+    Claim, Counts, Failed, Filter, Job, JobId, JobRow, Line, NewJob, Put, Right, Save, Saved,
+    Status, Store, StoreError, micros, since,
 };
 use rusqlite::{Connection, OptionalExtension, Result};
 
 use crate::error::{error, words};
 use crate::open::open;
-use crate::row::{change, count, job, now, status, text};
+use crate::row::{change, change_all, job, now, text};
 use crate::thread::{Does, Thread};
 
 /// Jobs in an SQLite file. Clones are the same store.
@@ -156,14 +156,8 @@ impl Store for SqliteStore {
             )?;
             let due = select.query_map((&lane, now, most), job)?;
             let mut due = due.collect::<Result<Vec<_>>>()?;
-            let jobs = JobRow::claim(&mut due, lease, now);
-            let mut update = connection.prepare_cached(
-                "UPDATE atomic_breaker_job SET status = 'running', due = ?2, fence = ?3, is_suspect = ?4, is_alone = ?5
-                 WHERE id = ?1",
-            )?;
-            for (id, row) in due {
-                update.execute((id.get(), row.due, row.fence, row.is_suspect, row.is_alone))?;
-            }
+            let claim = |due: &mut _| JobRow::claim(due, lease, now);
+            let jobs = change_all(connection, &mut due, claim)?;
             let next_due = if jobs.len() < most as usize {
                 next_due(connection, &lane, now)?
             } else {
@@ -175,13 +169,8 @@ impl Store for SqliteStore {
     }
 
     async fn renew(&self, right: Right, lease: Duration) -> Result<bool, StoreError> {
-        let lease = micros(lease)?;
-        let renew = move |connection: &Connection, now: i64| {
-            let until = now.saturating_add(lease);
-            let mut update = connection.prepare_cached(
-                "UPDATE atomic_breaker_job SET due = ?3 WHERE id = ?1 AND fence = ?2 AND status = 'running'",
-            )?;
-            Ok(update.execute((right.id.get(), right.fence, until))? == 1)
+        let renew = move |jobs: &Connection, now| {
+            change(jobs, right.id, |row| row.renew(right, lease, now))
         };
         self.thread.ask(Does::Claim, renew).await
     }
@@ -210,19 +199,20 @@ impl Store for SqliteStore {
         let kind = kind.to_owned();
         let steps: Vec<_> = steps.iter().map(|&step| step.to_owned()).collect();
         let unpark = move |connection: &Connection, now| {
-            let mut update = connection.prepare_cached(
-                "UPDATE atomic_breaker_job SET status = 'waiting', due = ?3, ended = NULL, held_up = 0, held_since = NULL,
-                     is_unparked = 1
-                 WHERE id IN (
-                     SELECT id FROM atomic_breaker_job
-                     WHERE status = 'parked' AND kind = ?1 AND step = ?2 AND ended <= ?4
-                     ORDER BY id LIMIT ?5
-                 )",
+            let mut select = connection.prepare_cached(
+                "SELECT * FROM atomic_breaker_job WHERE status = 'parked' AND kind = ?1 AND step = ?2 AND ended <= ?3
+                 ORDER BY id LIMIT ?4",
             )?;
             let mut left = most;
             for step in &steps {
-                left -=
-                    update.execute((&kind, step, now, before(now, parked_before), left))? as u32;
+                let parked = (&kind, step, before(now, parked_before), left);
+                let mut parked = select.query_map(parked, job)?.collect::<Result<Vec<_>>>()?;
+                left -= change_all(connection, &mut parked, |rows| {
+                    let unpark = |row: &mut JobRow| row.unpark(&kind, &[step], parked_before, now);
+                    rows.iter_mut()
+                        .map(|(_, row)| u32::from(unpark(row)))
+                        .sum::<u32>()
+                })?;
             }
             Ok(u64::from(most - left))
         };
@@ -263,7 +253,7 @@ impl Store for SqliteStore {
             let history = select.query_map([id.get()], |row| {
                 let line = Line {
                     step: text(row, "step", &mut Vec::new())?,
-                    failures: count(row, "failures", &mut Vec::new())?,
+                    failures: JobRow::count("failures", row.get("failures")?, &mut Vec::new()),
                     error: text(row, "error", &mut Vec::new())?,
                     at: row.get("at")?,
                 };
@@ -303,7 +293,7 @@ impl Store for SqliteStore {
                 let first: Option<i64> = row.get("first")?;
                 Ok((
                     text(row, "lane", &mut Vec::new())?,
-                    status(row, &mut Vec::new())?,
+                    JobRow::status(&text(row, "status", &mut Vec::new())?, &mut Vec::new()),
                     count.cast_unsigned(),
                     due.cast_unsigned(),
                     first.map(|first| since(now, first)),
