@@ -115,8 +115,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         Some(Rejected::until(State::Open, left))
     }
 
-    /// Kept apart where there is a short way, so that it saves no registers for this one; 8 bytes of flash less on a
-    /// Cortex-M0 where there is none.
+    /// Out of line where there is a short way, so that the short way does not spill registers for this one; inlined
+    /// where there is none, which takes 8 bytes of flash less on a Cortex-M0.
     #[cfg_attr(target_pointer_width = "64", cold, inline(never))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
     fn admit_or_reject(&self) -> Result<Ticket<W::Bits>, Rejected> {

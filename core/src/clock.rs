@@ -147,7 +147,7 @@ impl ManualClock {
     }
 }
 
-/// For tests of words that are shared.
+/// Shared by the breakers of a test, in place of programs that share a word.
 impl SharedClock for ManualClock {}
 
 impl Clock for ManualClock {
@@ -161,7 +161,7 @@ impl Clock for ManualClock {
     }
 }
 
-/// One reading of a clock, taken when it is first asked for.
+/// A single reading of a clock, taken when it is first asked for.
 pub(crate) struct Now<'a, C> {
     pub(crate) clock: &'a C,
     ms: Cell<Option<u32>>,

@@ -150,7 +150,7 @@ impl<E, R> CallError<E, R> {
         }
     }
 
-    /// One error for both cases, if the operation's error can be made from a rejection: `anyhow::Error`,
+    /// Makes one error of both cases, if the operation's error can be made from a rejection: `anyhow::Error`,
     /// `Box<dyn Error>`, or your own error with a variant for it: `breaker.call(f).map_err(CallError::merge)?`.
     pub fn merge(self) -> E
     where

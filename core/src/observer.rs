@@ -118,7 +118,7 @@ macro_rules! forward_observer {
                 })+
             }
 
-            /// One of them is enough.
+            /// Whether any of the parts will wake the task.
             fn wake_on_change(&self, waker: &Waker) -> bool {
                 let $it = self;
                 $($part.any(|observer| observer.wake_on_change(waker)))||+

@@ -105,7 +105,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         }
     }
 
-    /// Kept apart where there is a short way, so that it saves no registers for this one.
+    /// Out of line where there is a short way, so that the short way does not spill registers for this one.
     #[cfg_attr(target_pointer_width = "64", cold, inline(never))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(always))]
     fn succeed_cold(&self, ticket: Ticket<W::Bits>, recorded: Option<Verdict>) -> Applied<W::Bits> {

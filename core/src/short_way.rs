@@ -18,9 +18,9 @@ pub(crate) const HAS_SHORT_WAY: bool = cfg!(target_pointer_width = "64");
 /// Which way a report goes.
 #[derive(Clone, Copy)]
 pub(crate) enum Way {
-    /// It is done.
+    /// The report is done.
     Short,
-    /// With the tally's verdict, if the call was recorded already.
+    /// The full way, with the tally's verdict if the call was recorded already.
     Long(Option<Verdict>),
 }
 

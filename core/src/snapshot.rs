@@ -40,7 +40,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// One with this state; everything else is 0, `None` or `false`.
+    /// A snapshot with this state; everything else is 0, `None` or `false`.
     pub fn new(state: State) -> Self {
         Self {
             state,

@@ -51,7 +51,7 @@ impl Clock for BootClock {
         kernel::now_ms(SINCE_BOOT)
     }
 
-    /// The same as for [`StdClock`]: a different number in each process.
+    /// A different number in each process, as for [`StdClock`].
     fn entropy(&self) -> u32 {
         StdClock.entropy()
     }

@@ -4,8 +4,8 @@ use atomic_breaker::Clock;
 
 use crate::StdClock;
 
-/// The coarse monotonic clock of Linux and Android: a time that the kernel stores at each of its ticks.
-/// It is read without querying the processor's counter, which otherwise is most of the cost of a
+/// The coarse monotonic clock of Linux and Android: a time that the kernel stores at each of its ticks. A
+/// reading does without querying the processor's counter, which otherwise is most of the cost of a
 /// rejection. Zero-sized.
 ///
 /// It moves in steps of 1 to 10 ms (4 ms on most kernels), so an open time, a lease or a window may
@@ -22,7 +22,7 @@ impl Clock for CoarseClock {
         now_ms()
     }
 
-    /// The same as for [`StdClock`]: a different number in each process.
+    /// A different number in each process, as for [`StdClock`].
     fn entropy(&self) -> u32 {
         StdClock.entropy()
     }

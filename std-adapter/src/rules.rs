@@ -19,9 +19,9 @@ use atomic_breaker::{
 /// set, it also looks them up in a table. `R` is what is kept: [`Rules`], or rules together with what follows from them,
 /// for breakers that choose among rules by their [index](Self::insert).
 pub struct KeptRules<R = Rules<NativeBits>> {
-    /// Of 4, 4, 8, 16 and so on up to 32,768 sets: room for one per index.
+    /// Room for 4, 4, 8, 16 and so on up to 32,768 sets: one per index.
     chunks: [OnceLock<Chunk<R>>; CHUNKS],
-    /// One more than the index of the rules that were set last; 0 until some are.
+    /// The index of the rules that were set last, plus 1; 0 until some are.
     current: AtomicU32,
 }
 
@@ -50,7 +50,7 @@ impl<R> KeptRules<R> {
         }
     }
 
-    /// For an index that was seen before its rules: this fence, together with the one in `insert`, orders them.
+    /// Finds rules whose index was seen before them: this fence, together with the one in `insert`, orders them.
     #[cold]
     fn get_after_fence(&self, index: u16) -> &R {
         fence(Ordering::Acquire);

@@ -14,7 +14,7 @@ use crate::common::Common;
 use crate::steps::View;
 use crate::types::Raw;
 
-/// One of the breakers of a tick.
+/// A breaker among those of one tick.
 ///
 /// # Safety
 /// [`index`](Self::index) is less than the length of [`RULES`](Self::RULES), and [`COMMON`](Self::COMMON) is as given

@@ -26,7 +26,7 @@ macro_rules! texts {
                 }
             }
 
-            /// For a word of 32 bits, or of 64.
+            /// The text for a word of 32 bits, or of 64.
             #[inline]
             pub fn get(self, is_wide: bool) -> &'static CStr {
                 match (self, is_wide) {

@@ -148,7 +148,7 @@ pub struct CSettings {
 }
 
 impl CSettings {
-    /// The same in the terms of the breaker.
+    /// The configuration, as Rust has it.
     ///
     /// # Errors
     /// What only C can say.

@@ -10,7 +10,7 @@ use crate::word::Bits;
 /// What an operator wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
-    /// For at least this many milliseconds.
+    /// Trips for at least this many milliseconds.
     Trip(u32),
     ForceOpen,
     Release,

@@ -4,9 +4,9 @@ use core::future::poll_fn;
 use core::pin::pin;
 use core::time::Duration;
 
-use super::waiter::{LOOK_WHEN_HEARD_MS, doze, hears};
+use super::waiter::{LOOK_WHEN_WOKEN_MS, sleep_until_change, will_be_woken};
 use super::{Awaited, HasTimer, Repeatable, Timer, ms, poll_within};
-use crate::breaker::{AnyBreaker, Breaker};
+use crate::breaker::Breaker;
 use crate::clock::Clock;
 use crate::config::AsRules;
 use crate::observer::Observer;
@@ -70,47 +70,6 @@ impl Prober {
         self.ping_limit_ms = ms(limit);
         self
     }
-
-    /// Sleeps until a ping could end an outage.
-    async fn until_wanted(self, breaker: &impl AnyBreaker, timer: &impl Timer, answered: &mut u32) {
-        // With a pause of zero, other tasks would get no turn.
-        let pause_ms = self.pause_ms.max(1);
-        loop {
-            let seen = breaker.epoch();
-            if is_down(breaker.as_breaker().state()) {
-                timer.sleep(pause_ms).await;
-                if is_wanted(&breaker.as_breaker().snapshot()) {
-                    return;
-                }
-            } else {
-                *answered = 0;
-                let is_heard = hears(breaker).await;
-                let look_ms = if is_heard { LOOK_WHEN_HEARD_MS } else { 0 };
-                doze(breaker, timer, &seen, pause_ms.max(look_ms)).await;
-            }
-        }
-    }
-
-    /// Awaits one answer, and ends the outage if it was the last that was missing.
-    async fn await_answer<V, E>(
-        self,
-        breaker: &impl AnyBreaker,
-        timer: &impl Timer,
-        ping: impl Future<Output = Result<V, E>>,
-        answered: &mut u32,
-    ) {
-        let mut sleep = pin!(timer.sleep(self.ping_limit_ms));
-        let mut answer = pin!(ping);
-        let answer = poll_fn(|context| poll_within(answer.as_mut(), sleep.as_mut(), context)).await;
-        *answered = match answer {
-            Some(Ok(_)) => *answered + 1,
-            Some(Err(_)) | None => 0,
-        };
-        if *answered >= self.answers.max(1) {
-            *answered = 0;
-            recover(breaker);
-        }
-    }
 }
 
 impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
@@ -125,12 +84,52 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         C: HasTimer,
     {
         let timer = self.clock.timer();
+        // With a pause of zero, other tasks would get no turn.
+        let pause_ms = prober.pause_ms.max(1);
         let mut answered = 0;
         loop {
-            prober.until_wanted(self, &timer, &mut answered).await;
-            prober
-                .await_answer(self, &timer, ping.start(), &mut answered)
-                .await;
+            let seen = self.epoch();
+            if !is_down(self.state()) {
+                answered = 0;
+                let look_ms = if will_be_woken(self).await {
+                    LOOK_WHEN_WOKEN_MS
+                } else {
+                    0
+                };
+                sleep_until_change(self, &timer, &seen, pause_ms.max(look_ms)).await;
+                continue;
+            }
+            timer.sleep(pause_ms).await;
+            if !is_wanted(&Breaker::snapshot(self)) {
+                continue;
+            }
+            let answer = {
+                let mut sleep = pin!(timer.sleep(prober.ping_limit_ms));
+                let mut answer = pin!(ping.start());
+                poll_fn(|context| poll_within(answer.as_mut(), sleep.as_mut(), context)).await
+            };
+            answered = match answer {
+                Some(Ok(_)) => answered + 1,
+                Some(Err(_)) | None => 0,
+            };
+            if answered >= prober.answers.max(1) {
+                answered = 0;
+                self.recover();
+            }
+        }
+    }
+
+    /// Reports the successes that the breaker wants, as probes do. Does nothing if it is no longer open or half-open.
+    fn recover(&self) {
+        self.probe_early();
+        while is_down(self.state()) {
+            match self.acquire() {
+                Ok(probe) => {
+                    probe.success();
+                }
+                // Real calls are probing already, or a pause has been demanded meanwhile.
+                Err(_) => return,
+            }
         }
     }
 }
@@ -145,20 +144,5 @@ fn is_wanted(snapshot: &Snapshot) -> bool {
         State::Open => !snapshot.is_demanded() || snapshot.is_due(),
         State::HalfOpen => snapshot.is_due(),
         State::Closed | State::Returning | State::ForcedOpen | State::Disabled => false,
-    }
-}
-
-/// Reports the successes that the breaker wants, as probes do. Does nothing if it is no longer open or half-open.
-fn recover(breaker: &impl AnyBreaker) {
-    let breaker = breaker.as_breaker();
-    breaker.probe_early();
-    while is_down(breaker.state()) {
-        match breaker.acquire() {
-            Ok(probe) => {
-                probe.success();
-            }
-            // Real calls are probing already, or a pause has been demanded meanwhile.
-            Err(_) => return,
-        }
     }
 }

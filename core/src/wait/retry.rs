@@ -194,7 +194,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         }
     }
 
-    /// One call, and what the classifier said of its result.
+    /// Makes one call, and returns what the classifier said of its result.
     fn make_try<V, E, F, L: TryLimit>(
         &self,
         limit: L,
@@ -232,11 +232,11 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Tried<V, X> {
-    /// It was rejected: the operation was not run, and this does not count as a try.
+    /// The breaker rejected it: the operation was not run, and this does not count as a try.
     Rejected(X),
-    /// It failed, as the breaker counts it. It is tried again; if that is pointless, this is the final result.
+    /// A failure, as the breaker counts it, which is tried again; if that is pointless, this is the final result.
     Failed(Result<V, X>),
-    /// Anything else: the final result.
+    /// A success or an ignored result: the final result.
     Done(Result<V, X>),
 }
 

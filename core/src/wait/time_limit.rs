@@ -137,9 +137,9 @@ impl<T> Limit<T> for TimeLimit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Timed<E> {
-    /// It took too long, and was dropped.
+    /// The operation took too long, and was dropped.
     TimedOut,
-    /// It failed in time.
+    /// The operation failed in time, with this error.
     Failed(E),
 }
 
@@ -214,7 +214,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         self.run(limit.time_limit().limit_ms, classify, operation)
     }
 
-    /// One function, because each layer of futures would hold the operation once more.
+    /// The call itself. All variants end here, because each layer of futures would hold the operation once more.
     fn run<V, E, F>(
         &self,
         limit_ms: u64,

@@ -1,4 +1,4 @@
-//! One waiter, from its first rejection until its turn, and how long it sleeps.
+//! A waiter, from its first rejection until its turn, and how long it sleeps.
 
 #![expect(
     clippy::manual_async_fn,
@@ -81,9 +81,9 @@ impl<T: Timer> Waiter<T> {
                 if self.gives_up(rejected) {
                     return false;
                 }
-                let is_heard = hears(awaited).await;
-                let pause = self.pause(awaited, rejected, is_heard);
-                let woken = doze(awaited, &self.timer, &seen, pause.ms).await;
+                let is_woken = will_be_woken(awaited).await;
+                let pause = self.pause(awaited, rejected, is_woken);
+                let woken = sleep_until_change(awaited, &self.timer, &seen, pause.ms).await;
                 self.may_try = rejected.state() == State::Returning && woken == Woken::AtItsEnd;
                 if woken == Woken::Early || woken == Woken::Changed && !pause.is_spread {
                     // Other waiters find out now, too.
@@ -124,14 +124,14 @@ impl<T: Timer> Waiter<T> {
         earliest_ms > self.left_ms()
     }
 
-    fn pause(&mut self, awaited: &impl Awaited, rejected: Rejected, is_heard: bool) -> Pause {
+    fn pause(&mut self, awaited: &impl Awaited, rejected: Rejected, is_woken: bool) -> Pause {
         let looked = self.looked_half_open;
         self.looked_half_open = match rejected.state() {
             State::HalfOpen => looked.saturating_add(1),
             _ => 0,
         };
         let share = Spread::draw(awaited);
-        let pause = sleep_after(rejected, self.away_ms(), looked, is_heard, share);
+        let pause = sleep_after(rejected, self.away_ms(), looked, is_woken, share);
         Pause {
             ms: pause.ms.min(self.left_ms()),
             ..pause
@@ -170,7 +170,7 @@ impl<T: Timer> Waiter<T> {
 }
 
 /// Whether the observer will wake this task at the next transition.
-pub(super) async fn hears(awaited: &impl Awaited) -> bool {
+pub(super) async fn will_be_woken(awaited: &impl Awaited) -> bool {
     poll_fn(|context| Poll::Ready(awaited.wake_on_change(context.waker()))).await
 }
 
@@ -185,7 +185,7 @@ pub(super) enum Woken {
 }
 
 /// Sleeps for this long, or until the breaker is in another epoch.
-pub(super) async fn doze<A: Awaited>(
+pub(super) async fn sleep_until_change<A: Awaited>(
     awaited: &A,
     timer: &impl Timer,
     seen: &A::Epoch,
@@ -209,7 +209,7 @@ pub(super) async fn doze<A: Awaited>(
 /// How often a waiter looks that the observer does not wake.
 const LOOK_MS: u64 = 1_000;
 /// How often a waiter looks that is woken by transitions made here, but not by those made elsewhere.
-pub(super) const LOOK_WHEN_HEARD_MS: u64 = 10_000;
+pub(super) const LOOK_WHEN_WOKEN_MS: u64 = 10_000;
 
 /// Waiters return over this part (one eighth) of the time that they were away.
 const SPREAD_PART: u64 = 8;
@@ -265,11 +265,11 @@ fn sleep_after(
     rejected: Rejected,
     away_ms: u64,
     looked_half_open: u32,
-    is_heard: bool,
+    is_woken: bool,
     share: Spread,
 ) -> Pause {
-    let look_ms = if is_heard {
-        LOOK_WHEN_HEARD_MS
+    let look_ms = if is_woken {
+        LOOK_WHEN_WOKEN_MS
     } else {
         LOOK_MS
     };

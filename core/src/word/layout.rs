@@ -122,7 +122,7 @@ impl Layout {
         }
     }
 
-    /// The same fields, with ticks of 2ⁿ milliseconds.
+    /// This layout, with ticks of 2ⁿ milliseconds.
     pub(crate) const fn with_tick_log2(self, n: u32) -> Self {
         Self {
             tick_log2: n,

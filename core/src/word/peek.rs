@@ -24,7 +24,7 @@ pub(crate) trait Peek: Bits {
         self.to_u64() & Self::ALL_BUT_EPOCH == 0
     }
 
-    /// The same epoch as in `granted`.
+    /// Whether this word is in the epoch of `granted`.
     fn is_same_epoch(self, granted: Self) -> bool {
         (self.to_u64() ^ granted.to_u64()) & const { Self::LAYOUT.identity() } == 0
     }
@@ -34,8 +34,8 @@ pub(crate) trait Peek: Bits {
         Self::from_u64(self.to_u64() & const { Self::LAYOUT.identity() })
     }
 
-    /// As far as state and trips tell, `granted` is from the same half-open time as this word: the trips do not
-    /// change within it, except for the lowest bit, when a breaker that was released loses its first round.
+    /// Whether `granted` is from the same half-open time as this word, as far as state and trips tell: the trips do not
+    /// change within one, except for the lowest bit, when a breaker that was released loses its first round.
     fn is_same_half_open_time(self, granted: Self) -> bool {
         let lowest = Self::LAYOUT.trips.put(1);
         let same = Self::LAYOUT.state.put(HALF_OPEN) | Self::LAYOUT.trips.mask() & !lowest;

@@ -14,7 +14,7 @@ pub struct JournalConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum WhenFull {
-    /// It is refused with [`JournalError::Full`](crate::JournalError::Full), and nothing that was kept is lost.
+    /// The new entry is refused with [`JournalError::Full`](crate::JournalError::Full), and nothing that was kept is lost.
     ///
     /// Room is freed a page at a time: new entries are refused until every entry of the oldest page has been sent (or
     /// removed), not just one. With two pages that is every waiting entry.
@@ -28,10 +28,10 @@ pub enum WhenFull {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum WhenCorrupt {
-    /// It is left as it is: [`JournalError::Corrupt`](crate::JournalError::Corrupt).
+    /// The range is left as it is: [`JournalError::Corrupt`](crate::JournalError::Corrupt).
     #[default]
     Fail,
-    /// It is erased, and a new journal begins.
+    /// The range is erased, and a new journal begins.
     Format,
 }
 

@@ -61,7 +61,7 @@ pub enum Misfit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Corruption {
-    /// It is not a journal.
+    /// The range holds something that is not a journal.
     Garbage,
     /// A journal of another version, another range or another flash.
     OtherLayout,

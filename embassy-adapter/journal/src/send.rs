@@ -14,7 +14,7 @@ use crate::storage::Record;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Entry<'a> {
-    /// For the receiver: numbers rise, and a repeated number means the same entry again.
+    /// The number by which the receiver knows the entry: numbers rise, and a repeated number means the same entry again.
     pub number: u32,
     /// The bytes that were kept.
     pub bytes: &'a [u8],

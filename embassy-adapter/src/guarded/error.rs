@@ -13,12 +13,12 @@ use atomic_breaker::{CallError, Rejected};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum GuardedError<E> {
-    /// It was not asked, because the breaker rejected the call. As an error kind: `Other`.
+    /// The breaker rejected the call, so the device was not asked. As an error kind: `Other`.
     Rejected(Rejected),
-    /// It was asked and took longer than its [time limit](crate::Guarded::time_limit). As an error kind:
+    /// The device was asked and took longer than its [time limit](crate::Guarded::time_limit). As an error kind:
     /// `TimedOut` for a stream, `Other` for a bus.
     TimedOut,
-    /// It was asked and failed.
+    /// The device was asked and failed.
     Device(E),
 }
 

@@ -65,7 +65,7 @@ pub struct Guarded<D, B, K> {
     breaker: B,
     classify: fn(K) -> Outcome,
     limit: TimeLimit,
-    /// For a stream: the outcome of a successful write or flush.
+    /// The outcome of a successful write or flush of a stream.
     #[cfg(feature = "embedded-io")]
     written: Outcome,
 }

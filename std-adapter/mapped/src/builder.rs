@@ -12,7 +12,7 @@ use crate::file;
 use crate::layout::{SECRET, Shape};
 use crate::memory::Memory;
 use crate::slot::draw_secret;
-use crate::{MachineClock, MappedBreaker, MappedError, MappedSlab, MappedWord, Origin};
+use crate::{MachineClock, MappedBreaker, MappedError, MappedSlab, MappedWord, MemoryOrigin};
 
 /// Builds a [`MappedBreaker`], or from [`MappedSlab::builder`] a [`MappedSlab`]: `K` says which.
 ///
@@ -26,38 +26,38 @@ use crate::{MachineClock, MappedBreaker, MappedError, MappedSlab, MappedWord, Or
 /// ```
 #[derive(Clone, Debug)]
 #[must_use = "nothing is mapped before `open`"]
-pub struct MappedBuilder<C = BootClock, K = One> {
+pub struct MappedBuilder<C = BootClock, K = SingleWord> {
     config: Config,
     clock: C,
     replaces_unused: bool,
     kind: K,
 }
 
-/// One breaker, with an observer.
+/// A single breaker, with an observer.
 #[derive(Clone, Copy, Debug)]
-pub struct One<O = ()>(O);
+pub struct SingleWord<O = ()>(O);
 
 /// A breaker for each of many keys.
 #[derive(Clone, Copy, Debug)]
-pub struct Keys(Shape);
+pub struct KeyedWords(Shape);
 
-type Parts = (Rules<u64>, Memory, Origin);
+type Parts = (Rules<u64>, Memory, MemoryOrigin);
 
 impl MappedBuilder {
-    /// One breaker with [`BootClock`], without an observer.
+    /// Builds a single breaker with [`BootClock`], without an observer.
     pub const fn new(config: Config) -> Self {
-        Self::of(config, One(()))
+        Self::of(config, SingleWord(()))
     }
 }
 
 impl MappedSlab {
     /// A builder with [`BootClock`], for 1,024 keys of up to 98 bytes.
-    pub const fn builder(config: Config) -> MappedBuilder<BootClock, Keys> {
+    pub const fn builder(config: Config) -> MappedBuilder<BootClock, KeyedWords> {
         let shape = Shape {
             capacity: 1_024,
             key_bytes: 98,
         };
-        MappedBuilder::of(config, Keys(shape))
+        MappedBuilder::of(config, KeyedWords(shape))
     }
 }
 
@@ -108,7 +108,7 @@ impl<C: MachineClock, K> MappedBuilder<C, K> {
         for (word, random) in memory.words()[SECRET..].iter().zip(draw_secret()) {
             word.store(random, Ordering::Relaxed);
         }
-        Ok((rules, memory, Origin::Created))
+        Ok((rules, memory, MemoryOrigin::Created))
     }
 
     #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -128,19 +128,19 @@ impl<C: MachineClock, K> MappedBuilder<C, K> {
     }
 }
 
-impl<C, O> MappedBuilder<C, One<O>> {
+impl<C, O> MappedBuilder<C, SingleWord<O>> {
     /// Sets the observer of the transitions that *this* process makes.
-    pub fn observer<P: Observer>(self, observer: P) -> MappedBuilder<C, One<P>> {
+    pub fn observer<P: Observer>(self, observer: P) -> MappedBuilder<C, SingleWord<P>> {
         MappedBuilder {
             config: self.config,
             clock: self.clock,
             replaces_unused: self.replaces_unused,
-            kind: One(observer),
+            kind: SingleWord(observer),
         }
     }
 }
 
-impl<C: MachineClock, O: Observer> MappedBuilder<C, One<O>> {
+impl<C: MachineClock, O: Observer> MappedBuilder<C, SingleWord<O>> {
     /// The breaker in the file at `path`, which is created if there is none, for its owner alone.
     ///
     /// Waits for other processes that do the same at the same moment: usually microseconds, at most 2 s.
@@ -169,7 +169,7 @@ impl<C: MachineClock, O: Observer> MappedBuilder<C, One<O>> {
 }
 
 /// The file or the memory of a slab takes `capacity × 2` slots of 128 bytes, or more for longer keys: 256 KiB by default.
-impl<C> MappedBuilder<C, Keys> {
+impl<C> MappedBuilder<C, KeyedWords> {
     /// How many keys fit: at least 1, at most 1,048,576; 1,024 by default. The same in all processes.
     pub const fn capacity(mut self, keys: u32) -> Self {
         self.kind.0.capacity = keys;
@@ -183,7 +183,7 @@ impl<C> MappedBuilder<C, Keys> {
     }
 }
 
-impl<C: MachineClock> MappedBuilder<C, Keys> {
+impl<C: MachineClock> MappedBuilder<C, KeyedWords> {
     /// The slab in the file at `path`: like the `open` of one breaker.
     ///
     /// # Errors

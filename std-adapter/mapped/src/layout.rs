@@ -40,13 +40,13 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// That of a single breaker.
+    /// The layout of a single breaker.
     pub(crate) const SINGLE: Self = Self {
         capacity: 0,
         key_bytes: 0,
     };
 
-    /// That of a slab, if it is within the limits.
+    /// The layout of a slab, if it is within the limits.
     pub(crate) fn check(self) -> Result<Self, MappedError> {
         let Self {
             capacity,

@@ -18,7 +18,7 @@
 //!   as the same user on a machine with the same byte order. Otherwise opening it is a [`MappedError`] that names the
 //!   file. The [seed](Config::seed) of the jitter may differ.
 //! - A file from before a restart of the machine is replaced by a fresh one, closed, as its times no longer mean
-//!   anything: [`Origin::AfterRestart`].
+//!   anything: [`MemoryOrigin::AfterRestart`].
 //! - Removing the file separates the processes: those that have it open keep it, and later ones create a new one. Stop
 //!   them all first.
 //! - **Write access to the file is enough to end the processes that use it**: if it is truncated, the kernel sends `SIGBUS` to
@@ -62,7 +62,7 @@ mod slot;
 
 #[doc(no_inline)]
 pub use atomic_breaker_std::*;
-pub use builder::{Keys, MappedBuilder, One};
+pub use builder::{KeyedWords, MappedBuilder, SingleWord};
 pub use error::MappedError;
 pub use machine_clock::MachineClock;
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -78,10 +78,10 @@ mod readme {}
 /// Where memory that processes share came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Origin {
+pub enum MemoryOrigin {
     /// This process created it.
     Created,
-    /// It was there already.
+    /// The file was there already.
     Joined,
     /// This process created it in place of one from before a restart of the machine.
     AfterRestart,

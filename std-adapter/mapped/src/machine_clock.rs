@@ -36,7 +36,7 @@ impl MachineClock for CoarseClock {
     const ID: u64 = 2;
 }
 
-/// For tests within one process.
+/// Read alike within one process, as in tests.
 impl MachineClock for ManualClock {
     const ID: u64 = 3;
 }

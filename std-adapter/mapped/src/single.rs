@@ -10,7 +10,7 @@ use atomic_breaker_std::{BootClock, Breaker, Config};
 
 use crate::layout::SINGLE;
 use crate::memory::Memory;
-use crate::{MappedBuilder, MappedError, Origin};
+use crate::{MappedBuilder, MappedError, MemoryOrigin};
 
 /// A breaker whose word is in memory that processes share.
 pub type MappedBreaker<C = BootClock, O = ()> = Breaker<C, MappedWord, (), O>;
@@ -19,17 +19,17 @@ pub type MappedBreaker<C = BootClock, O = ()> = Breaker<C, MappedWord, (), O>;
 #[derive(Clone, Debug)]
 pub struct MappedWord {
     memory: Arc<Memory>,
-    origin: Origin,
+    origin: MemoryOrigin,
 }
 
 impl MappedWord {
-    pub(crate) fn new(memory: Memory, origin: Origin) -> Self {
+    pub(crate) fn new(memory: Memory, origin: MemoryOrigin) -> Self {
         let memory = Arc::new(memory);
         Self { memory, origin }
     }
 
     /// Where the file came from.
-    pub const fn origin(&self) -> Origin {
+    pub const fn origin(&self) -> MemoryOrigin {
         self.origin
     }
 

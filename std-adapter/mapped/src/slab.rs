@@ -10,7 +10,7 @@ use atomic_breaker_std::{BootClock, Breaker, CallError, Observer, Rules, Snapsho
 use crate::layout::{REFUSED, Shape};
 use crate::memory::Memory;
 use crate::slot::Slots;
-use crate::{MachineClock, Origin};
+use crate::{MachineClock, MemoryOrigin};
 
 /// A breaker for each of many keys (hosts, shards, tenants), in memory that processes share.
 ///
@@ -46,7 +46,7 @@ pub struct MappedSlab<C = BootClock> {
     pub(crate) shape: Shape,
     pub(crate) rules: Rules<u64>,
     pub(crate) clock: C,
-    pub(crate) origin: Origin,
+    pub(crate) origin: MemoryOrigin,
 }
 
 /// The breaker of a key: borrows what all keys share.
@@ -162,7 +162,7 @@ impl<C: MachineClock> MappedSlab<C> {
     }
 
     /// Where the file came from.
-    pub const fn origin(&self) -> Origin {
+    pub const fn origin(&self) -> MemoryOrigin {
         self.origin
     }
 

@@ -34,7 +34,7 @@ use toml::{Table, Value};
 pub struct Generated {
     /// For C and C++: `breakers.h`.
     pub header: String,
-    /// For the library: `breakers.rs`.
+    /// The Rust file of the library: `breakers.rs`.
     pub rust: String,
 }
 

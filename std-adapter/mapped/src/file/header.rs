@@ -11,7 +11,7 @@ use siphasher::sip::SipHasher24;
 use super::REMOVE;
 use super::machine::Machine;
 use crate::MappedError;
-use crate::Origin;
+use crate::MemoryOrigin;
 use crate::layout::{HEADER, SECRET, Shape};
 use crate::slot::draw_secret;
 
@@ -48,11 +48,11 @@ pub(crate) struct Expected {
 pub(super) enum Content {
     /// Nothing yet.
     Empty,
-    /// It begins with zeros: left by a process that died before writing it, or a foreign file.
+    /// The file begins with zeros: left by a process that died before writing it, or a foreign file.
     Zeros,
     /// To be replaced, for that reason; `Created` after a process that died while writing it.
-    Stale(Origin),
-    /// As expected.
+    Stale(MemoryOrigin),
+    /// The header is the expected one.
     Same,
 }
 
@@ -70,7 +70,7 @@ impl Expected {
         let word = |index: usize| u64::from_ne_bytes(header[index]);
         match word(WHOLE) {
             IS_WHOLE => (),
-            IS_BEGUN => return Ok(Content::Stale(Origin::Created)),
+            IS_BEGUN => return Ok(Content::Stale(MemoryOrigin::Created)),
             _ if header.as_flattened().iter().all(|byte| *byte == 0) => return Ok(Content::Zeros),
             mark if mark.swap_bytes() == IS_WHOLE => {
                 let text = format!("was written by a program with another byte order: {REMOVE}");
@@ -89,7 +89,7 @@ impl Expected {
             return other_length();
         }
         if [word(BOOT), word(BOOT + 1)] != self.machine.boot {
-            return Ok(Content::Stale(Origin::AfterRestart));
+            return Ok(Content::Stale(MemoryOrigin::AfterRestart));
         }
         let version = word(VERSION);
         if version != VERSION_HERE {
@@ -119,7 +119,7 @@ impl Expected {
             ));
         }
         if word(RULES) != self.rules {
-            return Ok(Content::Stale(Origin::AfterOtherRules));
+            return Ok(Content::Stale(MemoryOrigin::AfterOtherRules));
         }
         Ok(Content::Same)
     }

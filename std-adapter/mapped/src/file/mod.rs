@@ -28,7 +28,7 @@ use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::MappedError;
-use crate::Origin;
+use crate::MemoryOrigin;
 use crate::memory::Memory;
 use check::{open_or_create, trusted};
 use header::{Content, FOREIGN, Header};
@@ -49,8 +49,8 @@ const OTHER_RULES: &str = "was made with other rules than those of this process:
 enum Step {
     Mapped(Memory),
     Made,
-    /// For that reason.
-    Removed(Origin),
+    /// The file cannot be used, for this reason.
+    Removed(MemoryOrigin),
     /// Another process is busy with it: try again, but if that does not end, this is what is wrong.
     Wait(&'static str),
 }
@@ -62,11 +62,11 @@ pub(crate) fn open(
     path: &Path,
     expected: &Expected,
     replace_unused: bool,
-) -> Result<(Memory, Origin), MappedError> {
+) -> Result<(Memory, MemoryOrigin), MappedError> {
     let begun = Instant::now();
     // The origin if this process makes the file.
-    let mut reason = Origin::Created;
-    let mut origin = Origin::Joined;
+    let mut reason = MemoryOrigin::Created;
+    let mut origin = MemoryOrigin::Joined;
     loop {
         match step(path, expected, replace_unused)? {
             Step::Mapped(memory) => return Ok((memory, origin)),
@@ -95,15 +95,15 @@ fn step(path: &Path, expected: &Expected, replace_unused: bool) -> Result<Step, 
             .map(Step::Mapped)
             .map_err(|error| MappedError::io("cannot be mapped", error));
     }
-    if content == Content::Stale(Origin::AfterOtherRules) && !replace_unused {
+    if content == Content::Stale(MemoryOrigin::AfterOtherRules) && !replace_unused {
         return Err(MappedError::new(OTHER_RULES));
     }
     // Two processes that each waited for the other's shared lock would wait forever.
     drop(shared);
     let Some(_exclusive) = Locked::new(&file, FlockOperation::NonBlockingLockExclusive)? else {
         return Ok(match content {
-            Content::Stale(Origin::AfterRestart) => Step::Wait(OTHER_BOOT),
-            Content::Stale(Origin::AfterOtherRules) => Step::Wait(OTHER_RULES),
+            Content::Stale(MemoryOrigin::AfterRestart) => Step::Wait(OTHER_BOOT),
+            Content::Stale(MemoryOrigin::AfterOtherRules) => Step::Wait(OTHER_RULES),
             _ => BUSY,
         });
     };
@@ -114,7 +114,7 @@ fn step(path: &Path, expected: &Expected, replace_unused: bool) -> Result<Step, 
         Content::Empty => return make(path, &file, expected).map(|()| Step::Made),
         Content::Zeros if !is_zero(&file)? => return Err(MappedError::new(FOREIGN)),
         Content::Stale(why) => why,
-        Content::Zeros | Content::Same => Origin::Created,
+        Content::Zeros | Content::Same => MemoryOrigin::Created,
     };
     match fs::remove_file(path) {
         Ok(()) => Ok(Step::Removed(why)),

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use atomic_breaker_mapped::Config;
-use atomic_breaker_mapped::{self as mapped, Origin};
+use atomic_breaker_mapped::{self as mapped, MemoryOrigin};
 
 use super::support::{Dice, Dir, heard, other, part, say, wait_until, word, write_private};
 
@@ -97,7 +97,7 @@ fn a_file_left_unfinished_at_any_step_is_created_again() {
         fs::remove_file(&path).unwrap();
         write_private(&path, &state);
         let breaker = mapped::open(&path, MANY).unwrap();
-        assert_eq!(breaker.word().origin(), Origin::Created);
+        assert_eq!(breaker.word().origin(), MemoryOrigin::Created);
         assert_eq!(word(&path, 0), u64::from_be_bytes(*b"AtomBrkr"));
         assert_eq!(fs::metadata(&path).unwrap().len(), whole.len() as u64);
     }
@@ -113,7 +113,7 @@ fn of_many_that_find_a_large_file_of_zeros_one_creates_it_again_and_all_share_it
     let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
     file.set_len(256 << 20).unwrap();
     let start = Barrier::new(8);
-    let origins: Vec<Origin> = thread::scope(|scope| {
+    let origins: Vec<MemoryOrigin> = thread::scope(|scope| {
         let workers: Vec<_> = (0..8)
             .map(|_| {
                 scope.spawn(|| {
@@ -129,7 +129,9 @@ fn of_many_that_find_a_large_file_of_zeros_one_creates_it_again_and_all_share_it
             .map(|worker| worker.join().unwrap())
             .collect()
     });
-    let made = origins.iter().filter(|origin| **origin == Origin::Created);
+    let made = origins
+        .iter()
+        .filter(|origin| **origin == MemoryOrigin::Created);
     assert_eq!(made.count(), 1, "{origins:?}");
     assert_eq!(mapped::open(&path, MANY).unwrap().snapshot().failures(), 8);
 }
@@ -151,5 +153,5 @@ fn waiting_for_a_lock_in_vain_is_an_error_that_says_so() {
     );
     drop(file);
     let breaker = mapped::open(&path, MANY).unwrap();
-    assert_eq!(breaker.word().origin(), Origin::Created);
+    assert_eq!(breaker.word().origin(), MemoryOrigin::Created);
 }

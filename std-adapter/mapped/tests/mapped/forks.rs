@@ -198,6 +198,6 @@ fn a_fork_while_a_file_is_being_created_does_not_keep_it_locked() {
     other(test, &[&path]).wait().unwrap();
     for file in 0..FILES {
         let there = mapped::open(format!("{path}-{file}"), Config::new()).unwrap();
-        assert_eq!(there.word().origin(), mapped::Origin::Joined);
+        assert_eq!(there.word().origin(), mapped::MemoryOrigin::Joined);
     }
 }

@@ -5,7 +5,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::sync::{LazyLock, Mutex};
 use std::thread;
 
-use atomic_breaker_mapped::{self as mapped, MappedBreaker, MappedBuilder, MappedSlab, Origin};
+use atomic_breaker_mapped::{
+    self as mapped, MappedBreaker, MappedBuilder, MappedSlab, MemoryOrigin,
+};
 use atomic_breaker_mapped::{Cause, Config, OnTransition, Permit, State, Transition};
 
 use super::support::{Dir, heard, other, part, say};
@@ -25,7 +27,7 @@ fn a_breaker_that_one_process_trips_is_open_in_the_other() {
     let dir = Dir::new();
     let path = dir.file("database");
     let database = mapped::open(&path, RULES).unwrap();
-    assert_eq!(database.word().origin(), Origin::Created);
+    assert_eq!(database.word().origin(), MemoryOrigin::Created);
     assert_eq!(heard(other(test, &[path.to_str().unwrap()])), "Joined");
     assert_eq!(database.state(), State::Open);
     let rejected = database.acquire().unwrap_err();
@@ -116,7 +118,7 @@ fn a_restarted_service_finds_the_state_that_it_left() {
     before.force_open();
     drop(before);
     let after = mapped::open(&path, RULES).unwrap();
-    assert_eq!(after.word().origin(), Origin::Joined);
+    assert_eq!(after.word().origin(), MemoryOrigin::Joined);
     assert_eq!(after.state(), State::ForcedOpen);
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-use atomic_breaker_mapped::{self as mapped, MappedBuilder, MappedSlab, Origin};
+use atomic_breaker_mapped::{self as mapped, MappedBuilder, MappedSlab, MemoryOrigin};
 use atomic_breaker_mapped::{Config, State};
 
 use super::support::{Dir, heard, other, part, say, set_word, word};
@@ -24,7 +24,7 @@ fn a_file_from_before_a_restart_is_created_again_whatever_it_holds() {
         set_word(&path, BOOT, word(&path, BOOT) ^ 1);
         set_word(&path, VERSION, version);
         let after = mapped::open(&path, Config::new().probes(2)).unwrap();
-        assert_eq!(after.word().origin(), Origin::AfterRestart);
+        assert_eq!(after.word().origin(), MemoryOrigin::AfterRestart);
         assert_eq!(after.state(), State::Closed);
         drop(after);
         fs::remove_file(&path).unwrap();
@@ -78,7 +78,7 @@ fn a_process_that_uses_a_file_keeps_it_after_its_removal() {
     let number = fs::metadata(&path).unwrap().ino();
     fs::remove_file(&path).unwrap();
     let after = mapped::open(&path, Config::new()).unwrap();
-    assert_eq!(after.word().origin(), Origin::Created);
+    assert_eq!(after.word().origin(), MemoryOrigin::Created);
     assert_ne!(fs::metadata(&path).unwrap().ino(), number);
     before.trip();
     assert_eq!(

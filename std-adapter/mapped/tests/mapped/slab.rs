@@ -6,11 +6,11 @@ use std::thread;
 use std::time::Duration;
 
 use atomic_breaker_mapped::{BootClock, Config, State};
-use atomic_breaker_mapped::{Keys, MappedBuilder, MappedSlab, NoSlot};
+use atomic_breaker_mapped::{KeyedWords, MappedBuilder, MappedSlab, NoSlot};
 
 use super::support::{Dice, Dir, heard, other, part, say, set_word};
 
-fn slab(keys: u32) -> MappedBuilder<BootClock, Keys> {
+fn slab(keys: u32) -> MappedBuilder<BootClock, KeyedWords> {
     let rules = Config::new().consecutive_failures(60_000);
     MappedSlab::builder(rules).capacity(keys).max_key_bytes(30)
 }
