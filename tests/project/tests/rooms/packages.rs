@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use crate::syntax::{Content, Import, Item, Names, Submodule, content};
 use crate::tokens::tokens;
@@ -42,18 +43,21 @@ pub(crate) struct Packages {
 }
 
 impl Packages {
-    /// All that are published.
-    pub(crate) fn read() -> Self {
-        let mut found = Vec::new();
-        for folder in ["core", "std-adapter", "embassy-adapter"] {
-            find(&root().join(folder), &mut found);
-        }
-        assert!(found.len() > 3, "{found:?}");
-        let mut packages = Self::default();
-        for folder in found {
-            packages.add(&folder);
-        }
-        packages
+    /// All that are published. They are read once for all tests.
+    pub(crate) fn published() -> &'static Self {
+        static PUBLISHED: LazyLock<Packages> = LazyLock::new(|| {
+            let mut found = Vec::new();
+            for folder in ["core", "std-adapter", "embassy-adapter"] {
+                find(&root().join(folder), &mut found);
+            }
+            assert!(found.len() > 3, "{found:?}");
+            let mut packages = Packages::default();
+            for folder in found {
+                packages.add(&folder);
+            }
+            packages
+        });
+        &PUBLISHED
     }
 
     /// One package, anywhere.

@@ -20,7 +20,7 @@ fn shadowing<'a>(upper: &'a Names, lower: &'a Names) -> Vec<(&'a str, &'a Target
 
 #[test]
 fn a_name_at_a_root_is_the_one_of_the_packages_below() {
-    let packages = Packages::read();
+    let packages = Packages::published();
     let roots = packages
         .packages
         .iter()
@@ -48,7 +48,7 @@ fn control_another_item_of_the_same_name_is_found() {
 
 #[test]
 fn what_a_package_passes_on_of_another_one_is_named() {
-    let packages = Packages::read();
+    let packages = Packages::published();
     let found: BTreeSet<_> = packages.all_passed_on().into_iter().collect();
     only_listed("globs.txt", found.iter().map(String::as_str));
 }

@@ -101,7 +101,7 @@ fn leads_to_a_breaker(name: &str, words: &[String]) -> bool {
 
 fn surfaces() -> Vec<(String, String, Surface)> {
     let mut found = Vec::new();
-    for package in Packages::read().packages {
+    for package in &Packages::published().packages {
         for file in sources(&package.folder.join("src")) {
             let text = fs::read_to_string(&file).unwrap();
             let code = tokens(text.split("#[cfg(test)]").next().unwrap());
