@@ -263,3 +263,33 @@ fn an_outage_that_lasts_until_the_end_of_its_key_has_a_price() {
     let cost = |figures: &Figures| Weights::new().cost(figures);
     assert!(cost(&today.checked_on) > 5.0 * cost(&found.pick.checked_on));
 }
+
+#[test]
+fn an_outage_of_several_keys_is_held_out_as_a_whole() {
+    // Twenty keys, down together, and later two more times.
+    let down = |second: u64| {
+        [300..330, 900..930, 1_500..1_530]
+            .iter()
+            .any(|out| out.contains(&second))
+    };
+    for (outages, held_out) in [(1, 0), (3, 20)] {
+        let calls = (0..outages * 60_000_u64).map(|number| {
+            let outcome = if down(number / 100) {
+                FAILED
+            } else {
+                Outcome::Success
+            };
+            LoggedCall::new(number * 10_000, Completion::new(outcome, ms(20)))
+                .of_key(number as u32 % 20)
+        });
+        let mut log = CallLog::new(calls.collect(), Vec::new());
+        let replay = Replay::new().breakers(BreakerScope::PerKey { capacity: 64 });
+        let found = Recommend::new()
+            .replay(replay)
+            .tries(20)
+            .run(&mut log)
+            .unwrap();
+        assert_eq!(found.incidents.len() as u64, 20 * outages);
+        assert_eq!(found.held_out, held_out);
+    }
+}

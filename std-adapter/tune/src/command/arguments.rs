@@ -87,7 +87,7 @@ pub(crate) struct Arguments {
     pub(crate) threads: usize,
 
     /// Unless set, what the first line looks like
-    #[arg(long, value_parser = one_of(&FORMATS))]
+    #[arg(long, value_parser = one_of(FORMATS))]
     format: Option<LogFormat>,
 
     /// The column that says when a call began
@@ -107,15 +107,15 @@ pub(crate) struct Arguments {
     key: Option<String>,
 
     /// The unit of times whose column does not end in _s, _ms, _us or _ns: ms unless set
-    #[arg(long, value_parser = one_of(&UNITS))]
+    #[arg(long, value_parser = unit())]
     unit: Option<TimeUnit>,
 
     /// The unit of starts, whatever their column is called
-    #[arg(long, value_name = "UNIT", value_parser = one_of(&UNITS))]
+    #[arg(long, value_name = "UNIT", value_parser = unit())]
     start_unit: Option<TimeUnit>,
 }
 
-/// The names of formats and of units.
+/// The names of formats.
 const FORMATS: [(&str, LogFormat); 5] = [
     ("csv", LogFormat::Csv),
     ("json", LogFormat::JsonLines),
@@ -123,20 +123,19 @@ const FORMATS: [(&str, LogFormat); 5] = [
     ("envoy", LogFormat::Envoy),
     ("otlp", LogFormat::Otlp),
 ];
-const UNITS: [(&str, TimeUnit); 4] = [
-    ("s", TimeUnit::Seconds),
-    ("ms", TimeUnit::Millis),
-    ("us", TimeUnit::Micros),
-    ("ns", TimeUnit::Nanos),
-];
 
 /// Parses one of these names.
-fn one_of<T: Copy + Send + Sync + 'static>(
-    values: &'static [(&'static str, T)],
+fn one_of<const N: usize, T: Copy + Send + Sync + 'static>(
+    values: [(&'static str, T); N],
 ) -> impl TypedValueParser<Value = T> {
-    let value = |name: &str| values.iter().find(|(it, _)| *it == name).map(|(_, it)| *it);
-    PossibleValuesParser::new(values.iter().map(|(name, _)| *name))
-        .try_map(move |name| value(&name).ok_or("is no name"))
+    PossibleValuesParser::new(values.map(|(name, _)| name)).try_map(move |name| {
+        let found = values.into_iter().find(|(it, _)| *it == name);
+        found.map(|(_, value)| value).ok_or("is no name")
+    })
+}
+
+fn unit() -> impl TypedValueParser<Value = TimeUnit> {
+    one_of(TimeUnit::ALL.map(|unit| (unit.symbol(), unit)))
 }
 
 impl Arguments {

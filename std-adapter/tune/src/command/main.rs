@@ -5,7 +5,7 @@
 //! | `arguments` | the options of the command |
 //! | `advice` | which options may help, in words to paste |
 //! | `progress` | how far the search is; Ctrl-C |
-//! | `words` | numbers, times and tables as text |
+//! | `words`, `table` | numbers and times as text; a table of what settings cost |
 //! | `output` | the tables that are printed |
 //! | `others` | other settings to choose |
 //! | `verdict` | what the figures mean |
@@ -19,6 +19,7 @@ mod others;
 mod output;
 mod picture;
 mod progress;
+mod table;
 mod verdict;
 mod words;
 

@@ -5,8 +5,8 @@ use std::io::Write;
 use anyhow::Result;
 use atomic_breaker_tune::{Evaluation, Recommendation, Weights, builder_line};
 
-use crate::output::{HEADINGS, row};
-use crate::words::{broken, real, table};
+use crate::table::CostTable;
+use crate::words::{broken, real};
 
 /// By what other settings are compared.
 #[derive(Clone, Copy)]
@@ -64,7 +64,8 @@ fn choice<'r>(
     chosen.push(("fewest rejected", *last));
     chosen.dedup_by(|b, a| a.1.evaluation.config == b.1.evaluation.config);
     if let [(name, it)] = &mut chosen[..] {
-        *name = if it.rejected > pick.rejected {
+        let wastes_less = it.rejected > pick.rejected;
+        *name = if wastes_less {
             "less waste"
         } else {
             "fewer rejected"
@@ -91,18 +92,14 @@ pub(crate) fn others(out: &mut impl Write, found: &Recommendation, weights: Weig
         "\nOthers, if a healthy call that is rejected costs you more or less than {} wasted ones:\n",
         weights.healthy_rejected
     )?;
-    let mut rows = vec![HEADINGS.map(str::to_owned)];
+    let mut table = CostTable::new(weights);
     for (name, Compared { evaluation, .. }) in &chosen {
-        let trips = Some(evaluation.trips);
-        rows.push(row((*name).into(), &evaluation.all, trips, weights));
+        table.evaluation(name, evaluation);
     }
-    write!(out, "{}", table(&rows))?;
+    write!(out, "{table}")?;
     for (name, other) in chosen {
-        let than = if other.rejected > pick.rejected {
-            "less"
-        } else {
-            "more"
-        };
+        let is_cheaper = other.rejected > pick.rejected;
+        let than = if is_cheaper { "less" } else { "more" };
         writeln!(
             out,
             "\n{name}, the better choice if it costs {than} than {:.2}:\n{}",

@@ -6,37 +6,13 @@ use std::time::Duration;
 
 use anyhow::Result;
 use atomic_breaker_tune::{
-    CallLog, Column, Config, Evaluation, Figures, Outcome, ReadSummary, Recommendation, Replayed,
-    Weights, builder_line,
+    CallLog, Column, Config, Figures, Outcome, ReadSummary, Recommendation, Replayed, Weights,
+    builder_line,
 };
 
-use crate::words::{broken, cost, counted, number, table, time};
+use crate::table::CostTable;
+use crate::words::{broken, cost, counted, number, time};
 use crate::{advice, others, verdict};
-
-pub(crate) const HEADINGS: [&str; 6] = [
-    "",
-    "wasted",
-    "time wasted",
-    "healthy rejected",
-    "trips",
-    "cost",
-];
-
-pub(crate) fn row(
-    name: String,
-    figures: &Figures,
-    trips: Option<u64>,
-    weights: Weights,
-) -> [String; 6] {
-    [
-        name,
-        number(figures.wasted),
-        time(figures.wasted_time()),
-        number(figures.useful_rejected()),
-        trips.map_or_else(|| "–".into(), number),
-        cost(weights.cost(figures)),
-    ]
-}
 
 fn skipped(out: &mut impl Write, summary: &ReadSummary) -> io::Result<()> {
     if let Some(unit) = &summary.unit {
@@ -143,16 +119,8 @@ pub(crate) fn replayed(
     weights: Weights,
 ) -> Result<()> {
     let trips = replayed.changes.iter().filter(|it| it.is_trip()).count();
-    let rows = [
-        HEADINGS.map(str::to_owned),
-        row(
-            "these rules".into(),
-            &replayed.figures,
-            Some(trips as u64),
-            weights,
-        ),
-    ];
-    let figures = &replayed.figures;
+    let (figures, mut table) = (&replayed.figures, CostTable::new(weights));
+    table.row("these rules", figures, Some(trips as u64));
     writeln!(
         out,
         "{} calls, {} rejected, {} of them spared a wasted call",
@@ -160,7 +128,7 @@ pub(crate) fn replayed(
         number(figures.rejected),
         number(figures.spared())
     )?;
-    write!(out, "{}", table(&rows))?;
+    write!(out, "{table}")?;
     skipped(out, summary)?;
     Ok(())
 }
@@ -186,24 +154,22 @@ pub(crate) fn found(
         weights.wasted_second,
         weights.healthy_rejected
     )?;
-    let mut rows = vec![
-        HEADINGS.map(str::to_owned),
-        row("without a breaker".into(), &found.without, None, weights),
-    ];
-    let tried = |name: &str, it: &Evaluation| row(name.into(), &it.all, Some(it.trips), weights);
+    let mut table = CostTable::new(weights);
+    table.row("without a breaker", &found.without, None);
     if let Some(today) = &found.today {
-        rows.push(tried("today's rules", today));
+        table.evaluation("today's rules", today);
     }
-    let best = if found.is_better_than_none() {
+    let is_better = found.is_better_than_none();
+    let best = if is_better {
         "recommended"
     } else {
         "the best settings"
     };
-    rows.push(tried(best, &found.pick));
-    write!(out, "{}", table(&rows))?;
+    table.evaluation(best, &found.pick);
+    write!(out, "{table}")?;
     verdict::saved(out, found)?;
     verdict::others_help(out, log, found, has_limit)?;
-    if found.is_better_than_none() {
+    if is_better {
         checked(out, found, weights)?;
         paste(out, &found.pick.config)?;
         others::others(out, found, weights)?;
@@ -238,20 +204,19 @@ fn checked(out: &mut impl Write, found: &Recommendation, weights: Weights) -> Re
         "\nOn {} that the search did not know, of every third outage:\n",
         counted(found.held_out, "incident")
     )?;
-    let mut rows = vec![HEADINGS.map(str::to_owned)];
+    let mut table = CostTable::new(weights);
     let mut without = Figures::default();
     for outage in found.outages.iter().skip(2).step_by(3) {
         without += outage.without;
     }
     if !found.outages.is_empty() {
-        rows.push(row("without a breaker".into(), &without, None, weights));
+        table.row("without a breaker", &without, None);
     }
-    let tried = |name: &str, it: &Evaluation| row(name.into(), &it.checked_on, None, weights);
     if let Some(today) = &found.today {
-        rows.push(tried("today's rules", today));
+        table.row("today's rules", &today.checked_on, None);
     }
-    rows.push(tried("recommended", &found.pick));
-    write!(out, "{}", table(&rows))?;
+    table.row("recommended", &found.pick.checked_on, None);
+    write!(out, "{table}")?;
     let is_worse = weights.cost(&found.pick.checked_on) > weights.cost(&without);
     if is_worse && !found.outages.is_empty() {
         writeln!(

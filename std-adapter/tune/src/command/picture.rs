@@ -92,32 +92,11 @@ pub(crate) fn draw(
         panels.push(("With today's rules", Some(&today.config)));
     }
     panels.push(("With the recommended rules", Some(&found.pick.config)));
-    // In a log with keys, only the calls of the key that is shown.
-    let calls = log.calls().iter().copied();
-    let shown = CallLog::new(
-        calls
-            .filter(|call| stretch.key.is_none_or(|key| call.key == key))
-            .collect(),
-        Vec::new(),
-    );
-    let first = log
-        .calls()
-        .iter()
-        .find(|call| stretch.key.is_none_or(|key| call.key == key));
-    let shift = first.map_or(0, |call| call.start_us);
-    let stretch = Stretch {
-        from_us: stretch.from_us.saturating_sub(shift),
-        until_us: stretch.until_us.saturating_sub(shift),
-        key: None,
-    };
     let mut timelines = Vec::new();
     for (title, config) in panels {
-        let range = (stretch.from_us, stretch.until_us);
-        timelines.push((
-            title,
-            config,
-            replay.timeline(config, &shown, range, MOMENTS.into())?,
-        ));
+        let range = stretch.from_us..stretch.until_us;
+        let timeline = replay.timeline(config, log, stretch.key, range, MOMENTS.into())?;
+        timelines.push((title, config, timeline));
     }
     let height = 44 + 30 + PANEL * timelines.len() as u32 + 40;
     let root = SVGBackend::new(path, (WIDTH, height)).into_drawing_area();

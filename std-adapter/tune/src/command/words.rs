@@ -1,4 +1,4 @@
-//! Numbers, times and tables as text.
+//! Numbers and times as text.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -66,26 +66,6 @@ pub(crate) fn broken(line: &str, indent: &str) -> String {
             _ => {}
         }
         text.push(it);
-    }
-    text
-}
-
-/// Columns as wide as they need to be, the first to the left and the others to the right.
-pub(crate) fn table<const N: usize>(rows: &[[String; N]]) -> String {
-    let mut widths = [0; N];
-    for row in rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
-        }
-    }
-    let mut text = String::new();
-    for row in rows {
-        let mut line = format!("{:<1$}", row[0], widths[0]);
-        for (cell, width) in row.iter().zip(widths).skip(1) {
-            let _ = write!(line, "   {cell:>width$}");
-        }
-        text += line.trim_end();
-        text.push('\n');
     }
     text
 }

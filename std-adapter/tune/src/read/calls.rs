@@ -26,16 +26,9 @@ enum LineParser {
 pub(super) struct CallReader<R> {
     lines: Lines<R>,
     parser: LineParser,
-    requests: Requests,
-    summary: ReadSummary,
+    found: Found,
     /// Why reading ended before the end.
     error: Option<ReadError>,
-    /// The time of the first call, to which others are relative.
-    origin: Option<i128>,
-    /// Whether the unit of times may be another one than it seems.
-    doubts_units: bool,
-    /// The calls of the last line, the last one first.
-    found: Vec<LoggedCall>,
 }
 
 impl<R: BufRead> CallReader<R> {
@@ -62,22 +55,24 @@ impl<R: BufRead> CallReader<R> {
         Ok(Self {
             lines,
             parser,
-            requests: Requests::new(one_key),
-            summary: ReadSummary::default(),
+            found: Found {
+                calls: Vec::new(),
+                requests: Requests::new(one_key),
+                summary: ReadSummary::default(),
+                doubts_units: !columns.is_unit_given(),
+            },
             error: None,
-            origin: None,
-            doubts_units: !columns.is_unit_given(),
-            found: Vec::new(),
         })
     }
 
     /// The names of the keys, and what was read.
-    pub(super) fn end(mut self) -> Result<(Vec<Box<str>>, ReadSummary), ReadError> {
+    pub(super) fn end(self) -> Result<(Vec<Box<str>>, ReadSummary), ReadError> {
         if let Some(error) = self.error {
             return Err(error);
         }
-        let are_all_skipped = self.origin.is_none() && self.summary.skipped == self.summary.lines;
-        self.summary.guesses = match self.parser {
+        let (requests, mut summary) = (self.found.requests, self.found.summary);
+        let are_all_skipped = requests.origin.is_none() && summary.skipped == summary.lines;
+        summary.guesses = match self.parser {
             LineParser::Json(parser) => {
                 parser.check(are_all_skipped)?;
                 parser.guesses()
@@ -86,9 +81,9 @@ impl<R: BufRead> CallReader<R> {
             _ => Vec::new(),
         };
         if are_all_skipped {
-            return Err(ReadError::NoCall(Box::new(self.summary)));
+            return Err(ReadError::NoCall(Box::new(summary)));
         }
-        Ok((self.requests.into_keys(), self.summary))
+        Ok((requests.into_keys(), summary))
     }
 }
 
@@ -97,35 +92,27 @@ impl<R: BufRead> Iterator for CallReader<R> {
 
     fn next(&mut self) -> Option<LoggedCall> {
         loop {
-            if let Some(call) = self.found.pop() {
+            if let Some(call) = self.found.calls.pop() {
                 return Some(call);
             }
             let (number, line) = match self.lines.next() {
-                Ok(Some(line)) => line,
-                Ok(None) => return None,
+                Ok(next) => next?,
                 Err(error) => {
                     self.error = Some(error.into());
                     return None;
                 }
             };
-            self.summary.lines += 1;
-            let mut taken = Taken {
-                origin: &mut self.origin,
-                requests: &mut self.requests,
-                summary: &mut self.summary,
-                found: &mut self.found,
-                doubts_units: self.doubts_units,
-            };
+            self.found.summary.lines += 1;
             let read = line.map_err(|why| Wrong::Line(why.into()));
-            match read.and_then(|line| taken.line(&mut self.parser, line)) {
+            match read.and_then(|line| self.found.line(&mut self.parser, line)) {
                 Ok(()) => {}
-                Err(Wrong::Line(why)) => self.summary.add(number, why),
+                Err(Wrong::Line(why)) => self.found.summary.add(number, why),
                 Err(Wrong::Log(error)) => {
                     self.error = Some(error);
                     return None;
                 }
             }
-            self.found.reverse();
+            self.found.calls.reverse();
         }
     }
 }
@@ -142,16 +129,17 @@ impl From<String> for Wrong {
     }
 }
 
-/// What a line adds to.
-struct Taken<'t> {
-    origin: &'t mut Option<i128>,
-    requests: &'t mut Requests,
-    summary: &'t mut ReadSummary,
-    found: &'t mut Vec<LoggedCall>,
+/// What was found in the lines so far.
+struct Found {
+    /// The calls of the last line, the last one first.
+    calls: Vec<LoggedCall>,
+    requests: Requests,
+    summary: ReadSummary,
+    /// Whether the unit of times may be another one than it seems.
     doubts_units: bool,
 }
 
-impl Taken<'_> {
+impl Found {
     fn line(&mut self, parser: &mut LineParser, line: &str) -> Result<(), Wrong> {
         match parser {
             LineParser::Csv(parser) => self.row(&parser.row(line))?,
@@ -172,7 +160,7 @@ impl Taken<'_> {
 
     fn row(&mut self, row: &LineFields<'_>) -> Result<(), Wrong> {
         let logged = Logged::of(row, &mut self.summary.failures)?;
-        if self.doubts_units && self.origin.is_none() {
+        if self.doubts_units && self.requests.origin.is_none() {
             match doubt(row) {
                 Some((doubt, false)) => return Err(Wrong::Log(ReadError::Unit(doubt))),
                 Some((doubt, true)) => self.summary.unit = Some(doubt),
@@ -183,7 +171,7 @@ impl Taken<'_> {
     }
 
     fn call(&mut self, logged: Logged<'_>) -> Result<(), String> {
-        self.found.push(logged.call(self.origin, self.requests)?);
+        self.calls.push(logged.call(&mut self.requests)?);
         Ok(())
     }
 }

@@ -116,7 +116,8 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    const ALL: [Self; 4] = [Self::Seconds, Self::Millis, Self::Micros, Self::Nanos];
+    /// All units, the longest first.
+    pub const ALL: [Self; 4] = [Self::Seconds, Self::Millis, Self::Micros, Self::Nanos];
 
     pub(super) const fn nanos(self) -> u32 {
         match self {

@@ -103,15 +103,13 @@ impl<'l> Logged<'l> {
     }
 
     /// The call itself. Its start is relative to that of the first call.
-    pub(super) fn call(
-        self,
-        origin: &mut Option<i128>,
-        requests: &mut Requests,
-    ) -> Result<LoggedCall, String> {
+    pub(super) fn call(self, requests: &mut Requests) -> Result<LoggedCall, String> {
         if self.took > Completion::LONGEST {
             return Err("took longer than 71 minutes".into());
         }
-        let since = self.began.saturating_sub(*origin.get_or_insert(self.began));
+        let since = self
+            .began
+            .saturating_sub(*requests.origin.get_or_insert(self.began));
         // CallReader may be logged after others that began later: the first line is in the middle of what can be told.
         let start_us = u64::try_from(since.saturating_add(CENTURY_NS).div_euclid(1_000));
         let Some(start_us) = start_us.ok().filter(|_| since <= CENTURY_NS) else {

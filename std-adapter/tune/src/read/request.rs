@@ -1,20 +1,22 @@
-//! Keys by number, and which calls are further tries.
+//! What is known of earlier calls: the first one's time, keys by number, names of requests.
 
 use std::collections::{HashMap, HashSet};
 
 /// More keys than any registry has; beyond, lines are skipped.
 const KEYS: usize = 1 << 20;
-/// Longer ones are no hosts.
+/// Longer names are no hosts.
 const KEY_BYTES: usize = 1_024;
 /// Requests whose tries are recognised: the last so many.
 const REQUESTS: usize = 1 << 16;
 
 #[derive(Debug)]
 pub(super) struct Requests {
+    /// The time of the first call, to which others are relative.
+    pub(super) origin: Option<i128>,
     one_key: bool,
     numbers: HashMap<Box<str>, u32>,
     names: Vec<Box<str>>,
-    /// Two halves: when one is full, the older one is forgotten.
+    /// The names of requests in two halves: when one is full, the older half is forgotten.
     recent: HashSet<Box<str>>,
     older: HashSet<Box<str>>,
 }
@@ -22,6 +24,7 @@ pub(super) struct Requests {
 impl Requests {
     pub(super) fn new(one_key: bool) -> Self {
         Self {
+            origin: None,
             one_key,
             numbers: HashMap::new(),
             names: Vec::new(),

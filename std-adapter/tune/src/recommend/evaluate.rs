@@ -18,7 +18,7 @@ pub(super) const fn is_held_out(fold: usize) -> bool {
 #[derive(Debug)]
 pub(super) struct Evaluator<'l> {
     replay: &'l Replay,
-    weights: Weights,
+    pub(super) weights: Weights,
     log: &'l CallLog,
     folds: usize,
     ends: Ends,

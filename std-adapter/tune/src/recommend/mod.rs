@@ -13,17 +13,16 @@ pub use found::{Evaluation, NoRecommendation, OutageCost, Recommendation};
 pub use settings::builder_line;
 pub use weights::Weights;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use atomic_breaker::Config;
 use atomic_breaker_simulate::engine::Usefulness;
 
-use crate::log::{CallLog, Incident, LoggedCall, count, folds_of};
+use crate::log::{CallLog, Incident, LoggedCall, folds_of};
 use crate::replay::Replay;
 use evaluate::{Evaluator, is_held_out};
-use search::{Cost, Search};
-use space::{Candidate, SearchSpace};
+use search::Search;
+use space::SearchSpace;
 
 /// A search for settings.
 ///
@@ -162,45 +161,24 @@ impl Recommend {
         incidents: Vec<Incident>,
         goes_on: impl Fn(usize) -> bool + Sync,
     ) -> Result<Recommendation, NoRecommendation> {
-        let done = AtomicUsize::new(0);
-        let evaluate = |candidate: Candidate| {
-            if !goes_on(done.load(Ordering::Relaxed)) {
-                return None;
-            }
-            let evaluation = evaluator
-                .evaluate(&space.config(candidate))
-                .expect("all settings of the search fit");
-            let cost = Cost {
-                total: self.weights.cost(&evaluation.tuned_on),
-                wasted: self.weights.wasted(&evaluation.tuned_on),
-                healthy_rejected: count(evaluation.tuned_on.useful_rejected()),
-            };
-            done.fetch_add(1, Ordering::Relaxed);
-            Some((cost, evaluation))
-        };
         let today = self.today.map(|today| evaluator.evaluate(&today));
         let today = today.transpose().map_err(NoRecommendation::Today)?;
-        let mut search = Search::new(space, self.tries, self.seed);
-        let is_complete = search.run(evaluate);
-        let Some(pick) = search.pick() else {
-            return Err(NoRecommendation::Stopped);
-        };
-        let evaluation = |place: usize| search.evaluated[place].2.clone();
-        let pick = evaluation(pick);
+        let mut search = Search::new(space, evaluator, self.tries, self.seed);
+        let is_complete = search.run(goes_on);
+        let pick = search.pick().ok_or(NoRecommendation::Stopped)?;
+        let pick = pick.evaluation.clone();
         let without = evaluator.without();
+        let folds = folds_of(&incidents).into_iter();
         Ok(Recommendation {
             outages: evaluator.outages(&pick.config, &incidents),
             pick,
             today,
             without,
             cost_without: self.weights.cost(&without),
-            front: search.front().into_iter().map(evaluation).collect(),
-            held_out: folds_of(&incidents)
-                .into_iter()
-                .filter(|fold| is_held_out(usize::from(*fold)))
-                .count(),
+            front: search.front(),
+            held_out: folds.filter(|fold| is_held_out(usize::from(*fold))).count(),
             incidents,
-            tried: search.evaluated.len(),
+            tried: search.trials.len(),
             is_complete,
         })
     }

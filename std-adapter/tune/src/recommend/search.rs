@@ -1,23 +1,24 @@
-//! Evaluates candidates, and goes on from the best of them.
+//! Tries candidates, and goes on from the best of them.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fastrand::Rng;
 use rayon::prelude::*;
 
+use super::evaluate::Evaluator;
+use super::found::Evaluation;
 use super::space::{Candidate, SETTINGS, SearchSpace};
 
-/// What a candidate costs, as far as the search may know.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Cost {
-    /// What is to be as small as possible.
-    pub(super) total: f64,
-    /// The two things between which a choice is to be made.
-    pub(super) wasted: f64,
-    pub(super) healthy_rejected: f64,
+/// A candidate that was tried.
+pub(super) struct Trial {
+    candidate: Candidate,
+    /// The cost of the folds that the search knows.
+    cost: f64,
+    pub(super) evaluation: Evaluation,
 }
 
-/// How many candidates are evaluated before the search looks at what it has found.
+/// How many candidates are tried before the search looks at what it has found.
 const GENERATION: usize = 48;
 /// From how many of the best candidates the search goes on.
 const PARENTS: usize = 12;
@@ -25,46 +26,68 @@ const PARENTS: usize = 12;
 /// Costs that differ by less are the same: half a percent.
 const EQUAL: f64 = 1.005;
 
-pub(super) struct Search<'s, V> {
+pub(super) struct Search<'s> {
     space: &'s SearchSpace,
+    evaluator: &'s Evaluator<'s>,
     most: usize,
     random: Rng,
     seen: HashSet<Candidate>,
-    /// Every candidate with its cost and its evaluation, in order.
-    pub(super) evaluated: Vec<(Candidate, Cost, V)>,
+    /// All that were tried, in order.
+    pub(super) trials: Vec<Trial>,
 }
 
-impl<'s, V: Send> Search<'s, V> {
+impl<'s> Search<'s> {
     /// A search among at most that many candidates, at least one.
-    pub(super) fn new(space: &'s SearchSpace, most: usize, seed: u64) -> Self {
+    pub(super) fn new(
+        space: &'s SearchSpace,
+        evaluator: &'s Evaluator<'s>,
+        most: usize,
+        seed: u64,
+    ) -> Self {
         Self {
             space,
+            evaluator,
             most: most.max(1),
             random: Rng::with_seed(seed),
             seen: HashSet::new(),
-            evaluated: Vec::new(),
+            trials: Vec::new(),
         }
     }
 
-    /// Evaluates candidates until there are enough of them, or `evaluate` returns `None`. The same seed finds the same, with
-    /// any number of threads. Returns whether it came to its end.
-    pub(super) fn run(&mut self, evaluate: impl Fn(Candidate) -> Option<(Cost, V)> + Sync) -> bool {
+    /// Tries candidates until there are enough of them, or `goes_on`, which is told how many were tried, says no. The same seed
+    /// finds the same, with any number of threads. Returns whether the search came to its end.
+    pub(super) fn run(&mut self, goes_on: impl Fn(usize) -> bool + Sync) -> bool {
+        let done = AtomicUsize::new(0);
         let mut next = self.first();
         loop {
-            next.truncate(self.most - self.evaluated.len());
-            let found: Vec<_> = next
-                .into_par_iter()
-                .map(|candidate| evaluate(candidate).map(|(cost, value)| (candidate, cost, value)))
-                .collect();
+            next.truncate(self.most - self.trials.len());
+            let trial = |candidate| {
+                goes_on(done.load(Ordering::Relaxed)).then(|| {
+                    let trial = self.trial(candidate);
+                    done.fetch_add(1, Ordering::Relaxed);
+                    trial
+                })
+            };
+            let found: Vec<_> = next.into_par_iter().map(trial).collect();
             let is_stopped = found.iter().any(Option::is_none);
-            self.evaluated.extend(found.into_iter().flatten());
+            self.trials.extend(found.into_iter().flatten());
             if is_stopped {
                 return false;
             }
             next = self.children();
-            if next.is_empty() || self.evaluated.len() >= self.most {
+            if next.is_empty() || self.trials.len() >= self.most {
                 return true;
             }
+        }
+    }
+
+    fn trial(&self, candidate: Candidate) -> Trial {
+        let evaluation = self.evaluator.evaluate(&self.space.config(candidate));
+        let evaluation = evaluation.expect("all settings of the search fit");
+        Trial {
+            candidate,
+            cost: self.evaluator.weights.cost(&evaluation.tuned_on),
+            evaluation,
         }
     }
 
@@ -73,18 +96,12 @@ impl<'s, V: Send> Search<'s, V> {
         let middle = self.space.middle();
         let mut candidates = Vec::new();
         self.add(&mut candidates, middle);
-        for (setting, length) in self.space.lengths().into_iter().enumerate() {
-            for value in 0..length {
-                let mut candidate = middle;
-                candidate[setting] = value as u16;
-                self.add(&mut candidates, candidate);
-            }
+        for candidate in self.space.varied(middle) {
+            self.add(&mut candidates, candidate);
         }
+        let lengths = self.space.lengths();
         for _ in 0..candidates.len() {
-            let candidate = self
-                .space
-                .lengths()
-                .map(|length| self.random.usize(..length) as u16);
+            let candidate = lengths.map(|length| self.random.usize(..length) as u16);
             self.add(&mut candidates, candidate);
         }
         candidates
@@ -105,17 +122,10 @@ impl<'s, V: Send> Search<'s, V> {
                 }
             }
         }
-        // Then other values of one of its settings.
-        let mut changes: Vec<Candidate> = Vec::new();
-        for (setting, length) in lengths.into_iter().enumerate() {
-            for value in 0..length {
-                let mut candidate = parents[0];
-                candidate[setting] = value as u16;
-                changes.push(candidate);
-            }
-        }
-        self.random.shuffle(&mut changes);
-        for candidate in changes {
+        // Then the best one with any other value of one setting.
+        let mut varied: Vec<Candidate> = self.space.varied(parents[0]).collect();
+        self.random.shuffle(&mut varied);
+        for candidate in varied {
             if candidates.len() < GENERATION / 2 {
                 self.add(&mut candidates, candidate);
             }
@@ -125,7 +135,7 @@ impl<'s, V: Send> Search<'s, V> {
             if candidates.len() >= GENERATION {
                 break;
             }
-            // The better the more often.
+            // The better ones more often.
             let parent = self
                 .random
                 .usize(..parents.len())
@@ -153,48 +163,38 @@ impl<'s, V: Send> Search<'s, V> {
 
     /// The candidates of the lowest costs, the first of equal ones first.
     fn best(&self, most: usize) -> Vec<Candidate> {
-        let mut all: Vec<usize> = (0..self.evaluated.len()).collect();
-        all.sort_by(|a, b| {
-            let cost = |place: &usize| self.evaluated[*place].1.total;
-            cost(a).total_cmp(&cost(b)).then(a.cmp(b))
-        });
-        all.truncate(most);
-        all.into_iter()
-            .map(|place| self.evaluated[place].0)
-            .collect()
+        let mut all: Vec<&Trial> = self.trials.iter().collect();
+        all.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+        let best = all.into_iter().take(most);
+        best.map(|trial| trial.candidate).collect()
     }
 
-    /// The place of the candidate to take: the simplest of those that cost about as little as the best.
-    pub(super) fn pick(&self) -> Option<usize> {
-        let costs = self.evaluated.iter().map(|(_, cost, _)| cost.total);
+    /// The trial to take: the simplest of those that cost about as little as the best.
+    pub(super) fn pick(&self) -> Option<&Trial> {
+        let costs = self.trials.iter().map(|trial| trial.cost);
         let limit = costs.min_by(f64::total_cmp)? * EQUAL;
-        let good =
-            (0..self.evaluated.len()).filter(|place| self.evaluated[*place].1.total <= limit);
+        let good = self.trials.iter().filter(|trial| trial.cost <= limit);
         good.min_by(|a, b| {
-            let key = |place: &usize| {
-                let (candidate, cost, _) = &self.evaluated[*place];
-                (self.space.complexity(*candidate), cost.total)
-            };
-            let ((a, cost_a), (b, cost_b)) = (key(a), key(b));
-            a.cmp(&b).then(cost_a.total_cmp(&cost_b))
+            let complexity = |trial: &Trial| self.space.complexity(trial.candidate);
+            let simpler = complexity(a).cmp(&complexity(b));
+            simpler.then(a.cost.total_cmp(&b.cost))
         })
     }
 
-    /// The places of the candidates that no other one dominates, from the least wasted on.
-    pub(super) fn front(&self) -> Vec<usize> {
-        let mut all: Vec<usize> = (0..self.evaluated.len()).collect();
-        let cost = |place: usize| self.evaluated[place].1;
+    /// The evaluations that no other one dominates, from the least wasted on.
+    pub(super) fn front(&self) -> Vec<Evaluation> {
+        let wasted = |it: &Evaluation| self.evaluator.weights.wasted(&it.tuned_on);
+        let rejected = |it: &Evaluation| it.tuned_on.useful_rejected();
+        let mut all: Vec<_> = self.trials.iter().map(|it| &it.evaluation).collect();
         all.sort_by(|a, b| {
-            let (a, b) = (cost(*a), cost(*b));
-            a.wasted
-                .total_cmp(&b.wasted)
-                .then(a.healthy_rejected.total_cmp(&b.healthy_rejected))
+            let by_waste = wasted(a).total_cmp(&wasted(b));
+            by_waste.then(rejected(a).cmp(&rejected(b)))
         });
-        let mut front: Vec<usize> = Vec::new();
-        for place in all {
-            let last = front.last().map(|last| cost(*last));
-            if last.is_none_or(|last| cost(place).healthy_rejected < last.healthy_rejected) {
-                front.push(place);
+        let mut front: Vec<Evaluation> = Vec::new();
+        for next in all {
+            let last = front.last();
+            if last.is_none_or(|last| rejected(next) < rejected(last)) {
+                front.push(next.clone());
             }
         }
         front

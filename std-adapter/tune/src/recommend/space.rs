@@ -4,156 +4,149 @@ use std::time::Duration;
 
 use atomic_breaker::{Config, Ratio};
 
-/// What trips, and how many calls it takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Trip {
-    InARow(u32),
-    Within(u32, Duration),
-    OfLast(u32, u32),
-    OverTime(u32, Duration, u32),
+/// A value of a setting.
+pub(super) struct SettingValue {
+    /// How much there is to understand.
+    complexity: u32,
+    set: Box<dyn Fn(Config) -> Config + Send + Sync>,
 }
 
-/// How the open time grows, as a factor and how many times as long as the first it becomes at the most.
-pub(super) type GrowthSteps = Option<(u32, u32)>;
-
-/// A gradual return: the first share in percent, and its length.
-pub(super) type Return = Option<(u32, Duration)>;
-
-/// The values of each setting, similar ones beside each other.
-#[derive(Clone, Debug)]
-pub(super) struct SearchSpace {
-    pub(super) trips: Vec<Trip>,
-    pub(super) slow: Vec<Option<Duration>>,
-    pub(super) open: Vec<Duration>,
-    pub(super) growth: Vec<GrowthSteps>,
-    pub(super) probes: Vec<(u32, u32)>,
-    pub(super) returns: Vec<Return>,
+fn value(complexity: u32, set: impl Fn(Config) -> Config + Send + Sync + 'static) -> SettingValue {
+    SettingValue {
+        complexity,
+        set: Box::new(set),
+    }
 }
 
+/// What trips, what is slow, the open time and its growth, probes, and the gradual return.
 pub(super) const SETTINGS: usize = 6;
+const TRIP: usize = 0;
+const OPEN: usize = 2;
 
 /// A candidate: one value of each setting, by its place in the list.
 pub(super) type Candidate = [u16; SETTINGS];
+
+/// The values of each setting, similar ones beside each other. They are set in the order of the settings.
+pub(super) struct SearchSpace {
+    pub(super) settings: [Vec<SettingValue>; SETTINGS],
+}
 
 const fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
 }
 
+/// What trips. A ratio stands alone: beside it, a number of failures in a row would be a second rule.
+fn trips() -> Vec<SettingValue> {
+    let mut trips = Vec::new();
+    for failures in [2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50] {
+        trips.push(value(0, move |it| it.consecutive_failures(failures)));
+    }
+    for within in [1, 10, 60] {
+        for failures in [5, 10, 20, 50] {
+            trips.push(value(2, move |it| {
+                it.failures_within(failures, secs(within))
+            }));
+        }
+    }
+    for percent in [30, 50, 70] {
+        for calls in [10, 20, 50] {
+            let ratio = Ratio::percent(percent)
+                .of_last(calls)
+                .min_calls(calls.div_ceil(2));
+            trips.push(value(3, move |it| it.tally_only().failure_ratio(ratio)));
+        }
+    }
+    for percent in [20, 30, 50, 70] {
+        for within in [2, 10, 30] {
+            for calls in [10, 20, 50] {
+                let ratio = Ratio::percent(percent)
+                    .within(secs(within))
+                    .min_calls(calls);
+                trips.push(value(4, move |it| it.tally_only().failure_ratio(ratio)));
+            }
+        }
+    }
+    trips
+}
+
 impl SearchSpace {
     /// The whole space, with these limits for slow calls beside none.
     pub(super) fn new(slow: impl IntoIterator<Item = Duration>) -> Self {
-        let mut trips = Vec::new();
-        trips.extend([2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50].map(Trip::InARow));
-        for within in [1, 10, 60] {
-            trips.extend([5, 10, 20, 50].map(|failures| Trip::Within(failures, secs(within))));
-        }
-        for percent in [30, 50, 70] {
-            trips.extend([10, 20, 50].map(|calls| Trip::OfLast(percent, calls)));
-        }
-        for percent in [20, 30, 50, 70] {
-            for within in [2, 10, 30] {
-                trips.extend([10, 20, 50].map(|min| Trip::OverTime(percent, secs(within), min)));
-            }
+        let unset = || vec![value(0, |it| it)];
+        let (mut slow_calls, mut growth, mut probes, mut returns) =
+            (unset(), unset(), unset(), unset());
+        for limit in slow {
+            slow_calls.push(value(2, move |it| it.slow_call(limit)));
         }
         let open = [
             100, 200, 350, 500, 750, 1_000, 1_500, 2_000, 3_000, 5_000, 10_000, 20_000, 30_000,
             60_000,
         ];
+        let open = open.map(|ms| value(0, move |it| it.open_for(Duration::from_millis(ms))));
+        for times in [2, 4, 8, 30] {
+            growth.push(value(1, move |it| {
+                it.exponential(2, Duration::from_millis(it.open_for_ms.into()) * times)
+            }));
+        }
+        for (at_once, successes) in [(1, 2), (1, 3), (2, 2), (3, 3), (3, 6), (5, 5)] {
+            probes.push(value(1, move |it| {
+                it.probes(at_once).close_after(successes)
+            }));
+        }
+        for (percent, over) in [(50, 2), (25, 5), (10, 10), (10, 30)] {
+            returns.push(value(2, move |it| it.gradual_return(percent, secs(over))));
+        }
         Self {
-            trips,
-            slow: [None]
-                .into_iter()
-                .chain(slow.into_iter().map(Some))
-                .collect(),
-            open: open.map(Duration::from_millis).to_vec(),
-            growth: vec![
-                None,
-                Some((2, 2)),
-                Some((2, 4)),
-                Some((2, 8)),
-                Some((2, 30)),
-            ],
-            probes: vec![(1, 1), (1, 2), (1, 3), (2, 2), (3, 3), (3, 6), (5, 5)],
-            returns: vec![
-                None,
-                Some((50, secs(2))),
-                Some((25, secs(5))),
-                Some((10, secs(10))),
-                Some((10, secs(30))),
-            ],
+            settings: [trips(), slow_calls, open.into(), growth, probes, returns],
         }
     }
 
     /// How many values each setting has.
     pub(super) fn lengths(&self) -> [usize; SETTINGS] {
-        [
-            self.trips.len(),
-            self.slow.len(),
-            self.open.len(),
-            self.growth.len(),
-            self.probes.len(),
-            self.returns.len(),
-        ]
+        self.settings.each_ref().map(Vec::len)
+    }
+
+    /// A candidate with every value of every setting in turn.
+    pub(super) fn varied(&self, candidate: Candidate) -> impl Iterator<Item = Candidate> {
+        let settings = self.lengths().into_iter().enumerate();
+        settings.flat_map(move |(setting, length)| {
+            (0..length).map(move |value| {
+                let mut candidate = candidate;
+                candidate[setting] = value as u16;
+                candidate
+            })
+        })
     }
 
     /// The candidate that the search begins with: nearest to the defaults.
     pub(super) fn middle(&self) -> Candidate {
-        let place = |found: Option<usize>| found.unwrap_or(0) as u16;
-        let trip = Trip::InARow(5);
-        [
-            place(self.trips.iter().position(|it| *it == trip)),
-            0,
-            place(self.open.iter().position(|it| *it >= secs(1))),
-            0,
-            0,
-            0,
-        ]
+        let place = |setting: usize, is_usual: fn(Config) -> bool| {
+            let mut values = self.settings[setting].iter();
+            let place = values.position(|value| is_usual((value.set)(Config::new())));
+            place.unwrap_or(0) as u16
+        };
+        let mut middle = [0; SETTINGS];
+        middle[TRIP] = place(TRIP, |it| it == Config::new().consecutive_failures(5));
+        middle[OPEN] = place(OPEN, |it| it.open_for_ms >= 1_000);
+        middle
+    }
+
+    fn values(&self, candidate: Candidate) -> impl Iterator<Item = &SettingValue> {
+        let settings = self.settings.iter().zip(candidate);
+        settings.map(|(values, place)| &values[usize::from(place)])
     }
 
     /// The settings of a candidate. They always fit a 64-bit word.
     pub(super) fn config(&self, candidate: Candidate) -> Config {
-        let [trip, slow, open, growth, probes, returns] = candidate.map(usize::from);
         // What a log cannot show: other instances must not return in step with this one.
-        let mut config = Config::new().jitter_percent(20);
-        // A ratio stands alone: beside it, a number of failures in a row would be a second rule.
-        let ratio = Ratio::percent;
-        config = match self.trips[trip] {
-            Trip::InARow(failures) => config.consecutive_failures(failures),
-            Trip::Within(failures, time) => config.failures_within(failures, time),
-            Trip::OfLast(percent, calls) => config
-                .tally_only()
-                .failure_ratio(ratio(percent).of_last(calls).min_calls(calls.div_ceil(2))),
-            Trip::OverTime(percent, time, min) => config
-                .tally_only()
-                .failure_ratio(ratio(percent).within(time).min_calls(min)),
-        };
-        if let Some(limit) = self.slow[slow] {
-            config = config.slow_call(limit);
-        }
-        config = config.open_for(self.open[open]);
-        if let Some((factor, times)) = self.growth[growth] {
-            config = config.exponential(factor, self.open[open] * times);
-        }
-        let (at_once, successes) = self.probes[probes];
-        if (at_once, successes) != (1, 1) {
-            config = config.probes(at_once).close_after(successes);
-        }
-        if let Some((percent, time)) = self.returns[returns] {
-            config = config.gradual_return(percent, time);
-        }
-        config
+        let base = Config::new().jitter_percent(20);
+        self.values(candidate)
+            .fold(base, |config, value| (value.set)(config))
     }
 
     /// How much there is to understand: of two candidates that are as good, the simpler one is taken.
     pub(super) fn complexity(&self, candidate: Candidate) -> u32 {
-        let trip = match self.trips[usize::from(candidate[0])] {
-            Trip::InARow(_) => 0,
-            Trip::Within(..) => 2,
-            Trip::OfLast(..) => 3,
-            Trip::OverTime(..) => 4,
-        };
-        let set = |setting: usize, cost: u32| if candidate[setting] == 0 { 0 } else { cost };
-        trip + set(1, 2) + set(3, 1) + set(4, 1) + set(5, 2)
+        self.values(candidate).map(|value| value.complexity).sum()
     }
 }
 
@@ -165,18 +158,10 @@ mod tests {
     #[test]
     fn every_value_of_every_setting_fits() {
         let space = SearchSpace::new([Duration::from_millis(1), secs(60)]);
-        let lengths = space.lengths();
-        for first in 0..SETTINGS {
-            for second in 0..SETTINGS {
-                for a in 0..lengths[first] {
-                    for b in 0..lengths[second] {
-                        let mut candidate = space.middle();
-                        candidate[first] = a as u16;
-                        candidate[second] = b as u16;
-                        let config = space.config(candidate);
-                        assert!(Rules::<u64>::try_new(config).is_ok(), "{config:?}");
-                    }
-                }
+        for first in space.varied(space.middle()) {
+            for candidate in space.varied(first) {
+                let config = space.config(candidate);
+                assert!(Rules::<u64>::try_new(config).is_ok(), "{config:?}");
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The search against trying everything in a smaller space.
 
-use super::space::SETTINGS;
+use super::space::{Candidate, SETTINGS};
 use super::*;
 use atomic_breaker::{Failure, Outcome};
 use atomic_breaker_simulate::engine::{BreakerScope, Completion};
@@ -58,18 +58,18 @@ fn logs() -> [(&'static str, CallLog, BreakerScope); 6] {
 fn small() -> SearchSpace {
     let mut space = SearchSpace::new([]);
     let mut place = 0;
-    space.trips.retain(|_| {
+    space.settings[0].retain(|_| {
         place += 1;
         place % 6 == 1
     });
     place = 0;
-    space.open.retain(|_| {
+    space.settings[2].retain(|_| {
         place += 1;
         place % 2 == 0
     });
-    space.growth.truncate(2);
-    space.probes.truncate(3);
-    space.returns.truncate(2);
+    space.settings[3].truncate(2);
+    space.settings[4].truncate(3);
+    space.settings[5].truncate(2);
     space
 }
 
@@ -119,31 +119,6 @@ fn the_pick_is_within_five_percent_of_trying_everything() {
             "{name}: {pick} instead of {best}: {:?}",
             found.pick
         );
-    }
-}
-
-#[test]
-fn an_outage_of_several_keys_is_held_out_as_a_whole() {
-    // Twenty keys, down together, and later two more times.
-    let down = |second: u64| {
-        [300..330, 900..930, 1_500..1_530]
-            .iter()
-            .any(|out| out.contains(&second))
-    };
-    for (outages, held_out) in [(1, 0), (3, 20)] {
-        let calls = (0..outages * 60_000_u64).map(|number| {
-            LoggedCall::new(number * 10_000, completion(!down(number / 100), 20))
-                .of_key(number as u32 % 20)
-        });
-        let mut log = CallLog::new(calls.collect(), Vec::new());
-        let replay = Replay::new().breakers(BreakerScope::PerKey { capacity: 64 });
-        let found = Recommend::new()
-            .replay(replay)
-            .tries(20)
-            .run(&mut log)
-            .unwrap();
-        assert_eq!(found.incidents.len() as u64, 20 * outages);
-        assert_eq!(found.held_out, held_out);
     }
 }
 

@@ -3,6 +3,7 @@
 mod closest;
 
 use std::iter::Peekable;
+use std::ops::Range;
 use std::time::Duration;
 
 use atomic_breaker::Config;
@@ -127,21 +128,25 @@ impl Replay {
         played.map_or_else(|_| Figures::default(), |(figures, _)| figures[0])
     }
 
-    /// Replays a log and shows a stretch of it, from one time to another in microseconds, in so many moments, at least one.
-    /// Without settings there is no breaker.
+    /// Replays a log and shows a stretch of it, in microseconds since its beginning, in so many moments, at least one; of all
+    /// keys, or of one. Without settings there is no breaker.
     pub fn timeline(
         &self,
         config: Option<&Config>,
         log: &CallLog,
-        (from_us, until_us): (u64, u64),
+        key: Option<u32>,
+        stretch_us: Range<u64>,
         moments: usize,
     ) -> Result<ReplayTimeline, RegistryError> {
         let moments = moments.max(1);
-        let length_us = (until_us.saturating_sub(from_us) / moments as u64).max(1);
-        let (moments, changes) = self.counts(config, log, moments, |call| {
-            let since = call.start_us.checked_sub(from_us)?;
-            usize::try_from(since / length_us).ok()
+        let length_us = stretch_us.end.saturating_sub(stretch_us.start) / moments as u64;
+        let is_shown = |of: u32| key.is_none_or(|key| key == of);
+        let (moments, mut changes) = self.counts(config, log, moments, |call| {
+            let since = call.start_us.checked_sub(stretch_us.start);
+            let moment = since.filter(|_| is_shown(call.key))? / length_us.max(1);
+            usize::try_from(moment).ok()
         })?;
+        changes.retain(|change| is_shown(change.key));
         Ok(ReplayTimeline { moments, changes })
     }
 
@@ -213,7 +218,7 @@ pub struct Replayed {
 pub struct ReplayTimeline {
     /// The counts of the calls that began in each moment, in order.
     pub moments: Vec<Figures>,
-    /// What the breakers did in all of the log.
+    /// What the breakers of these keys did in all of the log.
     pub changes: Vec<StateChange>,
 }
 

@@ -1,0 +1,87 @@
+//! Incidents that are found in a log.
+#![cfg(feature = "replay")]
+
+use atomic_breaker_tune::{
+    CallLog, Completion, Failure, Incident, LoggedCall, NoRecommendation, Outcome, Recommend,
+};
+use std::time::Duration;
+
+/// The incidents of a log with a call each microsecond, of which it says whether it succeeds.
+fn found(ok: impl Iterator<Item = bool>) -> Vec<Incident> {
+    let call = |(number, ok): (usize, bool)| {
+        let failed = Failure::new().into();
+        let outcome = if ok { Outcome::Success } else { failed };
+        LoggedCall::new(number as u64, Completion::new(outcome, Duration::ZERO))
+    };
+    let mut log = CallLog::new(ok.enumerate().map(call).collect(), Vec::new());
+    match Recommend::new().tries(1).run(&mut log) {
+        Ok(found) => found.incidents,
+        Err(NoRecommendation::NoIncident { .. }) => Vec::new(),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn an_outage_is_found_from_its_first_failure_to_its_last() {
+    let found = found((0..1_000).map(|number| !(300..400).contains(&number)));
+    let [incident] = found[..] else {
+        panic!("{found:?}")
+    };
+    assert_eq!((incident.from_us, incident.until_us), (300, 399));
+    assert_eq!((incident.calls, incident.failed), (100, 100));
+}
+
+#[test]
+fn how_many_in_a_row_are_an_incident_depends_on_what_is_usual() {
+    let row = |length: usize, every: usize| {
+        found((0..10_000).map(move |it| it % every != 1 && !(5_000..5_000 + length).contains(&it)))
+    };
+    // Without other failures, and with one of 20 calls.
+    assert_eq!([4, 5].map(|length| row(length, usize::MAX).len()), [0, 1]);
+    assert_eq!([11, 13].map(|length| row(length, 20).len()), [0, 1]);
+}
+
+#[test]
+fn half_of_the_calls_failing_is_one_incident_until_the_end() {
+    let mut random = fastrand::Rng::with_seed(7);
+    let found = found((0..3_000).map(|number| number < 1_000 || random.bool()));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].from_us.abs_diff(1_000) < 20 && found[0].until_us > 2_980);
+}
+
+#[test]
+fn an_hour_with_eight_percent_errors_in_a_day_without_is_none() {
+    let mut found_in = 0;
+    for seed in 0..20 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let busy = 100_000..136_000;
+        let found = found((0..200_000).map(|it| {
+            let of_thousand = if busy.contains(&it) { 80 } else { 1 };
+            random.u32(..1_000) >= of_thousand
+        }));
+        found_in += usize::from(!found.is_empty());
+    }
+    // While its share is not yet known, chance may look like an incident.
+    assert!(found_in <= 2, "{found_in} of 20");
+}
+
+#[test]
+fn an_outage_in_a_busy_hour_is_found() {
+    for seed in 0..20 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let found =
+            found((0..40_000).map(|it| !(20_000..20_200).contains(&it) && random.u32(..100) >= 8));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(
+            found[0].from_us.abs_diff(20_000) < 100 && found[0].until_us.abs_diff(20_200) < 100
+        );
+    }
+}
+
+#[test]
+fn a_busy_log_with_eight_percent_errors_has_none() {
+    for seed in 0..40 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        assert_eq!(found((0..100_000).map(|_| random.u32(..100) >= 8)), []);
+    }
+}
