@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::hash::BuildHasher;
 use std::sync::LazyLock;
 
-use atomic_breaker_http::{Clock, KeyedObserver, Registry};
+use atomic_breaker_http::{Clock, Guard, KeyedObserver, Registry};
 
 /// 64 keys of 37 bytes, as names of hosts in a cluster are.
 pub static HOSTS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
@@ -20,8 +20,8 @@ where
     S: BuildHasher,
 {
     for host in &**HOSTS {
-        let _ = hosts.call(host, || Err::<(), _>("once"));
-        let clear = hosts.call(host, || Ok::<_, Infallible>(()));
+        let _ = hosts.of(host).call(|| Err::<(), _>("once"));
+        let clear = hosts.of(host).call(|| Ok::<_, Infallible>(()));
         clear.expect("closed");
     }
 }

@@ -230,8 +230,8 @@ fn one_breaker_in_an_arc_in_two_places_serves_both() {
 
 mod of_a_resource {
     use super::{LONG, RULES, State};
-    use atomic_breaker_server::Resource;
     use atomic_breaker_server::{AnyPermit, Breaker, ManualClock, Outcome, breaker};
+    use atomic_breaker_server::{Guard, Resource};
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     #[test]

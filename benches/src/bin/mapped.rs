@@ -12,7 +12,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    AnyPermit, BootClock, Breaker, Config, Observer, Outcome, Registry, word::Word,
+    AnyPermit, BootClock, Breaker, Config, Guard, Observer, Outcome, Registry, word::Word,
 };
 use atomic_breaker_mapped::{MappedSlab, for_forks};
 use benches::head;
@@ -79,7 +79,7 @@ fn by_registry() -> impl Fn(u64) {
         let mut random = fastrand::Rng::with_seed(1);
         for _ in 0..calls {
             let host = HOSTS[random.usize(..HOSTS.len())];
-            let permit = black_box(&hosts).acquire(host).expect("closed");
+            let permit = black_box(&hosts).of(host).acquire().expect("closed");
             permit.report(Outcome::Success);
         }
     }

@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
 #[cfg(feature = "fleet")]
 use atomic_breaker_fleet::Joined;
-use atomic_breaker_server::{AnyBreaker, AnyRegistry, AnyResource};
+use atomic_breaker_server::{AnyBreaker, AnyRegistry, Resource};
 #[cfg(feature = "steps")]
 use atomic_breaker_steps::{Steps, Store};
 use tokio::sync::Semaphore;
@@ -84,11 +85,12 @@ impl Admin {
         self.source(name.into(), Box::new(OfSingle::breaker(breaker)))
     }
 
-    /// Shows a [`Resource`](atomic_breaker_server::Resource), with its last failure and shadow mode: an `Arc`, or a
+    /// Shows a [`Resource`], with its last failure and shadow mode: an `Arc`, or a
     /// `&'static` reference.
-    pub fn resource<R>(self, name: impl Into<Arc<str>>, resource: R) -> Self
+    pub fn resource<R, B>(self, name: impl Into<Arc<str>>, resource: R) -> Self
     where
-        R: AnyResource + Send + Sync + 'static,
+        R: Deref<Target = Resource<B>> + Send + Sync + 'static,
+        B: AnyBreaker + 'static,
     {
         self.source(name.into(), Box::new(OfSingle::resource(resource)))
     }

@@ -6,7 +6,6 @@ use http::{HeaderMap, Response};
 use http_body::Body;
 
 use crate::error_rule::{report_by, scope_of_status, status_text};
-use crate::parts::judged;
 use crate::{
     AnyError, AnyPermit, BodyRule, Classify, ErrorRule, Outcome, Report, ReportingBody, Scope,
 };
@@ -36,7 +35,7 @@ use crate::{
 /// Created by [`HttpClassifier::at_end_of_body`](super::HttpClassifier::at_end_of_body), or around your own classifier,
 /// which is a closure or one within [`AtOnce`](crate::AtOnce). It is a [`Report`] and not a [`Classify`]: it goes where
 /// the response is handed out with another body, and not into [`call_with`](atomic_breaker::Breaker::call_with), which
-/// would report at the head. [`call_reported`](crate::call_reported) accepts it.
+/// would report at the head. [`AnyPermit::run_async`] accepts it.
 /// A `reqwest::Response` becomes an `http::Response`, and `into_reqwest` turns it back.
 #[derive(Clone, Copy)]
 #[must_use]
@@ -100,7 +99,7 @@ where
         permit: P,
         result: Result<Response<B>, E>,
     ) -> Result<Self::Output<P>, E> {
-        let (permit, outcome) = judged(permit, || self.head.classify(&result));
+        let (permit, outcome) = permit.judged(|| self.head.classify(&result));
         match result {
             Ok(response) if outcome == Outcome::Success => {
                 let has_own_limit = response.extensions().get::<OwnLimit>().is_some();

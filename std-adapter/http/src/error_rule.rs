@@ -4,7 +4,6 @@ use std::fmt;
 
 use http::StatusCode;
 
-use crate::parts::judged;
 use crate::{AnyError, AnyPermit, Failure, Outcome, ResponseHead};
 
 /// Says what an error counts as: that of a call without a response, or of a truncated body. Closures
@@ -62,7 +61,7 @@ pub enum Scope {
     /// The caller, whose quota is used up: a 429, `RESOURCE_EXHAUSTED`. Its call is ignored, so that one tenant cannot
     /// shut out the others, nor hide from them that the host behind a limiter is dead. A **probe** succeeds with it: the
     /// host has responded, and otherwise a tenant that takes each probe would keep the others out. It needs to know which
-    /// calls are probes, as layers and [`call_reported`](crate::call_reported) do; with
+    /// calls are probes, as layers and [`AnyPermit::run_async`] do; with
     /// [`call_with`](atomic_breaker::Breaker::call_with) such a probe is ignored, too, and the next one decides.
     Quota,
 }
@@ -83,7 +82,7 @@ pub(crate) fn report_by<P: AnyPermit>(
     judge: impl FnOnce() -> (Outcome, Scope),
     why: impl FnOnce() -> String,
 ) {
-    let (permit, (outcome, scope)) = judged(permit, judge);
+    let (permit, (outcome, scope)) = permit.judged(judge);
     match (scope, outcome) {
         (Scope::Connection, Outcome::Failure(_)) => permit.report_shared(outcome, why),
         (Scope::Unprocessed, Outcome::Failure(failure)) => {

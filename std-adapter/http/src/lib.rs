@@ -38,7 +38,7 @@
 //! | you have | use |
 //! |---|---|
 //! | a client whose responses are `http::Response<_>` (hyper, a tower service) | [`call_async_with`](atomic_breaker::Breaker::call_async_with) and [`HttpClassifier`] |
-//! | the same, and bodies should count | [`call_reported`] and [`at_end_of_body`](HttpClassifier::at_end_of_body) |
+//! | the same, and bodies should count | [`AnyPermit::run_async`] and [`at_end_of_body`](HttpClassifier::at_end_of_body) |
 //! | reqwest | `HttpClient`, or `BreakerMiddleware`: features `reqwest`, `reqwest-middleware` |
 //! | another client with its own response type | [`HttpClassifier::response`] in a closure, with `&(r.status(), r.headers())` |
 //! | a client that turns statuses into errors (`error_for_status`) | [`errors`](HttpClassifier::errors), or a "404" counts as if there had been no response |

@@ -2,7 +2,9 @@
 
 use http::Request;
 
-use crate::{Admit, AnyRegistry, KeyedAdmit, KeyedPermit, Origin, OriginError, Rejection};
+use crate::{
+    Admit, AnyRegistry, Guard, GuardPermit, Key, KeyedAdmit, Origin, OriginError, Rejection,
+};
 
 /// Asks the breaker of a request's host: for layers, and with the feature `reqwest` also for reqwest's own requests.
 ///
@@ -60,8 +62,8 @@ impl<H: AnyRegistry<Key = Origin> + Clone> PerHost<H> {
     pub(crate) fn admit_to(
         &self,
         found: Result<Origin, OriginError>,
-    ) -> Result<KeyedPermit<H>, Rejection> {
-        KeyedPermit::acquire(self.registry.clone(), self.origin_of(found)?)
+    ) -> Result<GuardPermit<Key<H>>, Rejection> {
+        Key::new(self.registry.clone(), self.origin_of(found)?).acquire()
     }
 
     fn origin_of(&self, found: Result<Origin, OriginError>) -> Result<Origin, Rejection> {
@@ -74,9 +76,13 @@ impl<H: AnyRegistry<Key = Origin> + Clone> PerHost<H> {
 
     /// A permit of a request that is part of a call of this host, whose permit guards it.
     #[cold]
-    pub(crate) fn within<B>(&self, call: &Origin, request: &Request<B>) -> Option<KeyedPermit<H>> {
+    pub(crate) fn within<B>(
+        &self,
+        call: &Origin,
+        request: &Request<B>,
+    ) -> Option<GuardPermit<Key<H>>> {
         let origin = self.origin_of(Origin::of_request(request)).ok()?;
-        (origin == *call).then(|| KeyedPermit::unguarded(self.registry.clone(), origin))
+        (origin == *call).then(|| Key::new(self.registry.clone(), origin).unguarded())
     }
 }
 
@@ -85,7 +91,7 @@ impl<H: AnyRegistry> KeyedAdmit for PerHost<H> {
 }
 
 impl<B, H: AnyRegistry<Key = Origin> + Clone> Admit<Request<B>> for PerHost<H> {
-    type Permit = KeyedPermit<H>;
+    type Permit = GuardPermit<Key<H>>;
 
     #[inline]
     fn admit(&self, request: &Request<B>) -> Result<Self::Permit, Rejection> {

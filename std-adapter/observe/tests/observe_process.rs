@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use atomic_breaker_observe::{Metrics, publish, publish_each_second};
+use atomic_breaker_server::Guard;
 use atomic_breaker_server::{Config, ManualClock, Registry};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
@@ -40,7 +41,7 @@ fn a_new_key_is_shown_at_zero_until_the_next_scrape_by_hand_and_by_the_thread() 
         .unwrap();
     // Before there is a recorder.
     hosts.command(&"a", |host| host.trip()).unwrap();
-    assert!(hosts.acquire("a").is_err());
+    assert!(hosts.of("a").acquire().is_err());
 
     let recorder = PrometheusBuilder::new().build_recorder();
     let prometheus = recorder.handle();

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use atomic_breaker::{Failure, Outcome, Transition};
 
-use crate::{Admit, AdmitShared, AnyPermit, OneBreaker, Rejection, parts::thread_number};
+use crate::thread_number::thread_number;
+use crate::{Admit, AnyPermit, OneBreaker, Rejection};
 
 /// Trips a breaker when too many calls are in flight: a resource that hangs is noticed before the first of its calls
 /// has timed out. Wraps a reference or an `Arc` of one breaker or [`Resource`](crate::Resource); for breakers per key
@@ -168,25 +169,24 @@ impl<H: Deref<Target: CountsCalls>, P: AnyPermit> InFlightPermit<H, P> {
     pub fn into_parts(self) -> (P, Counted<H>) {
         (self.permit, self.counted)
     }
-
-    /// The call has ended.
-    fn end(self) -> P {
-        drop(self.counted);
-        self.permit
-    }
 }
 
 impl<H: Deref<Target: CountsCalls>, P: AnyPermit> AnyPermit for InFlightPermit<H, P> {
-    fn report(self, outcome: Outcome) -> Option<Transition> {
-        self.end().report(outcome)
+    type Key = P::Key;
+
+    fn key(&self) -> &P::Key {
+        self.permit.key()
     }
 
-    fn report_because(self, outcome: Outcome, why: impl FnOnce() -> String) -> Option<Transition> {
-        self.end().report_because(outcome, why)
-    }
-
-    fn report_shared(self, outcome: Outcome, why: impl FnOnce() -> String) -> Option<Transition> {
-        self.end().report_shared(outcome, why)
+    fn end(
+        self,
+        outcome: Outcome,
+        is_shared: bool,
+        why: Option<impl FnOnce() -> String>,
+    ) -> Option<Transition> {
+        // The call has ended.
+        drop(self.counted);
+        self.permit.end(outcome, is_shared, why)
     }
 
     fn is_probe(&self) -> bool {
@@ -217,18 +217,18 @@ where
     })
 }
 
-impl<Q: ?Sized, A: Admit<Q> + OneBreaker> AdmitShared<Q> for InFlightLimit<A> {
-    type ByRef<'a>
-        = InFlightPermit<&'a Self, A::Permit>
-    where
-        Self: 'a;
-    type ByArc = InFlightPermit<Arc<Self>, A::Permit>;
+impl<'a, Q: ?Sized, A: Admit<Q> + OneBreaker> Admit<Q> for &'a InFlightLimit<A> {
+    type Permit = InFlightPermit<&'a InFlightLimit<A>, A::Permit>;
 
-    fn admit_by_ref<'a>(&'a self, request: &Q) -> Result<Self::ByRef<'a>, Rejection> {
-        admit(self, request)
+    fn admit(&self, request: &Q) -> Result<Self::Permit, Rejection> {
+        admit(*self, request)
     }
+}
 
-    fn admit_by_arc(self: &Arc<Self>, request: &Q) -> Result<Self::ByArc, Rejection> {
+impl<Q: ?Sized, A: Admit<Q> + OneBreaker> Admit<Q> for Arc<InFlightLimit<A>> {
+    type Permit = InFlightPermit<Self, A::Permit>;
+
+    fn admit(&self, request: &Q) -> Result<Self::Permit, Rejection> {
         admit(Arc::clone(self), request)
     }
 }

@@ -12,8 +12,8 @@
 //! | `last_failure` | the failure that opened a breaker |
 //! | `loss` | failures that several calls share |
 //! | `enforcement` | shadow mode: everything happens as usual, but calls pass |
-//! | `admitted` (`tokio`) | waiting, retries and time limits, for anything that admits |
-//! | `resource` | all of that around one breaker, and its permit |
+//! | `guard` | the calls of a resource or a key, and their permit |
+//! | `resource` | one breaker, with its last failure and shadow mode |
 //! | `in_flight` | a limit on calls in flight, which trips the breaker |
 //! | `sliding` | the share of failures within a sliding time window |
 //! | `registry` | one breaker per key |
@@ -27,9 +27,8 @@ compile_error!(
     "atomic-breaker-server needs 64-bit atomics, which this target does not have: use atomic-breaker-std"
 );
 
-#[cfg(feature = "tokio")]
-mod admitted;
 mod enforcement;
+mod guard;
 mod in_flight;
 mod last_failure;
 mod loss;
@@ -44,29 +43,24 @@ mod thread_number;
 #[doc(no_inline)]
 pub use atomic_breaker_std::*;
 pub use enforcement::{Enforcement, PercentError};
+pub use guard::{Guard, GuardPermit};
 pub use in_flight::{Counted, CountsCalls, InFlightLimit, InFlightPermit};
 pub use last_failure::LastFailureCell;
 pub use permit::{
-    Admit, AdmitShared, AnyPermit, AtOnce, Gated, LastFailure, OneBreaker, Rejection, Report,
-    ServiceError, call_reported,
+    Admit, AnyPermit, AtOnce, Gated, LastFailure, OneBreaker, Rejection, Report, ServiceError,
 };
 pub use registry::{
-    AnyRegistry, ByKey, Entry, InFlightByKey, InFlightCounts, KeyBreaker, KeyName, Keyed,
-    KeyedAdmit, KeyedObserver, KeyedPermit, ObservedRegistry, OnKeyTransition, OneKey, Registry,
-    RegistryBuilder, RegistryError, RegistryOf, RegistryStats, WhenFull,
+    AnyRegistry, ByKey, Entry, InFlightByKey, InFlightCounts, Key, KeyBreaker, KeyName, Keyed,
+    KeyedAdmit, KeyedObserver, ObservedRegistry, OnKeyTransition, Registry, RegistryBuilder,
+    RegistryError, RegistryOf, RegistryStats, WhenFull,
 };
-pub use resource::{AnyResource, Resource, ResourcePermit};
+pub use resource::Resource;
 pub use sliding::{SlidingBreaker, SlidingRatio};
 
 /// For packages that bring permits of their own, and need what this one does around a call.
 pub mod parts {
-    #[cfg(feature = "tokio")]
-    pub use crate::admitted::{Entrance, acquire_when_ready, retry, run_within};
-    pub use crate::loss::{Begun, SharedFailure};
-    pub use crate::on_drop::OnDrop;
-    pub use crate::permit::{Lot, count_panic, judged, lot, run, run_async};
+    pub use crate::permit::Lot;
     pub use crate::registry::check_capacity;
-    pub use crate::thread_number::thread_number;
 }
 
 /// The README, whose code is compiled and run.

@@ -25,18 +25,18 @@ impl Begun {
 /// Measured in events, not in time, so it does not matter how late a call notices. Nothing else is ordered by it; a
 /// thread that reads an old number treats a call as older than it is, and counts one failure less.
 #[derive(Debug, Default)]
-pub struct SharedFailure(AtomicUsize);
+pub(crate) struct SharedFailure(AtomicUsize);
 
 impl SharedFailure {
     /// None was counted yet.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self(AtomicUsize::new(0))
     }
 
     /// Whether a call that began at that count is the first to report a shared failure; others that were under way then
     /// are not.
     #[cold]
-    pub fn is_first(&self, begun: Begun) -> bool {
+    pub(crate) fn is_first(&self, begun: Begun) -> bool {
         let mut last = self.0.load(Ordering::Relaxed);
         loop {
             // The call began before it: the two are less than half the range apart.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The number of this thread, assigned in turn when the thread first asks: chooses the place of a thread among several,
 /// so that threads rarely write to the same one.
 #[inline]
-pub fn thread_number() -> usize {
+pub(crate) fn thread_number() -> usize {
     thread_local!(static MINE: Cell<Option<usize>> = const { Cell::new(None) });
     MINE.with(|mine| mine.get().unwrap_or_else(|| draw(mine)))
 }

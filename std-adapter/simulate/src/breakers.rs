@@ -5,7 +5,9 @@ use std::hash::{BuildHasherDefault, DefaultHasher};
 
 use atomic_breaker::word::NativeWord;
 use atomic_breaker::{Breaker, Config, LastCalls, Observer, Permit, State, Tally, Transition};
-use atomic_breaker_server::{AnyPermit, KeyedObserver, KeyedPermit, Registry, SlidingRatio};
+use atomic_breaker_server::{
+    AnyPermit, Guard as _, GuardPermit, Key, KeyedObserver, Registry, SlidingRatio,
+};
 
 use crate::clock::VirtualClock;
 
@@ -120,10 +122,10 @@ pub(crate) type PerKey<'c> =
     Registry<u32, &'c VirtualClock, AnyTally<'c>, &'c ChangeLog<'c>, Hasher>;
 
 impl CallGate for &PerKey<'_> {
-    type Permit = KeyedPermit<Self>;
+    type Permit = GuardPermit<Key<Self>>;
 
     #[inline]
     fn acquire(self, key: u32) -> Option<Self::Permit> {
-        KeyedPermit::acquire(self, key).ok()
+        Key::new(self, key).acquire().ok()
     }
 }

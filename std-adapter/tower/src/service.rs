@@ -9,7 +9,6 @@ use tower::util::Oneshot;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::parts::count_panic;
 use crate::{Admit, AnyPermit, Rejection, Report, ServiceError};
 
 /// Guards a service with a breaker: one for all requests, or one per key of the request.
@@ -200,7 +199,7 @@ where
         let result = match this.call.as_mut().project() {
             Projected::Running { call, is_begun } => {
                 *is_begun = true;
-                ready!(count_panic(this.permit, || call.poll(context)))
+                ready!(AnyPermit::count_panic(this.permit, || call.poll(context)))
             }
             Projected::Rejected { rejection } => {
                 let rejection = rejection.take().expect("polled after it was ready");
@@ -209,7 +208,7 @@ where
             Projected::Over => panic!("polled after it was ready"),
         };
         // Frees what the call holds, perhaps a connection, before the caller continues.
-        count_panic(this.permit, || this.call.set(Call::Over));
+        AnyPermit::count_panic(this.permit, || this.call.set(Call::Over));
         let permit = this.permit.take().expect("polled after a panic");
         Poll::Ready(
             this.report

@@ -9,7 +9,7 @@ use atomic_breaker::{
     AnyBreaker, Breaker, Clock, Config, ManualClock, Observer, OnTransition, State, Transition,
     word::{AtomicU32, AtomicU64, Word},
 };
-use atomic_breaker_http::{AnyPermit, Failure, Outcome, Resource, StateWatch};
+use atomic_breaker_http::{AnyPermit, Failure, Guard, Outcome, Resource, StateWatch};
 use atomic_breaker_observe::{Metrics, publish};
 
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;

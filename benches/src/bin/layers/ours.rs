@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Breaker, BreakerLayer, ByKey, CoarseClock, Config, Ratio, Registry, Resource, SlidingRatio,
-    breaker,
+    Breaker, BreakerLayer, ByKey, CoarseClock, Config, Guard, Ratio, Registry, Resource,
+    SlidingRatio, breaker,
 };
 use benches::hosts::HOSTS;
 use benches::rounds::Case;
@@ -86,8 +86,8 @@ where
         let hosts = builder.hasher(S::default()).build();
         let hosts = hosts.expect("constant rules");
         for host in failed {
-            let _ = hosts.call(host, || Err::<(), _>("once"));
-            let clear = hosts.call(host, || Ok::<_, Infallible>(()));
+            let _ = hosts.of(host).call(|| Err::<(), _>("once"));
+            let clear = hosts.of(host).call(|| Ok::<_, Infallible>(()));
             clear.expect("closed");
         }
         hosts

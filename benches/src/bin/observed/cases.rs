@@ -6,7 +6,7 @@
 use std::hint::black_box;
 
 use atomic_breaker_http::{
-    AnyPermit, Breaker, Config, KeyedObserver, Observer, Outcome, Registry, StdClock,
+    AnyPermit, Breaker, Config, Guard, KeyedObserver, Observer, Outcome, Registry, StdClock,
 };
 use atomic_breaker_observe::{Log, Metrics, OfKeys};
 use benches::hosts::{HOSTS, take_slots};
@@ -102,7 +102,7 @@ fn by_key<O: KeyedObserver<&'static str> + Send + Sync + 'static>(
             let mut random = fastrand::Rng::with_seed(1);
             for _ in 0..calls {
                 let host = HOSTS[random.usize(..HOSTS.len())];
-                let permit = black_box(&hosts).acquire(host).expect("closed");
+                let permit = black_box(&hosts).of(host).acquire().expect("closed");
                 permit.report(Outcome::Success);
             }
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_server::{AnyError, AnyPermit, Failure, KeyedPermit, Outcome, call_reported};
+use atomic_breaker_server::{AnyPermit, Failure, Guard, Key, Outcome};
 use tokio::time::{Instant, sleep};
 
 use super::app::Service;
@@ -23,7 +23,7 @@ pub(crate) async fn run(service: Arc<Service>) {
     loop {
         let second = started.elapsed().as_secs();
         for (host, fails, of, words) in HOSTS {
-            let Ok(permit) = KeyedPermit::acquire(&*service.hosts, Arc::from(host)) else {
+            let Ok(permit) = Key::new(&*service.hosts, Arc::from(host)).acquire() else {
                 continue;
             };
             if second % of < fails {
@@ -41,7 +41,7 @@ pub(crate) async fn run(service: Arc<Service>) {
                 Ok(())
             }
         };
-        let _ = call_reported(&*service.database, &AnyError, query).await;
+        let _ = service.database.call_async(query).await;
         sleep(Duration::from_millis(100)).await;
     }
 }

@@ -1,10 +1,11 @@
 //! A single breaker that is shown.
 
 use std::any::Any;
+use std::ops::Deref;
 
 use atomic_breaker_server::{
-    Adjust, AdjustableBreaker, AnyBreaker, AnyResource, AsRules, Breaker, Clock, Config, Control,
-    Enforcement, LastFailureCell, Observer, Tally, word::Word,
+    Adjust, AdjustableBreaker, AnyBreaker, AsRules, Breaker, Clock, Config, Control, Enforcement,
+    LastFailureCell, Observer, Resource, Tally, word::Word,
 };
 use serde_json::{Value, json};
 
@@ -58,9 +59,10 @@ impl<H> OfSingle<H> {
         }
     }
 
-    pub(crate) fn resource(handle: H) -> Self
+    pub(crate) fn resource<B>(handle: H) -> Self
     where
-        H: AnyResource + 'static,
+        H: Deref<Target = Resource<B>> + 'static,
+        B: AnyBreaker + 'static,
     {
         Self {
             handle,

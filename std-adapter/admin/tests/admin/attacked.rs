@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::{App, Hosts, RULES, World, assert_has};
 use atomic_breaker_admin::Timeline;
-use atomic_breaker_server::{Registry, State};
+use atomic_breaker_server::{Guard, Registry, State};
 use futures_util::future::join_all;
 use serde_json::json;
 use tokio::time::timeout;
@@ -135,7 +135,7 @@ impl fmt::Display for Slow {
 async fn a_thousand_reads_without_a_response_hold_up_no_command() {
     let world = World::new();
     let slow = Registry::builder(RULES).build().unwrap();
-    let _ = slow.call(Slow, || Err::<(), _>("down"));
+    let _ = slow.of(Slow).call(|| Err::<(), _>("down"));
     let app = App::of(world.admin().registry("slow", Arc::new(slow)));
     let reads: Vec<_> = (0..1_000)
         .map(|_| {
@@ -171,7 +171,7 @@ impl Caller {
             let (mut calls, started) = (0, Instant::now());
             while !until.load(Ordering::Relaxed) {
                 for _ in 0..1_000 {
-                    let _ = hosts.call(key.clone(), || Ok::<_, &str>(()));
+                    let _ = hosts.of(key.clone()).call(|| Ok::<_, &str>(()));
                 }
                 calls += 1_000;
             }

@@ -1,7 +1,7 @@
 //! What is changed.
 
 use crate::support::{App, World, assert_has};
-use atomic_breaker_server::State;
+use atomic_breaker_server::{Guard, State};
 use serde_json::json;
 
 #[tokio::test]
@@ -65,7 +65,8 @@ async fn a_change_creates_no_key() {
     let app = world.app();
     world
         .hosts
-        .call("healthy".to_owned(), || Ok::<_, &str>(()))
+        .of("healthy".to_owned())
+        .call(|| Ok::<_, &str>(()))
         .unwrap();
     for change in [
         json!({ "do": "reset" }),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::support::{App, RULES, assert_has};
 use atomic_breaker_admin::{Admin, Recorder, Timeline};
-use atomic_breaker_server::{AnyPermit, Failure, ManualClock, Outcome, Registry};
+use atomic_breaker_server::{AnyPermit, Failure, Guard, ManualClock, Outcome, Registry};
 use serde_json::{Value, json};
 
 type Hosts = Registry<String, &'static ManualClock, (), Recorder>;
@@ -31,7 +31,7 @@ fn world(timeline: &Timeline) -> World {
 
 impl World {
     fn report(&self, key: &str, outcome: Outcome) {
-        let permit = self.hosts.acquire(key.to_owned()).unwrap();
+        let permit = self.hosts.of(key.to_owned()).acquire().unwrap();
         permit.report(outcome);
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use atomic_breaker_admin::{Admin, Recorder, Timeline};
 use atomic_breaker_server::{
-    AdjustableBreaker, Breaker, KeptRules, LastCalls, Registry, Resource, State, StdClock,
+    AdjustableBreaker, Breaker, Guard, KeptRules, LastCalls, Registry, Resource, State, StdClock,
     TripRule, adjustable_breaker, word::NativeWord,
 };
 use serde_json::{Value, json};
@@ -259,7 +259,8 @@ async fn shadow_mode_applies_to_a_whole_registry() {
     assert!(
         world
             .hosts
-            .call("a".to_owned(), || Ok::<_, &str>(()))
+            .of("a".to_owned())
+            .call(|| Ok::<_, &str>(()))
             .is_ok(),
         "calls pass"
     );

@@ -2,7 +2,7 @@
 
 use crate::support::{App, RULES, World, assert_has};
 use atomic_breaker_admin::{Admin, Operator, Timeline};
-use atomic_breaker_server::{Config, Registry, breaker};
+use atomic_breaker_server::{Config, Guard, Registry, breaker};
 use axum::Extension;
 use serde_json::{Value, json};
 use std::fmt;
@@ -57,7 +57,7 @@ async fn probes_in_flight_and_an_open_time_that_is_over_are_shown() {
     }
     assert_has(&entry, &json!({ "state": "open", "is_due": true }));
     assert_eq!(entry["wait_ms"], Value::Null);
-    let permit = atomic_breaker_server::KeyedPermit::acquire(&*world.hosts, "a.example".to_owned());
+    let permit = atomic_breaker_server::Key::new(&*world.hosts, "a.example".to_owned()).acquire();
     let entry = app.get("/status?of=hosts").await.json()["entries"][0].clone();
     assert_has(
         &entry,
@@ -183,7 +183,7 @@ async fn keys_with_the_same_name_are_not_mistaken_for_each_other() {
     let shards = Registry::builder(RULES).observer(timeline.of("shards"));
     let shards = Arc::new(shards.build().unwrap());
     for shard in [1, 2, 3] {
-        let _ = shards.call(Shard(shard), || Err::<(), _>("down"));
+        let _ = shards.of(Shard(shard)).call(|| Err::<(), _>("down"));
     }
     let app = App::of(Admin::new(&timeline).registry("shards", Arc::clone(&shards)));
     let open = json!({ "of": "shards", "key": "shard 2", "do": "force-open" });

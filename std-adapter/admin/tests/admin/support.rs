@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use atomic_breaker_admin::{Admin, Operator, Recorder, Timeline};
 use atomic_breaker_server::{
-    AnyPermit, Breaker, Config, Failure, Outcome, Registry, Resource, StdClock, word::NativeWord,
+    AnyPermit, Breaker, Config, Failure, Guard, Outcome, Registry, Resource, StdClock,
+    word::NativeWord,
 };
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode};
@@ -59,7 +60,7 @@ impl World {
 
     /// A failure of a key, by these words.
     pub(crate) fn fail(&self, key: &str) {
-        if let Ok(permit) = self.hosts.acquire(key.to_owned()) {
+        if let Ok(permit) = self.hosts.of(key.to_owned()).acquire() {
             let outcome = Outcome::Failure(Failure::new());
             let _ = permit.report_because(outcome, || "503 Service Unavailable".to_owned());
         }

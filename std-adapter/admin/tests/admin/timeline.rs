@@ -2,6 +2,7 @@
 
 use crate::support::{RULES, World, assert_has};
 use atomic_breaker_admin::Timeline;
+use atomic_breaker_server::Guard;
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -191,7 +192,7 @@ async fn since_follows_the_word_after_a_quiet_month_and_a_recorder_that_was_held
     };
     let fail = |key: &str| {
         for _ in 0..2 {
-            let _ = hosts.call(key.to_owned(), || Err::<(), _>("down"));
+            let _ = hosts.of(key.to_owned()).call(|| Err::<(), _>("down"));
         }
     };
     fail("held up");

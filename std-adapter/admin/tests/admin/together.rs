@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use atomic_breaker_admin::{Admin, Recorder, Timeline};
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined, Seats};
-use atomic_breaker_server::{Clock, Config, Registry};
+use atomic_breaker_server::{Clock, Config, Guard, Registry};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
@@ -69,7 +69,8 @@ impl Instance {
 
     fn is_served(&self, key: &str) -> bool {
         self.hosts
-            .call(key.to_owned(), || Ok::<_, &str>(()))
+            .of(key.to_owned())
+            .call(|| Ok::<_, &str>(()))
             .is_ok()
     }
 
@@ -153,10 +154,10 @@ async fn history(random: &mut Random, history: &str) -> u64 {
             0..10 => {
                 for _ in 0..2 {
                     let result = if fails { Err("no answer") } else { Ok(()) };
-                    let _ = instance.hosts.call(key.clone(), || result);
+                    let _ = instance.hosts.of(key.clone()).call(|| result);
                 }
             }
-            10 => held.extend(instance.hosts.acquire(key)),
+            10 => held.extend(instance.hosts.of(key).acquire()),
             11 if !held.is_empty() => {
                 drop(held.swap_remove(random.below(held.len() as u64) as usize));
             }

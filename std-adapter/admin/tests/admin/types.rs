@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use atomic_breaker_admin::{Admin, AdminError, Operator, Recorder, Timeline};
 use atomic_breaker_server::{
-    AdjustableBreaker, Breaker, Config, KeptRules, Registry, Resource, StdClock, word::NativeWord,
+    AdjustableBreaker, Breaker, Config, Guard, KeptRules, Registry, Resource, StdClock,
+    word::NativeWord,
 };
 use axum::{Extension, Router};
 
@@ -58,7 +59,7 @@ fn each_part_is_the_field_of_a_service() {
     assert!(service.admin.is_ok());
     assert_eq!(service.operator.name(), "alice");
     assert!(service.payments.acquire().is_ok() && service.search.acquire().is_ok());
-    assert!(service.hosts.acquire("a.example".to_owned()).is_ok());
+    assert!(service.hosts.of("a.example".to_owned()).acquire().is_ok());
     assert_eq!(format!("{:?}", service.recorder), "Recorder(\"hosts\")");
     assert!(format!("{:?}", service.timeline).starts_with("Timeline"));
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use atomic_breaker_admin::{Admin, Operator, Recorder, Timeline};
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
 use atomic_breaker_server::{
-    AdjustableBreaker, AnyPermit, Breaker, Config, Control, Failure, KeptRules, Outcome, Registry,
-    Resource, State, StdClock, Transition, word::NativeWord,
+    AdjustableBreaker, AnyPermit, Breaker, Config, Control, Failure, Guard, KeptRules, Outcome,
+    Registry, Resource, State, StdClock, Transition, word::NativeWord,
 };
 use axum::{Extension, Router};
 use tokio::runtime::Runtime;
@@ -133,7 +133,7 @@ impl Site {
     }
 
     pub(crate) fn fail(&self, key: &str) {
-        if let Ok(permit) = self.hosts.acquire(key.to_owned()) {
+        if let Ok(permit) = self.hosts.of(key.to_owned()).acquire() {
             let _ = permit.report_because(Outcome::Failure(Failure::new()), || {
                 "503 Service Unavailable".to_owned()
             });

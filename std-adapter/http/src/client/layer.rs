@@ -21,7 +21,7 @@ use super::ending::{AtEndOfBody, Ending, Tried};
 use super::guard::{AnyClientGuard, BudgetOfHost, HostsOf};
 use super::tries::{Tries, TryError};
 use crate::{
-    ByMethod, Deadline, ErrorRule, HttpBodyRule, HttpClassifier, KeyedPermit, Origin, PerHost,
+    ByMethod, Deadline, ErrorRule, GuardPermit, HttpBodyRule, HttpClassifier, Key, Origin, PerHost,
     Report, ReportingBody, RequestError, ResponseHead, RetryLayer, RetryPolicy, StdClock,
     UsualErrors,
 };
@@ -92,11 +92,11 @@ where
     E: Error + Send + 'static,
     B: Clone + Send + 'static,
     H: AnyClientGuard<Clock: Send + Sync, Ending: Ending<Report<X> = R>> + Send + Sync + 'static,
-    R: Report<S::Response, TryError<E>, Output<KeyedPermit<HostsOf<H>>>: ResponseHead + Send>,
+    R: Report<S::Response, TryError<E>, Output<GuardPermit<Key<HostsOf<H>>>>: ResponseHead + Send>,
     R: Clone + Send + Sync + 'static,
     X: ErrorRule<E> + Clone + Send + Sync + 'static,
 {
-    type Service = ClientService<B, R::Output<KeyedPermit<HostsOf<H>>>, E>;
+    type Service = ClientService<B, R::Output<GuardPermit<Key<HostsOf<H>>>>, E>;
 
     fn layer(&self, client: S) -> Self::Service {
         let config = self.guard.config();
@@ -212,7 +212,7 @@ type Answer<T, E> = Pin<Box<dyn Future<Output = Result<T, RequestError<E>>> + Se
 /// The body of a response of a [`ClientService`] that reports a try at the [end of the
 /// body](crate::ClientConfig::at_end_of_body). `B` is the body of the client inside, and `H` leads to the guard.
 pub type ClientBody<B, H = &'static ClientGuard<StdClock, AtEndOfBody>> =
-    ReportingBody<B, KeyedPermit<HostsOf<H>>, HttpBodyRule<UsualErrors>>;
+    ReportingBody<B, GuardPermit<Key<HostsOf<H>>>, HttpBodyRule<UsualErrors>>;
 
 impl<B, T, E> Service<Request<B>> for ClientService<B, T, E> {
     type Response = T;

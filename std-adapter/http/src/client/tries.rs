@@ -11,11 +11,10 @@ use tower_service::Service;
 
 use super::guard::{AnyClientGuard, BudgetOfHost, HostsOf};
 use crate::outliving::LeavingHost;
-use crate::parts::run_async;
 use crate::usual_errors::Again;
 use crate::{
-    Admit, AnyPermit, ByMethod, Counted, Idempotent, InFlightCounts, KeyedPermit, Origin, PerHost,
-    Rejection, Report, ServiceError, Timed, Try, WithCauses,
+    Admit, AnyPermit, ByMethod, Counted, GuardPermit, Idempotent, InFlightCounts, Key, Origin,
+    PerHost, Rejection, Report, ServiceError, Timed, Try, WithCauses,
 };
 
 /// The breaker of the host around a try: below it the limit of the try, fresh connections and the client.
@@ -42,7 +41,7 @@ where
     H: AnyClientGuard<Clock: Send + Sync> + Send + Sync + 'static,
     R: Report<S::Response, TryError<E>> + Clone + Send + Sync + 'static,
 {
-    type Response = R::Output<KeyedPermit<HostsOf<H>>>;
+    type Response = R::Output<GuardPermit<Key<HostsOf<H>>>>;
     type Error = ServiceError<TryError<E>>;
     type Future = Try<Result<Self::Response, Self::Error>, LeavingHost>;
 
@@ -76,7 +75,8 @@ where
                     Err(_) => Err(Timed::TimedOut),
                 }
             };
-            run_async(permit, &report, made).await
+            let result = permit.run_async(report, made).await;
+            result.map_err(ServiceError::Failed)
         };
         Try::new(call, leaving)
     }
@@ -97,7 +97,7 @@ impl<S, H: AnyClientGuard, R> Tries<S, H, R> {
 
     /// The permit of a request that is a probe already, of the same guard further out.
     #[cold]
-    fn within_probe<B>(&self, request: &Request<B>) -> Option<KeyedPermit<HostsOf<H>>> {
+    fn within_probe<B>(&self, request: &Request<B>) -> Option<GuardPermit<Key<HostsOf<H>>>> {
         let probe: &Probe = request.extensions().get()?;
         let is_same = probe.guard == self.guard.address();
         is_same.then(|| self.by_host.within(&probe.host, request))?
@@ -113,7 +113,7 @@ struct Probe {
     host: Origin,
 }
 
-type Admitted<H> = (KeyedPermit<HostsOf<H>>, Option<InFlight>);
+type Admitted<H> = (GuardPermit<Key<HostsOf<H>>>, Option<InFlight>);
 
 /// Sends a request again, at once and within its try, if its connection broke before a response: an idle pooled
 /// connection fails this way if the host closed its side unnoticed, and that says nothing about the host as it is now.

@@ -17,7 +17,6 @@ use super::{ReqwestErrors, into_reqwest};
 use crate::by_method::may_be_sent_twice;
 use crate::callers_limit::{CallersLimit, timed_out};
 use crate::error_rule::{report_by, scope_of_status, status_text};
-use crate::parts::{count_panic, judged};
 use crate::usual_errors::{Again, scope_of};
 use crate::{
     AnyPermit, AtEnd, AtEndOfBody, Classify, ErrorRule, HttpClassifier, Outcome, Report, text_of,
@@ -95,7 +94,7 @@ async fn within<P: AnyPermit>(
         if limit.is_resumed(context) {
             permit.as_mut().map(AnyPermit::renew);
         }
-        match count_panic(permit, || call.as_mut().poll(context)) {
+        match AnyPermit::count_panic(permit, || call.as_mut().poll(context)) {
             Poll::Ready(result) => Poll::Ready(Ok(result)),
             Poll::Pending => limit.as_mut().poll(context).map(Err),
         }
@@ -207,7 +206,7 @@ impl<X: ErrorRule<Error>> Reporter<X> {
     where
         P: AnyPermit + Send + Sync + 'static,
     {
-        let (permit, outcome) = judged(permit, || self.http.classify(&result));
+        let (permit, outcome) = permit.judged(|| self.http.classify(&result));
         match (result, self.at_end) {
             (Ok(response), Some(AtEndOfBody { probes_wait })) if outcome == Outcome::Success => {
                 let at_end = AtEnd {

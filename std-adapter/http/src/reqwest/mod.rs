@@ -23,7 +23,7 @@ pub use errors::ReqwestErrors;
 pub use middleware::BreakerMiddleware;
 
 use crate::{
-    Admit, AnyRegistry, KeyedPermit, Origin, OriginError, PerHost, Rejection, ResponseHead,
+    Admit, AnyRegistry, GuardPermit, Key, Origin, OriginError, PerHost, Rejection, ResponseHead,
 };
 
 impl ResponseHead for reqwest::Response {
@@ -55,7 +55,7 @@ impl Origin {
 }
 
 impl<H: AnyRegistry<Key = Origin> + Clone> Admit<reqwest::Request> for PerHost<H> {
-    type Permit = KeyedPermit<H>;
+    type Permit = GuardPermit<Key<H>>;
 
     fn admit(&self, request: &reqwest::Request) -> Result<Self::Permit, Rejection> {
         self.admit_to(Origin::of_reqwest(request))

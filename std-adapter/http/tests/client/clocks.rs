@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    ClientConfig, ClientGuard, Clock, Config, ManualClock, Origin, Ratio, Registry, SlidingRatio,
-    State,
+    ClientConfig, ClientGuard, Clock, Config, Guard, ManualClock, Origin, Ratio, Registry,
+    SlidingRatio, State,
 };
 use http::Uri;
 
@@ -40,7 +40,10 @@ fn calls_an_hour_apart_by_the_clock_of_a_guard_are_not_within_ten_seconds() {
     let config = ClientConfig::new().breaker(rules);
     let guard = ClientGuard::with(config, Shared(&CLOCK), ()).unwrap();
     let fail = || {
-        let failed = guard.hosts().call(origin(), || Err::<(), _>("no answer"));
+        let failed = guard
+            .hosts()
+            .of(origin())
+            .call(|| Err::<(), _>("no answer"));
         assert!(failed.is_err());
     };
     for _ in 0..100 {
@@ -65,7 +68,7 @@ fn memories_of_a_registry_may_have_its_clock() {
             .unwrap()
     });
     for _ in 0..100 {
-        assert!(HOSTS.call(7, || Err::<(), _>("no answer")).is_err());
+        assert!(HOSTS.of(7).call(|| Err::<(), _>("no answer")).is_err());
         CLOCK.advance(HOUR);
     }
     assert_eq!(HOSTS.state(&7), State::Closed);

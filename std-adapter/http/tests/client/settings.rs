@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Backoff, BudgetConfig, ClientConfig, ClientGuard, Config, Origin, Ratio, State,
+    Backoff, BudgetConfig, ClientConfig, ClientGuard, Config, Guard, Origin, Ratio, State,
 };
 use http::{Request, Uri};
 use tower::{ServiceBuilder, ServiceExt, service_fn};
@@ -93,7 +93,8 @@ fn one_host_may_have_rules_of_its_own_which_are_checked_likewise() {
         let key = Origin::of(&Uri::from_static(uri)).unwrap();
         let failed = guard
             .hosts()
-            .call(key.clone(), || Err::<(), _>("no answer"));
+            .of(key.clone())
+            .call(|| Err::<(), _>("no answer"));
         assert!(failed.is_err());
         assert_eq!(guard.hosts().state(&key), state, "{uri}");
     }

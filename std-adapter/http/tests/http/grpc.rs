@@ -5,8 +5,8 @@ use std::io;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Classify, Config, Failure, GrpcAtHead, GrpcClassifier, GrpcCode, Outcome, Report, Resource,
-    Timed, UsualErrors, WithCauses, breaker,
+    Classify, Config, Failure, GrpcAtHead, GrpcClassifier, GrpcCode, Guard, Outcome, Report,
+    Resource, Timed, UsualErrors, WithCauses, breaker,
 };
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use atomic_breaker_http::{
     AnyError, AnyPermit, AtEnd, AtOnce, Breaker, Classify, Config, Failure, GrpcClassifier,
-    HttpClassifier, Outcome, Permit, Report, ServiceError, State, breaker, call_reported,
+    HttpClassifier, Outcome, Permit, Report, ServiceError, State, breaker,
 };
 use axum::Router;
 use axum::body::Body;
@@ -23,7 +23,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use tokio::net::TcpListener;
 
-use crate::support::{ONE, Step, headers, response, script};
+use crate::support::{ONE, Step, call_reported, headers, response, script};
 
 static HTTP: HttpClassifier = HttpClassifier::new();
 static AT_END: AtEnd<HttpClassifier> = HTTP.at_end_of_body();
@@ -83,7 +83,7 @@ async fn a_middleware_of_axum_reports_what_its_handlers_return() {
 /// Also a middleware, and the body counts.
 async fn guard_at_end(Shared(server): Shared<Server>, request: Request, next: Next) -> Response {
     let run = || async { Ok::<_, Infallible>(next.run(request).await) };
-    match call_reported(server, &AT_END, run).await {
+    match call_reported(server, AT_END, run).await {
         Ok(response) => response.map(Body::new),
         Err(ServiceError::Rejected(_)) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
         Err(ServiceError::Failed(never)) => match never {},
@@ -111,7 +111,7 @@ async fn calls_and_their_bodies_may_be_spawned() {
     let server = server();
     let answer = tokio::spawn(async move {
         let send = || async { Ok::<_, Infallible>(http::Response::new(Body::from("hello"))) };
-        call_reported(server, &AT_END, send).await
+        call_reported(server, AT_END, send).await
     });
     let body = answer.await.unwrap().unwrap().into_body();
     let read = tokio::spawn(body.collect());
@@ -125,17 +125,17 @@ async fn panics() -> Result<(), Infallible> {
 #[tokio::test]
 async fn a_call_that_panics_has_failed_and_one_that_is_dropped_is_cancelled() {
     let server = server();
-    let call = tokio::spawn(call_reported(Arc::clone(&server), &AnyError, panics));
+    let call = tokio::spawn(call_reported(Arc::clone(&server), AnyError, panics));
     assert!(call.await.is_err());
     assert_eq!(server.snapshot().failures(), 1);
     let build = || -> std::future::Ready<Result<(), Infallible>> { panic!("on purpose") };
-    let call = AssertUnwindSafe(call_reported(Arc::clone(&server), &AnyError, build));
+    let call = AssertUnwindSafe(call_reported(Arc::clone(&server), AnyError, build));
     assert!(tokio::spawn(call.0).await.is_err());
     assert_eq!(server.state(), State::Open);
 
     server.probe_now();
     let send = std::future::pending::<Result<(), Infallible>>;
-    let call = call_reported(Arc::clone(&server), &AnyError, send);
+    let call = call_reported(Arc::clone(&server), AnyError, send);
     assert!(tokio::time::timeout(Duration::ZERO, call).await.is_err());
     assert_eq!(server.state(), State::HalfOpen);
     assert!(server.acquire().is_ok(), "its slot is free");

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 
 use atomic_breaker_http::{
-    Breaker, Config, GrpcClassifier, HttpClassifier, Outcome, Report, Resource, ResourcePermit,
-    State, breaker,
+    Breaker, Config, GrpcClassifier, GuardPermit, HttpClassifier, Outcome, Report, Resource, State,
+    breaker,
 };
 use http::{Response, StatusCode};
 use http_body::Body;
@@ -16,7 +16,7 @@ use http_body::Body;
 use super::support::{Step, script};
 
 type Server = Arc<Resource<Breaker>>;
-type Permit = ResourcePermit<Server>;
+type Permit = GuardPermit<Server>;
 
 /// Opens by a single failure.
 #[track_caller]
@@ -24,7 +24,7 @@ fn fails(ask: impl FnOnce(Permit)) {
     let server: Server = Arc::new(Resource::new(breaker(
         Config::new().consecutive_failures(1),
     )));
-    let permit = ResourcePermit::acquire(Arc::clone(&server)).unwrap();
+    let permit = GuardPermit::acquire(Arc::clone(&server)).unwrap();
     assert!(catch_unwind(AssertUnwindSafe(|| ask(permit))).is_err());
     assert_eq!(server.breaker().state(), State::Open);
     assert_eq!(&*server.last_failure().get().unwrap().text, "panicked");

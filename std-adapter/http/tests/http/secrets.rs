@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use atomic_breaker_http::{
-    AnyPermit, Config, Failure, KeyedObserver, Present, Registry, Resource, ServiceError,
+    AnyPermit, Config, Failure, Guard, KeyedObserver, Present, Registry, Resource, ServiceError,
     Transition, WithCauses, breaker, redact,
 };
 
@@ -215,7 +215,7 @@ fn nor_do_logs_and_pages() {
         .observer(told.clone())
         .build()
         .unwrap();
-    let permit = hosts.acquire(7).unwrap();
+    let permit = hosts.of(7).acquire().unwrap();
     permit.report_because(Failure::new().into(), || fails().to_string());
     let words = told.0.lock().unwrap();
     assert_eq!(*words, ["no answer from https://a.example/?…"]);

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use atomic_breaker_http::{
     AtEnd, Breaker, Config, Failure, HttpClassifier, Report, ServiceError, State, breaker,
-    call_reported,
 };
 use axum::body::{Body, Bytes};
 use http::{Method, Request, Response};
@@ -16,6 +15,8 @@ use http_body_util::BodyExt;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{Client, Error};
 use hyper_util::rt::TokioExecutor;
+
+use crate::support::call_reported;
 
 const HTTP: HttpClassifier = HttpClassifier::new();
 const AT_END: AtEnd<HttpClassifier> = HTTP.at_end_of_body();
@@ -79,7 +80,7 @@ impl Peer {
         method: Method,
     ) -> Result<Response<impl Answer + use<>>, ServiceError<Error>> {
         let server = Arc::clone(&self.breaker);
-        call_reported(server, &AT_END, || self.send(method)).await
+        call_reported(server, AT_END, || self.send(method)).await
     }
 
     fn failures(&self) -> u32 {

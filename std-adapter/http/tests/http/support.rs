@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use atomic_breaker_http::{AnyPermit, Failure, Outcome, Transition};
+use atomic_breaker_http::{Admit, AnyPermit, Failure, Outcome, Report, ServiceError, Transition};
 use http::{HeaderMap, HeaderName, HeaderValue, Response};
 use http_body::{Body, Frame, SizeHint};
 
@@ -54,6 +54,22 @@ impl Log {
     }
 }
 
+/// A call that ends with a report, which may take the permit along.
+pub(crate) async fn call_reported<H, R, T, E, F>(
+    handle: H,
+    report: R,
+    operation: impl FnOnce() -> F,
+) -> Result<R::Output<H::Permit>, ServiceError<E>>
+where
+    H: Admit<()>,
+    R: Report<T, E>,
+    F: Future<Output = Result<T, E>>,
+{
+    let permit = handle.admit(&())?;
+    let result = permit.run_async(report, operation).await;
+    result.map_err(ServiceError::Failed)
+}
+
 /// A permit that says what became of it.
 pub(crate) struct CountedPermit {
     log: Log,
@@ -62,7 +78,18 @@ pub(crate) struct CountedPermit {
 }
 
 impl AnyPermit for CountedPermit {
-    fn report(mut self, outcome: Outcome) -> Option<Transition> {
+    type Key = ();
+
+    fn key(&self) -> &() {
+        &()
+    }
+
+    fn end(
+        mut self,
+        outcome: Outcome,
+        _: bool,
+        _: Option<impl FnOnce() -> String>,
+    ) -> Option<Transition> {
         self.reported = true;
         self.log.0.ended.borrow_mut().push(Fate::Reported(outcome));
         None

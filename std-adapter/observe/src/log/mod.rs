@@ -26,14 +26,14 @@ use samplers::KeySamplers;
 ///
 /// ```
 /// use atomic_breaker_observe::Log;
-/// use atomic_breaker_server::{Breaker, Config, Registry, RegistryError, StdClock};
+/// use atomic_breaker_server::{Breaker, Config, Guard, Registry, RegistryError, StdClock};
 ///
 /// let payments = Breaker::builder(Config::new(), StdClock).observer(Log::new("payments")).build();
 /// payments.trip();
 /// // WARN atomic_breaker::transition: closed -> open: by command, for 5s circuit_breaker.name="payments" ..
 ///
 /// let hosts = Registry::builder(Config::new().consecutive_failures(1)).observer(Log::new("hosts")).build()?;
-/// let _ = hosts.call("a.example", || Err::<(), _>("no answer"));
+/// let _ = hosts.of("a.example").call(|| Err::<(), _>("no answer"));
 /// // WARN atomic_breaker::transition: closed -> open: failures reached the limit, for 5s circuit_breaker.name="hosts"
 /// // circuit_breaker.key="a.example" ..
 /// # Ok::<(), RegistryError>(())

@@ -21,7 +21,7 @@ use crate::label::{Mode, OTHER};
 ///
 /// ```
 /// use atomic_breaker_observe::Metrics;
-/// use atomic_breaker_server::{Config, Registry, RegistryError};
+/// use atomic_breaker_server::{Config, Guard, Registry, RegistryError};
 /// use std::sync::Arc;
 ///
 /// let metrics = Metrics::new("hosts");
@@ -29,7 +29,7 @@ use crate::label::{Mode, OTHER};
 /// let hosts = Arc::new(hosts);
 /// metrics.watch(&hosts);
 ///
-/// assert_eq!(hosts.call("a.example", || Ok::<_, &str>(7)), Ok(7));
+/// assert_eq!(hosts.of("a.example").call(|| Ok::<_, &str>(7)), Ok(7));
 /// // For each scrape, before the recorder renders its page:
 /// atomic_breaker_observe::publish();
 /// # Ok::<(), RegistryError>(())

@@ -6,8 +6,8 @@ use std::thread;
 
 use atomic_breaker_observe::{Log, Metrics, OfKeys};
 use atomic_breaker_server::{
-    AnyPermit, Breaker, KeyedObserver, ManualClock, Outcome, Registry, State, StdClock, Transition,
-    word::NativeWord,
+    AnyPermit, Breaker, Guard, KeyedObserver, ManualClock, Outcome, Registry, State, StdClock,
+    Transition, word::NativeWord,
 };
 
 use crate::support::{Logged, Page, RULES, SECOND, counted, logged};
@@ -96,7 +96,7 @@ fn a_hundred_thousand_hostile_keys_get_no_more_labels_than_allowed() {
     for key in 0..100_000 {
         let key = format!("\u{1b}[2J\"}} 1\n{key}{{");
         for _ in 0..2 {
-            let _ = hosts.call(key.clone(), || Err::<(), _>("no answer"));
+            let _ = hosts.of(key.clone()).call(|| Err::<(), _>("no answer"));
         }
         clock.advance(SECOND);
     }
@@ -150,12 +150,12 @@ fn a_probe_gives_its_slot_back_when_the_observer_panics_as_it_is_admitted() {
     });
     clock.advance(SECOND * 10);
     quietly(&|| {
-        let _ = hosts.acquire(1);
+        let _ = hosts.of(1).acquire();
     });
     assert_eq!(hosts.state(&1), State::HalfOpen);
-    let probe = hosts.acquire(1).unwrap();
+    let probe = hosts.of(1).acquire().unwrap();
     assert!(probe.is_probe());
-    assert!(hosts.acquire(1).is_err(), "the slot is taken");
+    assert!(hosts.of(1).acquire().is_err(), "the slot is taken");
     let page = Page::now();
     assert_eq!(page.transitions("panics", "open", "manual"), Some(1));
 }
@@ -174,7 +174,8 @@ impl CallsBack {
         // Calls another key, so that it ends.
         hosts.command(&1_000, |host| host.state()).unwrap();
         let _ = hosts
-            .acquire(2_000)
+            .of(2_000)
+            .acquire()
             .map(|permit| permit.report(Outcome::Ignored));
         let _ = (hosts.entries().count(), hosts.stats());
     }
@@ -208,7 +209,7 @@ fn an_observer_may_call_its_registry() {
         metrics.watch(&hosts);
         observer.0.set(Arc::downgrade(&hosts)).unwrap();
         for _ in 0..4 {
-            let _ = hosts.call(1, || Err::<(), _>("no answer"));
+            let _ = hosts.of(1).call(|| Err::<(), _>("no answer"));
         }
         let page = Page::now();
         assert_eq!(page.calls("re-entered", "failure"), Some(2));

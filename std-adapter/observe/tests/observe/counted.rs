@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use atomic_breaker_observe::Metrics;
 use atomic_breaker_server::{
-    AnyPermit, Breaker, CallError, Cause, Config, Failure, ManualClock, Observer, Outcome,
+    AnyPermit, Breaker, CallError, Cause, Config, Failure, Guard, ManualClock, Observer, Outcome,
     Registry, State, StdClock, Transition, word::NativeWord,
 };
 
@@ -59,7 +59,7 @@ fn a_success_that_was_slow_is_counted_apart_from_other_failures() {
         .observer(Metrics::new("slow-keys"))
         .build()
         .unwrap();
-    let begin = || (breaker.acquire().unwrap(), hosts.acquire("a").unwrap());
+    let begin = || (breaker.acquire().unwrap(), hosts.of("a").acquire().unwrap());
     let (failed, dropped) = (begin(), begin());
     for _ in 0..2 {
         let (permit, of_key) = begin();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use atomic_breaker_observe::Metrics;
-use atomic_breaker_server::{Breaker, Config, ManualClock, Registry};
+use atomic_breaker_server::{Breaker, Config, Guard, ManualClock, Registry};
 
 use crate::support::{Page, RULES, counted};
 
@@ -104,7 +104,7 @@ fn a_key_is_down_from_its_first_trip_also_if_it_is_watched_later() {
     assert!(began > 0.0 && began <= after, "{began}");
     wait();
     hosts.command(&"a", |host| host.probe_now()).unwrap();
-    let _ = hosts.call("a", || Err::<(), _>("no answer"));
+    let _ = hosts.of("a").call(|| Err::<(), _>("no answer"));
     assert_eq!(since("keys down", Some("a")), Some(began));
     hosts.command(&"a", |host| host.reset()).unwrap();
     assert_eq!(since("keys down", Some("a")), Some(0.0));

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use atomic_breaker_observe::{Metrics, OfKeys};
-use atomic_breaker_server::{AnyPermit, Failure, ManualClock, Outcome, Registry, State, WhenFull};
+use atomic_breaker_server::{
+    AnyPermit, Failure, Guard, ManualClock, Outcome, Registry, State, WhenFull,
+};
 
 use crate::support::{Page, RULES, SECOND};
 
@@ -18,14 +20,14 @@ fn hosts(metrics: &Metrics<OfKeys>) -> Arc<Hosts<&'static str>> {
 fn calls_of_keys_without_a_slot_are_counted_too() {
     let hosts = hosts(&Metrics::new("slotless"));
     for _ in 0..5 {
-        hosts.call("a", || Ok::<_, &str>(())).unwrap();
+        hosts.of("a").call(|| Ok::<_, &str>(())).unwrap();
     }
-    hosts.acquire("a").unwrap().report(Outcome::Ignored);
-    hosts.acquire("a").unwrap().cancel();
+    hosts.of("a").acquire().unwrap().report(Outcome::Ignored);
+    hosts.of("a").acquire().unwrap().cancel();
     assert_eq!(hosts.stats().keys, 0);
     // It has a slot from here on.
-    let _ = hosts.call("a", || Err::<(), _>("no answer"));
-    hosts.call("a", || Ok::<_, &str>(())).unwrap();
+    let _ = hosts.of("a").call(|| Err::<(), _>("no answer"));
+    hosts.of("a").call(|| Ok::<_, &str>(())).unwrap();
     let page = Page::now();
     let calls = ["success", "failure", "ignored", "cancelled"]
         .map(|outcome| page.calls("slotless", outcome).unwrap());
@@ -41,19 +43,22 @@ fn calls_that_end_after_their_key_lost_its_slot_are_counted_once() {
         .observer(Metrics::new("evicted-late"))
         .build()
         .unwrap();
-    let _ = hosts.call(1, || Err::<(), _>("no answer"));
-    let late = [hosts.acquire(1).unwrap(), hosts.acquire(1).unwrap()];
-    let cancelled = hosts.acquire(1).unwrap();
+    let _ = hosts.of(1).call(|| Err::<(), _>("no answer"));
+    let late = [
+        hosts.of(1).acquire().unwrap(),
+        hosts.of(1).acquire().unwrap(),
+    ];
+    let cancelled = hosts.of(1).acquire().unwrap();
     // Takes the only slot.
-    let _ = hosts.call(2, || Err::<(), _>("no answer"));
-    let _ = hosts.call(2, || Err::<(), _>("no answer"));
+    let _ = hosts.of(2).call(|| Err::<(), _>("no answer"));
+    let _ = hosts.of(2).call(|| Err::<(), _>("no answer"));
     assert_eq!(hosts.state(&2), State::Open);
     let [success, failure] = late;
     success.report(Outcome::Success);
     failure.report(Failure::new().into());
     drop(cancelled);
     // There is no slot for it.
-    let _ = hosts.call(3, || Err::<(), _>("no answer"));
+    let _ = hosts.of(3).call(|| Err::<(), _>("no answer"));
     let page = Page::now();
     let calls = ["success", "failure", "cancelled"]
         .map(|outcome| page.calls("evicted-late", outcome).unwrap());
@@ -72,9 +77,9 @@ fn calls_that_share_a_breaker_are_counted_and_their_rejections_too() {
         .unwrap();
     hosts.command(&1, |host| host.trip()).unwrap();
     for key in 2..4 {
-        let _ = hosts.call(key, || Err::<(), _>("no answer"));
+        let _ = hosts.of(key).call(|| Err::<(), _>("no answer"));
     }
-    assert!(hosts.acquire(4).is_err());
+    assert!(hosts.of(4).acquire().is_err());
     let page = Page::now();
     assert_eq!(page.calls("shared", "failure"), Some(2));
     let rejections = page.get("rejections", "shared", &[("enforcement", "enforced")]);
@@ -97,7 +102,7 @@ fn beyond_the_limit_all_keys_are_counted_as_other() {
     let hosts = hosts(&metrics);
     for key in ["a", "b", "c", "named"] {
         hosts.command(&key, |host| host.trip()).unwrap();
-        assert!(hosts.acquire(key).is_err());
+        assert!(hosts.of(key).acquire().is_err());
     }
     Page::now();
     let page = Page::now();
@@ -139,7 +144,7 @@ fn the_gauge_of_a_key_that_lost_its_slot_falls() {
     assert_eq!(Page::now().breakers("stale", "open"), Some(1));
     clock.advance(SECOND * 60);
     for _ in 0..3 {
-        let _ = hosts.call(2, || Err::<(), _>("no answer"));
+        let _ = hosts.of(2).call(|| Err::<(), _>("no answer"));
     }
     assert!(hosts.entry(&1).is_none());
     assert_eq!(open("1"), Some(0));
@@ -177,10 +182,10 @@ fn a_registry_that_is_not_watched_has_no_gauge_that_could_be_wrong() {
 fn rejections_in_shadow_mode_are_counted_separately() {
     let hosts = hosts(&Metrics::new("shadow").named(["a"]));
     hosts.command(&"a", |host| host.trip()).unwrap();
-    assert!(hosts.acquire("a").is_err());
+    assert!(hosts.of("a").acquire().is_err());
     hosts.enforcement().set_percent(0).unwrap();
     for _ in 0..2 {
-        let passes = hosts.acquire("a").unwrap();
+        let passes = hosts.of("a").acquire().unwrap();
         passes.report(Outcome::Success);
     }
     let page = Page::now();

@@ -4,7 +4,7 @@ use std::hash::Hash;
 use std::time::Duration;
 
 use atomic_breaker_observe::Log;
-use atomic_breaker_server::{AnyPermit, Failure, ManualClock, Outcome, Registry, StdClock};
+use atomic_breaker_server::{AnyPermit, Failure, Guard, ManualClock, Outcome, Registry, StdClock};
 
 use crate::support::{RULES, SECOND, logged};
 
@@ -18,7 +18,7 @@ fn a_transition_says_the_key_and_the_words_of_the_failure_that_opened_it() {
     let events = logged(|| {
         let hosts = hosts("hosts");
         for text in ["first", "503 Service Unavailable"] {
-            let permit = hosts.acquire("a.example").unwrap();
+            let permit = hosts.of("a.example").acquire().unwrap();
             permit.report_because(Failure::new().into(), || text.to_owned());
         }
     });
@@ -36,15 +36,16 @@ fn the_words_are_put_together_once_for_the_log_and_the_rejections() {
     let mut made = 0;
     let events = logged(|| {
         let hosts = hosts("hosts");
-        hosts.acquire(1).unwrap().report(Failure::new().into());
+        hosts.of(1).acquire().unwrap().report(Failure::new().into());
         hosts
-            .acquire(1)
+            .of(1)
+            .acquire()
             .unwrap()
             .report_because(Failure::new().into(), || {
                 made += 1;
                 "no answer".to_owned()
             });
-        let rejection = hosts.acquire(1).unwrap_err();
+        let rejection = hosts.of(1).acquire().unwrap_err();
         assert_eq!(&*rejection.last_failure.unwrap().text, "no answer");
     });
     assert_eq!(events.len(), 2);
@@ -63,12 +64,12 @@ fn each_key_is_sampled_separately() {
         for key in 0..3 {
             hosts.command(&key, |host| host.trip()).unwrap();
             for _ in 0..=key {
-                assert!(hosts.acquire(key).is_err());
+                assert!(hosts.of(key).acquire().is_err());
             }
         }
         clock.advance(SECOND * 2);
         for key in 0..3 {
-            assert!(hosts.acquire(key).is_err());
+            assert!(hosts.of(key).acquire().is_err());
         }
     });
     let rejections = events
@@ -89,9 +90,9 @@ fn rejections_in_shadow_mode_are_marked() {
             .build()
             .unwrap();
         hosts.command(&"a", |host| host.trip()).unwrap();
-        assert!(hosts.acquire("a").is_err());
+        assert!(hosts.of("a").acquire().is_err());
         hosts.enforcement().set_percent(0).unwrap();
-        assert!(hosts.acquire("a").is_ok());
+        assert!(hosts.of("a").acquire().is_ok());
     });
     let modes: Vec<_> = events
         .iter()
@@ -153,11 +154,12 @@ fn a_hundred_thousand_keys_that_reject_are_logged_or_counted() {
         for key in 0..KEYS {
             for _ in 0..2 {
                 hosts
-                    .acquire(key)
+                    .of(key)
+                    .acquire()
                     .unwrap()
                     .report(Outcome::Failure(Failure::new()));
             }
-            assert!(hosts.acquire(key).is_err());
+            assert!(hosts.of(key).acquire().is_err());
             if key % 10_000 == 0 {
                 clock.advance(SECOND / 2);
             }

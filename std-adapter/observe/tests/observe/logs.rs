@@ -1,6 +1,7 @@
 //! Events of one breaker.
 
 use atomic_breaker_observe::{Log, Metrics};
+use atomic_breaker_server::Guard;
 use atomic_breaker_server::{
     AnyPermit, Breaker, Config, ManualClock, OnTransition, Resource, StdClock, Transition,
     word::NativeWord,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_observe::{Log, Metrics};
+use atomic_breaker_server::Guard;
 use atomic_breaker_server::{
     Breaker, CallError, Clock, ManualClock, Registry, Rejected, ServiceError, TokioClock,
     word::NativeWord,
@@ -186,9 +187,9 @@ fn a_key_of_a_registry() {
     let hosts = Arc::new(hosts);
     metrics.watch(&hosts);
     let ask = || {
-        assert_eq!(hosts.call("b.example", || Ok::<_, &str>(7)), Ok(7));
+        assert_eq!(hosts.of("b.example").call(|| Ok::<_, &str>(7)), Ok(7));
         one_more(&seen.admitted);
-        let answer = hosts.call("a.example", || host.answer_at_once());
+        let answer = hosts.of("a.example").call(|| host.answer_at_once());
         one_more(match answer {
             Err(ServiceError::Rejected(_)) => &seen.rejected,
             _ => &seen.admitted,

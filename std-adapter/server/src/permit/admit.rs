@@ -9,8 +9,8 @@ use super::{AnyPermit, Rejection};
 /// Where the permit of a request comes from: one breaker for all requests, or one of many, chosen by a key of the
 /// request.
 ///
-/// Implemented for references and `Arc`s of a breaker or of what [stands around one](AdmitShared), such as a `Resource`,
-/// and for `ByKey` and `OneKey` of a registry. A clone leads to the same breakers.
+/// Implemented for references and `Arc`s of a breaker or of a [`Resource`](crate::Resource), for a [`Key`](crate::Key) of a
+/// registry and for [`ByKey`](crate::ByKey). A clone leads to the same breakers.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not lead to a circuit breaker that outlives the request",
     note = "pass a `&'static Breaker` or an `Arc<Breaker>` (or of a `Resource`); for one breaker per host, a `ByKey`"
@@ -23,66 +23,29 @@ pub trait Admit<Q: ?Sized> {
     fn admit(&self, request: &Q) -> Result<Self::Permit, Rejection>;
 }
 
-/// What handles lead to: a breaker, a `Resource`, a limit. A reference to it and an `Arc` of it [admit](Admit). Implement
-/// this for a type of your own that stands around a breaker.
-pub trait AdmitShared<Q: ?Sized> {
-    /// The right to one call, through a reference.
-    type ByRef<'a>: AnyPermit
-    where
-        Self: 'a;
-    /// The right to one call, through an `Arc`.
-    type ByArc: AnyPermit;
+macro_rules! admit_through_breaker {
+    ($handle:ty) => {
+        impl<Q, C, W, T, O, R> Admit<Q> for $handle
+        where
+            Q: ?Sized,
+            C: Clock,
+            W: Word,
+            T: Tally,
+            O: Observer,
+            R: AsRules<W::Bits>,
+        {
+            type Permit = Permit<Self>;
 
-    /// [`Admit::admit`] of a reference.
-    fn admit_by_ref<'a>(&'a self, request: &Q) -> Result<Self::ByRef<'a>, Rejection>;
-
-    /// [`Admit::admit`] of an `Arc`.
-    fn admit_by_arc(self: &Arc<Self>, request: &Q) -> Result<Self::ByArc, Rejection>;
+            #[inline]
+            fn admit(&self, _: &Q) -> Result<Self::Permit, Rejection> {
+                Permit::acquire(self.clone()).map_err(Rejection::from)
+            }
+        }
+    };
 }
 
-impl<'a, Q: ?Sized, S: AdmitShared<Q>> Admit<Q> for &'a S {
-    type Permit = S::ByRef<'a>;
-
-    #[inline]
-    fn admit(&self, request: &Q) -> Result<Self::Permit, Rejection> {
-        (*self).admit_by_ref(request)
-    }
-}
-
-impl<Q: ?Sized, S: AdmitShared<Q>> Admit<Q> for Arc<S> {
-    type Permit = S::ByArc;
-
-    #[inline]
-    fn admit(&self, request: &Q) -> Result<Self::Permit, Rejection> {
-        self.admit_by_arc(request)
-    }
-}
-
-impl<Q, C, W, T, O, R> AdmitShared<Q> for Breaker<C, W, T, O, R>
-where
-    Q: ?Sized,
-    C: Clock,
-    W: Word,
-    T: Tally,
-    O: Observer,
-    R: AsRules<W::Bits>,
-{
-    type ByRef<'a>
-        = Permit<&'a Self>
-    where
-        Self: 'a;
-    type ByArc = Permit<Arc<Self>>;
-
-    #[inline]
-    fn admit_by_ref<'a>(&'a self, _: &Q) -> Result<Permit<&'a Self>, Rejection> {
-        Permit::acquire(self).map_err(Rejection::from)
-    }
-
-    #[inline]
-    fn admit_by_arc(self: &Arc<Self>, _: &Q) -> Result<Permit<Arc<Self>>, Rejection> {
-        Permit::acquire(Arc::clone(self)).map_err(Rejection::from)
-    }
-}
+admit_through_breaker!(&Breaker<C, W, T, O, R>);
+admit_through_breaker!(Arc<Breaker<C, W, T, O, R>>);
 
 /// What leads to one breaker for all requests: a breaker or a `Resource`, and references and `Arc`s of these.
 /// `InFlightLimit` requires it in addition to [`Admit`].

@@ -1,33 +1,33 @@
 //! Permits of any kind of breaker, and how the response of a call ends one.
 
 use std::fmt::Display;
+use std::future::poll_fn;
+use std::hash::Hash;
+use std::pin::pin;
 
-use atomic_breaker::{AnyBreaker, AnyError, Classify, Outcome, Permit, Transition};
+use atomic_breaker::{AnyBreaker, AnyError, Classify, Failure, Outcome, Permit, Transition};
 
-use super::judged;
+use crate::on_drop::OnDrop;
 
 /// The right to one call of any kind of breaker: one that stands alone, or one in a registry. Dropping it cancels it.
+///
+/// A permit of your own that stands around another one forwards the required methods, and those that it does not forward
+/// say what a permit without them does.
 pub trait AnyPermit: Sized {
-    /// Reports how the call ended. Returns the transition that this caused, if any.
-    fn report(self, outcome: Outcome) -> Option<Transition>;
+    /// The key of the breaker in a registry; `()` for a breaker that stands alone.
+    type Key: Hash;
 
-    /// [`report`](Self::report) with a few words about the failure, which are only requested if it opens the breaker,
-    /// and are kept if there is a place for them.
-    fn report_because(self, outcome: Outcome, why: impl FnOnce() -> String) -> Option<Transition> {
-        let _ = why;
-        self.report(outcome)
-    }
+    /// The key of the breaker.
+    fn key(&self) -> &Self::Key;
 
-    /// [`report_because`](Self::report_because) for a failure that ended other calls as well, such as the loss of the
-    /// connection they shared: one of the calls that were under way counts, and the others are ignored. A call that
-    /// begins afterwards and fails counts again.
-    ///
-    /// This is exact for the permits of a `Resource` and of a registry. A breaker alone has only its
-    /// word to go by ([`Permit::is_unchanged`]): calls that report at the same moment on several threads may each
-    /// count, and all of them count if the only rule is a failure ratio, which counts outside the word.
-    fn report_shared(self, outcome: Outcome, why: impl FnOnce() -> String) -> Option<Transition> {
-        self.report_because(outcome, why)
-    }
+    /// Reports how the call ended: what [`report`](Self::report), [`report_because`](Self::report_because) and
+    /// [`report_shared`](Self::report_shared) have in common.
+    fn end(
+        self,
+        outcome: Outcome,
+        is_shared: bool,
+        why: Option<impl FnOnce() -> String>,
+    ) -> Option<Transition>;
 
     /// Whether this call is a probe.
     fn is_probe(&self) -> bool;
@@ -43,16 +43,135 @@ pub trait AnyPermit: Sized {
     fn renew(&mut self) -> bool {
         false
     }
+
+    /// Reports how the call ended. Returns the transition that this caused, if any.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the permit is read where it lies")]
+    fn report(self, outcome: Outcome) -> Option<Transition> {
+        self.end(outcome, false, None::<fn() -> String>)
+    }
+
+    /// [`report`](Self::report) with a few words about the failure, which are only requested if it opens the breaker,
+    /// and are kept if there is a place for them.
+    #[inline]
+    fn report_because(self, outcome: Outcome, why: impl FnOnce() -> String) -> Option<Transition> {
+        self.end(outcome, false, Some(why))
+    }
+
+    /// [`report_because`](Self::report_because) for a failure that ended other calls as well, such as the loss of the
+    /// connection they shared: one of the calls that were under way counts, and the others are ignored. A call that
+    /// begins afterwards and fails counts again.
+    ///
+    /// This is exact for the permits of a `Resource` and of a registry. A breaker alone has only its
+    /// word to go by ([`Permit::is_unchanged`]): calls that report at the same moment on several threads may each
+    /// count, and all of them count if the only rule is a failure ratio, which counts outside the word.
+    fn report_shared(self, outcome: Outcome, why: impl FnOnce() -> String) -> Option<Transition> {
+        self.end(outcome, true, Some(why))
+    }
+
+    /// Runs an operation, and reports how it ended. If it panics, the call has failed.
+    ///
+    /// # Errors
+    /// The operation's.
+    fn run<T, E, R: Report<T, E>>(
+        self,
+        report: R,
+        operation: impl FnOnce() -> Result<T, E>,
+    ) -> Result<R::Output<Self>, E> {
+        let (permit, result) = self.judged(operation);
+        report.report(permit, result)
+    }
+
+    /// [`run`](Self::run) for futures: a call whose permit may outlive it, if the [`Report`] takes it along, as the body of
+    /// a response does. Dropping the future cancels the call.
+    ///
+    /// ```
+    /// use atomic_breaker_server::{AnyError, AnyPermit, Breaker, Config, Permit, ServiceError, breaker};
+    /// use std::sync::Arc;
+    ///
+    /// async fn call(server: &Arc<Breaker>) -> Result<u8, ServiceError<&'static str>> {
+    ///     let permit = Permit::acquire(Arc::clone(server)).map_err(|rejected| ServiceError::Rejected(rejected.into()))?;
+    ///     // In the place of `AnyError`: `HttpClassifier::new().at_end_of_body()`.
+    ///     permit.run_async(AnyError, || async { Ok(7) }).await.map_err(ServiceError::Failed)
+    /// }
+    /// # let _ = call(&Arc::new(breaker(Config::new())));
+    /// ```
+    ///
+    /// # Errors
+    /// The operation's.
+    fn run_async<T, E, R, F>(
+        self,
+        report: R,
+        operation: impl FnOnce() -> F,
+    ) -> impl Future<Output = Result<R::Output<Self>, E>>
+    where
+        R: Report<T, E>,
+        F: Future<Output = Result<T, E>>,
+    {
+        run_async(self, report, operation)
+    }
+
+    /// Returns the permit of a finished call and the verdict on it; if `judge` panics, the call has failed.
+    ///
+    /// # Panics
+    /// If `judge` does.
+    #[inline]
+    fn judged<V>(self, judge: impl FnOnce() -> V) -> (Self, V) {
+        let mut permit = Some(self);
+        let verdict = Self::count_panic(&mut permit, judge);
+        (permit.expect("taken by a panic alone"), verdict)
+    }
+
+    /// Runs a part of a call, such as one poll of its future; if it panics, the call has failed, and the permit is taken.
+    fn count_panic<V>(permit: &mut Option<Self>, operation: impl FnOnce() -> V) -> V {
+        let unwinding = OnDrop::new(|| {
+            if let Some(permit) = permit.take() {
+                permit.report_because(Failure::new().into(), || "panicked".to_owned());
+            }
+        });
+        let value = operation();
+        unwinding.disarm();
+        value
+    }
+}
+
+/// [`AnyPermit::run_async`]. The methods of this package call this function: with the future of a method of a trait in it,
+/// today's compiler cannot show that a future is `Send` if its result borrows.
+pub(crate) async fn run_async<P, T, E, R, F>(
+    permit: P,
+    report: R,
+    operation: impl FnOnce() -> F,
+) -> Result<R::Output<P>, E>
+where
+    P: AnyPermit,
+    R: Report<T, E>,
+    F: Future<Output = Result<T, E>>,
+{
+    let mut permit = Some(permit);
+    let mut future = pin!(P::count_panic(&mut permit, operation));
+    let result =
+        poll_fn(|context| P::count_panic(&mut permit, || future.as_mut().poll(context))).await;
+    let permit = permit.expect("taken by a panic alone");
+    report.report(permit, result)
 }
 
 impl<H: AnyBreaker> AnyPermit for Permit<H> {
-    fn report(self, outcome: Outcome) -> Option<Transition> {
-        Self::report(self, outcome)
+    type Key = ();
+
+    fn key(&self) -> &() {
+        &()
     }
 
-    /// A probe's failure always counts: the word changes with each probe.
-    fn report_shared(self, outcome: Outcome, _: impl FnOnce() -> String) -> Option<Transition> {
-        let counts = Self::is_probe(&self) || self.is_unchanged();
+    /// A probe's failure always counts, even one that is shared: the word changes with each probe.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the permit is read where it lies")]
+    fn end(
+        self,
+        outcome: Outcome,
+        is_shared: bool,
+        _: Option<impl FnOnce() -> String>,
+    ) -> Option<Transition> {
+        let counts = !is_shared || Self::is_probe(&self) || self.is_unchanged();
         Self::report(self, if counts { outcome } else { Outcome::Ignored })
     }
 
@@ -120,7 +239,7 @@ impl<T, E, C: Classify<T, E>> Report<T, E> for AtOnce<C> {
 /// Reports an outcome; if `classify` panics, the call has failed.
 #[inline]
 fn report_as(permit: impl AnyPermit, classify: impl FnOnce() -> Outcome) {
-    let (permit, outcome) = judged(permit, classify);
+    let (permit, outcome) = permit.judged(classify);
     permit.report(outcome);
 }
 

@@ -8,10 +8,10 @@ use atomic_breaker::{AnyBreaker, BitsOf, Clock, Observer, State, word::Bits};
 use super::OneBreaker;
 
 /// What `GateLayer` requires in addition to [`Admit`](crate::Admit): a look at the breaker that all of its requests go
-/// through. Each [`OneBreaker`] allows it, and `OneKey` of a registry.
+/// through. Each [`OneBreaker`] allows it, and `Key` of a registry.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not lead to one breaker for all requests",
-    note = "pass a `&'static` reference to, or an `Arc` of, a `Breaker` or a `Resource`; for one key of a registry, a `OneKey`"
+    note = "pass a `&'static` reference to, or an `Arc` of, a `Breaker` or a `Resource`; for one key of a registry, a `Key`"
 )]
 pub trait Gated {
     /// The state of the breaker.

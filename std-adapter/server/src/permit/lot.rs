@@ -30,7 +30,7 @@ impl Lot {
 }
 
 /// The lot of the request that is asking, or a new random number.
-pub fn lot(random: impl FnOnce() -> u32) -> u32 {
+pub(crate) fn lot(random: impl FnOnce() -> u32) -> u32 {
     let Some(Lot(drawn)) = HELD.get() else {
         return random();
     };

@@ -2,14 +2,14 @@
 
 mod admit;
 mod any;
-mod call;
 mod gated;
 mod lot;
 mod rejection;
 
-pub use admit::{Admit, AdmitShared, OneBreaker};
+pub use admit::{Admit, OneBreaker};
+pub(crate) use any::run_async;
 pub use any::{AnyPermit, AtOnce, Report};
-pub use call::{call_reported, count_panic, judged, run, run_async};
 pub use gated::Gated;
-pub use lot::{Lot, lot};
+pub use lot::Lot;
+pub(crate) use lot::lot;
 pub use rejection::{LastFailure, Rejection, ServiceError};

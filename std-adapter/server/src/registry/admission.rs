@@ -12,13 +12,20 @@ use atomic_breaker::{
 
 use super::insertion::COME_BACK_IN;
 use super::named::Wanted;
-use super::permit::{Granted, Kind};
 use super::rules::Ruleset;
 use super::slot::Slot;
 use super::whole::Place;
 use super::{Keyed, KeyedObserver, Registry, WhenFull};
 use crate::Rejection;
-use crate::parts::OnDrop;
+use crate::guard::{self, Kind};
+use crate::on_drop::OnDrop;
+
+/// What was granted to a call of a key. If the key has no slot, the bits are the number of the last key that had got one,
+/// or [`COUNTED`].
+pub(super) type Granted = guard::Granted<u64, Place>;
+
+/// No number of a key: the call should have got a slot when it began, and was counted because there was none.
+pub(super) const COUNTED: u64 = u64::MAX;
 
 /// The breaker of a key, put together for a moment, with the common rules, those of its class, or its own.
 pub type KeyBreaker<'a, K, C, T, O> = OfSlot<'a, C, T, Keyed<'a, K, O>>;
@@ -113,7 +120,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
                 Err(next) => pending = next,
             }
         }
-        Ok(Granted::UNGUARDED)
+        Ok(Granted::unguarded(Place::NONE))
     }
 
     /// Whether a slot still belongs to the key that was looked up. If it seems not to, an eviction may be under way
@@ -191,7 +198,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         random: impl Fn() -> u32,
     ) -> Result<Granted, Rejection> {
         if !self.is_enforced(key, rejected, random) {
-            return Ok(Granted::UNGUARDED);
+            return Ok(Granted::unguarded(Place::NONE));
         }
         let breaker = self.breaker(slot, ());
         let last_failure = slot.last_failure.of_rejection(&breaker, rejected);
@@ -226,7 +233,10 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         }
         self.count_unguarded();
         if passes {
-            return Ok(self.absent(ruleset).unguarded());
+            return Ok(Granted {
+                bits: COUNTED,
+                ..self.absent(ruleset)
+            });
         }
         if self.when_full == WhenFull::Share {
             let slot = &self.slots[self.capacity()];
@@ -237,7 +247,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         if self.is_enforced(key, rejected, random) {
             return Err(rejected.into());
         }
-        Ok(Granted::UNGUARDED)
+        Ok(Granted::unguarded(Place::NONE))
     }
 
     /// The slot shared by the keys that got none.
@@ -270,16 +280,6 @@ where
     P: Observer,
 {
     let permit = breaker.acquire()?;
-    let kind = if permit.is_probe() {
-        Kind::Probe
-    } else {
-        Kind::Admitted
-    };
-    let (bits, started_ms) = permit.into_token().into_raw();
-    Ok(Granted {
-        kind,
-        started_ms,
-        place,
-        bits,
-    })
+    let is_probe = permit.is_probe();
+    Ok(Granted::by_breaker(is_probe, permit.into_token(), place))
 }

@@ -128,13 +128,13 @@ impl<K, C, T, O, S> RegistryBuilder<K, C, T, O, S> {
     /// probes as always. With an enforcement of less than 100 %, the smaller share applies.
     ///
     /// ```
-    /// use atomic_breaker_server::{Config, Registry, RegistryError};
+    /// use atomic_breaker_server::{Config, Guard, Registry, RegistryError};
     ///
     /// let hosts = Registry::<u32>::builder(Config::new()).max_shut_out(5).build()?;
     /// for host in 0..10 {
     ///     hosts.command(&host, |breaker| breaker.trip())?;
     /// }
-    /// let passed = (0..10_000).filter(|call| hosts.acquire(call % 10).is_ok()).count();
+    /// let passed = (0..10_000).filter(|call| hosts.of(call % 10).acquire().is_ok()).count();
     /// assert!((4_500..5_500).contains(&passed));
     /// # Ok::<(), RegistryError>(())
     /// ```

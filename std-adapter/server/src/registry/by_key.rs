@@ -1,7 +1,7 @@
 //! One breaker per key of a request.
 
-use super::{AnyRegistry, KeyedPermit};
-use crate::{Admit, Rejection};
+use super::{AnyRegistry, Key};
+use crate::{Admit, Guard, GuardPermit, Rejection};
 
 /// Admits each request through the breaker of its key: a [`ByKey`] or a `PerHost`.
 /// [`InFlightByKey`](super::InFlightByKey) requires it in addition to [`Admit`].
@@ -63,10 +63,10 @@ where
     H: AnyRegistry + Clone,
     F: Fn(&Q) -> H::Key,
 {
-    type Permit = KeyedPermit<H>;
+    type Permit = GuardPermit<Key<H>>;
 
     #[inline]
     fn admit(&self, request: &Q) -> Result<Self::Permit, Rejection> {
-        KeyedPermit::acquire(self.registry.clone(), (self.key)(request))
+        Key::new(self.registry.clone(), (self.key)(request)).acquire()
     }
 }

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use atomic_breaker::Failure;
 
 use super::error::check_capacity;
-use super::{AnyRegistry, KeyedAdmit, KeyedPermit};
-use crate::{Admit, AdmitShared, Counted, CountsCalls, InFlightPermit, Rejection};
+use super::{AnyRegistry, Key, KeyedAdmit};
+use crate::{Admit, AnyPermit, Counted, CountsCalls, GuardPermit, InFlightPermit, Rejection};
 
 /// Trips the breaker of a key when too many of its calls are in flight: a host that hangs is noticed before the first
 /// of its calls has timed out, and the others are not affected. Wraps a [`ByKey`](super::ByKey) or, for hosts, a
@@ -99,23 +99,28 @@ impl<A: KeyedAdmit> InFlightByKey<A> {
     }
 }
 
-impl<Q, A, R> AdmitShared<Q> for InFlightByKey<A>
+impl<'a, Q, A, R> Admit<Q> for &'a InFlightByKey<A>
 where
     Q: ?Sized,
-    A: Admit<Q, Permit = KeyedPermit<R>>,
+    A: Admit<Q, Permit = GuardPermit<Key<R>>>,
     R: AnyRegistry + Clone,
 {
-    type ByRef<'a>
-        = InFlightPermit<&'a InFlightCounts, A::Permit>
-    where
-        Self: 'a;
-    type ByArc = InFlightPermit<Arc<InFlightCounts>, A::Permit>;
+    type Permit = InFlightPermit<&'a InFlightCounts, A::Permit>;
 
-    fn admit_by_ref<'a>(&'a self, request: &Q) -> Result<Self::ByRef<'a>, Rejection> {
+    fn admit(&self, request: &Q) -> Result<Self::Permit, Rejection> {
         InFlightCounts::limit(&*self.counts, self.admit.admit(request)?)
     }
+}
 
-    fn admit_by_arc(self: &Arc<Self>, request: &Q) -> Result<Self::ByArc, Rejection> {
+impl<Q, A, R> Admit<Q> for Arc<InFlightByKey<A>>
+where
+    Q: ?Sized,
+    A: Admit<Q, Permit = GuardPermit<Key<R>>>,
+    R: AnyRegistry + Clone,
+{
+    type Permit = InFlightPermit<Arc<InFlightCounts>, A::Permit>;
+
+    fn admit(&self, request: &Q) -> Result<Self::Permit, Rejection> {
         InFlightCounts::limit(Arc::clone(&self.counts), self.admit.admit(request)?)
     }
 }
@@ -203,15 +208,17 @@ impl InFlightCounts {
     /// many trips the breaker.
     pub fn limit<L, H>(
         counts: L,
-        permit: KeyedPermit<H>,
-    ) -> Result<InFlightPermit<L, KeyedPermit<H>>, Rejection>
+        permit: GuardPermit<Key<H>>,
+    ) -> Result<InFlightPermit<L, GuardPermit<Key<H>>>, Rejection>
     where
         L: Deref<Target = Self>,
         H: AnyRegistry + Clone,
     {
         let begun = counts.begin(permit.key());
         InFlightPermit::limited(counts, begun, permit, |_, permit, why| {
-            permit.ask_again(Failure::tripping().into(), || why)
+            let key = permit.guard().clone();
+            permit.report_because(Failure::tripping().into(), || why);
+            GuardPermit::acquire(key)
         })
     }
 

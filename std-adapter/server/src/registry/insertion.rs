@@ -13,7 +13,7 @@ use super::slot::Slot;
 use super::walk::{Stays, Walk};
 use super::whole::Place;
 use super::{KeyedObserver, Registry};
-use crate::parts::OnDrop;
+use crate::on_drop::OnDrop;
 
 /// Which slots are free, and where the search for a victim goes on.
 #[derive(Debug, Default)]

@@ -19,24 +19,20 @@
 mod admission;
 mod builder;
 mod by_key;
-mod call;
 mod cap;
 mod classes;
 mod error;
 mod in_flight;
 mod insertion;
+mod key;
 mod key_name;
 mod keyed_observer;
 mod named;
-mod one_key;
 mod operation;
-mod permit;
 mod report;
 mod rules;
 mod slot;
 mod turn;
-#[cfg(feature = "tokio")]
-mod waiting;
 mod walk;
 mod whole;
 
@@ -46,9 +42,8 @@ pub use builder::{RegistryBuilder, WhenFull};
 pub use by_key::{ByKey, KeyedAdmit};
 pub use error::{RegistryError, check_capacity};
 pub use in_flight::{InFlightByKey, InFlightCounts};
+pub use key::Key;
 pub use key_name::KeyName;
 pub use keyed_observer::{Keyed, KeyedObserver, OnKeyTransition};
-pub use one_key::OneKey;
 pub use operation::{Entry, RegistryStats};
-pub use permit::KeyedPermit;
 pub use whole::{AnyRegistry, ObservedRegistry, Registry, RegistryOf};

@@ -4,14 +4,14 @@ use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use atomic_breaker::{Clock, Snapshot, Tally};
+use atomic_breaker::{Clock, Snapshot, State, Tally};
 
 use super::admission::KeyBreaker;
 use super::slot::Slot;
 use super::whole::Place;
 use super::{Keyed, KeyedObserver, Registry, RegistryError};
 use crate::LastFailure;
-use crate::parts::OnDrop;
+use crate::on_drop::OnDrop;
 
 /// The current state of a key that has a slot.
 #[derive(Clone, Debug)]
@@ -48,10 +48,10 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     /// wait for this.
     ///
     /// ```
-    /// use atomic_breaker_server::{Config, Registry, State};
+    /// use atomic_breaker_server::{Config, Guard, Registry, State};
     ///
     /// let hosts = Registry::new(Config::new().consecutive_failures(1))?;
-    /// let _ = hosts.call("a.example", || Err::<(), _>("no answer"));
+    /// let _ = hosts.of("a.example").call(|| Err::<(), _>("no answer"));
     /// assert_eq!(hosts.entries().filter(|host| host.snapshot.state() == State::Open).count(), 1);
     /// # Ok::<(), atomic_breaker_server::RegistryError>(())
     /// ```
@@ -96,6 +96,12 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
             }
             drop(self.places());
         }
+    }
+
+    /// Returns the state of a key; asking does not count as using the key.
+    pub fn state(&self, key: &K) -> State {
+        self.entry(key)
+            .map_or(State::Closed, |entry| entry.snapshot.state())
     }
 
     /// Runs a command on a key: trips, forces open, releases, resets, disables or enables it. The key gets a slot if it

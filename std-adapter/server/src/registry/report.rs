@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use atomic_breaker::{Clock, Failure, Outcome, Present, State, Tally, Token, Transition};
 
+use super::admission::{COUNTED, Granted};
 use super::keyed_observer::{Explained, Keyed};
-use super::permit::{Granted, Kind};
 use super::slot::Slot;
 use super::whole::Place;
 use super::{KeyedObserver, Registry, WhenFull};
-use crate::parts::Begun;
+use crate::guard::Kind;
+use crate::loss::Begun;
 use crate::redact::{too_slow, without_secrets};
 
 impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHasher>
@@ -156,7 +157,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         } else {
             self.find(key)
         };
-        if counts && found.is_none() && granted.bits != Granted::COUNTED {
+        if counts && found.is_none() && granted.bits != COUNTED {
             self.count_unguarded();
         }
         let place = match found {

@@ -9,7 +9,7 @@ use super::classes::Class;
 use super::rules::RuleId;
 use super::turn::Turn;
 use crate::LastFailureCell;
-use crate::parts::SharedFailure;
+use crate::loss::SharedFailure;
 
 /// A place for one key. It has cache lines of its own, so that a failing key does not slow down its neighbours; a call
 /// that succeeds reads the first one only.

@@ -19,17 +19,17 @@ use crate::{KeyedObserver, RegistryBuilder, RegistryError, WhenFull};
 /// A breaker for each key (a host, a shard, a tenant), in a fixed number of slots.
 ///
 /// ```
-/// use atomic_breaker_server::{Config, Registry, State};
+/// use atomic_breaker_server::{Config, Guard, Registry, State};
 /// use std::sync::LazyLock;
 ///
 /// static HOSTS: LazyLock<Registry<&'static str>> =
 ///     LazyLock::new(|| Registry::new(Config::new().consecutive_failures(2)).expect("constant rules"));
 ///
 /// for _ in 0..2 {
-///     let _ = HOSTS.call("a.example", || Err::<(), _>("no answer"));
+///     let _ = HOSTS.of("a.example").call(|| Err::<(), _>("no answer"));
 /// }
 /// assert_eq!(HOSTS.state(&"a.example"), State::Open);
-/// assert_eq!(HOSTS.call("b.example", || Ok::<_, &str>(7)), Ok(7));
+/// assert_eq!(HOSTS.of("b.example").call(|| Ok::<_, &str>(7)), Ok(7));
 /// ```
 ///
 /// # What a key costs
@@ -125,7 +125,7 @@ pub type ObservedRegistry<K, O> = Registry<K, StdClock, (), O>;
 
 /// Where a key is: its slot, and the turn of that slot, in one number, so that both are always read together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place(u64);
+pub struct Place(u64);
 
 impl Place {
     /// The place of a key that has no slot.

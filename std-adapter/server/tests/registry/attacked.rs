@@ -2,7 +2,7 @@
 //! show at another.
 
 use atomic_breaker_server::{
-    AnyPermit, Breaker, Failure, ManualClock, Outcome, Registry, State, WhenFull,
+    AnyPermit, Breaker, Failure, Guard, ManualClock, Outcome, Registry, State, WhenFull,
 };
 
 use super::{Diary, MS, RULES, SECOND, build, fail, full, succeed};
@@ -57,7 +57,7 @@ fn keys_that_opened_once_and_never_come_again_do_not_hold_their_slots() {
 fn successes_between_failures_of_the_first_calls_clear_the_count() {
     let clock = ManualClock::new();
     let keys = build(&clock).build().unwrap();
-    let calls: Vec<_> = (0..9).map(|_| keys.acquire(1).unwrap()).collect();
+    let calls: Vec<_> = (0..9).map(|_| keys.of(1).acquire().unwrap()).collect();
     for (number, call) in calls.into_iter().enumerate() {
         call.report(if number % 2 == 0 {
             Failure::new().into()
@@ -72,7 +72,7 @@ fn successes_between_failures_of_the_first_calls_clear_the_count() {
 fn a_later_retry_after_of_the_first_calls_moves_the_deadline() {
     let clock = ManualClock::new();
     let keys = build(&clock).build().unwrap();
-    let (one, other) = (keys.acquire(1).unwrap(), keys.acquire(1).unwrap());
+    let (one, other) = (keys.of(1).acquire().unwrap(), keys.of(1).acquire().unwrap());
     one.report(Failure::retry_after(20 * SECOND).into());
     other.report(Failure::retry_after(60 * SECOND).into());
     let snapshot = keys.entry(&1).unwrap().snapshot;
@@ -86,7 +86,7 @@ fn a_shared_breaker_counts_failures_that_come_slowly() {
     let passed = (1..1_000)
         .filter(|&key| {
             clock.advance(101 * MS);
-            let permit = keys.acquire(key);
+            let permit = keys.of(key).acquire();
             permit
                 .map(|permit| permit.report(Failure::new().into()))
                 .is_ok()
@@ -102,12 +102,12 @@ fn a_shared_breaker_stays_open_for_its_open_time() {
     for key in 1..5 {
         fail(&keys, key);
     }
-    assert!(keys.acquire(7).is_err());
+    assert!(keys.of(7).acquire().is_err());
     clock.advance(101 * MS);
-    assert!(keys.acquire(8).is_err(), "still full, open for 10 s");
+    assert!(keys.of(8).acquire().is_err(), "still full, open for 10 s");
     keys.command(&0, |breaker| breaker.reset()).unwrap();
     clock.advance(101 * MS);
-    assert!(keys.acquire(8).is_ok(), "there is room again");
+    assert!(keys.of(8).acquire().is_ok(), "there is room again");
 }
 
 #[test]
@@ -123,13 +123,13 @@ fn a_full_registry_rejects_until_there_is_room_and_says_so() {
     fail(&keys, 1);
     clock.advance(101 * MS);
     for key in 10..1_000 {
-        assert!(keys.acquire(key).is_err());
+        assert!(keys.of(key).acquire().is_err());
     }
     let rejected = keys.observer().rejected.lock().unwrap().len();
     assert_eq!(rejected, 990);
     keys.command(&0, |breaker| breaker.reset()).unwrap();
     clock.advance(101 * MS);
-    assert!(keys.acquire(10).is_ok());
+    assert!(keys.of(10).acquire().is_ok());
 }
 
 #[test]
@@ -138,8 +138,8 @@ fn a_late_report_never_counts_for_another_key() {
         let clock = ManualClock::new();
         let keys = build(&clock).capacity(1).build().unwrap();
         fail(&keys, 0);
-        let late = keys.acquire(0).unwrap();
-        let dropped = keys.acquire(0).unwrap();
+        let late = keys.of(0).acquire().unwrap();
+        let dropped = keys.of(0).acquire().unwrap();
         for key in 1..=evictions {
             fail(&keys, key);
         }
@@ -156,7 +156,8 @@ fn words_of_one_key_never_show_at_another() {
     let clock = ManualClock::new();
     let keys = build(&clock).capacity(1).build().unwrap();
     fail(&keys, 1);
-    keys.acquire(1)
+    keys.of(1)
+        .acquire()
         .unwrap()
         .report_because(Failure::tripping().into(), || {
             // What others do meanwhile.
@@ -165,34 +166,34 @@ fn words_of_one_key_never_show_at_another() {
             "secret of tenant 1".into()
         });
     keys.command(&2, |breaker| breaker.trip()).unwrap();
-    assert_eq!(keys.acquire(2).unwrap_err().last_failure, None);
+    assert_eq!(keys.of(2).acquire().unwrap_err().last_failure, None);
 }
 
 #[test]
 fn words_of_an_earlier_opening_are_not_shown() {
     let clock = ManualClock::new();
     let keys = build(&clock).build().unwrap();
-    let permit = keys.acquire(1).unwrap();
+    let permit = keys.of(1).acquire().unwrap();
     permit.report_because(Failure::tripping().into(), || "503 of yesterday".into());
     clock.advance(10 * SECOND);
     assert!(succeed(&keys, 1));
     for _ in 0..2 {
-        keys.acquire(1).unwrap().report(Failure::new().into());
+        keys.of(1).acquire().unwrap().report(Failure::new().into());
     }
-    assert_eq!(keys.acquire(1).unwrap_err().last_failure, None);
+    assert_eq!(keys.of(1).acquire().unwrap_err().last_failure, None);
 }
 
 #[test]
 fn a_probe_that_hung_says_so() {
     let clock = ManualClock::new();
     let keys = build(&clock).build().unwrap();
-    let permit = keys.acquire(1).unwrap();
+    let permit = keys.of(1).acquire().unwrap();
     permit.report_because(Failure::tripping().into(), || "503 of yesterday".into());
     clock.advance(10 * SECOND);
-    let probe = keys.acquire(1).unwrap();
+    let probe = keys.of(1).acquire().unwrap();
     clock.advance(600 * SECOND);
     drop(probe);
-    let rejection = keys.acquire(1).unwrap_err();
+    let rejection = keys.of(1).acquire().unwrap_err();
     assert!(rejection.to_string().contains("hung"), "{rejection}");
 }
 
@@ -200,7 +201,7 @@ fn a_probe_that_hung_says_so() {
 fn a_failure_that_weighs_nothing_takes_no_slot() {
     let clock = ManualClock::new();
     let keys = build(&clock).build().unwrap();
-    let permit = keys.acquire(1).unwrap();
+    let permit = keys.of(1).acquire().unwrap();
     permit.report(Failure::with_weight(0).into());
     assert_eq!(keys.stats().keys, 0);
 }
@@ -237,7 +238,7 @@ fn a_panic_in_a_key_blocks_no_other_caller() {
             .capacity(1)
             .build()
             .unwrap();
-        let fail = |key| drop(keys.call(Key(key), || Err::<(), _>("no answer")));
+        let fail = |key| drop(keys.of(Key(key)).call(|| Err::<(), _>("no answer")));
         fail(1);
         PANIC_IN.set(panic_in);
         let panicked = catch_unwind(AssertUnwindSafe(|| fail(2))).is_err();
@@ -266,7 +267,10 @@ fn calls_that_begin_before_the_first_failure_count_as_those_of_a_breaker() {
         Failure::retry_after(30 * SECOND).into(),
         Outcome::Success,
     ];
-    let of_key: Vec<_> = outcomes.iter().map(|_| keys.acquire(1).unwrap()).collect();
+    let of_key: Vec<_> = outcomes
+        .iter()
+        .map(|_| keys.of(1).acquire().unwrap())
+        .collect();
     let of_plain: Vec<_> = outcomes.iter().map(|_| plain.acquire().unwrap()).collect();
     for ((outcome, key), plainly) in outcomes.into_iter().zip(of_key).zip(of_plain) {
         key.report(outcome);

@@ -5,9 +5,9 @@
 
 use atomic_breaker_server::SlidingRatio;
 use atomic_breaker_server::{
-    AnyPermit, Breaker, Cause, Config, Failure, KeyedPermit, LastCalls, ManualClock, Observer,
-    Outcome, Permit, Ratio, Registry, Rejected, Rules, Tally, Token, Transition, WhenFull,
-    word::AtomicU64,
+    AnyPermit, Breaker, Cause, Config, Failure, Guard, GuardPermit, Key, LastCalls, ManualClock,
+    Observer, Outcome, Permit, Ratio, Registry, Rejected, Rules, Tally, Token, Transition,
+    WhenFull, word::AtomicU64,
 };
 use std::cell::Cell;
 
@@ -67,7 +67,7 @@ struct Bare<T> {
 type Keys<'a, T> = Registry<usize, &'a ManualClock, T>;
 
 /// The permits of a call: of the registry, and of the bare breaker.
-type Held<'a, T> = (usize, KeyedPermit<&'a Keys<'a, T>>, Token<u64>);
+type Held<'a, T> = (usize, GuardPermit<Key<&'a Keys<'a, T>>>, Token<u64>);
 
 struct World<'a, T: Tally> {
     clock: &'a ManualClock,
@@ -92,7 +92,7 @@ impl<T: Tally> World<'_, T> {
 
     fn acquire(&mut self, key: usize) {
         self.history.push(format!("acquire {key}"));
-        let ours = self.keys.acquire(key);
+        let ours = self.keys.of(key).acquire();
         let bare = self
             .model(key)
             .acquire()

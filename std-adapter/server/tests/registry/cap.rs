@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
 use atomic_breaker_server::{
-    AnyPermit, Clock, KeyedObserver, ManualClock, Outcome, RegistryError, Rejected, State, WhenFull,
+    AnyPermit, Clock, Guard, KeyedObserver, ManualClock, Outcome, RegistryError, Rejected, State,
+    WhenFull,
 };
 
 use super::threads::{Random, seed};
@@ -25,7 +26,7 @@ const CALLS: u32 = 20_000;
 /// How many of so many calls pass, to keys below that; none of them is reported.
 fn passed(keys: &Keys<'_, impl KeyedObserver<u32>>, random: &mut Random, hosts: u32) -> u32 {
     passing(|| {
-        let permit = keys.acquire(random.below(hosts.into()) as u32);
+        let permit = keys.of(random.below(hosts.into()) as u32).acquire();
         permit.is_ok_and(|permit| {
             assert!(!permit.is_admitted());
             permit.report(Outcome::Success);
@@ -36,7 +37,7 @@ fn passed(keys: &Keys<'_, impl KeyedObserver<u32>>, random: &mut Random, hosts: 
 
 /// How many of so many calls of a key pass.
 fn passed_of(keys: &Keys<'_>, key: u32) -> u32 {
-    passing(|| keys.acquire(key).is_ok())
+    passing(|| keys.of(key).acquire().is_ok())
 }
 
 fn passing(mut passes: impl FnMut() -> bool) -> u32 {
@@ -112,7 +113,7 @@ fn hosts_recover_through_probes_and_the_others_are_shut_out_again() {
     down(&keys, &clock, 10);
     clock.advance(10 * SECOND);
     for host in 0..4 {
-        let probe = keys.acquire(host).unwrap();
+        let probe = keys.of(host).acquire().unwrap();
         assert!(probe.is_probe());
         probe.report(Outcome::Success);
         assert_eq!(keys.state(&host), State::Closed);
@@ -150,7 +151,9 @@ fn half_open_keys_count_while_their_probes_are_under_way() {
     let keys = build(&clock).max_shut_out(5).build().unwrap();
     down(&keys, &clock, 10);
     clock.advance(10 * SECOND);
-    let probes: Vec<_> = (0..10).map(|host| keys.acquire(host).unwrap()).collect();
+    let probes: Vec<_> = (0..10)
+        .map(|host| keys.of(host).acquire().unwrap())
+        .collect();
     assert!(probes.iter().all(AnyPermit::is_probe));
     about(passed_of(&keys, 3), 0.5);
 }
@@ -233,7 +236,7 @@ fn many_slots_are_counted_one_block_after_another() {
     down(&keys, &clock, HOSTS);
     // Within a second, of the ten that they are open.
     for _ in 0..20 {
-        let _ = keys.acquire(random.below(HOSTS.into()) as u32);
+        let _ = keys.of(random.below(HOSTS.into()) as u32).acquire();
         clock.advance(51 * MS);
     }
     about(passed(&keys, &mut random, HOSTS), 0.75);
@@ -244,7 +247,9 @@ fn many_slots_are_counted_one_block_after_another() {
         }
     }
     for _ in 0..20 {
-        let _ = keys.acquire(4 * random.below(u64::from(HOSTS) / 4) as u32);
+        let _ = keys
+            .of(4 * random.below(u64::from(HOSTS) / 4) as u32)
+            .acquire();
         clock.advance(51 * MS);
     }
     assert!(passed_of(&keys, 4) == 0);
@@ -285,13 +290,13 @@ fn what_threads_count_at_the_same_time_adds_up() {
     // A rejection in each of these steps counts one of eight blocks, enforced or not.
     for _ in 0..8 {
         clock.advance(SECOND);
-        let _ = keys.acquire(1);
+        let _ = keys.of(1).acquire();
     }
     assert!(passed_of(&keys, 1) == 0, "two are open");
     keys.command(&3, |breaker| breaker.trip()).unwrap();
     for _ in 0..8 {
         clock.advance(100 * MS);
-        let _ = keys.acquire(3);
+        let _ = keys.of(3).acquire();
     }
     about(passed_of(&keys, 3), 1.0 / 3.0);
 }

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, RefUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
 use atomic_breaker_server::{
-    AnyPermit, Config, Failure, LastCalls, ManualClock, Ratio, Registry, RegistryBuilder,
+    AnyPermit, Config, Failure, Guard, LastCalls, ManualClock, Ratio, Registry, RegistryBuilder,
     RegistryError, State, TripRule,
 };
 
@@ -157,7 +157,7 @@ fn only_a_class_that_remembers_calls_takes_slots_for_keys_that_work() {
         .rules_by([(Plan::Paid, ratio)], |tenant: &u32| plan(*tenant));
     let keys = keys.build().unwrap();
     for key in [1, 10, 100] {
-        drop(keys.call(key, || Ok::<_, &str>(())));
+        drop(keys.of(key).call(|| Ok::<_, &str>(())));
     }
     assert!(keys.entry(&10).is_some());
     assert_eq!(keys.stats().keys, 1);
@@ -181,7 +181,7 @@ fn calls_without_a_slot_are_slow_by_the_limit_of_their_class() {
         (100, 999, State::Closed),
         (101, 1_000, State::Open),
     ] {
-        let called = keys.call(key, || {
+        let called = keys.of(key).call(|| {
             clock.advance(ms * MS);
             Ok::<_, &str>(())
         });
@@ -209,10 +209,10 @@ fn a_panic_in_the_function_reaches_the_caller_and_changes_nothing() {
         PANICS.set(false);
         assert!(answer.is_err());
     };
-    let under_way = keys.acquire(3).unwrap();
+    let under_way = keys.of(3).acquire().unwrap();
     let under_way = Cell::new(Some(under_way));
     panicked(&|| fail(&keys, 2));
-    panicked(&|| drop(keys.acquire(3)));
+    panicked(&|| drop(keys.of(3).acquire()));
     panicked(&|| {
         let _ = keys.config_of(&2);
     });
@@ -242,7 +242,7 @@ fn the_function_runs_without_the_lock_of_the_registry() {
         });
     let keys = KEYS.get_or_init(|| keys.build().unwrap());
     for key in 0..10 {
-        let _ = keys.call(key, || Err::<(), _>("no answer"));
+        let _ = keys.of(key).call(|| Err::<(), _>("no answer"));
         let _ = keys.config_of(&key);
         let _ = keys.set_config_of(&key, LENIENT);
         assert_eq!(keys.set_config_if_present(&key, STRICT), Ok(true));

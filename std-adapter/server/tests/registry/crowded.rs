@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use atomic_breaker_server::{
-    AnyPermit, Config, Failure, LastCalls, ManualClock, Outcome, Ratio, Registry, RegistryBuilder,
-    State, WhenFull,
+    AnyPermit, Config, Failure, Guard, LastCalls, ManualClock, Outcome, Ratio, Registry,
+    RegistryBuilder, State, WhenFull,
 };
 
 use super::{Keys, RULES, SECOND, build, fail, succeed};
@@ -29,8 +29,8 @@ fn half_open(keys: &Keys<'_>, clock: &ManualClock, all: std::ops::Range<u32>) {
     clock.advance(10 * SECOND);
     for key in all {
         match key % 4 {
-            0 => drop(keys.acquire(key).unwrap()),
-            1 => drop(keys.acquire(key).unwrap().report(Outcome::Ignored)),
+            0 => drop(keys.of(key).acquire().unwrap()),
+            1 => drop(keys.of(key).acquire().unwrap().report(Outcome::Ignored)),
             2 => assert!(succeed(keys, key)),
             _ => drop(keys.command(&key, |breaker| breaker.probe_now()).unwrap()),
         }
@@ -85,7 +85,7 @@ fn a_key_with_a_probe_under_way_or_held_by_command_keeps_its_slot() {
     keys.command(&1, |breaker| breaker.force_open()).unwrap();
     keys.command(&2, |breaker| breaker.disable()).unwrap();
     clock.advance(10 * SECOND);
-    let probe = keys.acquire(0).unwrap();
+    let probe = keys.of(0).acquire().unwrap();
     assert!(probe.is_probe(), "another one may join it");
     clock.advance(LEASE.saturating_sub(SECOND));
     for key in 10..100 {
@@ -121,7 +121,7 @@ fn a_half_open_key_keeps_its_slot_while_all_its_probes_are_out() {
     let keys = build(&clock).capacity(1).build().unwrap();
     keys.command(&0, |breaker| breaker.trip()).unwrap();
     clock.advance(10 * SECOND);
-    let probe = keys.acquire(0).unwrap();
+    let probe = keys.of(0).acquire().unwrap();
     clock.advance(LEASE.saturating_sub(SECOND));
     fail(&keys, 1);
     assert_eq!(keys.state(&0), State::HalfOpen);
@@ -153,12 +153,13 @@ fn a_key_that_fails_trips_at_its_limit_at_any_capacity() {
                 for key in others.clone() {
                     // Called, and as it was.
                     drop(
-                        keys.acquire(key)
+                        keys.of(key)
+                            .acquire()
                             .map(|permit| permit.report(Outcome::Ignored)),
                     );
                 }
                 clock.advance(Duration::from_millis(150));
-                if let Ok(permit) = keys.acquire(0) {
+                if let Ok(permit) = keys.of(0).acquire() {
                     reached += 1;
                     permit.report(Failure::new().into());
                 }
@@ -229,9 +230,9 @@ fn healthy_keys_do_not_erase_the_tally_of_a_failing_one() {
         .unwrap();
     let mut others = 1..;
     for _ in 0..10 {
-        let _ = keys.call(0, || Err::<(), _>("no answer"));
+        let _ = keys.of(0).call(|| Err::<(), _>("no answer"));
         for key in others.by_ref().take(1_000) {
-            keys.call(key, || Ok::<_, &str>(())).unwrap();
+            keys.of(key).call(|| Ok::<_, &str>(())).unwrap();
         }
     }
     assert_eq!(keys.state(&0), State::Open, "{:?}", keys.stats());
@@ -286,7 +287,8 @@ fn calls_without_a_slot_are_counted_however_they_end() {
         let before = keys.stats().unguarded;
         for _ in 0..10 {
             let _ = keys
-                .acquire(2)
+                .of(2)
+                .acquire()
                 .map(|permit| permit.report(Failure::new().into()));
         }
         assert_eq!(keys.stats().unguarded - before, 10, "{when_full:?}");

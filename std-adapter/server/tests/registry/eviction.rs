@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use atomic_breaker_server::{
-    AnyPermit, Failure, ManualClock, Registry, RegistryError, State, WhenFull,
+    AnyPermit, Failure, Guard, ManualClock, Registry, RegistryError, State, WhenFull,
 };
 
 use super::{RULES, SECOND, build, fail, full, succeed};
@@ -72,7 +72,7 @@ fn a_late_report_of_an_evicted_key_does_not_count_for_the_next_one() {
     let clock = ManualClock::new();
     let keys = build(&clock).capacity(1).build().unwrap();
     fail(&keys, 1);
-    let late = keys.acquire(1).unwrap();
+    let late = keys.of(1).acquire().unwrap();
     succeed(&keys, 1);
     fail(&keys, 2);
     assert!(keys.entry(&1).is_none());
@@ -170,9 +170,9 @@ fn an_eviction_takes_no_other_slot_of_a_key_whose_hash_has_changed() {
     let clock = ManualClock::new();
     let keys = Registry::<Salted>::builder(RULES).clock(&clock).capacity(2);
     let keys = keys.build().unwrap();
-    let fail = |key| drop(keys.call(Salted(key), || Err::<(), _>("no answer")));
+    let fail = |key| drop(keys.of(Salted(key)).call(|| Err::<(), _>("no answer")));
     fail(1);
-    keys.call(Salted(1), || Ok::<_, &str>(())).unwrap();
+    keys.of(Salted(1)).call(|| Ok::<_, &str>(())).unwrap();
     // The slot that it had is not found any more: it gets another one.
     SALT.set(1);
     fail(1);

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use atomic_breaker_server::{
-    AnyPermit, Failure, KeyedPermit, LastCalls, ManualClock, Outcome, Ratio, Registry, WhenFull,
+    AnyPermit, Failure, Guard, GuardPermit, Key, LastCalls, ManualClock, Outcome, Ratio, Registry,
+    WhenFull,
 };
 
 use super::{MS, RULES, SECOND, build, fail, full, succeed};
@@ -17,19 +18,22 @@ fn a_late_failure_does_not_free_the_slot_of_a_probe_of_the_shared_breaker() {
         .build()
         .unwrap();
     // Begins before the registry is full.
-    let late = keys.acquire(1).unwrap();
+    let late = keys.of(1).acquire().unwrap();
     keys.command(&0, |breaker| breaker.force_open()).unwrap();
     fail(&keys, 2);
     fail(&keys, 2);
-    assert!(keys.acquire(2).is_err(), "the shared breaker is open");
+    assert!(keys.of(2).acquire().is_err(), "the shared breaker is open");
     clock.advance(10 * SECOND + 101 * MS);
-    let probe = keys.acquire(2).unwrap();
+    let probe = keys.of(2).acquire().unwrap();
     assert!(probe.is_probe());
-    assert!(keys.acquire(3).is_err(), "one probe at a time");
+    assert!(keys.of(3).acquire().is_err(), "one probe at a time");
     late.report(Failure::new().into());
-    assert!(keys.acquire(3).is_err(), "the probe is still under way");
+    assert!(
+        keys.of(3).acquire().is_err(),
+        "the probe is still under way"
+    );
     probe.report(Outcome::Success);
-    assert!(keys.acquire(3).is_ok());
+    assert!(keys.of(3).acquire().is_ok());
 }
 
 #[test]
@@ -50,7 +54,7 @@ fn a_call_without_a_slot_is_counted_once_if_rules_remember_calls() {
     for when_full in [WhenFull::Pass, WhenFull::Share, WhenFull::Reject] {
         let clock = ManualClock::new();
         let keys = remembering(&clock, when_full);
-        let ends: [fn(KeyedPermit<_>); 4] = [
+        let ends: [fn(GuardPermit<Key<_>>); 4] = [
             |permit| {
                 permit.report(Failure::new().into());
             },
@@ -63,7 +67,7 @@ fn a_call_without_a_slot_is_counted_once_if_rules_remember_calls() {
             drop,
         ];
         for (end, count) in ends.into_iter().zip(1..) {
-            let _ = keys.acquire(2).map(end);
+            let _ = keys.of(2).acquire().map(end);
             assert_eq!(keys.stats().unguarded, count, "{when_full:?}");
         }
     }
@@ -73,7 +77,7 @@ fn a_call_without_a_slot_is_counted_once_if_rules_remember_calls() {
 fn a_failure_that_calls_share_is_counted_once_without_a_slot() {
     let clock = ManualClock::new();
     let keys = full(&clock, WhenFull::Pass);
-    let permit = keys.acquire(2).unwrap();
+    let permit = keys.of(2).acquire().unwrap();
     permit.report_shared(Failure::new().into(), String::new);
     assert_eq!(keys.stats().unguarded, 1);
 }
@@ -96,7 +100,7 @@ fn remembering(clock: &ManualClock, when_full: WhenFull) -> Registry<u32, &Manua
 fn a_success_gets_the_slot_that_is_free_when_it_ends_if_rules_remember_calls() {
     let clock = ManualClock::new();
     let keys = remembering(&clock, WhenFull::Pass);
-    let permit = keys.acquire(2).unwrap();
+    let permit = keys.of(2).acquire().unwrap();
     keys.command(&0, |breaker| breaker.release()).unwrap();
     keys.command(&0, |breaker| breaker.reset()).unwrap();
     clock.advance(SECOND);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::thread;
 
 use atomic_breaker_server::{
-    AnyPermit, Config, ConfigError, Failure, KeyName, KeyedPermit, LastCalls, ManualClock, Outcome,
+    AnyPermit, Config, ConfigError, Failure, Guard, Key, KeyName, LastCalls, ManualClock, Outcome,
     Ratio, Registry, RegistryError, ServiceError, State,
 };
 
@@ -16,8 +16,8 @@ fn keys_that_work_take_no_slot() {
     let keys = build(&clock).build().unwrap();
     for key in 0..100_000 {
         assert!(succeed(&keys, key));
-        drop(keys.acquire(key).unwrap());
-        keys.acquire(key).unwrap().report(Outcome::Ignored);
+        drop(keys.of(key).acquire().unwrap());
+        keys.of(key).acquire().unwrap().report(Outcome::Ignored);
     }
     assert_eq!((keys.stats().keys, keys.entries().count()), (0, 0));
 }
@@ -40,7 +40,7 @@ fn each_key_has_a_breaker_of_its_own() {
     assert!(!succeed(&keys, 1));
     assert!(succeed(&keys, 2));
     clock.advance(10 * SECOND);
-    assert!(keys.acquire(1).unwrap().is_probe());
+    assert!(keys.of(1).acquire().unwrap().is_probe());
     assert!(succeed(&keys, 1));
     assert_eq!(keys.state(&1), State::Closed);
     let diary = keys.observer();
@@ -61,14 +61,14 @@ fn a_slow_call_of_an_unknown_key_counts() {
         .clock(&clock)
         .build()
         .unwrap();
-    let slow = keys.acquire(1).unwrap();
+    let slow = keys.of(1).acquire().unwrap();
     clock.advance(SECOND);
     slow.report(Outcome::Success);
-    let dropped = keys.acquire(1).unwrap();
+    let dropped = keys.of(1).acquire().unwrap();
     clock.advance(SECOND);
     drop(dropped);
     assert_eq!(keys.state(&1), State::Open);
-    let quick = keys.acquire(2).unwrap();
+    let quick = keys.of(2).acquire().unwrap();
     clock.advance(999 * MS);
     quick.report(Outcome::Success);
     assert_eq!(keys.stats().keys, 1);
@@ -78,10 +78,10 @@ fn a_slow_call_of_an_unknown_key_counts() {
 fn a_failure_that_trips_at_once_does_so_for_an_unknown_key() {
     let clock = ManualClock::new();
     let keys = build(&clock).build().unwrap();
-    let permit = keys.acquire(1).unwrap();
+    let permit = keys.of(1).acquire().unwrap();
     let made = permit.report_because(Failure::retry_after(60 * SECOND).into(), || "busy".into());
     assert_eq!(made.unwrap().to, State::Open);
-    let rejection = keys.acquire(1).unwrap_err();
+    let rejection = keys.of(1).acquire().unwrap_err();
     assert_eq!(rejection.retry_in(), Some(60 * SECOND));
     assert_eq!(&*rejection.last_failure.unwrap().text, "busy");
 }
@@ -91,7 +91,7 @@ fn a_failure_that_trips_at_once_does_so_for_an_unknown_key() {
 fn a_late_failure_of_a_call_from_before_the_first_slot_changes_nothing() {
     let clock = ManualClock::new();
     let keys = build(&clock).build().unwrap();
-    let late: Vec<_> = (0..3).map(|_| keys.acquire(1).unwrap()).collect();
+    let late: Vec<_> = (0..3).map(|_| keys.of(1).acquire().unwrap()).collect();
     fail(&keys, 1);
     fail(&keys, 1);
     let mut late = late.into_iter();
@@ -110,7 +110,7 @@ fn a_panic_counts_as_a_failure_and_leaves_no_probe_out() {
     let clock = ManualClock::new();
     let keys = build(&clock).build().unwrap();
     let panics = || {
-        let call = || keys.call(1, || -> Result<(), &str> { panic!("a bug") });
+        let call = || keys.of(1).call(|| -> Result<(), &str> { panic!("a bug") });
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).unwrap_err();
     };
     panics();
@@ -128,9 +128,9 @@ fn a_dropped_probe_gives_its_slot_back() {
     let keys = build(&clock).build().unwrap();
     keys.command(&1, |breaker| breaker.trip()).unwrap();
     clock.advance(10 * SECOND);
-    let probe = keys.acquire(1).unwrap();
+    let probe = keys.of(1).acquire().unwrap();
     assert!(probe.is_probe());
-    assert!(keys.acquire(1).is_err());
+    assert!(keys.of(1).acquire().is_err());
     drop(probe);
     assert!(succeed(&keys, 1));
     assert_eq!(keys.state(&1), State::Closed);
@@ -148,8 +148,8 @@ fn rules_that_remember_calls_take_a_slot_from_the_first_call_on() {
         .build()
         .unwrap();
     for _ in 0..3 {
-        keys.call(1, || Ok::<_, &str>(())).unwrap();
-        let _ = keys.call(1, || Err::<(), _>("no answer"));
+        keys.of(1).call(|| Ok::<_, &str>(())).unwrap();
+        let _ = keys.of(1).call(|| Err::<(), _>("no answer"));
     }
     assert_eq!(keys.state(&1), State::Open);
     let without = Registry::<u32>::builder(half).build().unwrap_err();
@@ -187,7 +187,7 @@ fn shadow_mode_lets_calls_pass_and_still_learns() {
         fail(&keys, 1);
     }
     assert_eq!(keys.state(&1), State::Open);
-    let passes = keys.acquire(1).unwrap();
+    let passes = keys.of(1).acquire().unwrap();
     assert!(!passes.is_admitted());
     passes.report(Failure::new().into());
     clock.advance(10 * SECOND);
@@ -198,7 +198,9 @@ fn shadow_mode_lets_calls_pass_and_still_learns() {
 #[test]
 fn permits_of_an_arc_are_owned() {
     let keys = Arc::new(Registry::<Arc<str>>::new(RULES).unwrap());
-    let permit = KeyedPermit::acquire(Arc::clone(&keys), "a.example".into()).unwrap();
+    let permit = Key::new(Arc::clone(&keys), "a.example".into())
+        .acquire()
+        .unwrap();
     thread::spawn(move || permit.report(Failure::new().into()))
         .join()
         .unwrap();
@@ -210,10 +212,10 @@ fn permits_of_an_arc_are_owned() {
 fn errors_say_whether_the_call_was_made() {
     let clock = ManualClock::new();
     let keys = build(&clock).build().unwrap();
-    let failed = keys.call(1, || Err::<(), _>("no answer"));
+    let failed = keys.of(1).call(|| Err::<(), _>("no answer"));
     assert_eq!(failed, Err(ServiceError::Failed("no answer")));
     keys.command(&1, |breaker| breaker.force_open()).unwrap();
-    let rejected = keys.call(1, || -> Result<(), &str> { unreachable!() });
+    let rejected = keys.of(1).call(|| -> Result<(), &str> { unreachable!() });
     let error = rejected.unwrap_err();
     assert_eq!(error.rejected().unwrap().state(), State::ForcedOpen);
 }

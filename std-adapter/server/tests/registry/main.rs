@@ -43,7 +43,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use atomic_breaker_server::{
-    Config, KeyedObserver, ManualClock, Registry, RegistryBuilder, Rejected, Transition, WhenFull,
+    Config, Guard, KeyedObserver, ManualClock, Registry, RegistryBuilder, Rejected, Transition,
+    WhenFull,
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -69,11 +70,11 @@ fn full(clock: &ManualClock, when_full: WhenFull) -> Keys<'_> {
 }
 
 fn fail<O: KeyedObserver<u32>>(keys: &Keys<'_, O>, key: u32) {
-    let _ = keys.call(key, || Err::<(), _>("no answer"));
+    let _ = keys.of(key).call(|| Err::<(), _>("no answer"));
 }
 
 fn succeed<O: KeyedObserver<u32>>(keys: &Keys<'_, O>, key: u32) -> bool {
-    keys.call(key, || Ok::<_, &str>(())).is_ok()
+    keys.of(key).call(|| Ok::<_, &str>(())).is_ok()
 }
 
 /// Keeps what it is notified of.

@@ -6,8 +6,8 @@ use std::sync::{Mutex, OnceLock, mpsc};
 use std::thread;
 
 use atomic_breaker_server::{
-    AnyPermit, Failure, KeyedObserver, ManualClock, Outcome, Registry, Rejected, State, StdClock,
-    Transition, WhenFull,
+    AnyPermit, Failure, Guard, KeyedObserver, ManualClock, Outcome, Registry, Rejected, State,
+    StdClock, Transition, WhenFull,
 };
 
 use super::{Keys, RULES, SECOND, build, fail};
@@ -33,7 +33,7 @@ fn an_observer_that_panics_takes_no_probe_with_it() {
     fail(&keys, 1);
     clock.advance(10 * SECOND);
     keys.observer().0.store(true, Ordering::Relaxed);
-    let panicked = catch_unwind(AssertUnwindSafe(|| keys.acquire(1).is_ok()));
+    let panicked = catch_unwind(AssertUnwindSafe(|| keys.of(1).acquire().is_ok()));
     assert!(panicked.is_err(), "when it becomes half-open");
     keys.observer().0.store(false, Ordering::Relaxed);
     let snapshot = keys.entry(&1).unwrap().snapshot;
@@ -41,7 +41,7 @@ fn an_observer_that_panics_takes_no_probe_with_it() {
         (snapshot.state(), snapshot.probes_in_flight()),
         (State::HalfOpen, 0)
     );
-    assert!(keys.call(1, || Ok::<_, &str>(())).is_ok());
+    assert!(keys.of(1).call(|| Ok::<_, &str>(())).is_ok());
     assert_eq!(keys.state(&1), State::Closed);
 }
 
@@ -53,7 +53,7 @@ fn an_observer_that_panics_at_a_report_loses_nothing() {
         .build()
         .unwrap();
     fail(&keys, 1);
-    let permit = keys.acquire(1).unwrap();
+    let permit = keys.of(1).acquire().unwrap();
     keys.observer().0.store(true, Ordering::Relaxed);
     let panicked = catch_unwind(AssertUnwindSafe(|| permit.report(Failure::new().into())));
     assert!(panicked.is_err());
@@ -98,7 +98,7 @@ fn observers_see_a_slow_success_as_a_slow_failure_wherever_its_key_is() {
         let clock = ManualClock::starting_at(5);
         let keys = measured(&clock, when_full);
         for _ in 0..2 {
-            let slow = keys.acquire(1);
+            let slow = keys.of(1).acquire();
             clock.advance(SECOND);
             slow.unwrap().report(Outcome::Success);
         }
@@ -116,14 +116,14 @@ fn observers_see_a_slow_drop_as_cancelled_wherever_its_key_is() {
         let clock = ManualClock::starting_at(5);
         let keys = measured(&clock, when_full);
         for _ in 0..2 {
-            let slow = keys.acquire(1);
+            let slow = keys.of(1).acquire();
             clock.advance(SECOND);
             drop(slow.unwrap());
         }
         let told = keys.observer().outcomes.lock().unwrap();
         assert_eq!(*told, [], "{when_full:?}");
         assert_eq!(keys.observer().cancelled.load(Ordering::Relaxed), 2);
-        let is_open = keys.acquire(1).is_err();
+        let is_open = keys.of(1).acquire().is_err();
         assert_eq!(is_open, when_full != Some(WhenFull::Pass), "{when_full:?}");
     }
 }
@@ -135,7 +135,7 @@ fn observers_see_a_slow_success_as_a_slow_failure_after_its_key_lost_its_slot() 
     let keys = builder.capacity(1).observer(Ends::default());
     let keys = keys.build().unwrap();
     fail(&keys, 1);
-    let [slow, quick] = [(); 2].map(|()| keys.acquire(1).unwrap());
+    let [slow, quick] = [(); 2].map(|()| keys.of(1).acquire().unwrap());
     fail(&keys, 2);
     fail(&keys, 2);
     assert_eq!(keys.state(&2), State::Open);
@@ -168,8 +168,8 @@ impl Reentering {
         self.seen.fetch_add(1, Ordering::Relaxed);
         if self.depth.fetch_add(1, Ordering::Relaxed) < 3 {
             let keys = KEYS.get().unwrap();
-            let _ = keys.call(key, || Err::<(), _>("again"));
-            let _ = keys.call(key + 1, || Err::<(), _>("another"));
+            let _ = keys.of(key).call(|| Err::<(), _>("again"));
+            let _ = keys.of(key + 1).call(|| Err::<(), _>("another"));
             let _ = keys.command(&key, |breaker| breaker.trip());
             let _ = keys.set_config_of(&(key + 2), RULES.consecutive_failures(7));
             keys.set_config(RULES.consecutive_failures(3)).unwrap();
@@ -212,8 +212,8 @@ fn an_observer_may_call_the_registry() {
         let keys = KEYS.get().unwrap();
         for key in 0..8 {
             for _ in 0..4 {
-                let _ = keys.call(key, || Err::<(), _>("no answer"));
-                drop(keys.acquire(key));
+                let _ = keys.of(key).call(|| Err::<(), _>("no answer"));
+                drop(keys.of(key).acquire());
             }
         }
         done.send(()).unwrap();

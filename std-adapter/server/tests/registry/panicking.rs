@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use atomic_breaker_server::{ManualClock, Registry, State};
+use atomic_breaker_server::{Guard, ManualClock, Registry, State};
 
 use super::RULES;
 
@@ -73,7 +73,7 @@ impl Drop for Key {
 type Keys<'a> = Registry<Key, &'a ManualClock>;
 
 fn fail(keys: &Keys<'_>, key: u32) {
-    drop(keys.call(Key(key), || Err::<(), _>("no answer")));
+    drop(keys.of(Key(key)).call(|| Err::<(), _>("no answer")));
 }
 
 const ALL: [Where; 4] = [Where::Hash, Where::Eq, Where::Clone, Where::Drop];
@@ -102,7 +102,7 @@ fn a_panic_in_a_key_takes_no_slot_from_other_keys() {
                     State::ForcedOpen,
                     "{here:?} {count} {key}"
                 );
-                assert!(keys.acquire(Key(key)).is_err());
+                assert!(keys.of(Key(key)).acquire().is_err());
             }
             let mut listed: Vec<_> = keys.entries().map(|entry| entry.key.0).collect();
             listed.sort_unstable();
@@ -158,7 +158,7 @@ fn a_key_whose_insertion_panics_is_not_listed() {
         let keys = Registry::<Key>::builder(RULES).clock(&clock);
         let keys = keys.hasher(BuildHasherDefault::<Same>::default());
         let keys = keys.build().unwrap();
-        let fail = |key| drop(keys.call(Key(key), || Err::<(), _>("no answer")));
+        let fail = |key| drop(keys.of(Key(key)).call(|| Err::<(), _>("no answer")));
         fail(1);
         arm(Some((Where::Eq, count)));
         panics += u32::from(catch_unwind(AssertUnwindSafe(|| fail(2))).is_err());

@@ -1,6 +1,6 @@
 //! What an operator sees and does without taking a slot.
 
-use atomic_breaker_server::{Config, ManualClock, Registry, RegistryError, State};
+use atomic_breaker_server::{Config, Guard, ManualClock, Registry, RegistryError, State};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -9,7 +9,7 @@ const RULES: Config = Config::new().consecutive_failures(1);
 const OTHER: Config = Config::new().consecutive_failures(9);
 
 fn fail(hosts: &Registry<u32>, key: u32) {
-    let _ = hosts.call(key, || Err::<(), _>("down"));
+    let _ = hosts.of(key).call(|| Err::<(), _>("down"));
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_key_is_not_evicted_while_it_is_commanded() {
         .build()
         .unwrap();
     let fail = |key| {
-        let _ = hosts.call(key, || Err::<(), _>("down"));
+        let _ = hosts.of(key).call(|| Err::<(), _>("down"));
     };
     fail(1);
     let done = hosts.command_if_present(&1, |host| {

@@ -1,6 +1,6 @@
 //! Rules that are replaced while running, and rules of one key.
 
-use atomic_breaker_server::{ManualClock, State, TripRule};
+use atomic_breaker_server::{Guard, ManualClock, State, TripRule};
 
 use super::{RULES, SECOND, build, fail, succeed};
 
@@ -62,7 +62,7 @@ fn permits_of_the_old_rules_report_under_the_new_ones() {
     let clock = ManualClock::new();
     let keys = build(&clock).build().unwrap();
     fail(&keys, 1);
-    let [one, other] = [1, 2].map(|key| keys.acquire(key).unwrap());
+    let [one, other] = [1, 2].map(|key| keys.of(key).acquire().unwrap());
     keys.set_config(RULES.consecutive_failures(1)).unwrap();
     one.report(Failure::new().into());
     other.report(Failure::new().into());

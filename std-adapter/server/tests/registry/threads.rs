@@ -5,7 +5,9 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use atomic_breaker_server::{Clock, KeyedObserver, ManualClock, Registry, State, Transition};
+use atomic_breaker_server::{
+    Clock, Guard, KeyedObserver, ManualClock, Registry, State, Transition,
+};
 
 use super::{MS, RULES, SECOND};
 
@@ -115,7 +117,7 @@ fn run(capacity: usize, keys: u64, requests: u64) {
                     } else {
                         random.below(200) == 0
                     };
-                    if let Ok(permit) = registry.acquire(key) {
+                    if let Ok(permit) = registry.of(key).acquire() {
                         use atomic_breaker_server::{AnyPermit, Failure, Outcome};
                         match (random.below(20), fails) {
                             (0, _) => permit.cancel(),

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use atomic_breaker_server::{
-    AnyPermit, Breaker, Config, Failure, Observer, Outcome, Rejected, Resource, ResourcePermit,
+    AnyPermit, Breaker, Config, Failure, Guard, GuardPermit, Observer, Outcome, Rejected, Resource,
     Retry, ServiceError, State, StateWatch, Timed, TokioClock, word::NativeWord,
 };
 use futures_util::FutureExt;
@@ -56,10 +56,10 @@ async fn every_future_of_a_resource_can_be_spawned() {
     static SERVER: OnTokio = Resource::new(Breaker::new(RULES, TokioClock));
     let operation = async || Ok::<_, String>(7);
     drop(is_send(SERVER.acquire_when_ready()));
-    drop(is_send(ResourcePermit::acquire_when_ready(&SERVER)));
+    drop(is_send(GuardPermit::acquire_when_ready(&SERVER)));
     drop(is_send(SERVER.retry_with(
-        Retry::new(),
         |_: &_| Outcome::Success,
+        Retry::new(),
         operation,
     )));
     drop(is_send(SERVER.call_timeout(SECOND, operation)));
@@ -76,7 +76,7 @@ async fn a_waiter_for_a_resource_is_woken_and_not_counted_as_rejected() {
     for _ in 0..50 {
         let server = Arc::clone(&server);
         waiters.spawn(async move {
-            let permit = ResourcePermit::acquire_when_ready(server).await;
+            let permit = GuardPermit::acquire_when_ready(server).await;
             permit.report(Outcome::Success);
             begin.elapsed()
         });
@@ -174,7 +174,7 @@ async fn only_what_counts_as_a_failure_is_retried() {
     for (error, expected) in [("not found", 1), ("timed out", 3)] {
         server.breaker().reset();
         let tries = Cell::new(0);
-        let call = server.retry_with(Retry::new(), classify, async || {
+        let call = server.retry_with(classify, Retry::new(), async || {
             tries.set(tries.get() + 1);
             Err::<(), _>(error)
         });

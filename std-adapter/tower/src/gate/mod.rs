@@ -12,7 +12,6 @@ use tokio::time::Instant;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::parts::judged;
 use crate::{Admit, AnyPermit, Gated, Rejection, Report, ResponseFuture, ServiceError};
 use pause::Pause;
 
@@ -29,7 +28,7 @@ use pause::Pause;
 /// | half-open | ready with the permit of a probe, which the next call uses; otherwise not ready, and looks for a slot ten to twenty times a second |
 /// | returning | ready with a permit at random, according to the share; otherwise looks again after 10 to 20 ms |
 ///
-/// The breaker is one of the endpoint's own, or that of a key of a registry (`OneKey` of `atomic-breaker-server`): its
+/// The breaker is one of the endpoint's own, or that of a key of a registry (`Key` of `atomic-breaker-server`): its
 /// `max_shut_out` then holds for the pool.
 ///
 /// While the endpoint is not ready it has one timer, boxed once. With a [`StateWatch`](crate::StateWatch) as observer
@@ -257,7 +256,7 @@ where
     fn call(&mut self, request: Q) -> Self::Future {
         match self.permit() {
             Ok(permit) => {
-                let (permit, call) = judged(permit, || self.inner.call(request));
+                let (permit, call) = permit.judged(|| self.inner.call(request));
                 ResponseFuture::new(call, true, permit, self.report.clone())
             }
             Err(rejection) => ResponseFuture::rejected(rejection, self.report.clone()),

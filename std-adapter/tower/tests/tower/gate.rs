@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use atomic_breaker_server::Resource;
-use atomic_breaker_server::{OneKey, Registry};
+use atomic_breaker_server::{Key, Registry};
 use atomic_breaker_tower::{
     Admit, AnyBreaker, Breaker, GateLayer, GateService, Observer, OneBreaker, ServiceError, State,
     TokioClock,
@@ -71,8 +71,8 @@ async fn the_breaker_of_a_key_is_a_gate_as_one_of_its_own_is() {
     let pool: Registry<u32, TokioClock> =
         Registry::builder(RULES).clock(TokioClock).build().unwrap();
     let (pool, fake) = (Arc::new(pool), Fake::new(Mood::Answers));
-    let mut endpoint = gate(&OneKey::new(Arc::clone(&pool), 1), &fake);
-    let mut other = gate(&OneKey::new(Arc::clone(&pool), 2), &fake);
+    let mut endpoint = gate(&Key::new(Arc::clone(&pool), 1), &fake);
+    let mut other = gate(&Key::new(Arc::clone(&pool), 2), &fake);
     assert!(look(&mut endpoint).is_ready());
     pool.command(&1, |breaker| breaker.trip()).unwrap();
     assert!(endpoint.call(1).await.is_err());
@@ -101,7 +101,7 @@ async fn a_cap_on_keys_shut_out_keeps_a_pool_below_a_balancer_in_use() {
             pool.command(&key, |breaker| breaker.trip()).unwrap();
         }
         let fake = Fake::new(Mood::Answers);
-        let looks = (0..400).map(|look| OneKey::new(Arc::clone(&pool), look % 4));
+        let looks = (0..400).map(|look| Key::new(Arc::clone(&pool), look % 4));
         looks
             .filter(|key| look(&mut gate(key, &fake)).is_ready())
             .count()

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_server::{Resource, redact};
+use atomic_breaker_server::{Guard, Resource, redact};
 use atomic_breaker_tower::{AnyPermit, Breaker, BreakerLayer, Failure, Outcome, State, TokioClock};
 use tower::{Layer, ServiceExt};
 

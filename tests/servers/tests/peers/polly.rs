@@ -4,8 +4,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    AnyPermit, Breaker, BreakerLayer, CallError, Cause, Config, Control, Failure, ManualClock,
-    Outcome, Ratio, Resource, SlidingRatio, State, Wait,
+    AnyPermit, Breaker, BreakerLayer, CallError, Cause, Config, Control, Failure, Guard,
+    ManualClock, Outcome, Ratio, Resource, SlidingRatio, State, Wait,
 };
 use tokio::time::timeout;
 use tower::{Layer, ServiceExt};

@@ -4,8 +4,8 @@ use std::future::ready;
 use std::io;
 
 use atomic_breaker_http::{
-    AnyPermit, Breaker, BreakerLayer, CallError, Failure, Fallback, ManualClock, Outcome, Prober,
-    Registry, Resource, State, Timed, TokioClock,
+    AnyPermit, Breaker, BreakerLayer, CallError, Failure, Fallback, Guard, ManualClock, Outcome,
+    Prober, Registry, Resource, State, Timed, TokioClock,
 };
 use tokio::time::sleep;
 use tower::{Layer, ServiceExt};
@@ -230,7 +230,7 @@ fn a_registry_has_one_breaker_for_each_name() {
         .clock(&clock)
         .build()
         .unwrap();
-    let fail = |name| names.call(name, || Err::<(), _>("no answer")).is_err();
+    let fail = |name| names.of(name).call(|| Err::<(), _>("no answer")).is_err();
     assert!(fail("a") && fail("a") && fail("b"));
     let states = ["a", "b", "unknown"].map(|name| names.state(&name));
     assert_eq!(states, [State::Open, State::Closed, State::Closed]);

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use atomic_breaker_http::{ManualClock, Registry, ServiceError, WhenFull};
+use atomic_breaker_http::{Guard, ManualClock, Registry, ServiceError, WhenFull};
 
 use test_support::week::{Host, config, protects, week_by_hand};
 
@@ -33,13 +33,15 @@ fn week_of(when_full: WhenFull) -> u32 {
         for _ in 0..OTHERS {
             let key = DYING + draw(KEYS - DYING);
             let fails = draw(100) < 10;
-            let answer = keys.call(key, || if fails { Err("busy") } else { Ok(()) });
+            let answer = keys
+                .of(key)
+                .call(|| if fails { Err("busy") } else { Ok(()) });
             if let Err(ServiceError::Rejected(_)) = answer {
                 rejected.set(rejected.get() + 1);
             }
         }
         // All five are called, even if the first one fails.
-        let failed = (0..DYING).filter(|key| keys.call(*key, || host.answer_at_once()).is_err());
+        let failed = (0..DYING).filter(|key| keys.of(*key).call(|| host.answer_at_once()).is_err());
         failed.count() == 0
     };
     let seen = week_by_hand(&host, &clock, ask);

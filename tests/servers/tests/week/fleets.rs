@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
-use atomic_breaker_http::{ClientConfig, ClientGuard, Registry, RequestError, State, TokioClock};
+use atomic_breaker_http::{
+    ClientConfig, ClientGuard, Guard, Registry, RequestError, State, TokioClock,
+};
 use futures_util::future::join_all;
 use http::{Request, Response};
 use tokio::time::sleep;
@@ -165,8 +167,10 @@ async fn keys_of_registries_with_many_healthy_hosts() {
             } else {
                 Ok(())
             };
-            let _ = hosts.call(well, || answer);
-            let answer = hosts.call_async("a.example".to_owned(), || host.answer());
+            let _ = hosts.of(well).call(|| answer);
+            let answer = hosts
+                .of("a.example".to_owned())
+                .call_async(|| host.answer());
             is_ok &= answer.await.is_ok();
         }
         is_ok

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use atomic_breaker_http::{
-    Breaker, BreakerLayer, ClientConfig, ClientGuard, Registry, Resource, ServiceError, State,
-    TimeLimitLayer, TokioClock,
+    Breaker, BreakerLayer, ClientConfig, ClientGuard, Guard, Registry, Resource, ServiceError,
+    State, TimeLimitLayer, TokioClock,
 };
 use http::{Request, Response};
 use tokio::time::timeout;
@@ -23,7 +23,7 @@ async fn a_call_of_a_registry_that_is_left_by_the_question_mark() {
         .build()
         .unwrap();
     let ask = async || -> Result<u32, Box<dyn std::error::Error>> {
-        let value = hosts.call_async("a.example", || host.answer()).await?;
+        let value = hosts.of("a.example").call_async(|| host.answer()).await?;
         Ok(value + 1)
     };
     protects(&week(&host, || async { ask().await.is_ok() }).await, 70);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use atomic_breaker_admin::{Admin, Operator, Timeline};
-use atomic_breaker_http::{Registry, State, TokioClock};
+use atomic_breaker_http::{Guard, Registry, State, TokioClock};
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, StatusCode};
 use axum::{Extension, Router};
@@ -71,7 +71,8 @@ async fn commands_and_rules_while_a_key_fails() {
             );
         }
         hosts
-            .call_async("a.example".to_owned(), || host.answer())
+            .of("a.example".to_owned())
+            .call_async(|| host.answer())
             .await
             .is_ok()
     };

@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 
 use atomic_breaker_http::{
-    Breaker, ClientConfig, ClientGuard, ClientLayer, OnKeyTransition, OnTransition, Origin,
+    Breaker, ClientConfig, ClientGuard, ClientLayer, Guard, OnKeyTransition, OnTransition, Origin,
     Resource, TokioClock, Transition,
 };
 use http::{Request, Response};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
-use atomic_breaker_server::{Breaker, Registry, State, TokioClock};
+use atomic_breaker_server::{Breaker, Guard, Registry, State, TokioClock};
 
 use super::support::rules;
 
@@ -55,7 +55,9 @@ async fn a_place_that_is_asked_for_again_is_the_same_one() {
             },
             |is_up| {
                 let host = "a.example".to_owned();
-                let _ = hosts.call(host.clone(), || is_up.then_some(()).ok_or("down"));
+                let _ = hosts
+                    .of(host.clone())
+                    .call(|| is_up.then_some(()).ok_or("down"));
                 hosts.state(&host)
             },
         )
@@ -80,7 +82,9 @@ async fn places_outlive_registries_and_the_fleet() {
         idle(20).await;
         let call = |hosts: &Registry<String, TokioClock, _, _>, is_up: bool| {
             let host = "a.example".to_owned();
-            let _ = hosts.call(host.clone(), || is_up.then_some(()).ok_or("down"));
+            let _ = hosts
+                .of(host.clone())
+                .call(|| is_up.then_some(()).ok_or("down"));
             hosts.state(&host)
         };
         outage(|is_up| call(&first, is_up), |is_up| call(&second, is_up)).await;
@@ -92,7 +96,9 @@ async fn places_outlive_registries_and_the_fleet() {
     idle(20).await;
     let call = |is_up: bool| {
         let host = "a.example".to_owned();
-        let _ = hosts.call(host.clone(), || is_up.then_some(()).ok_or("down"));
+        let _ = hosts
+            .of(host.clone())
+            .call(|| is_up.then_some(()).ok_or("down"));
         hosts.state(&host)
     };
     for _ in 0..3 {

@@ -1,6 +1,8 @@
 //! Steps that are taken by the registry and by the model.
 
-use atomic_breaker_server::{AnyPermit, Failure, Outcome, Permit, Rejected, Rules, State, Token};
+use atomic_breaker_server::{
+    AnyPermit, Failure, Guard, Outcome, Permit, Rejected, Rules, State, Token,
+};
 
 use super::super::panicking::Key;
 use super::super::{MS, SECOND};
@@ -18,7 +20,7 @@ impl<'a> World<'a> {
                 .map_err(Rejected::wait)
         });
         let hosts = self.hosts;
-        let answer = self.run(move || hosts.acquire(Key(key)));
+        let answer = self.run(move || hosts.of(Key(key)).acquire());
         let Some(answer) = answer else {
             let given_back = granted.map(|token| {
                 self.on(key, after, |breaker| {
@@ -157,7 +159,7 @@ impl<'a> World<'a> {
         self.clock.advance(3_600 * SECOND);
         for key in 10_000..10_000 + CAPACITY {
             for _ in 0..LIMIT {
-                let _ = self.hosts.call(Key(key), || Err::<(), _>("down"));
+                let _ = self.hosts.of(Key(key)).call(|| Err::<(), _>("down"));
             }
         }
         let open =

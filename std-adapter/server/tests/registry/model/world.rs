@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use atomic_breaker_server::{
-    Breaker, Clock, KeyedPermit, ManualClock, Rejected, Rules, Snapshot, State, Token,
+    Breaker, Clock, GuardPermit, ManualClock, Rejected, Rules, Snapshot, State, Token,
     word::AtomicU64,
 };
 
@@ -53,7 +53,7 @@ pub(super) enum Grant {
 
 pub(super) struct Held<'a> {
     pub(super) key: u32,
-    pub(super) permit: KeyedPermit<&'a Hosts<'a>>,
+    pub(super) permit: GuardPermit<atomic_breaker_server::Key<&'a Hosts<'a>>>,
     pub(super) grant: Grant,
 }
 

@@ -3,7 +3,9 @@
 use std::cell::Cell;
 use std::future::pending;
 
-use atomic_breaker_server::{Failure, Outcome, Retry, ServiceError, State, TimeLimit, Timed};
+use atomic_breaker_server::{
+    Failure, Guard, Outcome, Retry, ServiceError, State, TimeLimit, Timed,
+};
 use tokio::time::Instant;
 
 use super::{SECOND, keys, ms_since, rejections, trip};
@@ -12,7 +14,7 @@ use super::{SECOND, keys, ms_since, rejections, trip};
 async fn each_try_counts_and_its_words_are_kept() {
     let keys = keys();
     let tries = Cell::new(0);
-    let answer = keys.retry(1, Retry::new().within(5 * SECOND), async || {
+    let answer = keys.of(1).retry(Retry::new().within(5 * SECOND), async || {
         tries.set(tries.get() + 1);
         Err::<(), _>(format!("no answer, {}", tries.get()))
     });
@@ -23,7 +25,7 @@ async fn each_try_counts_and_its_words_are_kept() {
         Err(ServiceError::Failed("no answer, 2".to_owned()))
     );
     assert!(ms_since(begin) <= 110, "gives up at once");
-    let rejection = keys.acquire(1).unwrap_err();
+    let rejection = keys.of(1).acquire().unwrap_err();
     assert_eq!(&*rejection.last_failure.unwrap().text, "no answer, 2");
 }
 
@@ -33,7 +35,7 @@ async fn a_retry_waits_out_the_open_time_and_takes_no_try_for_it() {
     trip(&keys, 1);
     let begin = Instant::now();
     let tries = Cell::new(0);
-    let answer = keys.retry(1, Retry::new().tries(1), async || {
+    let answer = keys.of(1).retry(Retry::new().tries(1), async || {
         tries.set(tries.get() + 1);
         Ok::<_, &str>(7)
     });
@@ -48,7 +50,10 @@ async fn a_retry_gives_up_at_once_while_the_key_is_forced_open() {
     let keys = keys();
     keys.command(&1, |breaker| breaker.force_open()).unwrap();
     let begin = Instant::now();
-    let answer = keys.retry(1, Retry::new(), async || Ok::<_, &str>(7)).await;
+    let answer = keys
+        .of(1)
+        .retry(Retry::new(), async || Ok::<_, &str>(7))
+        .await;
     let Err(ServiceError::Rejected(rejection)) = answer else {
         panic!("{answer:?}");
     };
@@ -63,7 +68,7 @@ async fn a_retry_gives_up_at_once_when_the_key_is_open_for_longer_and_says_why()
     trip(&keys, 1);
     let begin = Instant::now();
     let policy = Retry::new().within(9 * SECOND);
-    let answer = keys.retry(1, policy, async || Ok::<_, &str>(7)).await;
+    let answer = keys.of(1).retry(policy, async || Ok::<_, &str>(7)).await;
     let Err(ServiceError::Rejected(rejection)) = answer else {
         panic!("{answer:?}");
     };
@@ -82,7 +87,7 @@ async fn only_what_counts_as_a_failure_is_retried() {
     for (answer, tried, failures) in [(Err("not found"), 1, 0), (Ok(200), 1, 0), (Ok(503), 2, 2)] {
         let tries = Cell::new(0);
         let policy = Retry::new().within(5 * SECOND);
-        let result = keys.retry_with(1, policy, classify, async || {
+        let result = keys.of(1).retry_with(classify, policy, async || {
             tries.set(tries.get() + 1);
             answer
         });
@@ -99,33 +104,38 @@ async fn a_timeout_is_a_failure_with_its_words() {
     for _ in 0..2 {
         let begin = Instant::now();
         let answer = keys
-            .call_timeout(1, SECOND / 2, pending::<Result<(), String>>)
+            .of(1)
+            .call_timeout(SECOND / 2, pending::<Result<(), String>>)
             .await;
         assert_eq!(answer, Err(ServiceError::Failed(Timed::TimedOut)));
         assert_eq!(ms_since(begin), 500);
     }
-    let rejection = keys.acquire(1).unwrap_err();
+    let rejection = keys.of(1).acquire().unwrap_err();
     assert_eq!(
         &*rejection.last_failure.unwrap().text,
         "timed out after 500ms"
     );
-    let rejected = keys.call_timeout(1, SECOND, async || Ok::<_, String>(7));
+    let rejected = keys.of(1).call_timeout(SECOND, async || Ok::<_, String>(7));
     assert!(matches!(rejected.await, Err(ServiceError::Rejected(_))));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_within_its_limit_is_like_any_other_and_a_timeout_has_the_given_weight() {
     let keys = keys();
-    let answer = keys.call_timeout(1, SECOND, async || Ok::<_, String>(7));
+    let answer = keys.of(1).call_timeout(SECOND, async || Ok::<_, String>(7));
     assert_eq!(answer.await, Ok(7));
-    let answer = keys.call_timeout(1, TimeLimit::NONE, async || Err::<(), _>("no answer"));
+    let answer = keys
+        .of(1)
+        .call_timeout(TimeLimit::NONE, async || Err::<(), _>("no answer"));
     assert_eq!(
         answer.await,
         Err(ServiceError::Failed(Timed::Failed("no answer")))
     );
     assert_eq!(keys.entry(&1).unwrap().snapshot.failures(), 1);
     let limit = TimeLimit::new(SECOND).counting_as(Failure::with_weight(2));
-    let hangs = keys.call_timeout(2, limit, pending::<Result<(), String>>);
+    let hangs = keys
+        .of(2)
+        .call_timeout(limit, pending::<Result<(), String>>);
     assert!(hangs.await.is_err());
     assert_eq!(keys.state(&2), State::Open);
 }

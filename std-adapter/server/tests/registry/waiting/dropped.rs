@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use atomic_breaker_server::{AnyPermit, Outcome, Retry, State};
+use atomic_breaker_server::{AnyPermit, Guard, Outcome, Retry, State};
 use tokio::time::{sleep, timeout};
 
 use super::{MS, SECOND, Waited, keys, probes_in_flight, trip};
@@ -32,21 +32,21 @@ async fn call(keys: &Waited, kind: u32) {
     };
     match kind {
         0 => {
-            let permit = keys.acquire_when_ready(1).await;
+            let permit = keys.of(1).acquire_when_ready().await;
             sleep(100 * MS).await;
             permit.report(Outcome::Success);
         }
-        1 => drop(keys.retry(1, Retry::new(), work).await),
+        1 => drop(keys.of(1).retry(Retry::new(), work).await),
         _ => {
-            drop(keys.acquire_when_ready(1).await);
-            drop(keys.call_timeout(1, SECOND, work).await);
+            drop(keys.of(1).acquire_when_ready().await);
+            drop(keys.of(1).call_timeout(SECOND, work).await);
         }
     }
 }
 
 async fn is_as_before(keys: &Arc<Waited>, what: &str) {
     assert_eq!(probes_in_flight(keys, 1), 0, "{what}");
-    let permit = timeout(60 * SECOND, keys.acquire_when_ready(1))
+    let permit = timeout(60 * SECOND, keys.of(1).acquire_when_ready())
         .await
         .unwrap_or_else(|_| panic!("{what}: never again"));
     permit.report(Outcome::Success);
@@ -74,7 +74,7 @@ async fn at_any_time() {
             // Another caller holds the probe for a while.
             let holder = async {
                 sleep(10 * SECOND).await;
-                if let Ok(probe) = keys.acquire(1) {
+                if let Ok(probe) = keys.of(1).acquire() {
                     sleep(400 * MS).await;
                     probe.report(Outcome::Ignored);
                 }

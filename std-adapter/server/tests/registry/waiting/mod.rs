@@ -18,7 +18,7 @@ mod shadow;
 
 use std::sync::Arc;
 
-use atomic_breaker_server::{Registry, TokioClock};
+use atomic_breaker_server::{Guard, Registry, TokioClock};
 use tokio::time::Instant;
 
 use super::{Diary, MS, RULES, SECOND};
@@ -36,7 +36,7 @@ fn keys() -> Arc<Waited> {
 /// Two failures trip it.
 fn trip(keys: &Waited, key: u32) {
     for _ in 0..2 {
-        let _ = keys.call(key, || Err::<(), _>("no answer"));
+        let _ = keys.of(key).call(|| Err::<(), _>("no answer"));
     }
 }
 

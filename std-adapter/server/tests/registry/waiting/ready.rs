@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use atomic_breaker_server::{AnyPermit, Config, KeyedPermit, Outcome, Registry, Retry, State};
+use atomic_breaker_server::{AnyPermit, Config, Guard, Key, Outcome, Registry, Retry, State};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -17,7 +17,7 @@ fn is_send<T: Send>(future: T) -> T {
 async fn a_key_without_a_slot_is_ready_at_once_and_gets_none() {
     let keys = keys();
     let begin = Instant::now();
-    let permit = keys.acquire_when_ready(1).await;
+    let permit = keys.of(1).acquire_when_ready().await;
     assert_eq!(ms_since(begin), 0);
     permit.report(Outcome::Success);
     assert_eq!(keys.stats().keys, 0);
@@ -28,7 +28,7 @@ async fn a_waiter_arrives_when_the_open_time_is_over_and_is_not_counted_as_rejec
     let keys = keys();
     trip(&keys, 1);
     let begin = Instant::now();
-    let permit = keys.acquire_when_ready(1).await;
+    let permit = keys.of(1).acquire_when_ready().await;
     assert!(permit.is_probe());
     let waited = ms_since(begin);
     assert!((10_000..=11_010).contains(&waited), "{waited}");
@@ -47,7 +47,7 @@ async fn all_waiters_for_a_key_are_served_within_two_seconds_of_its_open_time() 
     for _ in 0..200 {
         let keys = Arc::clone(&keys);
         waiters.spawn(async move {
-            let permit = keys.acquire_when_ready(1).await;
+            let permit = keys.of(1).acquire_when_ready().await;
             let at = ms_since(begin);
             sleep(40 * MS).await;
             permit.report(Outcome::Success);
@@ -68,11 +68,11 @@ async fn a_key_that_is_forced_open_is_looked_at_each_second() {
     keys.command(&1, |breaker| breaker.force_open()).unwrap();
     let begin = Instant::now();
     assert!(
-        timeout(60 * SECOND, keys.acquire_when_ready(1))
+        timeout(60 * SECOND, keys.of(1).acquire_when_ready())
             .await
             .is_err()
     );
-    let waiter = keys.acquire_when_ready(1);
+    let waiter = keys.of(1).acquire_when_ready();
     let operator = async {
         sleep(300 * MS).await;
         keys.command(&1, |breaker| breaker.reset()).unwrap();
@@ -94,12 +94,15 @@ async fn a_key_that_is_returning_is_tried_now_and_then() {
         .clock(atomic_breaker_server::TokioClock)
         .build()
         .unwrap();
-    let _ = keys.call(1, || Err::<(), _>("no answer"));
+    let _ = keys.of(1).call(|| Err::<(), _>("no answer"));
     sleep(5 * SECOND).await;
-    assert!(keys.call(1, || Ok::<_, &str>(())).is_ok());
+    assert!(keys.of(1).call(|| Ok::<_, &str>(())).is_ok());
     assert_eq!(keys.state(&1), State::Returning);
     let begin = Instant::now();
-    keys.acquire_when_ready(1).await.report(Outcome::Success);
+    keys.of(1)
+        .acquire_when_ready()
+        .await
+        .report(Outcome::Success);
     assert!(ms_since(begin) <= 60_000);
 }
 
@@ -108,9 +111,13 @@ async fn a_timeout_around_a_wait_is_respected() {
     let keys = keys();
     trip(&keys, 1);
     let begin = Instant::now();
-    assert!(timeout(SECOND, keys.acquire_when_ready(1)).await.is_err());
+    assert!(
+        timeout(SECOND, keys.of(1).acquire_when_ready())
+            .await
+            .is_err()
+    );
     assert!(ms_since(begin) <= 1_001);
-    let other = timeout(SECOND, keys.acquire_when_ready(2)).await;
+    let other = timeout(SECOND, keys.of(2).acquire_when_ready()).await;
     assert!(other.is_ok(), "another key is none of its business");
 }
 
@@ -118,7 +125,7 @@ async fn a_timeout_around_a_wait_is_respected() {
 async fn an_owned_permit_moves_to_another_task() {
     let keys = keys();
     trip(&keys, 1);
-    let permit = KeyedPermit::acquire_when_ready(Arc::clone(&keys), 1).await;
+    let permit = Key::new(Arc::clone(&keys), 1).acquire_when_ready().await;
     let call = tokio::spawn(async move { permit.report(Outcome::Success) });
     assert!(call.await.unwrap().is_some());
     assert_eq!(keys.state(&1), State::Closed);
@@ -128,20 +135,19 @@ async fn an_owned_permit_moves_to_another_task() {
 async fn futures_of_keys_that_are_send_can_be_spawned() {
     let keys = keys();
     let operation = async || Ok::<_, String>(7);
-    drop(is_send(keys.acquire_when_ready(1)));
-    drop(is_send(keys.retry(1, Retry::new(), operation)));
-    drop(is_send(keys.retry_with(
-        1,
-        Retry::new(),
+    drop(is_send(keys.of(1).acquire_when_ready()));
+    drop(is_send(keys.of(1).retry(Retry::new(), operation)));
+    drop(is_send(keys.of(1).retry_with(
         |_: &_| Outcome::Success,
+        Retry::new(),
         operation,
     )));
-    drop(is_send(keys.call_timeout(1, SECOND, operation)));
+    drop(is_send(keys.of(1).call_timeout(SECOND, operation)));
     let named = Registry::<Arc<str>>::new(Config::new()).unwrap();
-    drop(is_send(named.acquire_when_ready("a".into())));
+    drop(is_send(named.of("a".into()).acquire_when_ready()));
     let served = tokio::spawn({
         let keys: Arc<Waited> = Arc::clone(&keys);
-        async move { keys.retry(1, Retry::new(), operation).await }
+        async move { keys.of(1).retry(Retry::new(), operation).await }
     });
     assert_eq!(served.await.unwrap(), Ok(7));
 }
@@ -149,7 +155,9 @@ async fn futures_of_keys_that_are_send_can_be_spawned() {
 #[tokio::test(start_paused = true)]
 async fn keys_that_are_not_send_can_be_awaited_on_their_thread() {
     let keys = Registry::<Rc<str>>::new(Config::new()).unwrap();
-    drop(keys.acquire_when_ready("a".into()).await);
-    let answer = keys.call_timeout("a".into(), SECOND, async || Ok::<_, String>(7));
+    drop(keys.of("a".into()).acquire_when_ready().await);
+    let answer = keys
+        .of("a".into())
+        .call_timeout(SECOND, async || Ok::<_, String>(7));
     assert_eq!(answer.await, Ok(7));
 }

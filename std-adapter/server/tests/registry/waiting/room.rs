@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use atomic_breaker_server::{
-    AnyPermit, Failure, Outcome, Registry, Retry, ServiceError, State, TokioClock, WhenFull,
+    AnyPermit, Failure, Guard, Outcome, Registry, Retry, ServiceError, State, TokioClock, WhenFull,
 };
 use futures_util::FutureExt;
 use tokio::task::JoinSet;
@@ -23,17 +23,17 @@ fn full(when_full: WhenFull) -> Waited {
     let keys = keys.build().unwrap();
     keys.command(&0, |breaker| breaker.force_open()).unwrap();
     // Finds out that there is no room.
-    let _ = keys.call(1, || Err::<(), _>("no answer"));
+    let _ = keys.of(1).call(|| Err::<(), _>("no answer"));
     keys
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_key_rejected_for_lack_of_room_waits_for_it() {
     let keys = full(WhenFull::Reject);
-    assert!(keys.acquire(1).is_err());
+    assert!(keys.of(1).acquire().is_err());
     let (rejected, unguarded) = (rejections(&keys), keys.stats().unguarded);
     let begin = Instant::now();
-    let waiter = keys.acquire_when_ready(1);
+    let waiter = keys.of(1).acquire_when_ready();
     let operator = async {
         sleep(60 * SECOND).await;
         keys.command(&0, |breaker| breaker.reset()).unwrap();
@@ -51,7 +51,7 @@ async fn a_retry_gives_up_when_there_is_no_room_in_time() {
     let keys = full(WhenFull::Reject);
     let begin = Instant::now();
     let policy = Retry::new().within(5 * SECOND);
-    let answer = keys.retry(1, policy, async || Ok::<_, &str>(7)).await;
+    let answer = keys.of(1).retry(policy, async || Ok::<_, &str>(7)).await;
     assert!(matches!(answer, Err(ServiceError::Rejected(_))));
     assert!(ms_since(begin) <= 5_010, "{}", ms_since(begin));
 }
@@ -60,11 +60,11 @@ async fn a_retry_gives_up_when_there_is_no_room_in_time() {
 async fn a_key_that_shares_a_breaker_waits_for_that() {
     let keys = full(WhenFull::Share);
     for _ in 0..2 {
-        let _ = keys.call(1, || Err::<(), _>("no answer"));
+        let _ = keys.of(1).call(|| Err::<(), _>("no answer"));
     }
-    assert!(keys.acquire(2).is_err(), "the shared breaker is open");
+    assert!(keys.of(2).acquire().is_err(), "the shared breaker is open");
     let begin = Instant::now();
-    let permit = keys.acquire_when_ready(2).await;
+    let permit = keys.of(2).acquire_when_ready().await;
     assert!(permit.is_probe());
     let waited = ms_since(begin);
     assert!((10_000..=11_100).contains(&waited), "{waited}");
@@ -76,7 +76,7 @@ async fn in_shadow_mode_a_key_without_room_passes() {
     for percent in [0, 1] {
         keys.enforcement().set_percent(percent).unwrap();
         let unguarded = keys.stats().unguarded;
-        let permit = timeout(SECOND, keys.acquire_when_ready(1)).await;
+        let permit = timeout(SECOND, keys.of(1).acquire_when_ready()).await;
         // Of those in part enforced, one in a hundred waits.
         let Ok(permit) = permit else { continue };
         assert!(!permit.is_admitted());
@@ -89,11 +89,11 @@ async fn a_key_that_is_waited_for_loses_its_slot_like_any_other() {
     let keys = full(WhenFull::Pass);
     keys.command(&0, |breaker| breaker.reset()).unwrap();
     keys.command(&0, |breaker| breaker.trip()).unwrap();
-    let mut waiter = pin!(keys.acquire_when_ready(0));
+    let mut waiter = pin!(keys.of(0).acquire_when_ready());
     assert!(waiter.as_mut().now_or_never().is_none());
     // Due for as long again as it was open, and its caller does not look.
     advance(21 * SECOND).await;
-    let _ = keys.call(1, || Err::<(), _>("no answer"));
+    let _ = keys.of(1).call(|| Err::<(), _>("no answer"));
     assert_eq!(keys.stats().evicted, 1);
     assert_eq!(keys.state(&0), State::Closed);
     let permit = timeout(1_001 * MS, waiter)
@@ -115,7 +115,7 @@ async fn waiters_on_several_threads_for_room_and_for_their_key_are_all_served() 
             let keys: Arc<Registry<u32>> = Arc::clone(&keys);
             waiters.spawn(async move {
                 for call in 0..10 {
-                    let permit = keys.acquire_when_ready((waiter + call) % 8).await;
+                    let permit = keys.of((waiter + call) % 8).acquire_when_ready().await;
                     tokio::task::yield_now().await;
                     permit.report(if (waiter * 7 + call) % 3 == 0 {
                         Outcome::Success

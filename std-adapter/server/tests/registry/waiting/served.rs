@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use atomic_breaker_server::{AnyPermit, Failure, Outcome};
+use atomic_breaker_server::{AnyPermit, Failure, Guard, Outcome};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -29,7 +29,7 @@ async fn answer(is_well: &AtomicBool) -> Result<(), &'static str> {
 }
 
 async fn call(keys: &Waited, key: u32, is_well: &AtomicBool) {
-    let permit = keys.acquire_when_ready(key).await;
+    let permit = keys.of(key).acquire_when_ready().await;
     let outcome = match timeout(LIMIT, answer(is_well)).await {
         Ok(Ok(())) => Outcome::Success,
         _ => Failure::new().into(),

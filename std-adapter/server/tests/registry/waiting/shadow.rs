@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use atomic_breaker_server::{AnyPermit, Outcome, Retry, ServiceError};
+use atomic_breaker_server::{AnyPermit, Guard, Outcome, Retry, ServiceError};
 use futures_util::FutureExt;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
@@ -14,11 +14,15 @@ async fn in_shadow_mode_no_caller_waits_and_the_observer_sees_what_would_have_be
     let keys = keys();
     trip(&keys, 1);
     keys.enforcement().set_percent(0).unwrap();
-    let permit = keys.acquire_when_ready(1).now_or_never().expect("passes");
+    let permit = keys
+        .of(1)
+        .acquire_when_ready()
+        .now_or_never()
+        .expect("passes");
     assert!(!permit.is_admitted());
     permit.report(Outcome::Success);
     assert_eq!(rejections(&keys), 1);
-    let answer = keys.retry(1, Retry::new(), async || Ok::<_, &str>(7));
+    let answer = keys.of(1).retry(Retry::new(), async || Ok::<_, &str>(7));
     assert_eq!(answer.now_or_never(), Some(Ok(7)));
 }
 
@@ -28,7 +32,11 @@ async fn in_shadow_mode_the_probe_is_admitted_as_usual() {
     trip(&keys, 1);
     keys.enforcement().set_percent(0).unwrap();
     tokio::time::sleep(10 * SECOND).await;
-    let permit = keys.acquire_when_ready(1).now_or_never().expect("passes");
+    let permit = keys
+        .of(1)
+        .acquire_when_ready()
+        .now_or_never()
+        .expect("passes");
     assert!(permit.is_probe());
 }
 
@@ -42,7 +50,7 @@ async fn of_the_waiters_the_share_that_is_not_enforced_passes_and_the_others_wai
     for _ in 0..1_000 {
         let keys = Arc::clone(&keys);
         waiters.spawn(async move {
-            let permit = keys.acquire_when_ready(1).await;
+            let permit = keys.of(1).acquire_when_ready().await;
             let is_admitted = permit.is_admitted();
             permit.report(Outcome::Success);
             (ms_since(begin), is_admitted)
@@ -62,7 +70,7 @@ async fn of_the_waiters_the_share_that_is_not_enforced_passes_and_the_others_wai
 async fn waiters_pass_when_shadow_mode_begins() {
     let keys = keys();
     keys.command(&1, |breaker| breaker.force_open()).unwrap();
-    let waiter = keys.acquire_when_ready(1);
+    let waiter = keys.of(1).acquire_when_ready();
     let operator = async {
         tokio::time::sleep(5 * SECOND).await;
         keys.enforcement().set_percent(0).unwrap();
@@ -79,7 +87,7 @@ async fn a_partly_enforced_retry_passes_or_waits_for_all_its_tries() {
     let (mut passed, mut rejected) = (0, 0);
     for _ in 0..400 {
         let tries = std::cell::Cell::new(0);
-        let answer = keys.retry(1, Retry::new(), async || {
+        let answer = keys.of(1).retry(Retry::new(), async || {
             tries.set(tries.get() + 1);
             Err::<(), _>("no answer")
         });

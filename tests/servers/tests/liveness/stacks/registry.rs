@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    AnyPermit, Config, Failure, KeyedObserver, KeyedPermit, Outcome, Registry, ServiceError,
+    AnyPermit, Config, Failure, Guard, Key, KeyedObserver, Outcome, Registry, ServiceError,
     Transition, WhenFull,
 };
 use tokio::time::sleep;
@@ -65,7 +65,7 @@ impl<F: Full, const KEYS: u64> Keyed<F, KEYS> {
                 let _ = self
                     .keys
                     .command(&key, |breaker| command(breaker, &mut dice));
-            } else if let Ok(permit) = self.keys.acquire(key) {
+            } else if let Ok(permit) = self.keys.of(key).acquire() {
                 match dice.below(5) {
                     0 => drop(permit.report(Outcome::Success)),
                     1 | 2 => drop(permit.report(Failure::new().into())),
@@ -78,7 +78,7 @@ impl<F: Full, const KEYS: u64> Keyed<F, KEYS> {
 
     /// Whether it reported a success.
     async fn misuse(&self, key: u64, ending: Ending) -> Option<()> {
-        let permit = KeyedPermit::acquire(self.keys, key).ok()?;
+        let permit = Key::new(self.keys, key).acquire().ok()?;
         let mut said = Outcome::Ignored;
         match ending {
             Ending::Dropped(time) => {
@@ -138,7 +138,7 @@ impl<F: Full, const KEYS: u64> Stack for Keyed<F, KEYS> {
             let succeeded = self.misuse(key, caller.ending).await;
             return succeeded.map_or(Answer::Other, |()| Answer::Served);
         }
-        let call = self.keys.call_async_with(key, &outcome, || async {
+        let call = self.keys.of(key).call_async_with(&outcome, || async {
             if caller.ending.panics() {
                 throw();
             }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    AnyPermit, Breaker, Config, Registry, Resource, Retry, ServiceError, StateWatch,
+    AnyPermit, Breaker, Config, Guard, Registry, Resource, Retry, ServiceError, StateWatch,
     word::NativeWord,
 };
 
@@ -168,7 +168,7 @@ impl Kind for UntilReady {
             with(of.server.acquire_when_ready().await, &of.host, caller).await
         } else {
             let key = caller.place as u64;
-            with(of.keys.acquire_when_ready(key).await, &of.host, caller).await
+            with(of.keys.of(key).acquire_when_ready().await, &of.host, caller).await
         }
     }
 }
@@ -179,11 +179,11 @@ impl Kind for Again {
     async fn call(of: &Waits<Self>, caller: Caller) -> Answer {
         let operation = || answer(&of.host, caller);
         let result = if caller.place == RESOURCE {
-            let call = of.server.retry_with(Retry::new(), outcome, operation);
+            let call = of.server.retry_with(outcome, Retry::new(), operation);
             call.await
         } else {
             let key = caller.place as u64;
-            let call = of.keys.retry_with(key, Retry::new(), outcome, operation);
+            let call = of.keys.of(key).retry_with(outcome, Retry::new(), operation);
             call.await
         };
         seen(&result)
@@ -205,7 +205,7 @@ impl Kind for Limited {
             of.server.call_timeout(LIMIT, operation).await
         } else {
             let key = caller.place as u64;
-            of.keys.call_timeout(key, LIMIT, operation).await
+            of.keys.of(key).call_timeout(LIMIT, operation).await
         };
         seen(&result)
     }

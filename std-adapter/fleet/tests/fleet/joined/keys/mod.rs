@@ -9,7 +9,7 @@ use std::time::Duration;
 use atomic_breaker_fleet::{
     Ask, Fleet, FleetConfig, FleetStatus, InProcess, InstanceId, Joined, Name, Seats,
 };
-use atomic_breaker_server::{Registry, ServiceError, State, TokioClock};
+use atomic_breaker_server::{Guard, Registry, ServiceError, State, TokioClock};
 
 use super::support::rules;
 
@@ -45,7 +45,7 @@ impl Process {
     /// Makes one call, and returns whether it was admitted.
     fn call(&self, host: &str, is_up: bool) -> bool {
         let result = if is_up { Ok(()) } else { Err("down") };
-        let called = self.hosts.call(host.to_owned(), || result);
+        let called = self.hosts.of(host.to_owned()).call(|| result);
         !matches!(called, Err(ServiceError::Rejected(_)))
     }
 

@@ -161,13 +161,15 @@ impl Pair {
     async fn call_key(&self, caller: Caller) -> Answer {
         let of = self.of.clone();
         let hosts = self.of.guard.hosts();
-        let call = hosts.call_async_with(origin(), &AtOnce(outcome), || async {
-            if caller.ending.panics() {
-                throw();
-            }
-            let answer = timeout(LIMIT, of.answer_to_caller()).await;
-            answer.unwrap_or(Err(Trouble { retry_after: None }))
-        });
+        let call = hosts
+            .of(origin())
+            .call_async_with(&AtOnce(outcome), || async {
+                if caller.ending.panics() {
+                    throw();
+                }
+                let answer = timeout(LIMIT, of.answer_to_caller()).await;
+                answer.unwrap_or(Err(Trouble { retry_after: None }))
+            });
         match call.await {
             Ok(_) => Answer::Served,
             Err(ServiceError::Failed(_)) => Answer::Failed,

@@ -1,4 +1,4 @@
-//! Waiting and retrying where more than a breaker admits: a resource, or a registry by key.
+//! Waiting for a guard and retrying, with tokio's timer.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -13,53 +13,33 @@ use atomic_breaker::{
 };
 use tokio::time::timeout;
 
-use crate::Enforcement;
-use crate::TokioTimer;
-use crate::parts::run_async;
-use crate::{AnyPermit, Rejection, Report, ServiceError};
-
-/// Leads to permits, and shows what a caller would get whose rejection is enforced.
-pub trait Entrance {
-    /// The right to one call.
-    type Permit: AnyPermit;
-    /// What a waiting caller looks at.
-    type Awaited: Awaited;
-
-    /// What a waiting caller looks at.
-    fn awaited(&self) -> &Self::Awaited;
-
-    /// The share of rejections that are enforced.
-    fn enforcement(&self) -> &Enforcement;
-
-    /// A random number, spread evenly over all its values.
-    fn random(&self) -> u32;
-
-    /// Asks for a permit. `random` decides whether a rejection is enforced.
-    fn admit(&self, random: impl Fn() -> u32) -> Result<Self::Permit, Rejection>;
-}
+use super::grants::Grants;
+use super::held::GuardPermit;
+use crate::permit::run_async;
+use crate::{AnyPermit, Rejection, Report, ServiceError, TokioTimer};
 
 /// One waiting caller. If only a share of the rejections is enforced, the dice are rolled once for all of this caller's
 /// looks: if they were rolled at each look, no caller would wait for long.
-struct Caller<E> {
-    entrance: E,
+struct Caller<G> {
+    guard: G,
     /// Rolled only where it matters, because rolling writes to memory that all threads share.
     die: OnceLock<u32>,
 }
 
-impl<E: Entrance> Caller<E> {
-    const fn new(entrance: E) -> Self {
+impl<G: Grants + Clone> Caller<G> {
+    const fn new(guard: G) -> Self {
         Self {
-            entrance,
+            guard,
             die: OnceLock::new(),
         }
     }
 
     fn die(&self) -> u32 {
-        *self.die.get_or_init(|| self.entrance.random())
+        *self.die.get_or_init(|| self.guard.random())
     }
 
-    fn enter(&self) -> Result<E::Permit, Rejection> {
-        self.entrance.admit(|| self.die())
+    fn acquire(&self) -> Result<GuardPermit<G>, Rejection> {
+        GuardPermit::acquire_by(self.guard.clone(), |_| self.die())
     }
 
     async fn call<V, X, F, L>(
@@ -72,7 +52,7 @@ impl<E: Entrance> Caller<E> {
         L: TryLimit<Error<X>: fmt::Display>,
         F: Future<Output = Result<V, X>>,
     {
-        let permit = match self.enter() {
+        let permit = match self.acquire() {
             Ok(permit) => permit,
             Err(rejection) => return Tried::Rejected(ServiceError::Rejected(rejection)),
         };
@@ -88,39 +68,33 @@ impl<E: Entrance> Caller<E> {
             let outcome = classify.classify(&result);
             Ok((result, outcome))
         };
-        match run_async(permit, &Classified, classified).await {
-            Ok((result, outcome)) => Tried::new(result.map_err(ServiceError::Failed), outcome),
-            Err(ServiceError::Rejected(rejection)) => {
-                Tried::Rejected(ServiceError::Rejected(rejection))
-            }
-            Err(ServiceError::Failed(never)) => match never {},
-        }
+        let Ok((result, outcome)) = run_async(permit, Classified, classified).await;
+        Tried::new(result.map_err(ServiceError::Failed), outcome)
     }
 }
 
-impl<E: Entrance> Awaited for Caller<E> {
-    type Epoch = <E::Awaited as Awaited>::Epoch;
+impl<G: Grants + Clone> Awaited for Caller<G> {
+    type Epoch = <G::Awaited as Awaited>::Epoch;
 
     fn epoch(&self) -> Self::Epoch {
-        self.entrance.awaited().epoch()
+        self.guard.awaited().epoch()
     }
 
-    /// A caller whose rejection is not enforced has nothing to wait for.
+    /// A caller whose rejection is not enforced has nothing to wait for, which is what a disabled breaker says.
     fn snapshot(&self) -> Snapshot {
-        let snapshot = self.entrance.awaited().snapshot();
-        let enforcement = self.entrance.enforcement();
-        if snapshot.wait().is_some() && !enforcement.is_enforced(|| self.die()) {
+        let snapshot = self.guard.awaited().snapshot();
+        if snapshot.wait().is_some() && !self.guard.is_enforced(|| self.die()) {
             return Snapshot::new(State::Disabled);
         }
         snapshot
     }
 
     fn wake_on_change(&self, waker: &Waker) -> bool {
-        self.entrance.awaited().wake_on_change(waker)
+        self.guard.awaited().wake_on_change(waker)
     }
 
     fn entropy(&self) -> u32 {
-        self.entrance.awaited().entropy()
+        self.guard.awaited().entropy()
     }
 }
 
@@ -144,28 +118,30 @@ impl<V, X: fmt::Display> Report<(Result<V, X>, Outcome), Infallible> for Classif
     }
 }
 
-/// Sleeps until there is a permit.
-pub async fn acquire_when_ready<E: Entrance>(entrance: E) -> E::Permit {
-    let caller = Caller::new(entrance);
-    admitted(&caller, TokioTimer, || caller.enter().ok()).await
+impl<G: Grants + Clone> GuardPermit<G> {
+    /// [`Guard::acquire_when_ready`](crate::Guard::acquire_when_ready), for an `Arc` of a [`Resource`](crate::Resource) as
+    /// well.
+    #[cfg_attr(docsrs, doc(cfg(feature = "tokio")))]
+    pub async fn acquire_when_ready(guard: G) -> Self {
+        let caller = Caller::new(guard);
+        admitted(&caller, TokioTimer, || caller.acquire().ok()).await
+    }
 }
 
-/// Makes the call repeatedly, as the policy says; only what counts as a failure is retried.
-///
-/// # Errors
-/// The result of the last try, or the rejection if there was none.
-pub async fn retry<E, V, X, F, L>(
-    entrance: E,
+/// Makes the call repeatedly, as the policy says; only what counts as a failure is retried. Returns the result of the last
+/// try, or the rejection if there was none.
+pub(super) async fn retry<G, E, V, F, L>(
+    guard: G,
+    classify: impl Classify<V, L::Error<E>>,
     policy: Retry<L>,
-    classify: impl Classify<V, L::Error<X>>,
     mut operation: impl FnMut() -> F,
-) -> Result<V, ServiceError<L::Error<X>>>
+) -> Result<V, ServiceError<L::Error<E>>>
 where
-    E: Entrance,
-    L: TryLimit<Error<X>: fmt::Display>,
-    F: Future<Output = Result<V, X>>,
+    G: Grants + Clone,
+    L: TryLimit<Error<E>: fmt::Display>,
+    F: Future<Output = Result<V, E>>,
 {
-    let caller = Caller::new(entrance);
+    let caller = Caller::new(guard);
     let mut tries = Tries::new(TokioTimer, policy);
     loop {
         if let Some(end) = tries.turn(&caller).await {
@@ -180,16 +156,16 @@ where
     }
 }
 
-/// Runs an operation with its permit, for no longer than the limit.
-pub async fn run_within<P, V, X, F>(
-    permit: P,
+/// Makes a call that takes no longer than the limit.
+pub(super) async fn call_timeout<G, V, E, F>(
+    guard: G,
     limit: TimeLimit,
     operation: impl FnOnce() -> F,
-) -> Result<V, ServiceError<Timed<X>>>
+) -> Result<V, ServiceError<Timed<E>>>
 where
-    P: AnyPermit,
-    X: fmt::Display,
-    F: Future<Output = Result<V, X>>,
+    G: Grants,
+    E: fmt::Display,
+    F: Future<Output = Result<V, E>>,
 {
     let limited = async || match limit.limit() {
         None => operation().await.map_err(Timed::Failed),
@@ -198,7 +174,9 @@ where
             Err(_) => Err(Timed::TimedOut),
         },
     };
-    run_async(permit, &InTime(limit), limited).await
+    let permit = GuardPermit::acquire(guard)?;
+    let result = run_async(permit, InTime(limit), limited).await;
+    result.map_err(ServiceError::Failed)
 }
 
 /// Reports errors, and calls that took too long.

@@ -1,0 +1,148 @@
+//! The right to one call of a guard.
+
+#![expect(
+    clippy::inline_always,
+    reason = "a permit that is handed through memory costs more than all else here, and is read where it lies"
+)]
+
+use std::fmt;
+
+use atomic_breaker::{Failure, Outcome, Transition};
+
+use super::grants::{Granted, Grants, Kind};
+use crate::loss::Begun;
+use crate::permit::lot;
+use crate::{AnyPermit, Rejection};
+
+/// The right to one call of a [`Guard`](crate::Guard), reported as [`AnyPermit`] says. Dropping it cancels it. `G` leads
+/// to what guards the call: a reference to or an `Arc` of a [`Resource`](crate::Resource), or a [`Key`](crate::Key).
+///
+/// ```
+/// use atomic_breaker_server::{AnyPermit, Config, GuardPermit, Outcome, Resource, breaker};
+/// use std::{sync::Arc, thread};
+///
+/// let payments = Arc::new(Resource::new(breaker(Config::new())));
+/// // Owns its `Arc`, so that it can go elsewhere; `payments.acquire()` borrows.
+/// let permit = GuardPermit::acquire(Arc::clone(&payments))?;
+/// thread::spawn(move || permit.report(Outcome::Success));
+/// # Ok::<(), atomic_breaker_server::Rejection>(())
+/// ```
+#[must_use = "report how the call went: a permit that is dropped counts as cancelled"]
+pub struct GuardPermit<G: Grants> {
+    guard: G,
+    granted: Granted<G::Bits, G::Place>,
+    begun: Begun,
+    fails_when_dropped: bool,
+}
+
+impl<G: Grants> GuardPermit<G> {
+    /// [`Guard::acquire`](crate::Guard::acquire), for an `Arc` of a [`Resource`](crate::Resource) as well.
+    #[inline(always)]
+    pub fn acquire(guard: G) -> Result<Self, Rejection> {
+        Self::acquire_by(guard, |guard| lot(|| guard.random()))
+    }
+
+    /// [`acquire`](Self::acquire) with another source of the random number that decides whether a rejection is enforced.
+    #[inline(always)]
+    pub(crate) fn acquire_by(guard: G, random: impl Fn(&G) -> u32) -> Result<Self, Rejection> {
+        let begun = Begun::now();
+        let granted = guard.grant(|| random(&guard))?;
+        Ok(Self::new(guard, granted, begun))
+    }
+
+    #[inline(always)]
+    pub(crate) const fn new(guard: G, granted: Granted<G::Bits, G::Place>, begun: Begun) -> Self {
+        Self {
+            guard,
+            granted,
+            begun,
+            fails_when_dropped: false,
+        }
+    }
+
+    /// What guards the call.
+    pub const fn guard(&self) -> &G {
+        &self.guard
+    }
+
+    /// Makes the permit count as failed if it is dropped without a report: for code that returns early with `?`, and
+    /// for operations that may panic.
+    pub fn failing_when_dropped(mut self) -> Self {
+        self.fails_when_dropped = true;
+        self
+    }
+
+    /// Ends the permit without a report, as dropping it does by default.
+    pub fn cancel(mut self) {
+        self.fails_when_dropped = false;
+    }
+
+    /// Reports the outcome, or that the call was cancelled.
+    #[inline(always)]
+    fn end_as(
+        &mut self,
+        outcome: Option<Outcome>,
+        why: Option<impl FnOnce() -> String>,
+    ) -> Option<Transition> {
+        let granted = self.granted;
+        self.granted.kind = Kind::Ended;
+        self.guard.end(granted, outcome, why)
+    }
+}
+
+impl<G: Grants> AnyPermit for GuardPermit<G> {
+    type Key = G::Key;
+
+    fn key(&self) -> &G::Key {
+        self.guard.key()
+    }
+
+    #[inline(always)]
+    fn end(
+        mut self,
+        outcome: Outcome,
+        is_shared: bool,
+        why: Option<impl FnOnce() -> String>,
+    ) -> Option<Transition> {
+        let counts = !is_shared || !self.is_admitted() || self.guard.counts_shared(self.begun);
+        self.end_as(Some(if counts { outcome } else { Outcome::Ignored }), why)
+    }
+
+    fn is_probe(&self) -> bool {
+        self.granted.kind == Kind::Probe
+    }
+
+    fn is_admitted(&self) -> bool {
+        self.granted.kind != Kind::Unguarded
+    }
+
+    /// For a call that passes in shadow mode, permission is asked for again each time, because the mode may have
+    /// changed.
+    fn renew(&mut self) -> bool {
+        let is_granted = matches!(self.granted.kind, Kind::Admitted | Kind::Probe);
+        let renewed = is_granted.then(|| self.guard.renew(self.granted)).flatten();
+        if let Some(granted) = renewed {
+            self.granted = granted;
+        }
+        renewed.is_some()
+    }
+}
+
+impl<G: Grants> Drop for GuardPermit<G> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.granted.kind != Kind::Ended {
+            let outcome = self.fails_when_dropped.then(|| Failure::new().into());
+            self.end_as(outcome, None::<fn() -> String>);
+        }
+    }
+}
+
+impl<G: Grants> fmt::Debug for GuardPermit<G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GuardPermit")
+            .field("is_probe", &self.is_probe())
+            .field("is_admitted", &self.is_admitted())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,11 @@
+//! One surface of calls, for a resource and for a key of a registry.
+
+mod calls;
+mod grants;
+mod held;
+#[cfg(feature = "tokio")]
+mod waiting;
+
+pub use calls::Guard;
+pub(crate) use grants::{Granted, Grants, Kind};
+pub use held::GuardPermit;

@@ -1,0 +1,230 @@
+//! One breaker with the information that servers need beyond its state.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use atomic_breaker::{AnyBreaker, BitsOf, Clock, Outcome, Permit, Rejected, State, Transition};
+
+use crate::guard::{Granted, Grants};
+use crate::loss::{Begun, SharedFailure};
+use crate::redact::too_slow;
+use crate::{Admit, Enforcement, Guard, GuardPermit, LastFailureCell, OneBreaker, Rejection};
+
+/// One breaker, the failure that opened it, and whether it is enforced. [`breaker`](Self::breaker) gives access to the
+/// breaker itself, for snapshots and commands; calls made through that ignore shadow mode and the last failure.
+///
+/// ```
+/// use atomic_breaker_server::{AnyPermit, Config, Guard, Outcome, Resource, breaker};
+///
+/// static PAYMENTS: Resource = Resource::new(breaker(Config::new()));
+///
+/// let permit = PAYMENTS.acquire()?;
+/// // The call.
+/// permit.report(Outcome::Success);
+/// # Ok::<(), atomic_breaker_server::Rejection>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Resource<B = crate::Breaker> {
+    breaker: B,
+    last_failure: LastFailureCell,
+    shared_failure: SharedFailure,
+    enforcement: Enforcement,
+}
+
+impl<B> Resource<B> {
+    /// Wraps a breaker.
+    pub const fn new(breaker: B) -> Self {
+        Self {
+            breaker,
+            last_failure: LastFailureCell::new(),
+            shared_failure: SharedFailure::new(),
+            enforcement: Enforcement::new(),
+        }
+    }
+
+    /// The breaker itself: for its state, snapshots and commands, and to wait until it is ready.
+    pub const fn breaker(&self) -> &B {
+        &self.breaker
+    }
+
+    /// The failure that last opened the breaker. It is kept as history when the breaker closes: [`LastFailure::at`]
+    /// says when it happened. It is forgotten if a report without words opens the breaker; it is kept if a command
+    /// does, but then rejections do not name it.
+    ///
+    /// [`LastFailure::at`]: super::LastFailure::at
+    pub const fn last_failure(&self) -> &LastFailureCell {
+        &self.last_failure
+    }
+
+    /// The share of rejections that are enforced: shadow mode.
+    pub const fn enforcement(&self) -> &Enforcement {
+        &self.enforcement
+    }
+}
+
+/// A call that bypassed the resource would ignore shadow mode and the words of a failure, so this cannot happen by
+/// mistake. This compiles:
+///
+/// ```
+/// use atomic_breaker_server::{Config, Guard, Resource, breaker};
+///
+/// let server = Resource::new(breaker(Config::new()));
+/// let _permit = server.acquire()?.failing_when_dropped();
+/// # Ok::<(), atomic_breaker_server::Rejection>(())
+/// ```
+///
+/// and this does not:
+///
+/// ```compile_fail,E0599
+/// use atomic_breaker_server::{Config, Guard, Resource, breaker};
+///
+/// let server = Resource::new(breaker(Config::new()));
+/// let _attempt = server.attempt()?;
+/// # Ok::<(), atomic_breaker_server::Rejected>(())
+/// ```
+///
+/// ```compile_fail,E0277
+/// use atomic_breaker_server::{Config, Permit, Resource, breaker};
+///
+/// let server = Resource::new(breaker(Config::new()));
+/// let _permit = Permit::acquire(&server);
+/// ```
+#[cfg(doctest)]
+struct NoWayAround;
+
+impl<B: AnyBreaker> Resource<B> {
+    /// Rejects a call, with the failure that is the reason, or lets it pass in shadow mode.
+    #[cold]
+    fn reject(&self, rejected: Rejected, random: impl Fn() -> u32) -> Result<(), Rejection> {
+        if !self.enforcement.is_enforced(random) {
+            return Ok(());
+        }
+        let breaker = self.breaker.as_breaker();
+        let last_failure = self.last_failure.of_rejection(breaker, rejected);
+        Err(Rejection::new(rejected, last_failure))
+    }
+
+    /// Keeps the words of the failure that opened the breaker. If there are none, it keeps none, because those of an earlier
+    /// failure would be wrong.
+    #[cold]
+    fn explain(
+        &self,
+        made: &Transition,
+        started_ms: u32,
+        outcome: Option<Outcome>,
+        why: Option<impl FnOnce() -> String>,
+    ) {
+        let breaker = self.breaker.as_breaker();
+        let words = match outcome {
+            // Only a success that took too long opens the breaker.
+            Some(Outcome::Success) => {
+                let limit = breaker.config().slow_call_ms;
+                let limit = limit.map(|ms| Duration::from_millis(ms.into()));
+                Some(too_slow(started_ms, breaker.clock().now_ms(), limit))
+            }
+            Some(_) => why.map(|why| why()),
+            None => Some("a call hung until it was cancelled".to_owned()),
+        };
+        self.last_failure
+            .set(made, breaker.present(), words.as_deref());
+    }
+}
+
+impl<B: AnyBreaker> Guard for &Resource<B> {}
+
+macro_rules! admit_through_resource {
+    ($handle:ty) => {
+        impl<Q: ?Sized, B: AnyBreaker> Admit<Q> for $handle {
+            type Permit = GuardPermit<Self>;
+
+            #[inline]
+            fn admit(&self, _: &Q) -> Result<Self::Permit, Rejection> {
+                GuardPermit::acquire(self.clone())
+            }
+        }
+    };
+}
+
+admit_through_resource!(&Resource<B>);
+admit_through_resource!(Arc<Resource<B>>);
+
+/// References and `Arc`s of a resource.
+impl<H: Deref<Target = Resource<B>>, B: AnyBreaker> Grants for H {
+    type Key = ();
+    type Bits = BitsOf<B>;
+    type Place = ();
+    type Awaited = B;
+
+    fn key(&self) -> &() {
+        &()
+    }
+
+    fn awaited(&self) -> &B {
+        &self.breaker
+    }
+
+    fn is_enforced(&self, random: impl FnOnce() -> u32) -> bool {
+        self.enforcement.is_enforced(random)
+    }
+
+    fn random(&self) -> u32 {
+        self.breaker.as_breaker().clock().random()
+    }
+
+    #[inline]
+    fn grant(&self, random: impl Fn() -> u32) -> Result<Granted<BitsOf<B>>, Rejection> {
+        match self.breaker.as_breaker().acquire() {
+            Ok(permit) => Ok(granted(permit)),
+            Err(rejected) => {
+                self.reject(rejected, random)?;
+                Ok(Granted::unguarded(()))
+            }
+        }
+    }
+
+    #[inline]
+    fn end(
+        &self,
+        granted: Granted<BitsOf<B>>,
+        outcome: Option<Outcome>,
+        why: Option<impl FnOnce() -> String>,
+    ) -> Option<Transition> {
+        if !granted.is_by_breaker() {
+            return None;
+        }
+        let permit = self.breaker.as_breaker().resume(granted.token());
+        let made = match outcome {
+            Some(outcome) => permit.report(outcome),
+            None => permit.cancel(),
+        }?;
+        if made.to == State::Open {
+            self.explain(&made, granted.started_ms, outcome, why);
+        }
+        Some(made)
+    }
+
+    fn counts_shared(&self, begun: Begun) -> bool {
+        self.shared_failure.is_first(begun)
+    }
+
+    fn renew(&self, before: Granted<BitsOf<B>>) -> Option<Granted<BitsOf<B>>> {
+        let mut permit = self.breaker.as_breaker().resume(before.token());
+        let is_current = permit.renew();
+        let after = granted(permit);
+        is_current.then_some(after)
+    }
+}
+
+#[inline]
+fn granted<B: AnyBreaker>(permit: Permit<B>) -> Granted<BitsOf<B>> {
+    Granted::by_breaker(permit.is_probe(), permit.into_token(), ())
+}
+
+impl<B: AnyBreaker> OneBreaker for Resource<B> {
+    type Breaker = B;
+
+    fn one_breaker(&self) -> &B {
+        &self.breaker
+    }
+}

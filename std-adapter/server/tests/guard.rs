@@ -1,0 +1,111 @@
+//! One surface of calls: by a reference to a resource, by a key, in generic code, from an `Arc`, in spawned tasks.
+
+use std::future::Future;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use atomic_breaker_server::{
+    AnyError, AnyPermit, Config, Failure, Guard, GuardPermit, Key, Outcome, Registry, Resource,
+    Retry, ServiceError, State, Timed, breaker,
+};
+
+static PAYMENTS: Resource = Resource::new(breaker(Config::new()));
+static HOSTS: LazyLock<Registry<&str>> =
+    LazyLock::new(|| Registry::new(Config::new()).expect("constant rules"));
+
+type Words = Result<&'static str, &'static str>;
+
+/// All nine, with results that borrow.
+async fn all_calls<G: Guard>(guard: G) {
+    guard.clone().acquire().unwrap().report(Outcome::Success);
+    drop(guard.clone().acquire_when_ready().await);
+    let answer = || Words::Ok("paid");
+    assert_eq!(guard.clone().call(answer), Ok("paid"));
+    assert_eq!(guard.clone().call_with(AnyError, answer), Ok("paid"));
+    let answer = async || Words::Ok("paid");
+    assert_eq!(guard.clone().call_async(answer).await, Ok("paid"));
+    let ignore = |_: &Words| Outcome::Ignored;
+    let call = guard.clone().call_async_with(ignore, answer);
+    assert_eq!(call.await, Ok("paid"));
+    let slow = std::future::pending::<Words>;
+    let call = guard.clone().call_timeout(Duration::ZERO, slow);
+    assert_eq!(call.await, Err(ServiceError::Failed(Timed::TimedOut)));
+    let call = guard.clone().retry(Retry::new(), answer);
+    assert_eq!(call.await, Ok("paid"));
+    let call = guard.retry_with(ignore, Retry::new(), answer);
+    assert_eq!(call.await, Ok("paid"));
+}
+
+fn is_send<F: Future + Send>(future: F) -> F {
+    future
+}
+
+#[tokio::test]
+async fn generic_code_takes_a_resource_and_keys() {
+    let (payments, hosts) = (Resource::new(breaker(Config::new())), &*HOSTS);
+    let owned = Arc::new(Registry::new(Config::new()).unwrap());
+    all_calls(&payments).await;
+    all_calls(hosts.of("a.example")).await;
+    all_calls(Key::new(Arc::clone(&owned), "a.example".to_owned())).await;
+}
+
+#[tokio::test]
+async fn spawned_futures_may_hold_results_that_borrow() {
+    let text = "paid".to_owned();
+    let answer = async || Ok::<_, &str>(text.as_str());
+    let fails = async || if text.is_empty() { Ok(()) } else { Err("down") };
+    let host = HOSTS.of("b.example");
+    assert_eq!(is_send(PAYMENTS.call_async(answer)).await, Ok("paid"));
+    assert_eq!(is_send(host.call_async(answer)).await, Ok("paid"));
+    drop(is_send(PAYMENTS.call_async_with(AnyError, fails)).await);
+    drop(is_send(PAYMENTS.call_timeout(Duration::MAX, answer)).await);
+    drop(is_send(host.call_timeout(Duration::MAX, answer)).await);
+    drop(is_send(async { PAYMENTS.retry(Retry::new(), answer).await }).await);
+    let permit = PAYMENTS.acquire().unwrap();
+    let _ = is_send(permit.run_async(AnyError, answer)).await;
+    let shared = Arc::new((Resource::new(breaker(Config::new())), text.clone()));
+    let calls = tokio::spawn(async move {
+        let text = &shared.1;
+        let outcome = |_: &Result<&str, &str>| Outcome::Success;
+        drop(
+            shared
+                .0
+                .call_async(async || Ok::<_, &str>(text.as_str()))
+                .await,
+        );
+        let call = shared.0.call_async_with(outcome, async || Err("down"));
+        drop(call.await);
+        let call = shared
+            .0
+            .retry(Retry::new(), async || Ok::<_, &str>(text.as_str()));
+        call.await.is_ok()
+    });
+    assert!(calls.await.unwrap());
+}
+
+/// A field that is shared stays in its place: the calls borrow it.
+#[tokio::test]
+async fn an_arc_is_borrowed_and_a_permit_may_own_it() {
+    struct Service {
+        payments: Arc<Resource>,
+        hosts: Arc<Registry<String>>,
+    }
+    let service = Service {
+        payments: Arc::new(Resource::new(breaker(
+            Config::new().consecutive_failures(1),
+        ))),
+        hosts: Arc::new(Registry::new(Config::new()).unwrap()),
+    };
+    for _ in 0..2 {
+        assert_eq!(service.payments.call(|| Words::Ok("paid")), Ok("paid"));
+        let host = service.hosts.of("a.example".to_owned());
+        assert!(host.call_async(async || Words::Ok("paid")).await.is_ok());
+    }
+    let permit = GuardPermit::acquire(Arc::clone(&service.payments)).unwrap();
+    let report = move || permit.report(Failure::new().into());
+    std::thread::spawn(report).join().unwrap();
+    assert_eq!(service.payments.breaker().state(), State::Open);
+    let key = Key::new(Arc::clone(&service.hosts), "a.example".to_owned());
+    let call = tokio::spawn(async move { key.call_async(async || Words::Err("down")).await });
+    assert_eq!(call.await.unwrap(), Err(ServiceError::Failed("down")));
+}
