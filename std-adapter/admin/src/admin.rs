@@ -34,8 +34,8 @@ pub struct Admin {
     pub(super) gate: Gate,
     /// How many requests may look at all keys at the same time.
     pub(super) readers: Arc<Semaphore>,
-    /// One command at a time, separate from reads: no read delays it, and of two operators who saw the same epoch the
-    /// second one is refused.
+    /// A turn for one command at a time, separate from reads: no read delays it, and of two operators who saw the same
+    /// epoch the second one is refused.
     pub(super) commands: Arc<Semaphore>,
     /// How many pages may be live at the same time.
     pub(super) streams: Arc<Semaphore>,

@@ -2,7 +2,8 @@
 //! authentication.
 //!
 //! ```
-//! use atomic_breaker_admin::{Admin, Config, Operator, Registry, Resource, Timeline, breaker};
+//! use atomic_breaker_admin::{Admin, Operator, Timeline};
+//! use atomic_breaker_server::{Config, Registry, Resource, breaker};
 //! use axum::{Extension, Router};
 //! use std::sync::Arc;
 //!
@@ -24,7 +25,6 @@
 //! # assert!(app().is_ok());
 //! ```
 //!
-//! It includes everything in [`atomic_breaker_server`].
 //! The page [docs/admin.md] describes what is checked, and the limits; [docs/admin-json.md] the requests with `curl`, and the
 //! fields.
 //!
@@ -66,8 +66,6 @@ mod text;
 mod timeline;
 
 pub use admin::Admin;
-#[doc(no_inline)]
-pub use atomic_breaker_server::*;
 pub use error::AdminError;
 pub use operator::Operator;
 pub use timeline::{Recorder, Timeline};

@@ -16,12 +16,12 @@ use super::{Admin, Operator};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Query {
-    /// Of this registry or breaker only.
+    /// The name of the only registry or breaker to look at.
     of: Option<String>,
-    /// Whose name or key contains this, in upper or lower case.
+    /// What the name or key contains, in upper or lower case.
     #[serde(default)]
     search: String,
-    /// In this state.
+    /// The only state to look for.
     state: Option<State>,
     #[serde(default)]
     order: Order,
@@ -34,7 +34,7 @@ pub(super) struct Query {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Order {
-    /// First those that need attention.
+    /// Breakers that need attention come first.
     #[default]
     State,
     Key,
@@ -70,7 +70,7 @@ pub(super) struct Entry {
     since: Option<Arc<Event>>,
     /// If it is down, since when, if that is known: milliseconds since 1970.
     down_since: Option<u64>,
-    /// It was down before that, or for an unknown time.
+    /// Whether it was down before that, or for an unknown time.
     is_down_longer: bool,
     /// If a fleet holds it open, what that says.
     #[cfg(feature = "fleet")]
@@ -205,7 +205,7 @@ pub(super) fn since(admin: &Admin, subject: &Subject, now: &Snapshot) -> Option<
     Some(last(admin, subject, now)?.0)
 }
 
-/// One breaker, after it was changed.
+/// The entry of a breaker after it was changed.
 pub(super) fn entry(admin: &Admin, subject: &Subject, source: &dyn Source) -> Option<Entry> {
     let mut found = None;
     source.visit(&mut |key, seen| {

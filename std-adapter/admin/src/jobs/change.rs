@@ -22,7 +22,7 @@ pub(crate) struct Request {
     status: Option<Status>,
 }
 
-/// As the list shows it, or as a number.
+/// Reads an id as the list shows it, or as a number.
 fn id<'de, D: Deserializer<'de>>(id: D) -> Result<JobId, D::Error> {
     let error = "id must be a whole number: use the one in the list";
     let id = match Value::deserialize(id)? {

@@ -15,10 +15,10 @@ use tokio::time::{Instant, timeout_at};
 use super::super::response::Problem;
 use super::super::text;
 use super::Named;
-use super::job_counts::Counted;
+use super::job_counts::CountsAt;
 
 /// How long a store may take.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(5);
 /// How many requests ask one store at the same time: a pool has four connections unless set, and workers keep two.
 const AT_ONCE: usize = 2;
 /// How many of them are reads under way, or next: a command waits for these, and not for all that came before.
@@ -33,7 +33,7 @@ pub(crate) struct OfSteps {
     pub(crate) shows_states: bool,
     asks: Arc<Semaphore>,
     reads: Arc<Semaphore>,
-    pub(crate) counted: Arc<Mutex<Option<Counted>>>,
+    counted: Arc<Mutex<Option<CountsAt>>>,
     changes: AtomicU64,
 }
 
@@ -51,7 +51,7 @@ impl OfSteps {
 
     /// How often something was changed here. A reader that sees a change counted, and then asks the store, sees its
     /// effect.
-    pub(crate) fn changes(&self) -> u64 {
+    fn changes(&self) -> u64 {
         self.changes.load(Ordering::Acquire)
     }
 
@@ -82,13 +82,38 @@ impl Named<OfSteps> {
         self.read_until(Instant::now() + PATIENCE, asked).await
     }
 
-    pub(super) async fn read_until<T: Send + 'static, F: Asked<T>>(
+    async fn read_until<T: Send + 'static, F: Asked<T>>(
         &self,
         until: Instant,
         asked: impl FnOnce(Arc<dyn Jobs>) -> F,
     ) -> Result<T, Problem> {
         let read = self.turn(&self.it.reads, until).await?;
         self.in_turn(until, Some(read), asked).await
+    }
+
+    /// How many jobs there are, by status and by lane.
+    pub(crate) async fn counts(&self) -> Result<Value, Problem> {
+        let until = Instant::now() + PATIENCE;
+        // One request asks, and the others wait for its result.
+        let kept = Arc::clone(&self.it.counted).lock_owned();
+        let mut kept = timeout_at(until, kept).await.map_err(|_| self.is_late())?;
+        let changes = self.it.changes();
+        if let Some(counted) = kept.as_ref().filter(|counted| counted.serves(changes)) {
+            return counted.shown().ok_or_else(|| self.is_late());
+        }
+        let shown = self.read_until(until, move |jobs| async move {
+            let began = Instant::now();
+            let counts = timeout_at(until, jobs.counts()).await;
+            let (at, took) = (Instant::now(), began.elapsed());
+            let counted = CountsAt {
+                counts: counts.ok().transpose()?,
+                at,
+                took,
+                changes,
+            };
+            Ok(kept.insert(counted).shown())
+        });
+        shown.await?.ok_or_else(|| self.is_late())
     }
 
     /// Once the store is asked, the turn ends with what it returns, even if the client is gone: a database goes on with
@@ -127,7 +152,7 @@ impl Named<OfSteps> {
         Problem::unavailable(error)
     }
 
-    pub(crate) fn is_late(&self) -> Problem {
+    fn is_late(&self) -> Problem {
         let name = &*self.name;
         let error = format!("the store of {name:?} did not respond within 5 s: it is slow or gone");
         Problem::unavailable(error)

@@ -21,9 +21,9 @@ pub(crate) struct OfSingle<H> {
 struct Parts<'a> {
     control: &'a dyn Control,
     config: Config,
-    /// Of an `AdjustableBreaker`; the rules of others are fixed.
+    /// Sets the rules of an `AdjustableBreaker`; those of others are fixed.
     adjust: Option<&'a dyn Adjust>,
-    /// Of a resource.
+    /// The last failure and shadow mode of a resource.
     beside: Option<(&'a LastFailureCell, &'a Enforcement)>,
 }
 

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use atomic_breaker_server::{Config, Transition};
+use atomic_breaker_server::{Cause, Config, State, Transition};
 use serde::Serialize;
-
-use super::outage;
 
 /// What an event is about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -52,7 +50,7 @@ pub(super) struct Folded {
 }
 
 impl Folded {
-    /// One change, or one more than the event stands for with which this one continues.
+    /// The fold of one change, or of one more change than the event stands for that it continues.
     pub(super) fn after(before: Option<&Event>, number: u64, at: u64) -> Self {
         match before {
             Some(Event { folded, .. }) => Self {
@@ -71,7 +69,7 @@ impl Folded {
 impl Event {
     /// Whether it is one of those that repeat for as long as an outage lasts, and no operator did it.
     pub(super) fn is_probing(&self) -> bool {
-        self.by.is_none() && self.transition().is_some_and(outage::is_probing)
+        self.by.is_none() && self.transition().is_some_and(is_probing)
     }
 
     pub(crate) const fn transition(&self) -> Option<&Transition> {
@@ -80,6 +78,14 @@ impl Event {
             What::Change(_) => None,
         }
     }
+}
+
+/// Whether the transition is one of those that repeat for as long as an outage lasts.
+const fn is_probing(made: &Transition) -> bool {
+    const fn repeats(state: State) -> bool {
+        matches!(state, State::Open | State::HalfOpen | State::Returning)
+    }
+    repeats(made.from) && repeats(made.to) && !matches!(made.cause, Cause::Restored)
 }
 
 #[derive(Debug, Serialize)]

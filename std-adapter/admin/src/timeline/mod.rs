@@ -48,7 +48,7 @@ struct Kept {
     most: usize,
     /// By number. Of the probes of an outage only the last is kept, which counts them.
     events: BTreeMap<u64, Arc<Event>>,
-    /// Those with smaller numbers may have been forgotten.
+    /// Events with smaller numbers may have been forgotten.
     oldest: u64,
     last: LastOfEach,
     /// The names that were given a recorder.
@@ -75,7 +75,7 @@ impl Timeline {
     /// in its state, and why, is then shown as unknown.
     ///
     /// # Errors
-    /// For other numbers.
+    /// [`AdminError`] for other numbers.
     pub fn keeping(transitions: usize, keys: usize) -> Result<Self, AdminError> {
         AdminError::unless_in_range("the transitions kept", transitions, MOST)?;
         AdminError::unless_in_range("the keys kept", keys, MOST)?;
@@ -97,18 +97,6 @@ impl Timeline {
         }))
     }
 
-    /// Makes the observer for the registry or breaker that is shown under this name.
-    pub fn of(&self, name: impl Into<Arc<str>>) -> Recorder {
-        let name = name.into();
-        let mut kept = self.kept();
-        if !kept.names.contains(&name) {
-            kept.names.push(Arc::clone(&name));
-        }
-        drop(kept);
-        let timeline = self.clone();
-        Recorder { timeline, name }
-    }
-
     pub(super) fn names(&self) -> Vec<Arc<str>> {
         self.kept().names.clone()
     }
@@ -122,7 +110,7 @@ impl Timeline {
         self.0.next.subscribe()
     }
 
-    /// With the word, read under the lock, if it is known.
+    /// Records an event; with the word, read under the lock, if that is known.
     pub(super) fn record(&self, subject: Subject, what: What, present: Option<Present<'_>>) {
         let at = unix_ms(SystemTime::now());
         let by = Acting::note(&subject.of);

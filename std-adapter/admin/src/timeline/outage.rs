@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use atomic_breaker_server::{Cause, State, Transition};
+use atomic_breaker_server::{State, Transition};
 
 use super::event::Event;
 
@@ -21,14 +21,6 @@ pub(crate) struct Outage {
 /// Whether calls are rejected in this state, all or some.
 pub(crate) const fn is_down(state: State) -> bool {
     !matches!(state, State::Closed | State::Disabled)
-}
-
-/// Whether the transition is one of those that repeat for as long as an outage lasts.
-pub(super) const fn is_probing(made: &Transition) -> bool {
-    const fn repeats(state: State) -> bool {
-        matches!(state, State::Open | State::HalfOpen | State::Returning)
-    }
-    repeats(made.from) && repeats(made.to) && !matches!(made.cause, Cause::Restored)
 }
 
 impl Outage {
@@ -59,7 +51,7 @@ impl Outage {
         if self.probes.is_some() && event.is_probing() {
             self.probes = Some(Arc::clone(event));
         }
-        // The one that began it.
+        // The transition that began the outage.
         self.is_longer &= is_down(made.from) || !is_down(made.to);
     }
 }

@@ -16,8 +16,22 @@ const FAILURE_BYTES: usize = 256;
 /// same name.
 #[derive(Clone)]
 pub struct Recorder {
-    pub(super) timeline: Timeline,
-    pub(super) name: Arc<str>,
+    timeline: Timeline,
+    name: Arc<str>,
+}
+
+impl Timeline {
+    /// Makes the observer for the registry or breaker that is shown under this name.
+    pub fn of(&self, name: impl Into<Arc<str>>) -> Recorder {
+        let name = name.into();
+        let mut kept = self.kept();
+        if !kept.names.contains(&name) {
+            kept.names.push(Arc::clone(&name));
+        }
+        drop(kept);
+        let timeline = self.clone();
+        Recorder { timeline, name }
+    }
 }
 
 impl Recorder {

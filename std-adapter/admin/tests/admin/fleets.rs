@@ -1,8 +1,9 @@
 //! How the process stands in its fleet.
 
 use crate::support::{App, assert_has};
-use atomic_breaker_admin::{Admin, Breaker, Config, StdClock, Timeline};
+use atomic_breaker_admin::{Admin, Timeline};
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
+use atomic_breaker_server::{Breaker, Config, StdClock};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
