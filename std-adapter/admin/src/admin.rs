@@ -13,9 +13,9 @@ use atomic_breaker_steps::{Steps, Store};
 use tokio::sync::Semaphore;
 
 use super::gate::{Gate, Host, OriginOf};
-use super::response::Problem;
 #[cfg(feature = "steps")]
-use super::source::OfSteps;
+use super::jobs::{AnySteps, OfSteps};
+use super::response::Problem;
 use super::source::{Named, OfRegistry, OfSingle, Source};
 use super::{AdminError, Timeline, text};
 
@@ -26,11 +26,11 @@ pub struct Admin {
     pub(super) title: String,
     pub(super) instance: String,
     pub(super) timeline: Timeline,
-    pub(super) sources: Vec<Named<Box<dyn Source>>>,
+    pub(super) sources: Vec<Named>,
     #[cfg(feature = "fleet")]
-    pub(super) fleets: Vec<Named<super::source::Fleet>>,
+    pub(super) fleets: Vec<super::source::Fleet>,
     #[cfg(feature = "steps")]
-    pub(super) steps: Vec<Named<OfSteps>>,
+    pub(super) steps: Vec<Box<dyn AnySteps>>,
     pub(super) gate: Gate,
     /// How many requests may look at all keys at the same time.
     pub(super) readers: Arc<Semaphore>,
@@ -95,8 +95,8 @@ impl Admin {
         self.source(name.into(), Box::new(OfSingle::resource(resource)))
     }
 
-    fn source(mut self, name: Arc<str>, it: Box<dyn Source>) -> Self {
-        self.sources.push(Named { name, it });
+    fn source(mut self, name: Arc<str>, source: Box<dyn Source>) -> Self {
+        self.sources.push(Named { name, source });
         self
     }
 
@@ -104,12 +104,11 @@ impl Admin {
     /// give a breaker or registry the same name here as its seat has.
     #[cfg(feature = "fleet")]
     pub fn fleet(mut self, name: impl Into<Arc<str>>, joined: &Joined) -> Self {
-        let name = name.into();
-        let it = super::source::Fleet {
+        self.fleets.push(super::source::Fleet {
+            name: name.into(),
             status: joined.watch(),
             holds: joined.holds(),
-        };
-        self.fleets.push(Named { name, it });
+        });
         self
     }
 
@@ -119,18 +118,18 @@ impl Admin {
     /// Keys and the text of errors are shown to every operator.
     #[cfg(feature = "steps")]
     pub fn steps<D: Store>(self, name: impl Into<Arc<str>>, steps: &Steps<D>) -> Self {
-        self.jobs(name.into(), OfSteps::new(steps, false))
+        self.jobs(OfSteps::new(name.into(), steps, false))
     }
 
     /// [`steps`](Self::steps), with the states of jobs: for every operator, including viewers.
     #[cfg(feature = "steps")]
     pub fn steps_with_states<D: Store>(self, name: impl Into<Arc<str>>, steps: &Steps<D>) -> Self {
-        self.jobs(name.into(), OfSteps::new(steps, true))
+        self.jobs(OfSteps::new(name.into(), steps, true))
     }
 
     #[cfg(feature = "steps")]
-    fn jobs(mut self, name: Arc<str>, it: OfSteps) -> Self {
-        self.steps.push(Named { name, it });
+    fn jobs<D: Store>(mut self, steps: OfSteps<D>) -> Self {
+        self.steps.push(Box::new(steps));
         self
     }
 
@@ -214,11 +213,11 @@ impl Admin {
     /// The first thing that is wrong with the settings.
     pub(super) fn check(&mut self) -> Result<(), AdminError> {
         self.error.take().map_or(Ok(()), Err)?;
-        check_names(&self.sources)?;
+        check_names(self.sources.iter().map(|it| &*it.name))?;
         #[cfg(feature = "fleet")]
-        check_names(&self.fleets)?;
+        check_names(self.fleets.iter().map(|it| &*it.name))?;
         #[cfg(feature = "steps")]
-        check_names(&self.steps)?;
+        check_names(self.steps.iter().map(|it| it.name()))?;
         for name in self.timeline.names() {
             if self.source_of(&name).is_err() {
                 return Err(AdminError(format!(
@@ -231,13 +230,22 @@ impl Admin {
     }
 
     /// The registry or breaker with this name.
-    pub(super) fn source_of(&self, name: &str) -> Result<&Named<Box<dyn Source>>, Problem> {
+    pub(super) fn source_of(&self, name: &str) -> Result<&Named, Problem> {
         let found = self.sources.iter().find(|it| *it.name == *name);
         found.ok_or_else(|| {
             Problem::not_found(format!(
                 "nothing is shown under the name {name:?}: the status lists what there is"
             ))
         })
+    }
+
+    /// The steps with this name.
+    #[cfg(feature = "steps")]
+    pub(super) fn steps_of(&self, name: &str) -> Result<&dyn AnySteps, Problem> {
+        let found = self.steps.iter().find(|steps| steps.name() == name);
+        let missing = "no steps are shown under this name: the status lists them";
+        let steps = found.ok_or_else(|| Problem::not_found(missing))?;
+        Ok(&**steps)
     }
 }
 
@@ -251,9 +259,9 @@ fn this_process() -> String {
     }
 }
 
-fn check_names<T>(all: &[Named<T>]) -> Result<(), AdminError> {
+fn check_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), AdminError> {
     let mut seen = HashSet::new();
-    for Named { name, .. } in all {
+    for name in names {
         if name.is_empty() || name.len() > MAX_NAME {
             return Err(AdminError(format!(
                 "the name {name:?} does not fit: set one of 1 to {MAX_NAME} bytes"

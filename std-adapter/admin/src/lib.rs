@@ -34,11 +34,11 @@
 //! | `error`, `operator` | what is wrong with the settings; who acts |
 //! | `gate` | which requests are let in: hosts, origins, methods |
 //! | `timeline` | the observer that records transitions, and what it keeps |
-//! | `source` | what stands under a name: registries and single breakers of any type, fleets, jobs in any store |
+//! | `source` | what stands under a name: registries and single breakers of any type, fleets |
+//! | `jobs` | jobs of durable steps in any store: read, tried again, cancelled |
 //! | `admin` | what is shown, and to which clients |
 //! | `status`, `history`, `events` | what is read: states, the timeline, both live |
 //! | `control` | what is changed |
-//! | `jobs` | jobs of durable steps: read, tried again, cancelled |
 //! | `page` | the page itself: markup, style, script |
 //! | `router` | from a request to its response |
 #![doc = ""]

@@ -67,16 +67,28 @@ async fn serve(admin: Arc<Admin>, request: Request) -> Result<Response, Problem>
             beside(turns, admin, operator, asked, control::obey).await
         }
         #[cfg(feature = "steps")]
-        "/jobs" => json(&jobs::list(&admin, query(&parts)?).await?),
+        "/jobs" => {
+            let asked: jobs::JobsQuery = query(&parts)?;
+            json(&admin.steps_of(&asked.of)?.list(asked).await?)
+        }
         #[cfg(feature = "steps")]
-        "/jobs/counts" => json(&jobs::counts(&admin, query(&parts)?).await?),
+        "/jobs/counts" => {
+            let asked: jobs::CountsQuery = query(&parts)?;
+            json(&admin.steps_of(&asked.of)?.counts().await?)
+        }
         #[cfg(feature = "steps")]
-        "/job" => json(&jobs::one(&admin, query(&parts)?).await?),
+        "/job" => {
+            let asked: jobs::JobQuery = query(&parts)?;
+            json(&admin.steps_of(&asked.of)?.one(asked.id).await?)
+        }
         #[cfg(feature = "steps")]
         "/jobs/control" => {
-            let asked = change(&admin, &operator, &parts, body).await?;
+            let asked: jobs::JobRequest = change(&admin, &operator, &parts, body).await?;
             // Run to its end even if the client is gone: the action is logged.
-            let done = tokio::spawn(async move { jobs::obey(&admin, &operator, &asked).await });
+            let done = tokio::spawn(async move {
+                let steps = admin.steps_of(&asked.of)?;
+                steps.obey(&operator, &asked).await
+            });
             // It panicked, or the runtime is shutting down.
             let error = |error| format!("it may or may not be done, look again: {error}");
             json(&done.await.map_err(|it| Problem::internal(error(it)))??)

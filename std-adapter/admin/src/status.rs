@@ -116,12 +116,12 @@ fn rows(admin: &Admin, query: &Query) -> (Vec<Row>, Vec<Value>) {
     let search = query.search.to_lowercase();
     let mut counts = [0; STATES.len() + 1];
     let mut rows = Vec::new();
-    for (index, Named { name, it }) in admin.sources.iter().enumerate() {
+    for (index, Named { name, source }) in admin.sources.iter().enumerate() {
         if query.of.as_deref().is_some_and(|of| *of != **name) {
             continue;
         }
         let is_named_so = contains(name, &search);
-        it.visit(&mut |key, seen| {
+        source.visit(&mut |key, seen| {
             if !is_named_so && !contains(key.unwrap_or_default(), &search) {
                 return;
             }
@@ -158,8 +158,8 @@ pub(super) fn read(admin: &Admin, operator: &Operator, query: &Query) -> Result<
     let page = rows.into_iter().skip(query.offset).take(query.limit);
     let entries = page.map(|(_, subject, seen)| Entry::new(admin, subject, seen));
     let recorded = admin.timeline.names();
-    let sources = admin.sources.iter().map(|Named { name, it }| {
-        let mut head = it.head();
+    let sources = admin.sources.iter().map(|Named { name, source }| {
+        let mut head = source.head();
         head["name"] = json!(name);
         head["is_recorded"] = json!(recorded.contains(name));
         head
@@ -182,7 +182,7 @@ pub(super) fn read(admin: &Admin, operator: &Operator, query: &Query) -> Result<
     }
     #[cfg(feature = "steps")]
     {
-        head["steps"] = admin.steps.iter().map(Named::head).collect();
+        head["steps"] = admin.steps.iter().map(|steps| steps.head()).collect();
     }
     let entries = entries.collect();
     Ok(Status { head, entries })
@@ -226,6 +226,6 @@ pub(super) struct RulesOf {
 
 pub(super) fn rules(admin: &Admin, _: &Operator, query: &RulesOf) -> Result<Value, Problem> {
     let source = admin.source_of(&query.of)?;
-    let rules = source.it.rules(query.key.as_deref())?;
+    let rules = source.source.rules(query.key.as_deref())?;
     Ok(json!({ "rules": rules }))
 }

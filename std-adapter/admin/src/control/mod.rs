@@ -33,10 +33,10 @@ pub(super) struct Done {
 /// Does what was requested. Runs on a thread that may block.
 pub(super) fn obey(admin: &Admin, operator: &Operator, request: &Request) -> Result<Done, Problem> {
     request.check()?;
-    let Named { name, it } = admin.source_of(&request.of)?;
+    let Named { name, source } = admin.source_of(&request.of)?;
     let changes = Changes {
         admin,
-        source: it.as_ref(),
+        source: source.as_ref(),
         subject: Subject::new(name, request.key.as_deref()),
         operator,
         request,
@@ -48,8 +48,8 @@ pub(super) fn obey(admin: &Admin, operator: &Operator, request: &Request) -> Res
         verb => changes.command(verb),
     }?;
     log(operator, request, &done.text);
-    if request.key.is_some() || !it.has_keys() {
-        done.entry = status::entry(admin, &changes.subject, it.as_ref());
+    if request.key.is_some() || !source.has_keys() {
+        done.entry = status::entry(admin, &changes.subject, source.as_ref());
     }
     Ok(done)
 }

@@ -1,23 +1,24 @@
 //! Changes jobs: tries them again, or cancels them.
 
 use atomic_breaker_server::redact::printable;
-use atomic_breaker_steps::{Job, JobId, Status};
+use atomic_breaker_steps::{Job, JobId, Status, Store};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
 use super::super::response::Problem;
-use super::super::{Admin, Operator, text};
-use super::read::{absent, of, shown};
+use super::super::{Operator, text};
+use super::asked::OfSteps;
+use super::read::{absent, shown};
 
 /// A change as it is requested.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Request {
-    of: String,
+pub(crate) struct JobRequest {
+    pub(crate) of: String,
     #[serde(deserialize_with = "id")]
     id: JobId,
-    r#do: Command,
+    r#do: JobCommand,
     /// The status when the operator looked.
     status: Option<Status>,
 }
@@ -35,12 +36,12 @@ fn id<'de, D: Deserializer<'de>>(id: D) -> Result<JobId, D::Error> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Command {
+enum JobCommand {
     RetryNow,
     Cancel,
 }
 
-impl Command {
+impl JobCommand {
     /// Why it cannot be done to a job with this status.
     const fn hindrance(self) -> &'static str {
         match self {
@@ -57,51 +58,53 @@ impl Command {
     }
 }
 
-pub(crate) async fn obey(
-    admin: &Admin,
-    operator: &Operator,
-    request: &Request,
-) -> Result<Value, Problem> {
-    let (id, command) = (request.id, request.r#do);
-    let steps = of(admin, &request.of)?;
-    let read = || steps.ask_first(move |jobs| async move { jobs.job(id).await });
-    let job = read().await?.ok_or_else(|| absent(id))?;
-    if request.status.is_some_and(|seen| seen != job.status) {
-        let status = job.status.name();
-        return Err(Problem::conflict(format!(
-            "it has changed since you looked: it is {status} now; look again"
-        )));
-    }
-    let done = steps.ask_first(move |jobs| async move {
-        match command {
-            Command::RetryNow => jobs.retry_now(id).await,
-            Command::Cancel => jobs.cancel(id).await,
+impl<D: Store> OfSteps<D> {
+    /// Does what is requested.
+    pub(super) async fn obey(
+        &self,
+        operator: &Operator,
+        request: &JobRequest,
+    ) -> Result<Value, Problem> {
+        let (id, command) = (request.id, request.r#do);
+        let read = || self.ask_first(move |steps| async move { steps.store().job(id).await });
+        let job = read().await?.ok_or_else(|| absent(id))?;
+        if request.status.is_some_and(|seen| seen != job.status) {
+            let status = job.status.name();
+            return Err(Problem::conflict(format!(
+                "it has changed since you looked: it is {status} now; look again"
+            )));
         }
-    });
-    let done = done.await;
-    steps.it.changed();
-    let is_done = done.map_err(|problem| {
-        log(operator, request, &job, "it may or may not be done");
-        problem.add("; it may or may not be done: look again")
-    })?;
-    if is_done {
-        if command == Command::RetryNow {
-            steps.it.jobs.wake(&job.lane);
+        let done = self.ask_first(move |steps| async move {
+            match command {
+                JobCommand::RetryNow => steps.store().retry_now(id).await,
+                JobCommand::Cancel => steps.store().cancel(id).await,
+            }
+        });
+        let done = done.await;
+        self.changed();
+        let is_done = done.map_err(|problem| {
+            log(operator, request, &job, "it may or may not be done");
+            problem.add("; it may or may not be done: look again")
+        })?;
+        if is_done {
+            if command == JobCommand::RetryNow {
+                self.steps.wake(&job.lane);
+            }
+            log(operator, request, &job, command.done());
         }
-        log(operator, request, &job, command.done());
+        // If the store returns it.
+        let after = read().await.ok().flatten();
+        if !is_done {
+            let status = after.as_ref().map_or(job.status, |job| job.status).name();
+            let error = format!("it is {status}: {}", command.hindrance());
+            return Err(Problem::conflict(error));
+        }
+        let after = after.as_ref().map(shown);
+        Ok(json!({ "changed": true, "text": command.done(), "job": after }))
     }
-    // If the store returns it.
-    let after = read().await.ok().flatten();
-    if !is_done {
-        let status = after.as_ref().map_or(job.status, |job| job.status).name();
-        let error = format!("it is {status}: {}", command.hindrance());
-        return Err(Problem::conflict(error));
-    }
-    let after = after.as_ref().map(shown);
-    Ok(json!({ "changed": true, "text": command.done(), "job": after }))
 }
 
-fn log(operator: &Operator, request: &Request, job: &Job, what: &str) {
+fn log(operator: &Operator, request: &JobRequest, job: &Job, what: &str) {
     tracing::event!(
         target: "atomic_breaker::admin",
         tracing::Level::INFO,

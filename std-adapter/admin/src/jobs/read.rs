@@ -2,28 +2,21 @@
 
 use std::time::Duration;
 
-use atomic_breaker_steps::{Filter, Job, JobId, LONGEST_KEY, LONGEST_NAME, Status, StoreError};
+use atomic_breaker_steps::{
+    Filter, Job, JobId, LONGEST_KEY, LONGEST_NAME, Status, Steps, Store, StoreError,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::super::response::Problem;
-use super::super::source::jobs::Jobs;
-use super::super::source::{Named, OfSteps};
-use super::super::{Admin, text};
+use super::super::text;
+use super::asked::OfSteps;
 
 const MOST: u32 = 100;
 /// How many failures of a job are shown.
 const HISTORY: usize = 100;
 /// The most bytes of a state that are shown.
 const STATE: usize = 16 * 1_024;
-
-/// The steps with this name.
-pub(super) fn of<'a>(admin: &'a Admin, name: &str) -> Result<&'a Named<OfSteps>, Problem> {
-    let found = admin.steps.iter().find(|steps| *steps.name == *name);
-    found.ok_or_else(|| {
-        Problem::not_found("no steps are shown under this name: the status lists them")
-    })
-}
 
 pub(super) fn absent(id: JobId) -> Problem {
     let error =
@@ -34,13 +27,13 @@ pub(super) fn absent(id: JobId) -> Problem {
 /// Which jobs are requested.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Query {
-    of: String,
+pub(crate) struct JobsQuery {
+    pub(crate) of: String,
     status: Option<Status>,
     kind: Option<String>,
-    /// With this key or id.
+    /// The key or id to look for.
     search: Option<String>,
-    /// With a greater id than this.
+    /// The id after which the page begins.
     after: Option<i64>,
     #[serde(default = "most")]
     limit: u32,
@@ -50,7 +43,7 @@ const fn most() -> u32 {
     MOST
 }
 
-impl Query {
+impl JobsQuery {
     fn check(&self) -> Result<(), Problem> {
         let is_longer =
             |text: &Option<String>, most| text.as_ref().is_some_and(|text| text.len() > most);
@@ -92,50 +85,80 @@ fn ms(time: Duration) -> u64 {
     time.as_millis() as u64
 }
 
-pub(crate) async fn list(admin: &Admin, query: Query) -> Result<Value, Problem> {
-    query.check()?;
-    let steps = of(admin, &query.of)?;
-    let filter = Filter {
-        status: query.status,
-        kind: query.kind,
-        key: None,
-        after: query.after.map(JobId::new),
-    };
-    let (limit, search) = (query.limit, query.search);
-    let is_search = search.is_some();
-    let jobs = steps.read(move |jobs| async move {
-        match search {
-            Some(search) => search_for(&*jobs, filter, &search).await,
-            None => jobs.list(&filter, limit).await,
+impl<D: Store> OfSteps<D> {
+    /// Lists the jobs that are requested.
+    pub(super) async fn list(&self, query: JobsQuery) -> Result<Value, Problem> {
+        query.check()?;
+        let filter = Filter {
+            status: query.status,
+            kind: query.kind,
+            key: None,
+            after: query.after.map(JobId::new),
+        };
+        let (limit, search) = (query.limit, query.search);
+        let is_search = search.is_some();
+        let jobs = self.read(move |steps| async move {
+            match search {
+                Some(search) => search_for(&steps, filter, &search).await,
+                None => steps.store().list(&filter, limit).await,
+            }
+        });
+        let jobs = jobs.await?;
+        let is_full = !is_search && jobs.len() >= limit as usize;
+        // Where to continue, if there may be more.
+        let last = jobs.last().filter(|_| is_full);
+        Ok(json!({
+            "next_after": last.map(|job| job.id.to_string()),
+            "jobs": jobs.iter().map(shown).collect::<Vec<_>>(),
+        }))
+    }
+
+    /// A job with its failures, the latest last; if there are many, only the last ones.
+    pub(super) async fn one(&self, id: i64) -> Result<Value, Problem> {
+        let id = JobId::new(id);
+        let both = self.read(move |steps| async move {
+            let Some(job) = steps.store().job(id).await? else {
+                return Ok(None);
+            };
+            Ok(Some((job, steps.store().history(id).await?)))
+        });
+        let (job, history) = both.await?.ok_or_else(|| absent(id))?;
+        let left_out = history.len().saturating_sub(HISTORY);
+        let failures = history.iter().skip(left_out).map(|failed| {
+            json!({
+                "step": failed.step,
+                "failures": failed.failures,
+                "error": failed.error,
+                "ago_ms": ms(failed.ago),
+            })
+        });
+        let mut whole = shown(&job);
+        whole["history"] = failures.collect();
+        whole["history_count"] = json!(history.len());
+        if self.shows_states {
+            whole["state"] = json!(text::bounded(&job.state, STATE));
         }
-    });
-    let jobs = jobs.await?;
-    let is_full = !is_search && jobs.len() >= limit as usize;
-    // Where to continue, if there may be more.
-    let last = jobs.last().filter(|_| is_full);
-    Ok(json!({
-        "next_after": last.map(|job| job.id.to_string()),
-        "jobs": jobs.iter().map(shown).collect::<Vec<_>>(),
-    }))
+        Ok(whole)
+    }
 }
 
-/// By its id, then by its key in each kind that is known here: both are fast lookups.
-async fn search_for(
-    jobs: &dyn Jobs,
+/// Finds a job by its id, then by its key in each kind that is known here: both are fast lookups.
+async fn search_for<D: Store>(
+    steps: &Steps<D>,
     mut filter: Filter,
     search: &str,
 ) -> Result<Vec<Job>, StoreError> {
     let mut found = Vec::new();
     filter.after = None;
     if let Ok(id) = search.parse() {
-        let job = jobs.job(JobId::new(id)).await?;
+        let job = steps.store().job(JobId::new(id)).await?;
         let fits = |job: &Job| {
             filter.status.is_none_or(|status| status == job.status)
                 && filter.kind.as_ref().is_none_or(|kind| *kind == job.kind)
         };
         found.extend(job.filter(fits));
     }
-    let known = jobs.kinds();
+    let known = steps.kinds();
     let kinds = match filter.kind.take() {
         None if !known.is_empty() => known.into_iter().map(|it| Some(it.to_owned())).collect(),
         kind => vec![kind],
@@ -143,58 +166,11 @@ async fn search_for(
     filter.key = Some(search.to_owned());
     for kind in kinds {
         filter.kind = kind;
-        for job in jobs.list(&filter, MOST).await? {
+        for job in steps.store().list(&filter, MOST).await? {
             if found.iter().all(|known| known.id != job.id) {
                 found.push(job);
             }
         }
     }
     Ok(found)
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct One {
-    of: String,
-    id: i64,
-}
-
-/// A job with its failures, the latest last; if there are many, only the last ones.
-pub(crate) async fn one(admin: &Admin, query: One) -> Result<Value, Problem> {
-    let steps = of(admin, &query.of)?;
-    let id = JobId::new(query.id);
-    let both = steps.read(move |jobs| async move {
-        let Some(job) = jobs.job(id).await? else {
-            return Ok(None);
-        };
-        Ok(Some((job, jobs.history(id).await?)))
-    });
-    let (job, history) = both.await?.ok_or_else(|| absent(id))?;
-    let left_out = history.len().saturating_sub(HISTORY);
-    let failures = history.iter().skip(left_out).map(|failed| {
-        json!({
-            "step": failed.step,
-            "failures": failed.failures,
-            "error": failed.error,
-            "ago_ms": ms(failed.ago),
-        })
-    });
-    let mut whole = shown(&job);
-    whole["history"] = failures.collect();
-    whole["history_count"] = json!(history.len());
-    if steps.it.shows_states {
-        whole["state"] = json!(text::bounded(&job.state, STATE));
-    }
-    Ok(whole)
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Of {
-    of: String,
-}
-
-/// How many jobs there are.
-pub(crate) async fn counts(admin: &Admin, query: Of) -> Result<Value, Problem> {
-    of(admin, &query.of)?.counts().await
 }

@@ -1,14 +1,8 @@
-//! What is shown: registries and single breakers of any type, fleets, jobs in any store.
+//! What is shown: registries and single breakers of any type, and fleets.
 
-#[cfg(feature = "steps")]
-mod job_counts;
-#[cfg(feature = "steps")]
-pub(super) mod jobs;
 mod registry;
 mod single;
 
-#[cfg(feature = "steps")]
-pub(super) use jobs::OfSteps;
 pub(super) use registry::OfRegistry;
 pub(super) use single::OfSingle;
 
@@ -21,15 +15,15 @@ use serde_json::{Value, json};
 use super::response::Problem;
 use super::timeline::unix_ms;
 
-/// Something that is shown under a name.
-pub(super) struct Named<T> {
+/// A registry or a breaker, and the name under which it is shown.
+pub(super) struct Named {
     pub(super) name: Arc<str>,
-    pub(super) it: T,
+    pub(super) source: Box<dyn Source>,
 }
 
 pub(super) type Command<'a> = &'a mut dyn FnMut(&dyn Control);
 
-/// A registry or a breaker shown under a name.
+/// A registry or a breaker that is shown.
 pub(super) trait Source: Send + Sync {
     /// Whether it is a registry.
     fn has_keys(&self) -> bool;
@@ -85,20 +79,21 @@ fn not_set(error: impl ToString) -> Problem {
 /// A fleet that this process has joined.
 #[cfg(feature = "fleet")]
 pub(super) struct Fleet {
+    pub(super) name: Arc<str>,
     pub(super) status: tokio::sync::watch::Receiver<atomic_breaker_fleet::FleetStatus>,
     pub(super) holds: atomic_breaker_fleet::FleetHolds,
 }
 
 /// What the fleets say about a breaker that one of them holds open.
 #[cfg(feature = "fleet")]
-pub(super) fn hold(fleets: &[Named<Fleet>], of: &str, key: Option<&str>) -> Option<Value> {
+pub(super) fn hold(fleets: &[Fleet], of: &str, key: Option<&str>) -> Option<Value> {
     use atomic_breaker_fleet::FleetStage;
 
     let full = key.map(|key| format!("{of}/{key}"));
     let full = full.as_deref().unwrap_or(of);
     let found = fleets
         .iter()
-        .find_map(|fleet| Some((fleet, fleet.it.holds.of(full)?)));
+        .find_map(|fleet| Some((fleet, fleet.holds.of(full)?)));
     let (fleet, hold) = found?;
     let stage = match hold.stage {
         FleetStage::Waiting => "waiting",
@@ -117,13 +112,12 @@ pub(super) fn hold(fleets: &[Named<Fleet>], of: &str, key: Option<&str>) -> Opti
 
 /// How this process stands in a fleet.
 #[cfg(feature = "fleet")]
-pub(super) fn fleet(Named { name, it }: &Named<Fleet>) -> Value {
-    let it = &it.status;
-    let status = it.borrow().clone();
+pub(super) fn fleet(fleet: &Fleet) -> Value {
+    let status = fleet.status.borrow().clone();
     // An error means that the sender, which would change it, is gone: this process has left.
-    let is_joined = it.has_changed().is_ok();
+    let is_joined = fleet.status.has_changed().is_ok();
     json!({
-        "name": name,
+        "name": fleet.name,
         "is_joined": is_joined,
         "is_connected": is_joined && status.is_connected,
         "living": status.living,

@@ -74,11 +74,11 @@ impl KeySamplers {
                 others: Arc::clone(&self.others),
             }))
         });
-        let (text, sampler) = match sampled {
+        let (text, chosen) = match sampled {
             Some(sampled) => (&*sampled.text, &sampled.sampler),
             None => (OTHER, &*self.others),
         };
-        if let Some(left_out) = sampler.take(now_ms, every_ms, 1) {
+        if let Some(left_out) = chosen.take(now_ms, every_ms, 1) {
             log(text, left_out);
         }
     }

@@ -145,7 +145,7 @@ impl Breakers {
 
     /// Watches a single breaker, until it is dropped and no longer [watched](Self::unwatch).
     pub(super) fn watch_single(&self) -> Arc<Standing> {
-        let standing = Arc::new(Standing::UP);
+        let standing = Arc::new(Standing::up());
         let weak = Arc::downgrade(&standing);
         self.has_single.get_or_init(|| ());
         self.watch(weak.as_ptr().addr(), move |looked| {

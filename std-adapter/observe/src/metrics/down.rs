@@ -55,7 +55,9 @@ impl DownSince {
 pub(super) struct Standing(Mutex<(State, u64)>);
 
 impl Standing {
-    pub(super) const UP: Self = Self(Mutex::new((State::Closed, 0)));
+    pub(super) const fn up() -> Self {
+        Self(Mutex::new((State::Closed, 0)))
+    }
 
     /// Notes its state. Two threads may report two transitions in either order, so the state is read under the lock: the
     /// thread that reports last has read it after everything that was reported.

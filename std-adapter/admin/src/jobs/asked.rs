@@ -1,46 +1,51 @@
 //! Steps over any store, asked so that a slow or failed store holds up nothing else.
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use atomic_breaker_steps::{
-    Counts, Failed, Filter, Job, JobId, Steps, Store, StoreError, ask_store,
-};
-use serde_json::{Value, json};
+use atomic_breaker_steps::{Steps, Store, StoreError, ask_store};
+use serde_json::Value;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use super::super::response::Problem;
 use super::super::text;
-use super::Named;
-use super::job_counts::CountsAt;
+use super::counts::CountsAt;
 
 /// How long a store may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How many requests ask one store at the same time: a pool has four connections unless set, and workers keep two.
 const AT_ONCE: usize = 2;
-/// How many of them are reads under way, or next: a command waits for these, and not for all that came before.
+/// How many of these are reads that have begun, or are next: a command waits for them, and not for all that came before.
 const READS: usize = 2;
 /// The most bytes of a store's error that are shown.
 const ERROR: usize = 512;
 
 /// Steps that are shown.
-pub(crate) struct OfSteps {
-    pub(crate) jobs: Arc<dyn Jobs>,
+pub(crate) struct OfSteps<D> {
+    pub(crate) name: Arc<str>,
+    pub(crate) steps: Steps<D>,
     /// Whether states are shown, or only their size.
     pub(crate) shows_states: bool,
     asks: Arc<Semaphore>,
     reads: Arc<Semaphore>,
     counted: Arc<Mutex<Option<CountsAt>>>,
+    /// How often something was changed here. A reader that sees a change counted, and then asks the store, sees its
+    /// effect.
     changes: AtomicU64,
 }
 
-impl OfSteps {
-    pub(crate) fn new<D: Store>(steps: &Steps<D>, shows_states: bool) -> Self {
+/// A question to a store.
+pub(super) trait Asked<T>: Future<Output = Result<T, StoreError>> + Send + 'static {}
+
+impl<T, F: Future<Output = Result<T, StoreError>> + Send + 'static> Asked<T> for F {}
+
+impl<D: Store> OfSteps<D> {
+    pub(crate) fn new(name: Arc<str>, steps: &Steps<D>, shows_states: bool) -> Self {
         Self {
-            jobs: Arc::new(steps.clone()),
+            name,
+            steps: steps.clone(),
             shows_states,
             asks: Arc::new(Semaphore::new(AT_ONCE)),
             reads: Arc::new(Semaphore::new(READS)),
@@ -49,35 +54,22 @@ impl OfSteps {
         }
     }
 
-    /// How often something was changed here. A reader that sees a change counted, and then asks the store, sees its
-    /// effect.
-    fn changes(&self) -> u64 {
-        self.changes.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn changed(&self) {
+    pub(super) fn changed(&self) {
         self.changes.fetch_add(1, Ordering::Release);
     }
-}
 
-impl Named<OfSteps> {
-    /// What the status shows of them, without asking their store.
-    pub(crate) fn head(&self) -> Value {
-        json!({ "name": self.name, "kinds": self.it.jobs.kinds(), "shows_states": self.it.shows_states })
-    }
-
-    /// What the store returns, within a time limit, ahead of any read that is not under way.
-    pub(crate) async fn ask_first<T: Send + 'static, F: Asked<T>>(
+    /// What the store returns, within a time limit, ahead of any read that has not begun.
+    pub(super) async fn ask_first<T: Send + 'static, F: Asked<T>>(
         &self,
-        asked: impl FnOnce(Arc<dyn Jobs>) -> F,
+        asked: impl FnOnce(Steps<D>) -> F + Send + 'static,
     ) -> Result<T, Problem> {
         self.in_turn(Instant::now() + PATIENCE, None, asked).await
     }
 
     /// What the store returns, within a time limit.
-    pub(crate) async fn read<T: Send + 'static, F: Asked<T>>(
+    pub(super) async fn read<T: Send + 'static, F: Asked<T>>(
         &self,
-        asked: impl FnOnce(Arc<dyn Jobs>) -> F,
+        asked: impl FnOnce(Steps<D>) -> F + Send + 'static,
     ) -> Result<T, Problem> {
         self.read_until(Instant::now() + PATIENCE, asked).await
     }
@@ -85,25 +77,25 @@ impl Named<OfSteps> {
     async fn read_until<T: Send + 'static, F: Asked<T>>(
         &self,
         until: Instant,
-        asked: impl FnOnce(Arc<dyn Jobs>) -> F,
+        asked: impl FnOnce(Steps<D>) -> F + Send + 'static,
     ) -> Result<T, Problem> {
-        let read = self.turn(&self.it.reads, until).await?;
+        let read = self.turn(&self.reads, until).await?;
         self.in_turn(until, Some(read), asked).await
     }
 
     /// How many jobs there are, by status and by lane.
-    pub(crate) async fn counts(&self) -> Result<Value, Problem> {
+    pub(super) async fn counts(&self) -> Result<Value, Problem> {
         let until = Instant::now() + PATIENCE;
         // One request asks, and the others wait for its result.
-        let kept = Arc::clone(&self.it.counted).lock_owned();
+        let kept = Arc::clone(&self.counted).lock_owned();
         let mut kept = timeout_at(until, kept).await.map_err(|_| self.is_late())?;
-        let changes = self.it.changes();
+        let changes = self.changes.load(Ordering::Acquire);
         if let Some(counted) = kept.as_ref().filter(|counted| counted.serves(changes)) {
             return counted.shown().ok_or_else(|| self.is_late());
         }
-        let shown = self.read_until(until, move |jobs| async move {
+        let shown = self.read_until(until, move |steps| async move {
             let began = Instant::now();
-            let counts = timeout_at(until, jobs.counts()).await;
+            let counts = timeout_at(until, steps.store().counts()).await;
             let (at, took) = (Instant::now(), began.elapsed());
             let counted = CountsAt {
                 counts: counts.ok().transpose()?,
@@ -122,12 +114,12 @@ impl Named<OfSteps> {
         &self,
         until: Instant,
         read: Option<OwnedSemaphorePermit>,
-        asked: impl FnOnce(Arc<dyn Jobs>) -> F,
+        asked: impl FnOnce(Steps<D>) -> F + Send + 'static,
     ) -> Result<T, Problem> {
-        let turn = self.turn(&self.it.asks, until).await?;
-        let asked = asked(Arc::clone(&self.it.jobs));
+        let turn = self.turn(&self.asks, until).await?;
+        let steps = self.steps.clone();
         let returned = tokio::spawn(async move {
-            let returned = timeout_at(until, asked).await;
+            let returned = timeout_at(until, ask_store(|| asked(steps))).await;
             drop((turn, read));
             returned
         });
@@ -156,58 +148,5 @@ impl Named<OfSteps> {
         let name = &*self.name;
         let error = format!("the store of {name:?} did not respond within 5 s: it is slow or gone");
         Problem::unavailable(error)
-    }
-}
-
-/// A question to a store.
-pub(crate) trait Asked<T>: Future<Output = Result<T, StoreError>> + Send + 'static {}
-
-impl<T, F: Future<Output = Result<T, StoreError>> + Send + 'static> Asked<T> for F {}
-
-type Returned<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
-
-/// Steps with the type of their store erased.
-pub(crate) trait Jobs: Send + Sync {
-    fn kinds(&self) -> Vec<&'static str>;
-    fn wake(&self, lane: &str);
-    fn list<'a>(&'a self, filter: &'a Filter, most: u32) -> Returned<'a, Vec<Job>>;
-    fn job(&self, id: JobId) -> Returned<'_, Option<Job>>;
-    fn history(&self, id: JobId) -> Returned<'_, Vec<Failed>>;
-    fn retry_now(&self, id: JobId) -> Returned<'_, bool>;
-    fn cancel(&self, id: JobId) -> Returned<'_, bool>;
-    fn counts(&self) -> Returned<'_, Counts>;
-}
-
-impl<D: Store> Jobs for Steps<D> {
-    fn kinds(&self) -> Vec<&'static str> {
-        self.kinds()
-    }
-
-    fn wake(&self, lane: &str) {
-        self.wake(lane);
-    }
-
-    fn list<'a>(&'a self, filter: &'a Filter, most: u32) -> Returned<'a, Vec<Job>> {
-        Box::pin(ask_store(move || self.store().list(filter, most)))
-    }
-
-    fn job(&self, id: JobId) -> Returned<'_, Option<Job>> {
-        Box::pin(ask_store(move || self.store().job(id)))
-    }
-
-    fn history(&self, id: JobId) -> Returned<'_, Vec<Failed>> {
-        Box::pin(ask_store(move || self.store().history(id)))
-    }
-
-    fn retry_now(&self, id: JobId) -> Returned<'_, bool> {
-        Box::pin(ask_store(move || self.store().retry_now(id)))
-    }
-
-    fn cancel(&self, id: JobId) -> Returned<'_, bool> {
-        Box::pin(ask_store(move || self.store().cancel(id)))
-    }
-
-    fn counts(&self) -> Returned<'_, Counts> {
-        Box::pin(ask_store(move || self.store().counts()))
     }
 }
