@@ -27,7 +27,7 @@ const UNKNOWN: Duration = Duration::from_secs(60 * 60);
 const LOST: &str = "the worker that ran it was lost";
 
 /// How the try of a step ended.
-pub(super) enum Ended {
+pub(super) enum StepEnd {
     /// The step succeeded, with this state.
     Done(String),
     Failed(StepError),
@@ -39,7 +39,7 @@ pub(super) enum Ended {
     GivenUp,
 }
 
-impl Ended {
+impl StepEnd {
     /// The result for observers, and for the breaker of the lane; `None` if no one knows it.
     pub(super) fn result(&self) -> Option<(TryResult, Outcome)> {
         Some(match self {

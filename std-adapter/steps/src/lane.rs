@@ -21,7 +21,7 @@ use super::caught::caught_now;
 pub struct Lane {
     pub(super) name: &'static str,
     pub(super) at_once: u32,
-    gate: Option<Box<Gate>>,
+    gate: Option<Box<AskBreaker>>,
     /// The calls within a step also ask the breaker, and report to it.
     asks_within: bool,
 }
@@ -95,7 +95,7 @@ impl Lane {
 
     /// Asks the breaker for the right to one step.
     pub(super) fn admit(&self) -> Result<HeldPermit, Full> {
-        let ask = |gate: &Gate| match caught_now(gate) {
+        let ask = |gate: &AskBreaker| match caught_now(gate) {
             Ok(asked) => asked.map_err(Full::Rejected),
             Err(words) => Err(Full::Panicked(words)),
         };
@@ -142,7 +142,7 @@ impl fmt::Debug for Lane {
     }
 }
 
-type Gate = dyn Fn() -> Result<Box<dyn ErasedPermit>, Rejection> + Send + Sync;
+type AskBreaker = dyn Fn() -> Result<Box<dyn ErasedPermit>, Rejection> + Send + Sync;
 
 /// The permit of a step; none if its lane has no breaker. Given back without a report if it is dropped, however long it
 /// was held. If the breaker panics, the step goes on: its result is saved all the same.

@@ -39,10 +39,10 @@ pub(super) async fn work<D: Store>(
         let room = &looks.room;
         let pauses = async {
             match pause {
-                Pause::None => {}
-                Pause::Room => room.has_room().await,
-                Pause::Asleep(time) => sleep(time).await,
-                Pause::Until(time) => {
+                NextLook::None => {}
+                NextLook::Room => room.has_room().await,
+                NextLook::Asleep(time) => sleep(time).await,
+                NextLook::Until(time) => {
                     let time = time.max(Duration::from_millis(1));
                     let _ = timeout(time, room.came.notified()).await;
                 }
@@ -53,7 +53,7 @@ pub(super) async fn work<D: Store>(
 }
 
 /// What comes before the next look.
-enum Pause {
+enum NextLook {
     /// There may be more, and there is room.
     None,
     /// Until a step has ended.
@@ -83,17 +83,17 @@ struct Looks<D> {
 }
 
 impl<D: Store> Looks<D> {
-    async fn look(&mut self) -> Result<Pause, StoreError> {
+    async fn look(&mut self) -> Result<NextLook, StoreError> {
         let poll = spread(self.inner.times.poll);
         if let Some(later) = self.due(poll).await? {
-            return Ok(Pause::Until(later));
+            return Ok(NextLook::Until(later));
         }
         let most = TOGETHER.min(self.room.lane.at_once as usize);
         let (most, full) = self.room.could_start(most);
         if most > 0 {
             return self.claim(most, full, poll).await;
         }
-        Ok(full.map_or(Pause::Until(poll), |full| until_not(&full, poll)))
+        Ok(full.map_or(NextLook::Until(poll), |full| until_not(&full, poll)))
     }
 
     /// Whether a job is due, as far as is known; otherwise how long until that is worth asking. A lane without a
@@ -118,7 +118,7 @@ impl<D: Store> Looks<D> {
         most: usize,
         mut full: Option<Full>,
         poll: Duration,
-    ) -> Result<Pause, StoreError> {
+    ) -> Result<NextLook, StoreError> {
         let began = Instant::now();
         let mut places = Vec::new();
         if self.holds {
@@ -152,8 +152,8 @@ impl<D: Store> Looks<D> {
         }
         Ok(match full {
             Some(full) if puts_back || !fewer => until_not(&full, poll),
-            None if !fewer => Pause::None,
-            _ => Pause::Until(claim.next_due.map_or(poll, |next| next.min(poll))),
+            None if !fewer => NextLook::None,
+            _ => NextLook::Until(claim.next_due.map_or(poll, |next| next.min(poll))),
         })
     }
 
@@ -170,24 +170,24 @@ impl<D: Store> Looks<D> {
     }
 
     /// Then it is looked again whether a job is due: while the store fails, no breaker is asked.
-    fn failed(&mut self) -> Pause {
+    fn failed(&mut self) -> NextLook {
         let poll = self.inner.times.poll;
         let pause = Schedule::new().held_up(poll, self.failures, ASKED_AGAIN);
         self.failures += 1;
         self.is_due = false;
-        Pause::Until(pause)
+        NextLook::Until(pause)
     }
 }
 
 /// When it is worth asking again.
-fn until_not(full: &Full, poll: Duration) -> Pause {
+fn until_not(full: &Full, poll: Duration) -> NextLook {
     match full {
-        Full::Room => Pause::Room,
+        Full::Room => NextLook::Room,
         Full::Rejected(rejection) => {
             let wait = rejection.retry_in().unwrap_or(poll);
-            Pause::Asleep(wait.max(Duration::from_millis(10)).min(poll))
+            NextLook::Asleep(wait.max(Duration::from_millis(10)).min(poll))
         }
-        Full::Panicked(_) => Pause::Until(poll),
+        Full::Panicked(_) => NextLook::Until(poll),
     }
 }
 

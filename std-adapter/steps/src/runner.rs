@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout};
 
 use super::caught::words_of;
-use super::ending::{Ended, Unknown};
+use super::ending::{StepEnd, Unknown};
 use super::in_progress::Batch;
 use super::inner::Inner;
 use super::room::{Place, Room, Start};
@@ -56,11 +56,13 @@ impl<D: Store> Inner<D> {
             let (step, right) = (&plan.steps[at], Some(claimed.right));
             let ended = self.step(step, right, &claimed.job, &mut start, batch);
             let state = match ended.await {
-                Ended::Done(state) => state,
-                Ended::Failed(error) => return self.fail(plan, &claimed, &error).await,
-                Ended::Unreadable(why) => return self.unknown(&claimed, Unknown::State, why).await,
-                Ended::Lost => return Ran::Later(claimed.job.id),
-                Ended::GivenUp => return self.give_back(&claimed).await,
+                StepEnd::Done(state) => state,
+                StepEnd::Failed(error) => return self.fail(plan, &claimed, &error).await,
+                StepEnd::Unreadable(why) => {
+                    return self.unknown(&claimed, Unknown::State, why).await;
+                }
+                StepEnd::Lost => return Ran::Later(claimed.job.id),
+                StepEnd::GivenUp => return self.give_back(&claimed).await,
             };
             at += 1;
             let Some(next) = plan.steps.get(at) else {
@@ -104,9 +106,9 @@ impl<D: Store> Inner<D> {
         job: &Job,
         start: &mut Start,
         batch: &Batch,
-    ) -> Ended {
+    ) -> StepEnd {
         let mut ended = self.ended(step, right, job, start, batch).await;
-        if let Ended::Failed(error) = &ended {
+        if let StepEnd::Failed(error) = &ended {
             if start.permit.is_probe() && error.is_half_open() {
                 self.observe(|it| it.probe_blocked_by_itself(job));
                 start.permit.give_back();
@@ -117,12 +119,12 @@ impl<D: Store> Inner<D> {
             Some((how, outcome)) => {
                 self.observe(|it| it.tried(job, how));
                 let why = match &ended {
-                    Ended::Failed(error) => error.words(),
+                    StepEnd::Failed(error) => error.words(),
                     _ => String::new(),
                 };
                 start.permit.report(outcome, &why);
             }
-            None if matches!(ended, Ended::Lost) => self.observe(|it| it.lost(job)),
+            None if matches!(ended, StepEnd::Lost) => self.observe(|it| it.lost(job)),
             None => {}
         }
         ended
@@ -136,7 +138,7 @@ impl<D: Store> Inner<D> {
         job: &Job,
         start: &mut Start,
         batch: &Batch,
-    ) -> Ended {
+    ) -> StepEnd {
         let context = StepContext {
             id: right.map(|right| right.id),
             key: job.key.clone(),
@@ -146,7 +148,7 @@ impl<D: Store> Inner<D> {
             Ok(step) => step,
             Err(error) => {
                 let why = format!("{:?} cannot go on: {}", job.kind, unreadable(&error));
-                return Ended::Unreadable(why);
+                return StepEnd::Unreadable(why);
             }
         };
         start.permit.begin();
@@ -160,18 +162,18 @@ impl<D: Store> Inner<D> {
             tokio::select! {
                 Some(came) = task.join_next() => break came,
                 _ = probes.tick() => start.permit.renew_probe(),
-                () = &mut lost => return Ended::Lost,
-                () = batch.given_up() => return Ended::GivenUp,
+                () = &mut lost => return StepEnd::Lost,
+                () = batch.given_up() => return StepEnd::GivenUp,
             }
         };
         match came {
-            Ok(Ok(Ok(state))) => Ended::Done(state),
-            Ok(Ok(Err(error))) => Ended::Failed(error),
-            Ok(Err(_)) => Ended::Failed(format!("not done within {limit:?}").into()),
+            Ok(Ok(Ok(state))) => StepEnd::Done(state),
+            Ok(Ok(Err(error))) => StepEnd::Failed(error),
+            Ok(Err(_)) => StepEnd::Failed(format!("not done within {limit:?}").into()),
             Err(error) => match error.try_into_panic() {
-                Ok(panic) => Ended::Failed(format!("panicked: {}", words_of(&*panic)).into()),
+                Ok(panic) => StepEnd::Failed(format!("panicked: {}", words_of(&*panic)).into()),
                 // The runtime is being shut down.
-                Err(_) => Ended::Lost,
+                Err(_) => StepEnd::Lost,
             },
         }
     }

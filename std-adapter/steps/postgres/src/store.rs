@@ -35,9 +35,9 @@ const TIMES: u32 = 5;
 /// Times are those of the server's clock. If that is set forward, jobs become due and leases end that much sooner; if
 /// it is set back, that much later.
 #[derive(Clone)]
-pub struct PostgresStore(Arc<Inner>);
+pub struct PostgresStore(Arc<Connected>);
 
-struct Inner {
+struct Connected {
     pool: Pool,
     schema: String,
 }
@@ -74,7 +74,7 @@ impl PostgresStore {
     }
 
     pub(crate) fn new(pool: Pool, schema: String) -> Self {
-        Self(Arc::new(Inner { pool, schema }))
+        Self(Arc::new(Connected { pool, schema }))
     }
 
     /// Keeps a job within a transaction of the caller's, on the caller's connection to the same database. The job
@@ -148,7 +148,7 @@ fn next(found: &[Row]) -> Option<Duration> {
     due.map(|due| since(due, row.get("now")))
 }
 
-impl Inner {
+impl Connected {
     /// Changes one job by its id, if there is one.
     async fn change(
         &self,
@@ -165,7 +165,7 @@ impl Inner {
 
 impl Store for PostgresStore {
     async fn put(&self, job: &NewJob, lease: Option<Duration>) -> Result<Put, StoreError> {
-        let Inner { pool, schema } = &*self.0;
+        let Connected { pool, schema } = &*self.0;
         let put = async |session: &mut Session| put(On::Ours(session), schema, job, lease).await;
         pool.call(put).await
     }

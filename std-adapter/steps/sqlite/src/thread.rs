@@ -25,20 +25,20 @@ pub(crate) enum Does {
 }
 
 /// The result of a call: each has a type of its own.
-type Done = Box<dyn Any + Send>;
+type AnyResult = Box<dyn Any + Send>;
 
-struct Call {
+struct Asking {
     does: Does,
-    run: Run,
-    answer: oneshot::Sender<Result<Done, String>>,
+    run: Statement,
+    answer: oneshot::Sender<Result<AnyResult, String>>,
 }
 
 /// Takes the time, too.
-type Run = Box<dyn FnOnce(&Connection, i64) -> Result<Done> + Send>;
+type Statement = Box<dyn FnOnce(&Connection, i64) -> Result<AnyResult> + Send>;
 
 /// Sends calls to the thread, which ends with the last clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Thread(Sender<Call>);
+pub(crate) struct Thread(Sender<Asking>);
 
 impl Thread {
     pub(crate) fn start(connection: Connection) -> std::io::Result<Self> {
@@ -48,16 +48,16 @@ impl Thread {
         Ok(Self(asks))
     }
 
-    /// Done entirely and kept, or not at all. If dropped before its turn, it is not done.
+    /// AnyResult entirely and kept, or not at all. If dropped before its turn, it is not done.
     pub(crate) async fn ask<T: Send + 'static>(
         &self,
         does: Does,
         ask: impl FnOnce(&Connection, i64) -> Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (answer, answered) = oneshot::channel();
-        let run: Run = Box::new(move |connection, now| Ok(Box::new(ask(connection, now)?)));
+        let run: Statement = Box::new(move |connection, now| Ok(Box::new(ask(connection, now)?)));
         let ended = || StoreError::new("the thread of the database has panicked: open it again");
-        let asked = self.0.send(Call { does, run, answer });
+        let asked = self.0.send(Asking { does, run, answer });
         asked.map_err(|_| ended())?;
         let done = answered.await.map_err(|_| ended())?;
         let done = done.map_err(StoreError::new)?;
@@ -65,7 +65,7 @@ impl Thread {
     }
 }
 
-fn serve(mut connection: Connection, asked: &Receiver<Call>) {
+fn serve(mut connection: Connection, asked: &Receiver<Asking>) {
     let mut is_durable = true;
     while let Ok(first) = asked.recv() {
         let calls = once(first).chain(asked.try_iter().take(TOGETHER - 1));
@@ -109,8 +109,8 @@ fn durable(connection: &Connection, does: Does, is_durable: &mut bool) -> Result
 fn together(
     connection: &mut Connection,
     does: Does,
-    runs: Vec<Run>,
-) -> Result<Vec<Result<Done, String>>> {
+    runs: Vec<Statement>,
+) -> Result<Vec<Result<AnyResult, String>>> {
     let mut transaction = connection.transaction_with_behavior(match does {
         // Does not wait for any lock.
         Does::Read => TransactionBehavior::Deferred,

@@ -260,9 +260,7 @@ pub(super) async fn a_job_whose_lease_is_over_is_claimed_again_and_was_lost(stor
     );
 }
 
-pub(super) async fn of_several_that_were_lost_together_none_is_blamed_and_each_comes_alone(
-    store: &impl Store,
-) {
+pub(super) async fn jobs_lost_together_are_not_blamed_and_come_alone(store: &impl Store) {
     for key in ["a", "b", "c"] {
         put(store, key).await;
     }

@@ -60,9 +60,7 @@ pub(super) async fn who_gives_a_job_back_says_whether_it_knows_it(store: &impl S
     assert_eq!(found(store, id).await.held_up.unknown, NOW);
 }
 
-pub(super) async fn a_job_that_is_held_up_has_a_line_when_a_person_is_asked_to_be_told(
-    store: &impl Store,
-) {
+pub(super) async fn a_held_up_job_has_a_line_if_a_person_is_to_be_told(store: &impl Store) {
     let id = put(store, "k").await;
     for wants in [false, true, true] {
         let change = Change::held_up(NOW, true, format!("rejected \0 {wants}")).tell(wants);

@@ -30,7 +30,7 @@ pub use claims::claimed_once;
 /// How many promises are checked at the same time.
 const TOGETHER: usize = 8;
 
-type Kept = Pin<Box<dyn Future<Output = ()> + Send>>;
+type Check = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Checks all promises, each with a store of its own that `make` returns without any jobs. Takes some seconds, as leases
 /// must end. Needs a runtime of tokio; time may be paused for a store that uses tokio's clock.
@@ -60,7 +60,7 @@ pub async fn check<S: Store>(mut make: impl AsyncFnMut() -> S) {
 macro_rules! promises {
     ($($module:ident: $($promise:ident)*;)*) => {
         /// All promises by name.
-        fn promises<S: Store>() -> Vec<(&'static str, fn(S) -> Kept)> {
+        fn promises<S: Store>() -> Vec<(&'static str, fn(S) -> Check)> {
             vec![$($(
                 (stringify!($promise), |store| Box::pin(async move { $module::$promise(&store).await })),
             )*)*]
@@ -83,13 +83,13 @@ promises! {
         the_next_due_time_of_the_lane_is_told
         when_a_job_is_due_is_found_out_without_a_claim
         a_job_whose_lease_is_over_is_claimed_again_and_was_lost
-        of_several_that_were_lost_together_none_is_blamed_and_each_comes_alone
+        jobs_lost_together_are_not_blamed_and_come_alone
         a_job_that_runs_is_due_when_its_lease_is_over
         a_renewed_lease_holds;
     held_up:
         a_job_that_is_held_up_counts_as_due_and_not_as_tried
         who_gives_a_job_back_says_whether_it_knows_it
-        a_job_that_is_held_up_has_a_line_when_a_person_is_asked_to_be_told;
+        a_held_up_job_has_a_line_if_a_person_is_to_be_told;
     saves:
         a_right_that_is_gone_is_not_renewed
         a_right_that_is_gone_saves_nothing
@@ -108,8 +108,8 @@ promises! {
         a_job_that_is_taken_up_is_told_of_anew_once_it_is_tried;
     operators:
         parked_jobs_wait_again_for_workers_that_know_them
-        parked_jobs_wait_again_as_many_as_are_asked_for_and_not_too_soon
-        a_job_that_is_parked_again_for_the_same_reason_has_one_line_of_it
+        only_so_many_parked_jobs_wait_again_and_not_too_soon
+        parked_again_for_the_same_reason_a_job_has_one_line
         a_job_is_tried_again_on_command
         a_cancelled_job_is_not_saved_any_more
         jobs_are_listed_page_by_page

@@ -37,9 +37,7 @@ pub(super) async fn parked_jobs_wait_again_for_workers_that_know_them(store: &im
     assert_eq!(keys(&claim(store, 9, LEASE).await), ["a"]);
 }
 
-pub(super) async fn parked_jobs_wait_again_as_many_as_are_asked_for_and_not_too_soon(
-    store: &impl Store,
-) {
+pub(super) async fn only_so_many_parked_jobs_wait_again_and_not_too_soon(store: &impl Store) {
     for key in ["a", "b", "c"] {
         end(store, key, parked()).await;
     }
@@ -54,9 +52,7 @@ pub(super) async fn parked_jobs_wait_again_as_many_as_are_asked_for_and_not_too_
     assert_eq!(store.unpark("kind", &steps, soon, 2).await.unwrap(), 1);
 }
 
-pub(super) async fn a_job_that_is_parked_again_for_the_same_reason_has_one_line_of_it(
-    store: &impl Store,
-) {
+pub(super) async fn parked_again_for_the_same_reason_a_job_has_one_line(store: &impl Store) {
     let id = put(store, "k").await;
     for error in [
         "no step",

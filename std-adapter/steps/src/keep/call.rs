@@ -6,15 +6,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::undone::{Undone, Unreported};
-use crate::ending::Ended;
+use crate::ending::StepEnd;
 use crate::in_progress::Batch;
 use crate::inner::{Inner, running};
 use crate::lane::Full;
 use crate::room::Start;
 use crate::{EnqueueError, JobId, NewJob, Put, Ran, StepError, Steps, Store, StoreError, Workflow};
-
-/// The result of a job, if it is kept.
-type Run = (Option<JobId>, Ran<String>);
 
 impl<D: Store> Steps<D> {
     /// Runs the only step of a workflow now, and keeps a job only if that did not succeed: what succeeds at once costs
@@ -86,13 +83,13 @@ impl<D: Store> Inner<D> {
         start: Result<Start, Full>,
         job: NewJob,
         batch: Batch,
-    ) -> Result<Run, (Unreported<D>, Option<StoreError>)> {
+    ) -> Result<(Option<JobId>, Ran<String>), (Unreported<D>, Option<StoreError>)> {
         let (why, is_try) = match start {
             Ok(start) => match self.first_try(start, &job, &batch).await {
-                Ended::Done(state) => return Ok((None, Ran::Done(state))),
-                Ended::Failed(error) => (error, true),
-                Ended::Unreadable(why) => (StepError::end(why), true),
-                Ended::Lost | Ended::GivenUp => ("it was given up to stop".into(), false),
+                StepEnd::Done(state) => return Ok((None, Ran::Done(state))),
+                StepEnd::Failed(error) => (error, true),
+                StepEnd::Unreadable(why) => (StepError::end(why), true),
+                StepEnd::Lost | StepEnd::GivenUp => ("it was given up to stop".into(), false),
             },
             // The lane itself knows when it admits.
             Err(Full::Rejected(rejection)) => (rejection.into(), false),
@@ -120,14 +117,14 @@ impl<D: Store> Inner<D> {
         Err((Unreported::new(self, &batch, undone, keep), store))
     }
 
-    async fn first_try(&self, mut start: Start, job: &NewJob, batch: &Batch) -> Ended {
+    async fn first_try(&self, mut start: Start, job: &NewJob, batch: &Batch) -> StepEnd {
         let job = running(job, JobId::new(0));
         match self.step_of(&job) {
             Ok((plan, at)) => {
                 let step = &plan.steps[at];
                 self.step(step, None, &job, &mut start, batch).await
             }
-            Err(why) => Ended::Unreadable(why),
+            Err(why) => StepEnd::Unreadable(why),
         }
     }
 }

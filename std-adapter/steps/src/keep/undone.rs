@@ -20,8 +20,8 @@ pub(super) struct Undone {
     pub(super) is_try: bool,
 }
 
-type Keeping = Pin<Box<dyn Future<Output = ()> + Send>>;
-type Keep = Box<dyn FnOnce(Undone) -> Keeping + Send>;
+type Storing = Pin<Box<dyn Future<Output = ()> + Send>>;
+type Keep = Box<dyn FnOnce(Undone) -> Storing + Send>;
 
 /// An undone job whose caller has not seen the error yet. If dropped unseen, the job is stored.
 pub(super) struct Unreported<D: Store> {

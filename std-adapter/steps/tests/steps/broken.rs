@@ -95,7 +95,7 @@ impl Store for Broken {
                 self.store.claim(&lane, most, lease).await?
             }
             "no_job_is_claimed_twice" => self.store.claim(lane, most, NOW).await?,
-            "of_several_that_were_lost_together_none_is_blamed_and_each_comes_alone" => {
+            "jobs_lost_together_are_not_blamed_and_come_alone" => {
                 let mut claim = Claim::default();
                 for _ in 0..most {
                     let one = self.store.claim(lane, 1, lease).await?;
@@ -145,9 +145,7 @@ impl Store for Broken {
                 "who_gives_a_job_back_says_whether_it_knows_it" if is_held_up => {
                     change.counts_as = CountsAs::Rejected;
                 }
-                "a_job_that_is_held_up_has_a_line_when_a_person_is_asked_to_be_told"
-                    if is_held_up =>
-                {
+                "a_held_up_job_has_a_line_if_a_person_is_to_be_told" if is_held_up => {
                     change.error = None;
                 }
                 "a_right_that_is_gone_saves_nothing" => {
@@ -175,7 +173,7 @@ impl Store for Broken {
                 "a_step_that_is_done_clears_failures_and_suspicion" if change.next.is_some() => {
                     change.counts_as = CountsAs::Failed;
                 }
-                "a_job_that_is_parked_again_for_the_same_reason_has_one_line_of_it" => {
+                "parked_again_for_the_same_reason_a_job_has_one_line" => {
                     let mut parked = self.parked.lock().unwrap();
                     *parked += 1;
                     change.error = change.error.take().map(|error| format!("{error} {parked}"));
@@ -219,7 +217,7 @@ impl Store for Broken {
     ) -> Result<u64, StoreError> {
         match self.promise {
             "parked_jobs_wait_again_for_workers_that_know_them" => steps = &["first"],
-            "parked_jobs_wait_again_as_many_as_are_asked_for_and_not_too_soon" => {
+            "only_so_many_parked_jobs_wait_again_and_not_too_soon" => {
                 parked_before = NOW;
             }
             _ => {}

@@ -54,7 +54,7 @@ async fn a_process_that_comes_back_after_its_lease_changes_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn jobs_of_a_dead_process_go_to_others_after_the_lease_even_of_ten_minutes() {
+async fn jobs_of_a_dead_process_go_to_others_after_a_long_lease() {
     let store = MemoryStore::new();
     let [one, other] = [FaultyStore::to(&store), FaultyStore::to(&store)];
     let script = Script::new([Do::Hang]);
@@ -133,7 +133,7 @@ async fn a_job_that_kills_its_workers_ends_and_the_others_are_done() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn jobs_that_were_claimed_together_and_take_longer_than_their_lease_run_once() {
+async fn jobs_claimed_together_that_outlast_their_lease_run_once() {
     let store = MemoryStore::new();
     let ran = Arc::new(AtomicU32::new(0));
     let counts = Arc::clone(&ran);
@@ -173,7 +173,7 @@ impl Notifier for Hangs {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_that_died_with_its_process_is_not_sent_by_another_one() {
+async fn a_message_that_died_with_its_process_is_not_sent_again() {
     let store = MemoryStore::new();
     let [one, other] = [FaultyStore::to(&store), FaultyStore::to(&store)];
     let script = Script::new([Do::Fail; 20]);

@@ -12,7 +12,7 @@ use test_support::faulty_store::{Asked, Fault, FaultyStore};
 const SECOND: Duration = Duration::from_secs(1);
 
 #[tokio::test(start_paused = true)]
-async fn a_timeout_around_run_ends_before_the_job_is_kept_and_the_job_goes_on() {
+async fn a_timeout_around_run_ends_and_the_job_goes_on() {
     let (memory, script) = (MemoryStore::new(), Script::new([]));
     let workflow = script.workflow();
     let store = FaultyStore::to(&memory);
@@ -94,7 +94,7 @@ async fn a_worker_that_stops_waits_for_a_run_that_has_only_just_begun() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_next_worker_that_stops_waits_for_runs_that_the_last_one_left() {
+async fn a_worker_that_stops_waits_for_runs_that_the_last_one_left() {
     for is_given_up in [false, true] {
         let (store, script) = (MemoryStore::new(), Script::new([Do::Take(30 * SECOND)]));
         let workflow = script.workflow();

@@ -29,7 +29,7 @@ async fn a_store_that_panics_has_failed_and_is_asked_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_jobs_are_polled_seldom_a_store_that_failed_is_asked_again_no_later() {
+async fn polled_seldom_a_store_that_failed_is_asked_again_no_later() {
     const HOUR: Duration = Duration::from_secs(3_600);
     let (memory, script) = (MemoryStore::new(), Script::new([]));
     let workflow = script.workflow();

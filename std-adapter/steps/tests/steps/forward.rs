@@ -194,7 +194,7 @@ async fn a_job_goes_on_when_the_caller_is_gone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn jobs_with_an_unknown_state_or_step_are_parked_until_a_worker_knows_them() {
+async fn jobs_no_worker_knows_are_parked_until_one_does() {
     let store = MemoryStore::new();
     let old = Workflow::new("kind").step("first", "a", async |state: String| {
         Err::<String, _>(StepError::retry_after(Duration::ZERO, state))

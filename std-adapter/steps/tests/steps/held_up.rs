@@ -36,7 +36,7 @@ fn guarded(breaker: &Shared) -> Workflow<u32> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_rejected_within_for_a_week_is_visible_reported_and_rarely_tried() {
+async fn a_job_rejected_for_a_week_is_visible_told_and_rarely_tried() {
     let (store, inner, mail) = (FaultyStore::default(), breaker(), Mailbox::default());
     let workflow = guarded(&inner);
     let steps = builder(&store).workflow(&workflow).notifier(mail.clone());
@@ -103,7 +103,7 @@ fn releases() -> [Workflow<u32>; 2] {
 }
 
 #[tokio::test(start_paused = true)]
-async fn in_a_rolling_deploy_no_job_is_parked_by_a_worker_that_does_not_know_its_step() {
+async fn in_a_rolling_deploy_a_worker_parks_no_job_with_a_new_step() {
     let store = MemoryStore::new();
     let [old, new] = releases().map(|of| (builder(&store).workflow(&of).build().unwrap(), of));
     let _old = [old.0.work(), old.0.work(), old.0.work()];
@@ -189,7 +189,7 @@ async fn a_job_that_no_worker_knows_is_shown_and_parked_after_an_hour() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_rejected_for_hours_is_not_parked_by_the_first_worker_that_does_not_know_it() {
+async fn a_job_rejected_for_hours_is_not_parked_by_one_worker() {
     let (store, inner) = (MemoryStore::new(), breaker());
     let workflow = guarded(&inner);
     let steps = builder(&store).workflow(&workflow).build().unwrap();

@@ -29,7 +29,7 @@ fn data(bytes: &[u8]) -> Frame<Bytes> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_up_to_the_limit_is_kept_and_a_larger_one_is_sent_as_it_comes() {
+async fn a_body_up_to_the_limit_is_kept_a_larger_one_only_sent() {
     let keep = KeepConfig::new().largest_body(1_000);
     for (bytes, is_kept) in [
         (0, true),

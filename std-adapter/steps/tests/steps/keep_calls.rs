@@ -61,7 +61,7 @@ async fn a_call_that_succeeds_at_once_is_not_stored() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_a_lane_rejects_are_done_once_and_in_order_when_it_admits() {
+async fn rejected_calls_are_done_once_in_order_when_the_lane_admits() {
     let (store, script) = (MemoryStore::new(), Script::new([]));
     let workflow = one_step(&script);
     let a = Arc::new(Breaker::new(
@@ -131,7 +131,7 @@ async fn a_retry_after_is_waited_for() {
 static INNER: Breaker = breaker(Config::new().open_for(Duration::from_secs(20)));
 
 #[tokio::test(start_paused = true)]
-async fn a_rejection_within_the_step_is_no_try_and_due_when_that_breaker_said() {
+async fn a_rejection_within_is_no_try_and_due_when_the_breaker_said() {
     INNER.trip();
     let plain = Workflow::new("kind").step("only", "a", async |state: String| {
         INNER.call(|| Ok::<_, io::Error>(()))?;
@@ -154,7 +154,7 @@ async fn a_rejection_within_the_step_is_no_try_and_due_when_that_breaker_said() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_a_lane_has_no_room_for_are_kept_and_done_when_there_is_room() {
+async fn calls_without_room_are_kept_and_done_when_there_is_room() {
     let (store, script) = (MemoryStore::new(), Script::new([Do::Take(MINUTE)]));
     let workflow = one_step(&script);
     let steps = guarded(&store, &workflow, Lane::new("a").at_once(1));
@@ -171,7 +171,7 @@ async fn calls_a_lane_has_no_room_for_are_kept_and_done_when_there_is_room() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn half_open_the_call_is_the_probe_and_others_wait_for_its_result() {
+async fn half_open_the_call_is_the_probe_and_others_wait_for_it() {
     let store = MemoryStore::new();
     let script = Script::new([Do::Take(MINUTE)]);
     let workflow = one_step(&script);

@@ -18,7 +18,7 @@ use tokio::time::{sleep, timeout};
 use tower::{ServiceBuilder, ServiceExt};
 
 #[tokio::test]
-async fn requests_a_guarded_client_could_not_send_are_sent_when_the_server_is_back() {
+async fn requests_a_guarded_client_could_not_send_are_sent_later() {
     let (is_up, orders) = (
         Arc::new(AtomicBool::new(false)),
         Arc::new(AtomicU32::new(0)),

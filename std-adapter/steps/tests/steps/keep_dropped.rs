@@ -49,7 +49,7 @@ async fn a_call_that_was_not_polled_has_not_begun() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_that_end_after_their_caller_has_gone_are_kept_and_reported() {
+async fn calls_that_end_without_their_callers_are_kept_and_reported() {
     // Dropped while it is under way, and when the result is there but was not taken.
     for answered in [false, true] {
         let (store, script) = (MemoryStore::new(), Script::new([Do::End]));
@@ -95,7 +95,7 @@ async fn work_the_store_refused_is_kept_later_if_the_caller_has_gone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_process_that_ends_can_wait_for_calls_whose_callers_have_gone() {
+async fn a_process_can_wait_for_calls_whose_callers_have_gone() {
     let script = Script::new([Do::Take(MINUTE), Do::End]);
     let store = MemoryStore::new();
     let workflow = one_step(&script);
@@ -117,7 +117,7 @@ async fn a_process_that_ends_can_wait_for_calls_whose_callers_have_gone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_worker_that_stops_waits_for_it_or_keeps_what_does_not_end_in_time() {
+async fn a_worker_that_stops_waits_for_a_call_or_keeps_it() {
     for (time, is_kept) in [(MINUTE * 2, false), (SECOND * 30, true)] {
         let (store, script) = (MemoryStore::new(), Script::new([Do::Take(MINUTE)]));
         let workflow = one_step(&script);

@@ -38,7 +38,7 @@ fn client<D: Store>(store: D, server: &Server) -> (Steps<D>, Client<D>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_does_not_count_is_waited_for_once_however_many_ask() {
+async fn a_store_that_does_not_count_is_waited_for_once() {
     let server = Server::new([Say::Status(503); 100]);
     let store = FaultyStore::default();
     store.next(Asked::Counts, u32::MAX, Fault::Fails(5 * SECOND));
@@ -58,7 +58,7 @@ async fn a_store_that_does_not_count_is_waited_for_once_however_many_ask() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_hangs_is_interrupted_by_the_time_limit_of_steps() {
+async fn a_client_that_hangs_is_interrupted_by_the_time_limit() {
     let server = Server::new([Say::Take(3_600 * SECOND, 200); 2]);
     let store = MemoryStore::new();
     let (steps, client) = client(store.clone(), &server);
@@ -75,7 +75,7 @@ async fn a_client_that_hangs_is_interrupted_by_the_time_limit_of_steps() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_worker_that_stops_waits_for_a_request_or_keeps_what_does_not_end_in_time() {
+async fn a_worker_that_stops_waits_for_a_request_or_keeps_it() {
     for (time, is_kept) in [(20 * SECOND, false), (5 * SECOND, true)] {
         for is_heard in [false, true] {
             let server = Server::new([Say::Take(10 * SECOND, 200)]);

@@ -30,7 +30,7 @@ async fn a_timeout_around_it_interrupts_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_worker_that_stops_waits_for_it_or_keeps_what_does_not_end_in_time() {
+async fn a_worker_that_stops_waits_for_a_call_or_keeps_it() {
     for (time, is_kept) in [(MINUTE * 2, false), (SECOND * 30, true)] {
         let server = Server::new([Say::Take(MINUTE, 200)]);
         let process = Process::new(&server, &KeepConfig::new());
@@ -127,7 +127,7 @@ async fn as_many_as_are_kept_are_enough_also_if_no_caller_hears_of_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_without_a_second_try_is_reported_if_the_caller_has_gone() {
+async fn a_last_failure_is_reported_if_the_caller_has_gone() {
     let store = FaultyStore::default();
     let server = Server::new([Say::Status(503)]);
     let (steps, client, mailbox) = client(&store, &server, &KeepConfig::new(), 1);
@@ -141,7 +141,7 @@ async fn a_failure_without_a_second_try_is_reported_if_the_caller_has_gone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_panics_has_failed_and_the_response_of_the_server_is_not_lost() {
+async fn a_store_that_panics_has_failed_and_no_response_is_lost() {
     for asked in [Asked::Put, Asked::Counts] {
         let store = FaultyStore::default();
         store.next(asked, 1, Fault::Panic);

@@ -144,7 +144,7 @@ async fn kept_requests_and_those_under_way_count_together() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_too_many_is_kept_all_the_same_if_there_is_room_when_it_fails() {
+async fn one_too_many_is_kept_if_there_is_room_when_it_fails() {
     let upstream = Upstream {
         hangs: SECOND,
         ..Upstream::default()

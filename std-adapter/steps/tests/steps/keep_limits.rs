@@ -21,7 +21,7 @@ use test_support::faulty_store::{Asked, Fault, FaultyStore};
 const SECOND: Duration = Duration::from_secs(1);
 
 #[tokio::test(start_paused = true)]
-async fn one_request_too_many_gets_an_error_and_there_is_room_again_when_some_are_done() {
+async fn one_request_too_many_gets_an_error_until_some_are_done() {
     let server = Server::new([]);
     let process = Process::new(&server, &KeepConfig::new().most(3));
     process.breaker.trip();
@@ -45,7 +45,7 @@ async fn one_request_too_many_gets_an_error_and_there_is_room_again_when_some_ar
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failed_response_that_cannot_be_kept_is_handed_on_and_says_why() {
+async fn a_failed_response_that_is_not_kept_is_handed_on_with_why() {
     let server = Server::new([Say::Status(503), Say::RetryAfter(429, 7)]);
     let process = Process::new(&server, &KeepConfig::new().most(1));
     kept(process.send(post("/", "1", "")).await);
@@ -83,7 +83,7 @@ async fn many_at_once_keep_no_more_than_that() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_repeat_of_a_kept_request_is_reported_as_kept_even_without_room() {
+async fn a_repeat_of_a_kept_request_counts_as_kept_even_without_room() {
     let server = Server::new([]);
     let process = Process::new(&server, &KeepConfig::new().most(1));
     process.breaker.trip();
@@ -124,7 +124,7 @@ async fn layers_of_one_process_count_together() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn several_processes_see_what_the_others_keep_when_they_count_again() {
+async fn processes_see_what_others_keep_when_they_count_again() {
     let server = Server::new([]);
     let store = MemoryStore::new();
     let keep = KeepConfig::new().most(5);

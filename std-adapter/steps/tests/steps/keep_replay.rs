@@ -130,7 +130,7 @@ async fn a_new_process_sends_what_the_old_one_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_with_a_breaker_of_its_own_goes_with_a_lane_without_one() {
+async fn a_client_with_a_breaker_needs_a_lane_without_one() {
     let server = Server::new([]);
     let keep = KeepConfig::new();
     let breaker = Arc::new(Breaker::new(rules(), TokioClock));

@@ -36,7 +36,7 @@ async fn a_response_is_passed_on_and_nothing_is_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn requests_the_breaker_rejects_are_sent_once_and_in_order_when_it_recovers() {
+async fn rejected_requests_are_sent_once_in_order_after_recovery() {
     let server = Server::new([]);
     let process = Process::new(&server, &KeepConfig::new());
     let _worker = process.steps.work();
@@ -97,7 +97,7 @@ async fn a_transient_failure_is_kept_and_counts_as_the_first_try() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn requests_that_must_not_be_kept_are_handled_as_without_the_layer() {
+async fn requests_not_to_be_kept_are_handled_as_without_the_layer() {
     let server = Server::new([]);
     let process = Process::new(&server, &KeepConfig::new());
     process.breaker.trip();
@@ -188,7 +188,7 @@ async fn one_key_for_one_destination_is_one_job() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_key_of_a_sent_request_returns_its_job_until_it_is_forgotten() {
+async fn a_sent_key_returns_its_job_until_that_is_forgotten() {
     let server = Server::new([]);
     let process = Process::new(&server, &KeepConfig::new());
     let worker = process.steps.work();

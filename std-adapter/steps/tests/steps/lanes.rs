@@ -31,7 +31,7 @@ fn steps(
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_open_lane_is_neither_tried_nor_charged_and_goes_on_when_it_admits() {
+async fn an_open_lane_is_not_charged_and_goes_on_when_it_admits() {
     let (store, script) = (MemoryStore::new(), Script::new([]));
     let a = breaker(Config::new().open_for(Duration::from_secs(3_600)));
     a.trip();
@@ -65,7 +65,7 @@ async fn a_lane_that_an_operator_resets_goes_on_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn failed_steps_open_the_breaker_and_the_other_jobs_are_not_tried() {
+async fn failed_steps_open_the_breaker_and_others_are_not_tried() {
     let (store, script) = (MemoryStore::new(), Script::new([Do::Fail; 5]));
     let rules = Config::new()
         .consecutive_failures(5)

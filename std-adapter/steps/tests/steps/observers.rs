@@ -73,7 +73,7 @@ impl JobObserver for Panics {
 }
 
 #[tokio::test(start_paused = true)]
-async fn observers_are_notified_of_tries_ends_and_failures_of_the_store() {
+async fn observers_see_tries_ends_and_failures_of_the_store() {
     let (diary, script) = (Diary::default(), Script::new([Do::Fail, Do::End]));
     let store = FaultyStore::to(&MemoryStore::new());
     let workflow = script.workflow().schedule(schedule(9));

@@ -22,7 +22,7 @@ async fn park(store: &MemoryStore, workflow: &Workflow<Vec<String>>, key: &str) 
 }
 
 #[tokio::test(start_paused = true)]
-async fn jobs_parked_by_an_older_program_are_taken_up_by_a_worker_that_knows_them() {
+async fn jobs_parked_by_an_older_program_are_taken_up_by_a_newer_one() {
     let (store, script) = (MemoryStore::new(), Script::new([]));
     let workflow = script.workflow();
     let steps = builder(&store).workflow(&workflow).build().unwrap();
@@ -36,7 +36,7 @@ async fn jobs_parked_by_an_older_program_are_taken_up_by_a_worker_that_knows_the
 }
 
 #[tokio::test(start_paused = true)]
-async fn thousands_that_were_parked_are_taken_up_by_a_worker_that_starts() {
+async fn thousands_of_parked_jobs_are_taken_up_by_a_new_worker() {
     let (store, script) = (MemoryStore::new(), Script::new([]));
     let workflow = script.workflow();
     for key in 0..2_500 {
@@ -69,7 +69,7 @@ async fn a_state_that_no_worker_reads_for_a_day_adds_one_line() {
 
 /// JSON has no such number: it becomes `null`, which is not read as one.
 #[tokio::test(start_paused = true)]
-async fn a_state_that_cannot_be_read_back_ends_the_job_where_it_was_written() {
+async fn a_state_that_cannot_be_read_back_ends_the_job_at_once() {
     for bad in [f64::NAN, f64::INFINITY] {
         let (store, mail) = (MemoryStore::new(), Mailbox::default());
         let workflow = Workflow::new("kind")

@@ -68,7 +68,7 @@ async fn a_claim_that_takes_long_keeps_no_call_waiting() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn half_open_a_call_is_the_probe_while_a_worker_only_looks_for_one() {
+async fn half_open_a_call_is_the_probe_while_a_worker_only_looks() {
     let (memory, running) = (MemoryStore::new(), Running::default());
     let workflow = running.workflow();
     let a = Arc::new(Breaker::new(
@@ -89,7 +89,7 @@ async fn half_open_a_call_is_the_probe_while_a_worker_only_looks_for_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn however_calls_and_claims_meet_no_more_steps_run_than_may_and_each_job_is_done_once() {
+async fn however_calls_and_claims_meet_each_job_is_done_once() {
     for at_once in [1, 3] {
         let (memory, running) = (MemoryStore::new(), Running::default());
         let workflow = running.workflow();

@@ -199,7 +199,7 @@ impl Notifier for Deaf {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_that_is_never_sent_does_not_hold_up_a_worker_that_stops() {
+async fn a_message_that_hangs_does_not_hold_up_a_worker_that_stops() {
     let (store, script) = (MemoryStore::new(), Script::new([Do::End, Do::End]));
     let workflow = script.workflow();
     let steps = builder(&store)

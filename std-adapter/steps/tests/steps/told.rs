@@ -20,7 +20,7 @@ fn late(tries: u32) -> atomic_breaker_steps::Schedule {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_person_who_was_told_that_a_job_is_late_is_told_that_it_is_dead() {
+async fn a_person_told_that_a_job_is_late_is_told_that_it_is_dead() {
     let (store, script) = (MemoryStore::new(), Script::new([Do::Fail; 9]));
     let workflow = script.workflow().schedule(late(3));
     let (steps, mail) = with_mailbox(&store, &workflow);
@@ -36,7 +36,7 @@ async fn a_person_who_was_told_that_a_job_is_late_is_told_that_it_is_dead() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_worker_without_a_notifier_leaves_a_delay_to_one_that_has_it() {
+async fn a_worker_without_a_notifier_leaves_a_delay_to_another() {
     let (store, script) = (MemoryStore::new(), Script::new([Do::Fail; 9]));
     let workflow = script.workflow().schedule(late(9));
     let mute = builder(&store).workflow(&workflow).build().unwrap();
@@ -51,7 +51,7 @@ async fn a_worker_without_a_notifier_leaves_a_delay_to_one_that_has_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_parked_job_that_stays_unreadable_is_told_of_once_and_anew_when_it_is_tried() {
+async fn an_unreadable_job_is_told_of_once_and_anew_when_it_is_tried() {
     let (store, mail) = (MemoryStore::new(), Mailbox::default());
     let text = Workflow::new("kind").step("first", "a", async |text: String| Ok(text));
     let job = text.job("k", &"text".to_owned()).unwrap();

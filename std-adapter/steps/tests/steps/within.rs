@@ -80,7 +80,7 @@ async fn done(store: &MemoryStore) -> u64 {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_step_that_is_the_probe_which_its_own_call_needs_is_done_all_the_same() {
+async fn a_step_that_blocks_the_probe_of_its_own_call_is_done() {
     for probes in [1, 2, 16] {
         let store = MemoryStore::new();
         let a = breaker(Config::new().probes(probes).close_after(probes));
@@ -136,7 +136,7 @@ async fn while_a_breaker_within_is_open_no_step_begins() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn half_open_no_more_calls_within_are_made_than_there_are_probes() {
+async fn half_open_there_are_no_more_calls_within_than_probes() {
     let store = MemoryStore::new();
     let a = breaker(Config::new().open_for(SECOND).probes(2).close_after(2));
     a.trip();

@@ -91,7 +91,7 @@ async fn no_secret_is_kept_by_any_save() {
 
 /// The state of another release, and one that is no longer JSON.
 #[tokio::test(start_paused = true)]
-async fn an_unreadable_state_is_located_but_not_shown_in_history_message_and_result() {
+async fn an_unreadable_state_is_located_but_not_shown() {
     for (state, says) in [
         ("\"hunter2\"", "JSON of another type, at line 1 column "),
         ("{\"hunter2\":1}", "JSON of another type, at line 1"),

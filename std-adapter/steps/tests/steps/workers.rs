@@ -68,7 +68,7 @@ async fn a_worker_that_must_go_gives_back_what_does_not_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_whose_worker_died_is_taken_up_after_its_lease_and_that_was_a_try() {
+async fn a_job_of_a_dead_worker_is_taken_up_and_that_was_a_try() {
     let (store, script) = (MemoryStore::new(), Script::new([]));
     let workflow = script.workflow().schedule(schedule(3));
     let steps = builder(&store).workflow(&workflow).build().unwrap();
@@ -87,7 +87,7 @@ async fn a_job_whose_worker_died_is_taken_up_after_its_lease_and_that_was_a_try(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_that_kills_its_workers_ends_and_its_neighbours_do_not_pay() {
+async fn a_job_that_kills_workers_ends_and_its_neighbours_do_not_pay() {
     let (store, script) = (MemoryStore::new(), Script::new([]));
     let workflow = script.workflow().schedule(schedule(3));
     let steps = builder(&store).workflow(&workflow).build().unwrap();
@@ -180,7 +180,7 @@ async fn many_workers_run_each_step_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_that_was_kept_by_the_store_is_taken_up_at_once_on_command() {
+async fn a_job_kept_by_the_store_is_taken_up_at_once_on_command() {
     for is_woken in [false, true] {
         let (store, script) = (MemoryStore::new(), Script::new([]));
         let workflow = script.workflow();

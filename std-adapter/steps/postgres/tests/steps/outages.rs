@@ -29,7 +29,7 @@ async fn after_a_restart_one_call_fails_and_the_next_ones_do_not() {
 }
 
 #[tokio::test]
-async fn a_claim_that_a_crash_took_back_saves_nothing_and_its_fence_is_not_given_again() {
+async fn a_claim_lost_in_a_crash_saves_nothing_nor_returns_its_fence() {
     let Some(mut server) = Server::start().await else {
         return;
     };

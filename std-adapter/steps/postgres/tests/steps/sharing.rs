@@ -10,7 +10,7 @@ use crate::server::Server;
 use test_support::stores::{LEASE, claim, claim_one, job, put, save};
 
 #[tokio::test]
-async fn a_job_is_kept_if_the_transaction_of_the_application_is_committed() {
+async fn a_job_is_kept_if_the_application_commits() {
     let Some(server) = Server::start().await else {
         return;
     };

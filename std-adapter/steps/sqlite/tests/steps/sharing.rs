@@ -19,7 +19,7 @@ fn begin(connection: &mut Connection) -> Transaction<'_> {
 }
 
 #[tokio::test]
-async fn a_job_is_kept_if_the_transaction_of_the_application_is_committed() {
+async fn a_job_is_kept_if_the_application_commits() {
     let folder = Folder::new();
     let store = folder.store();
     let mut own = connection(&folder);
@@ -53,7 +53,7 @@ fn a_transaction_on_a_file_without_a_store_says_so() {
 }
 
 #[tokio::test]
-async fn a_caller_that_waits_too_long_for_another_connection_gets_an_error_and_can_go_on_later() {
+async fn a_caller_that_waits_too_long_gets_an_error_and_can_go_on() {
     let folder = Folder::new();
     let store = folder.store();
     let mut own = connection(&folder);

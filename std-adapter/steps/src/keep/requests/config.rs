@@ -11,11 +11,11 @@ use http::{Request, Response};
 use tower::util::Oneshot;
 use tower_service::Service;
 
+use super::KeptRequest;
 use super::rule::{may_be_kept, usual_key};
-use super::{KeepLayer, KeptRequest};
 use crate::error::{BoxError, wrong};
 use crate::response::Judge;
-use crate::{Steps, StepsError, Store, Workflow};
+use crate::{StepsError, Workflow};
 
 /// The largest body, in bytes: as base64 it leaves a third of the largest state to headers and URI.
 const LARGEST_BODY: usize = 512 << 10;
@@ -201,20 +201,8 @@ impl KeepConfig {
         })
     }
 
-    /// The layer above a breaker: keeps requests as jobs of this workflow, which [`replay`](Self::replay) made.
-    ///
-    /// # Errors
-    /// [`StepsError`] says what is wrong.
-    pub fn layer<D: Store, Q>(
-        &self,
-        steps: &Steps<D>,
-        later: &Workflow<KeptRequest>,
-    ) -> Result<KeepLayer<D, Q>, StepsError> {
-        self.check()?;
-        KeepLayer::new(self.clone(), steps, later)
-    }
-
-    fn check(&self) -> Result<(), StepsError> {
+    /// Whether these settings make sense.
+    pub(super) fn check(&self) -> Result<(), StepsError> {
         let bad = |name: &str, words| wrong(format!("{name:?} {words}"));
         for (name, is_secret) in &self.headers {
             let name = &**name;

@@ -5,36 +5,48 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::header::{HeaderMap, HeaderName};
 use http::request::Parts;
-use http::{HeaderMap, Request, Response};
+use http::{Request, Response};
 use tokio::time::timeout;
 
 use super::super::undone::{Undone, Unreported};
-use super::layer::Shared;
 use super::{Answer, KeepConfig, KeepError, KeptRequest, NotKept};
 use crate::bound::BoundSlot;
 use crate::error::{BoxError, Kind};
 use crate::in_progress::Batch;
+use crate::inner::Inner;
+use crate::room::Room;
 use crate::{
-    Filter, Job, JobError, JobId, NewJob, Put, Status, StepError, Store, StoreError, ask_store,
+    Filter, Job, JobError, JobId, NewJob, Put, Status, StepError, Store, StoreError, Workflow,
+    ask_store,
 };
 
 /// The response to a request that is sent.
 pub(super) type Sent<B> = Pin<Box<dyn Future<Output = Result<Response<B>, BoxError>> + Send>>;
 
 /// The answer, and what becomes of the request if the caller has gone.
-type Heard<D, B> = (
+type SentOrKept<D, B> = (
     Result<Answer<Response<B>>, KeepError>,
     Option<Unreported<D>>,
 );
 
-/// What would be kept.
-pub(super) struct Keeping {
+/// Keeps requests as jobs: what a layer and its services share.
+pub(super) struct Keeper<D> {
+    pub(super) config: KeepConfig,
+    pub(super) inner: Arc<Inner<D>>,
+    /// The lane of the only step.
+    pub(super) room: Arc<Room>,
+    pub(super) later: Workflow<KeptRequest>,
+}
+
+/// What would be kept of a request.
+pub(super) struct Keepable {
     key: String,
     kept: KeptRequest,
 }
 
-impl Keeping {
+impl Keepable {
     pub(super) fn new(config: &KeepConfig, parts: &Parts, headers: HeaderMap, body: Bytes) -> Self {
         let mut request = Request::new(body);
         *request.method_mut() = parts.method.clone();
@@ -46,89 +58,14 @@ impl Keeping {
         }
     }
 
-    /// Runs in a task of its own, which ends neither with the caller nor without an answer; where too many are under
-    /// way already, in that of the caller.
-    pub(super) async fn send<D: Store, B: Send + 'static>(
-        self,
-        shared: Arc<Shared<D>>,
-        sent: Sent<B>,
-    ) -> Result<Answer<Response<B>>, KeepError> {
-        shared.count_if_old();
-        let flight = shared.room.kept.fly(shared.config.most);
-        let flies = flight.is_some();
-        let call = shared.inner.called.begin();
-        let (answer, unreported) = if flies {
-            // If the caller has gone the result is dropped, and `Unreported` notices.
-            let asked = call.spawn(|batch| self.ask(shared, sent, batch, flight));
-            match asked.await {
-                Ok(heard) => heard,
-                Err(error) => match error.try_into_panic() {
-                    Ok(panic) => resume_unwind(panic),
-                    Err(error) => return Err(KeepError::new(error.into(), None)),
-                },
-            }
-        } else {
-            self.ask(shared, sent, call.batch.clone(), flight).await
-        };
-        unreported.map(Unreported::report);
-        answer
-    }
-
-    async fn ask<D: Store, B>(
-        self,
-        shared: Arc<Shared<D>>,
-        sent: Sent<B>,
-        batch: Batch,
-        flight: Option<BoundSlot>,
-    ) -> Heard<D, B> {
-        let limit = shared.inner.times.limit;
-        let (answer, why) = tokio::select! {
-            biased;
-            answer = timeout(limit, sent) => {
-                let late = |_| Err(format!("not done within {limit:?}").into());
-                let answer = answer.unwrap_or_else(late);
-                let why = shared.config.undone(&answer);
-                (answer, why)
-            }
-            () = batch.given_up() => {
-                let why = "it was given up to stop";
-                (Err(why.into()), Some((why.into(), false)))
-            }
-        };
-        let Some((why, is_try)) = why else {
-            return (not_kept(answer, None), None);
-        };
-        let job = self.job(&shared, &why);
-        let undone = Undone { job, why, is_try };
-        let kept = if shared.inner.ends(&undone) {
-            Err(NotKept::NoTries)
-        } else {
-            shared.keep(&undone, flight.is_some()).await
-        };
-        let why = match kept {
-            Ok(id) => return (Ok(Answer::Kept(id)), None),
-            Err(why) => why,
-        };
-        let inner = Arc::clone(&shared.inner);
-        let unreported = Unreported::new(inner, &batch, undone, move |undone| async move {
-            // Requests that the store did not take still count until the next count.
-            let later = |why: &NotKept| matches!(why, NotKept::Store(_) | NotKept::Full(_));
-            // Others have no caller that could go.
-            let keep = || shared.keep(&undone, true);
-            shared.inner.keep_at_last(&undone.job, keep, later).await;
-            drop(flight);
-        });
-        (not_kept(answer, Some(why)), Some(unreported))
-    }
-
     /// Not checked yet.
-    fn job<D>(self, shared: &Shared<D>, why: &StepError) -> NewJob {
+    fn job<D>(self, keeper: &Keeper<D>, why: &StepError) -> NewJob {
         let state = serde_json::to_string(&self.kept).expect("texts and numbers");
-        let job = shared.later.plan.job(self.key, state);
+        let job = keeper.later.plan.job(self.key, state);
         match why.kind {
             // A breaker of the lane itself knows when it admits.
-            Kind::Rejected(rejected) if !shared.room.lane.is_guarded() => {
-                job.delay(rejected.retry_in().unwrap_or(shared.inner.times.poll))
+            Kind::Rejected(rejected) if !keeper.room.lane.is_guarded() => {
+                job.delay(rejected.retry_in().unwrap_or(keeper.inner.times.poll))
             }
             _ => job,
         }
@@ -136,6 +73,37 @@ impl Keeping {
 }
 
 impl KeepConfig {
+    /// The headers that are kept, for a request that [may be](Self::keep_if).
+    pub(super) fn allowed(&self, parts: &Parts) -> Result<HeaderMap, NotKept> {
+        if let (Some(names), Some(query)) = (&self.queries, parts.uri.query()) {
+            let name = |pair: &str| {
+                pair.split('=')
+                    .next()
+                    .is_some_and(|name| names.iter().any(|each| each == name))
+            };
+            if !query.split('&').filter(|pair| !pair.is_empty()).all(name) {
+                return Err(NotKept::Query);
+            }
+        }
+        let mut kept = HeaderMap::new();
+        for (name, is_secret) in &self.headers {
+            // Checked before, so it is valid; and not parsed twice.
+            let Ok(name) = HeaderName::from_bytes(name.as_bytes()) else {
+                continue;
+            };
+            if kept.contains_key(&name) {
+                continue;
+            }
+            for value in parts.headers.get_all(&name) {
+                if value.is_sensitive() && !is_secret {
+                    return Err(NotKept::Sensitive(name));
+                }
+                kept.append(name.clone(), value.clone());
+            }
+        }
+        Ok(kept)
+    }
+
     /// Why a request is not done, but may be later, and whether that was a try.
     pub(super) fn undone<B>(
         &self,
@@ -150,14 +118,89 @@ impl KeepConfig {
     }
 }
 
-impl<D: Store> Shared<D> {
+impl<D: Store> Keeper<D> {
+    /// Runs in a task of its own, which ends neither with the caller nor without an answer; where too many are under
+    /// way already, in that of the caller.
+    pub(super) async fn send<B: Send + 'static>(
+        self: Arc<Self>,
+        request: Keepable,
+        sent: Sent<B>,
+    ) -> Result<Answer<Response<B>>, KeepError> {
+        self.count_if_old();
+        let flight = self.room.kept.fly(self.config.most);
+        let flies = flight.is_some();
+        let call = self.inner.called.begin();
+        let (answer, unreported) = if flies {
+            // If the caller has gone the result is dropped, and `Unreported` notices.
+            let asked = call.spawn(|batch| self.ask(request, sent, batch, flight));
+            match asked.await {
+                Ok(reply) => reply,
+                Err(error) => match error.try_into_panic() {
+                    Ok(panic) => resume_unwind(panic),
+                    Err(error) => return Err(KeepError::new(error.into(), None)),
+                },
+            }
+        } else {
+            self.ask(request, sent, call.batch.clone(), flight).await
+        };
+        unreported.map(Unreported::report);
+        answer
+    }
+
+    async fn ask<B>(
+        self: Arc<Self>,
+        request: Keepable,
+        sent: Sent<B>,
+        batch: Batch,
+        flight: Option<BoundSlot>,
+    ) -> SentOrKept<D, B> {
+        let limit = self.inner.times.limit;
+        let (answer, why) = tokio::select! {
+            biased;
+            answer = timeout(limit, sent) => {
+                let late = |_| Err(format!("not done within {limit:?}").into());
+                let answer = answer.unwrap_or_else(late);
+                let why = self.config.undone(&answer);
+                (answer, why)
+            }
+            () = batch.given_up() => {
+                let why = "it was given up to stop";
+                (Err(why.into()), Some((why.into(), false)))
+            }
+        };
+        let Some((why, is_try)) = why else {
+            return (not_kept(answer, None), None);
+        };
+        let job = request.job(&self, &why);
+        let undone = Undone { job, why, is_try };
+        let kept = if self.inner.ends(&undone) {
+            Err(NotKept::NoTries)
+        } else {
+            self.keep(&undone, flight.is_some()).await
+        };
+        let why = match kept {
+            Ok(id) => return (Ok(Answer::Kept(id)), None),
+            Err(why) => why,
+        };
+        let inner = Arc::clone(&self.inner);
+        let unreported = Unreported::new(inner, &batch, undone, move |undone| async move {
+            // Requests that the store did not take still count until the next count.
+            let later = |why: &NotKept| matches!(why, NotKept::Store(_) | NotKept::Full(_));
+            // Others have no caller that could go.
+            let keep = || self.keep(&undone, true);
+            self.inner.keep_at_last(&undone.job, keep, later).await;
+            drop(flight);
+        });
+        (not_kept(answer, Some(why)), Some(unreported))
+    }
+
     /// Runs beside the request that begins: no call waits for the store.
     fn count_if_old(self: &Arc<Self>) {
         if self.room.kept.is_old() {
-            let shared = Arc::clone(self);
+            let keeper = Arc::clone(self);
             tokio::spawn(async move {
-                let (database, lane) = (&shared.inner.database, shared.room.lane.name);
-                shared.room.kept.refresh(database, lane).await;
+                let (database, lane) = (&keeper.inner.database, keeper.room.lane.name);
+                keeper.room.kept.refresh(database, lane).await;
             });
         }
     }

@@ -12,11 +12,9 @@ use tower::util::Oneshot;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::keeping::{Keeping, Sent, not_kept};
+use super::keeping::{Keepable, Keeper, Sent, not_kept};
 use super::{Answer, KeepBody, KeepConfig, KeepError, KeptRequest};
 use crate::error::{BoxError, wrong};
-use crate::inner::Inner;
-use crate::room::Room;
 use crate::{Steps, StepsError, Store, Workflow};
 
 /// Keeps the requests that a breaker below rejects, or that fail temporarily, as jobs: made by [`KeepConfig::layer`].
@@ -46,22 +44,19 @@ use crate::{Steps, StepsError, Store, Workflow};
 /// each request is boxed.
 ///
 /// `Q` is the body type of the requests.
-pub struct KeepLayer<D, Q>(Arc<Shared<D>>, PhantomData<fn(Q)>);
+pub struct KeepLayer<D, Q>(Arc<Keeper<D>>, PhantomData<fn(Q)>);
 
-pub(super) struct Shared<D> {
-    pub(super) config: KeepConfig,
-    pub(super) inner: Arc<Inner<D>>,
-    /// The lane of the only step.
-    pub(super) room: Arc<Room>,
-    pub(super) later: Workflow<KeptRequest>,
-}
-
-impl<D: Store, Q> KeepLayer<D, Q> {
-    pub(super) fn new(
-        config: KeepConfig,
+impl KeepConfig {
+    /// The layer above a breaker: keeps requests as jobs of this workflow, which [`replay`](Self::replay) made.
+    ///
+    /// # Errors
+    /// [`StepsError`] says what is wrong.
+    pub fn layer<D: Store, Q>(
+        &self,
         steps: &Steps<D>,
         later: &Workflow<KeptRequest>,
-    ) -> Result<Self, StepsError> {
+    ) -> Result<KeepLayer<D, Q>, StepsError> {
+        self.check()?;
         let (kind, inner) = (later.kind(), &steps.0);
         let [step] = &later.plan.steps[..] else {
             let fix = "take it as `replay` made it";
@@ -72,13 +67,13 @@ impl<D: Store, Q> KeepLayer<D, Q> {
             let fix = "give it to the builder of the steps";
             return wrong(format!("workflow {kind:?} is not known here: {fix}"));
         };
-        let shared = Shared {
-            config,
+        let keeper = Keeper {
+            config: self.clone(),
             room: Arc::clone(room),
             inner: Arc::clone(inner),
             later: later.clone(),
         };
-        Ok(Self(Arc::new(shared), PhantomData))
+        Ok(KeepLayer(Arc::new(keeper), PhantomData))
     }
 }
 
@@ -163,12 +158,12 @@ where
     }
 
     fn call(&mut self, request: Request<Q>) -> Self::Future {
-        let shared = Arc::clone(&self.layer.0);
+        let keeper = Arc::clone(&self.layer.0);
         let client = Arc::clone(&self.client);
         let ask = move |parts, body| client(Request::from_parts(parts, body));
         let (parts, body) = request.into_parts();
         Box::pin(async move {
-            let config = &shared.config;
+            let config = &keeper.config;
             if !(config.may)(&parts) {
                 return not_kept(ask(parts, KeepBody::unread(body)).await, None);
             }
@@ -180,9 +175,9 @@ where
             };
             match read {
                 Ok((headers, body)) => {
-                    let keeping = Keeping::new(config, &parts, headers, body.clone());
+                    let request = Keepable::new(config, &parts, headers, body.clone());
                     let sent = ask(parts, KeepBody::whole(body));
-                    keeping.send(shared, sent).await
+                    keeper.send(request, sent).await
                 }
                 Err((why, body)) => {
                     let answer = ask(parts, body).await;

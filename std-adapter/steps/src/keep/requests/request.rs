@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// As JSON it has `method`, `uri`, `headers` and `body`. Values of headers and the body are text if they are UTF-8 that
 /// takes no more space that way, otherwise `{"base64": ".."}`. `Debug` leaves out values, query and body.
 #[derive(Clone, Serialize, Deserialize)]
-#[serde(try_from = "Row", into = "Row")]
+#[serde(try_from = "KeptJson", into = "KeptJson")]
 pub struct KeptRequest {
     request: Request<Bytes>,
     mark: u64,
@@ -138,7 +138,7 @@ fn in_json(text: &str) -> usize {
 
 /// The JSON form.
 #[derive(Serialize, Deserialize)]
-struct Row {
+struct KeptJson {
     method: String,
     uri: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -150,7 +150,7 @@ struct Row {
     status: Option<u16>,
 }
 
-impl From<KeptRequest> for Row {
+impl From<KeptRequest> for KeptJson {
     fn from(kept: KeptRequest) -> Self {
         let KeptRequest {
             request,
@@ -172,10 +172,10 @@ impl From<KeptRequest> for Row {
     }
 }
 
-impl TryFrom<Row> for KeptRequest {
+impl TryFrom<KeptJson> for KeptRequest {
     type Error = String;
 
-    fn try_from(row: Row) -> Result<Self, String> {
+    fn try_from(row: KeptJson) -> Result<Self, String> {
         let not = |what: &str| format!("no {what} of a request");
         let mut headers = HeaderMap::new();
         for (name, value) in row.headers {

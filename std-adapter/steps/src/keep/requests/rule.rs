@@ -1,15 +1,13 @@
-//! What may be kept of a request.
+//! Which requests are kept unless a configuration says otherwise, and by which key.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::time::SystemTime;
 
 use http::Method;
-use http::header::{HeaderMap, HeaderName};
 use http::request::Parts;
 
 use super::request::{Mark, without_user};
-use super::{KeepConfig, NotKept};
 use atomic_breaker_http::{MayRepeat, idempotency_key};
 
 /// Whether the sender allows the request to be sent twice, and it does more than fetch an answer.
@@ -20,39 +18,6 @@ pub(super) fn may_be_kept(parts: &Parts) -> bool {
     );
     let may_repeat = parts.extensions.get() != Some(&MayRepeat(false));
     !is_safe && may_repeat && idempotency_key(&parts.headers).is_some()
-}
-
-impl KeepConfig {
-    /// The headers that are kept, for a request that [may be](Self::keep_if).
-    pub(super) fn allowed(&self, parts: &Parts) -> Result<HeaderMap, NotKept> {
-        if let (Some(names), Some(query)) = (&self.queries, parts.uri.query()) {
-            let name = |pair: &str| {
-                pair.split('=')
-                    .next()
-                    .is_some_and(|name| names.iter().any(|each| each == name))
-            };
-            if !query.split('&').filter(|pair| !pair.is_empty()).all(name) {
-                return Err(NotKept::Query);
-            }
-        }
-        let mut kept = HeaderMap::new();
-        for (name, is_secret) in &self.headers {
-            // Checked before, so it is valid; and not parsed twice.
-            let Ok(name) = HeaderName::from_bytes(name.as_bytes()) else {
-                continue;
-            };
-            if kept.contains_key(&name) {
-                continue;
-            }
-            for value in parts.headers.get_all(&name) {
-                if value.is_sensitive() && !is_secret {
-                    return Err(NotKept::Sensitive(name));
-                }
-                kept.append(name.clone(), value.clone());
-            }
-        }
-        Ok(kept)
-    }
 }
 
 /// Made of the idempotency key, method and URI; a request without an idempotency key gets a key of its own.
