@@ -11,8 +11,8 @@
 //! | `text`, `named`, `caught` | texts that are kept, without secrets; enums whose values have names; foreign code that panics |
 //! | `error` | [`StepError`], and other errors |
 //! | `job`, `change` | [`Job`]: what is kept; [`Change`]: what comes of running one |
-//! | `micros`, `row`, `rules` | the times of a store; [`JobRow`]: a job as a store may keep it; what each call does to it |
-//! | `counts`, `store`, `memory` | [`Counts`]; [`Store`]: what a database must be able to do; [`MemoryStore`]: the reference, for tests |
+//! | `row`, `rules` | [`JobRow`]: a job as a store may keep it, and its times; what each call does to it |
+//! | `store`, `memory` | [`Store`]: what a database must be able to do; [`MemoryStore`]: the reference, for tests |
 //! | `notifier`, `job_observer` | [`Notifier`] tells a person; [`JobObserver`] is notified of what happens to jobs, to log or count it |
 //! | `schedule`, `workflow` | [`Schedule`]: when a step that failed is tried again; [`Workflow`]: what is done step by step |
 //! | `response` | what an HTTP response means for a step: `step_result`; this and `bound` with the feature `http` |
@@ -44,7 +44,6 @@ mod caught;
 mod change;
 #[cfg(feature = "contract")]
 pub mod contract;
-mod counts;
 mod database;
 mod ending;
 mod error;
@@ -56,7 +55,6 @@ mod keep;
 mod lane;
 mod looks;
 mod memory;
-mod micros;
 mod named;
 mod notifier;
 mod ran;
@@ -78,7 +76,6 @@ mod workflow;
 pub use atomic_breaker_server::{Admit, AnyPermit, Breaker, Config, breaker};
 pub use builder::StepsBuilder;
 pub use change::{Change, CountsAs, Save, Saved};
-pub use counts::Counts;
 pub use database::ask_store;
 pub use error::{EnqueueError, JobError, StepError, StepsError, StoreError};
 pub use job::{Claimed, Failed, HeldUp, Job, JobId, NewJob, Right, Status};
@@ -87,15 +84,14 @@ pub use job_observer::{Asked, JobObserver, TryResult};
 pub use keep::requests;
 pub use lane::Lane;
 pub use memory::MemoryStore;
-pub use micros::{micros, since};
 pub use notifier::{Notifier, Stuck};
 pub use ran::Ran;
 #[cfg(feature = "http")]
 pub use response::step_result;
-pub use row::{JobRow, Line};
+pub use row::{JobRow, Line, micros, since};
 pub use schedule::Schedule;
 pub use steps::Steps;
-pub use store::{Claim, Filter, Put, Store};
+pub use store::{Claim, Counts, Filter, Put, Store};
 pub use text::{LARGEST_STATE, LONGEST_ERROR, LONGEST_KEY, LONGEST_NAME, redacted};
 pub use worker::Worker;
 pub use workflow::{StepContext, Workflow};

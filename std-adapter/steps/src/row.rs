@@ -1,11 +1,10 @@
-//! A job as a row.
+//! A job as a row, and its times.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::micros::since;
-use super::{Failed, HeldUp, Job, JobId, Right, Status};
+use super::{Failed, HeldUp, Job, JobId, Right, Status, StoreError};
 
 /// A job as a [`Store`](super::Store) may keep it, and what the calls do to it: with this a store is code that finds
 /// rows, reads and writes them. The package in `std-adapter/steps/examples/file` is such a store.
@@ -145,4 +144,29 @@ impl JobRow {
     pub fn due_in(&self, now: i64) -> Option<Duration> {
         self.ended.is_none().then(|| since(self.due, now))
     }
+}
+
+/// The longest time that databases can count.
+const LONGEST: Duration = Duration::from_secs(100_000 * 365 * 24 * 60 * 60);
+
+/// A time in microseconds, rounded up, so that nothing is early.
+///
+/// # Errors
+/// The time is longer than 100,000 years.
+pub fn micros(time: Duration) -> Result<i64, StoreError> {
+    if time > LONGEST {
+        let words = format!("{time:?} is longer than 100,000 years: use a shorter time");
+        return Err(StoreError::new(words));
+    }
+    Ok(time.as_nanos().div_ceil(1_000) as i64)
+}
+
+/// How long ago `then` was, given two times in microseconds; 0 if the clock was set back since.
+pub fn since(now: i64, then: i64) -> Duration {
+    Duration::from_micros(u64::try_from(now.saturating_sub(then)).unwrap_or(0))
+}
+
+/// The time after `now`, or the last there is.
+pub(super) fn after(now: i64, time: Duration) -> i64 {
+    now.saturating_add(micros(time).unwrap_or(i64::MAX))
 }

@@ -3,7 +3,7 @@
 use std::borrow::BorrowMut;
 use std::time::Duration;
 
-use super::micros::{after, micros, since};
+use super::row::{after, micros, since};
 use super::{
     Change, Claimed, CountsAs, JobId, JobRow, Line, NewJob, Right, Saved, Status, StoreError,
     redacted,

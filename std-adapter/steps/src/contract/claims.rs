@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use crate::{Put, Status, Store};
+use crate::{Change, Put, Status, Store};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::{
-    LEASE, NEAR, SHORT, claim, claim_after, claim_one, done, found, job, job_with, keys, pause,
-    put, save,
+    LEASE, NEAR, SHORT, claim, claim_after, claim_one, done, end_one, found, job, job_with, keys,
+    pause, put, save,
 };
 
 pub(super) async fn a_job_is_kept_as_it_was_given(store: &impl Store) {
@@ -72,6 +72,9 @@ pub(super) async fn keys_and_states_of_any_text_come_back(store: &impl Store) {
         assert_eq!(kept.key, key);
         let state: String = serde_json::from_str(&kept.state).unwrap();
         assert_eq!(state, text);
+        let state = serde_json::to_string(&[text]).unwrap();
+        assert!(end_one(store, Change::done(state.clone())).await.is_held);
+        assert_eq!(found(store, id).await.state, state);
     }
 }
 
