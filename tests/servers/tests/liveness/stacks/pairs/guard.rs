@@ -8,8 +8,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    AtOnce, Bytes, ClientConfig, ClientGuard, Config, Origin, RequestError, ServiceError,
-    repeatable,
+    AtOnce, Bytes, ClientConfig, ClientGuard, Config, Guard as _, Origin, RequestError,
+    ServiceError, repeatable,
 };
 use http::{Request, Response, Uri};
 use reqwest_middleware::ClientWithMiddleware;
@@ -163,7 +163,7 @@ impl Pair {
         let hosts = self.of.guard.hosts();
         let call = hosts
             .of(origin())
-            .call_async_with(&AtOnce(outcome), || async {
+            .call_async_with(AtOnce(outcome), || async {
                 if caller.ending.panics() {
                     throw();
                 }
