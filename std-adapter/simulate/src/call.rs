@@ -44,7 +44,7 @@ pub struct PlannedCall {
     pub key: u32,
     /// How it ends if it is made.
     pub completion: Completion,
-    /// A number for whoever watches the run, such as that of a part of a log.
+    /// A number for the watcher of the run, such as that of a part of a log.
     pub tag: u16,
 }
 

@@ -4,29 +4,18 @@
 //! semantic versioning**: depend on an exact version.
 //!
 //! ```
-//! use atomic_breaker_simulate::Config;
-//! use atomic_breaker_simulate::engine::{BreakerScope, CallSource, Completion, PlannedCall, run};
 //! use atomic_breaker::{Failure, Outcome};
+//! use atomic_breaker_simulate::Config;
+//! use atomic_breaker_simulate::engine::{BreakerScope, Completion, PlannedCall, run};
 //! use std::time::Duration;
 //!
-//! /// A thousand calls that fail, one each 10 ms.
-//! struct Failing(std::ops::Range<u64>);
-//!
-//! impl CallSource for Failing {
-//!     fn next_start_us(&mut self) -> Option<u64> {
-//!         (!self.0.is_empty()).then_some(self.0.start * 10_000)
-//!     }
-//!
-//!     fn take(&mut self) -> PlannedCall {
-//!         let failed = Completion::new(Outcome::Failure(Failure::new()), Duration::from_millis(1));
-//!         PlannedCall::new(self.0.next().expect("a call was announced") * 10_000, failed)
-//!     }
-//! }
+//! // A thousand calls that fail, one each 10 ms.
+//! let failed = Completion::new(Outcome::Failure(Failure::new()), Duration::from_millis(1));
+//! let calls = (0..1_000).map(|number| PlannedCall::new(number * 10_000, failed)).peekable();
 //!
 //! let (config, mut made) = (Config::new().consecutive_failures(5), 0);
-//! let changes = run(Some(&config), BreakerScope::Single, 0, Failing(0..1_000), |_, completion| {
-//!     made += usize::from(completion.is_some());
-//! })?;
+//! let watch = |_: &PlannedCall, completion: Option<Completion>| made += usize::from(completion.is_some());
+//! let changes = run(Some(&config), BreakerScope::Single, 0, calls, |call| call.completion, watch)?;
 //! assert!(changes[0].is_trip() && made < 20);
 //! # Ok::<(), atomic_breaker_server::RegistryError>(())
 //! ```
@@ -41,7 +30,7 @@ pub use crate::breakers::BreakerScope;
 pub use crate::call::{Completion, PlannedCall};
 pub use crate::cold::Warming;
 pub use crate::figures::{UsefulWithin, Usefulness};
-pub use crate::source::{CallSource, Callee, Callers};
+pub use crate::source::{CallSource, Callers};
 
 use crate::breakers::{CallGate, ChangeLog, Hasher, PerKey, Single, StateChange, memory};
 use crate::clock::VirtualClock;
@@ -49,12 +38,14 @@ use crate::clock::VirtualClock;
 /// Plays all calls of the source, and returns what the breakers did, in the order of time. Without a configuration there is no
 /// breaker. Deterministic: the same seed gives the same run.
 ///
-/// `watch` sees each call when it begins, and how it ends; `None` if it was rejected.
+/// `serve` says how a call ends that is about to be made, under the load that it adds. `watch` sees each call when it begins, and
+/// how it ends; `None` if it was rejected.
 pub fn run(
     config: Option<&Config>,
     breakers: BreakerScope,
     seed: u64,
     source: impl CallSource,
+    serve: impl FnMut(&PlannedCall) -> Completion,
     watch: impl FnMut(&PlannedCall, Option<Completion>),
 ) -> Result<Vec<StateChange>, RegistryError> {
     let clock = VirtualClock::new(seed);
@@ -68,7 +59,7 @@ pub fn run(
                 .observer(&history)
                 .hasher(Hasher::default())
                 .build()?;
-            play(&clock, &registry, source, watch);
+            play(&clock, &registry, source, serve, watch);
         }
         (config, _) => {
             let rules = config.copied().unwrap_or_default();
@@ -80,7 +71,7 @@ pub fn run(
                 breaker.disable();
                 history.take();
             }
-            play(&clock, &breaker, source, watch);
+            play(&clock, &breaker, source, serve, watch);
         }
     }
     Ok(history.take())
@@ -90,6 +81,7 @@ fn play(
     clock: &VirtualClock,
     gate: impl CallGate,
     mut source: impl CallSource,
+    mut serve: impl FnMut(&PlannedCall) -> Completion,
     mut watch: impl FnMut(&PlannedCall, Option<Completion>),
 ) {
     let mut calls = CallsInFlight::new();
@@ -100,7 +92,7 @@ fn play(
                 clock.set_us(start);
                 let call = source.take();
                 if let Some(permit) = gate.acquire(call.key) {
-                    let completion = source.completion(&call);
+                    let completion = serve(&call);
                     watch(&call, Some(completion));
                     calls.add(start, permit, completion);
                 } else {

@@ -8,7 +8,7 @@ use fastrand::Rng;
 use crate::call::{Completion, PlannedCall};
 use crate::cold::{ColdServer, Warming};
 use crate::figures::UsefulWithin;
-use crate::source::{Callee, Callers};
+use crate::source::{CallSource, Callers};
 
 /// A resource that works, has an outage of some kind, and works again; and those who call it.
 ///
@@ -189,29 +189,40 @@ impl Scenario {
     }
 
     /// The calls of the scenario.
-    pub(crate) fn calls(self) -> Callers<Played> {
+    pub(crate) fn calls(self) -> impl CallSource {
         let every_us = u64::from(self.callers) * 1_000_000 / u64::from(self.load);
-        let warming = match self.kind {
+        let end = self.ends_us() + micros(self.well_for);
+        let mut played = Played {
+            scenario: self,
+            random: Rng::with_seed(self.seed),
+        };
+        Callers::new(self.callers, every_us, move |at| {
+            (at < end).then(|| PlannedCall::new(at, played.completion_at(at)))
+        })
+    }
+
+    /// The server of the scenario, which may be cold after the outage.
+    pub(crate) fn server(self) -> impl FnMut(&PlannedCall) -> Completion {
+        let mut warming = match self.kind {
             OutageKind::Cold(server) => {
                 Some(Warming::new(server, self.ends_us(), f64::from(self.load)))
             }
             _ => None,
         };
-        let played = Played {
-            scenario: self,
-            random: Rng::with_seed(self.seed),
-            warming,
-        };
-        Callers::new(self.callers, every_us.max(1), played)
+        move |call| {
+            if warming.as_mut().is_none_or(|it| it.bears(call.start_us)) {
+                call.completion
+            } else {
+                Completion::new(FAILED, self.latency)
+            }
+        }
     }
 }
 
 /// A scenario while it is played.
-#[derive(Debug)]
-pub(crate) struct Played {
+struct Played {
     scenario: Scenario,
     random: Rng,
-    warming: Option<Warming>,
 }
 
 impl Played {
@@ -247,23 +258,6 @@ impl Played {
                 }
             }
             OutageKind::RateLimited(time) => refused(Failure::retry_after(time)),
-        }
-    }
-}
-
-impl Callee for Played {
-    fn call_at(&mut self, at_us: u64) -> Option<PlannedCall> {
-        let end = self.scenario.ends_us() + micros(self.scenario.well_for);
-        (at_us < end).then(|| PlannedCall::new(at_us, self.completion_at(at_us)))
-    }
-
-    fn completion(&mut self, call: &PlannedCall) -> Completion {
-        let at = call.start_us;
-        let bears = self.warming.as_mut().is_none_or(|it| it.bears(at));
-        if bears {
-            call.completion
-        } else {
-            Completion::new(FAILED, self.scenario.latency)
         }
     }
 }

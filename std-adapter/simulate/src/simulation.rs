@@ -38,6 +38,7 @@ pub fn simulate(config: &Config, scenario: Scenario) -> SimulationReport {
         BreakerScope::Single,
         scenario.seed,
         scenario.calls(),
+        scenario.server(),
         watch,
     ) {
         Ok(changes) => report.changes = changes,

@@ -2,8 +2,9 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::iter::Peekable;
 
-use crate::call::{Completion, PlannedCall};
+use crate::call::PlannedCall;
 
 /// Where the calls of a run come from, in the order of their start.
 pub trait CallSource {
@@ -14,12 +15,6 @@ pub trait CallSource {
     /// Takes the call that was announced.
     fn take(&mut self) -> PlannedCall;
 
-    /// How the call ends, which is about to be made, under the load that it adds.
-    #[inline]
-    fn completion(&mut self, call: &PlannedCall) -> Completion {
-        call.completion
-    }
-
     /// A caller is free at `at_us`: the call that it began at `began_us` has ended, or was rejected.
     #[inline]
     fn freed(&mut self, began_us: u64, at_us: u64) {
@@ -27,49 +22,52 @@ pub trait CallSource {
     }
 }
 
-/// What [`Callers`] call.
-pub trait Callee {
-    /// The call that begins at this moment, in microseconds since the beginning; `None` if the run is over. Moments never go
-    /// back.
-    fn call_at(&mut self, at_us: u64) -> Option<PlannedCall>;
+/// Calls at their times, whatever becomes of them.
+impl<I: Iterator<Item = PlannedCall>> CallSource for Peekable<I> {
+    #[inline]
+    fn next_start_us(&mut self) -> Option<u64> {
+        self.peek().map(|call| call.start_us)
+    }
 
-    /// How the call ends, which is about to be made, under the load that it adds.
-    fn completion(&mut self, call: &PlannedCall) -> Completion {
-        call.completion
+    #[inline]
+    fn take(&mut self) -> PlannedCall {
+        self.next().expect("a call was announced")
     }
 }
 
 /// A number of callers. Each makes a call at every beat, unless it still waits for the one before: then as soon as that
 /// has ended.
+///
+/// `F` says which call begins at a moment, in microseconds since the beginning; `None` if the run is over. Moments never go back.
 #[derive(Debug)]
-pub struct Callers<R> {
+pub struct Callers<F> {
     /// When callers that are free make their next calls.
     ready: BinaryHeap<Reverse<u64>>,
     every_us: u64,
-    resource: R,
+    call_at: F,
     next: Option<PlannedCall>,
 }
 
-impl<R: Callee> Callers<R> {
-    /// Callers of a resource, a call every `every_us` microseconds each, at least 1. Their first calls are spread evenly over
-    /// the first beat.
-    pub fn new(number: u32, every_us: u64, resource: R) -> Self {
+impl<F: FnMut(u64) -> Option<PlannedCall>> Callers<F> {
+    /// So many callers, each of whom makes a call every `every_us` microseconds, at least 1. Their first calls are spread evenly
+    /// over the first beat.
+    pub fn new(number: u32, every_us: u64, call_at: F) -> Self {
         let first =
             |caller| (u128::from(every_us) * u128::from(caller) / u128::from(number)) as u64;
         Self {
             ready: (0..number).map(|caller| Reverse(first(caller))).collect(),
             every_us: every_us.max(1),
-            resource,
+            call_at,
             next: None,
         }
     }
 }
 
-impl<R: Callee> CallSource for Callers<R> {
+impl<F: FnMut(u64) -> Option<PlannedCall>> CallSource for Callers<F> {
     fn next_start_us(&mut self) -> Option<u64> {
         let Reverse(at) = *self.ready.peek()?;
         if self.next.is_none_or(|call| call.start_us != at) {
-            self.next = self.resource.call_at(at);
+            self.next = (self.call_at)(at);
         }
         self.next.map(|call| call.start_us)
     }
@@ -77,10 +75,6 @@ impl<R: Callee> CallSource for Callers<R> {
     fn take(&mut self) -> PlannedCall {
         self.ready.pop();
         self.next.take().expect("a call was announced")
-    }
-
-    fn completion(&mut self, call: &PlannedCall) -> Completion {
-        self.resource.completion(call)
     }
 
     fn freed(&mut self, began_us: u64, at_us: u64) {

@@ -5,7 +5,7 @@ use atomic_breaker_simulate::engine::Warming;
 use std::time::Duration;
 
 #[test]
-fn it_bears_more_the_longer_it_is_back() {
+fn a_cold_server_bears_more_the_longer_it_is_back() {
     let server = ColdServer::new(10, Duration::from_secs(10));
     // 1,000 calls a second, of which it is sent all.
     let borne = |at_us: u64| {

@@ -44,7 +44,7 @@ fn growth_makes_probes_rare() {
 }
 
 #[test]
-fn what_hangs_costs_the_calls_in_flight() {
+fn a_hanging_resource_costs_the_calls_in_flight() {
     let hangs = Scenario::hangs(secs(2)).callers(8).load(40);
     let report = simulate(&FIVE, hangs);
     // All eight wait before the first time limit is over; after the fifth of them it is open.
@@ -96,7 +96,7 @@ fn settings_that_stay_shut_fail_what_one_would_assert() {
 }
 
 #[test]
-fn a_rate_limit_is_kept() {
+fn a_rate_limit_keeps_it_open_as_long_as_asked() {
     let limited = Scenario::rate_limited(secs(20)).lasts(secs(30));
     let report = simulate(&Config::new(), limited);
     assert_eq!(report.calls_before_open(), 1, "{report}");
@@ -105,7 +105,7 @@ fn a_rate_limit_is_kept() {
 }
 
 #[test]
-fn a_cold_server_is_borne_by_a_gradual_return_and_falls_over_without() {
+fn a_cold_server_trips_less_with_a_gradual_return() {
     let cold = Scenario::restarted(ColdServer::new(10, secs(20)))
         .lasts(secs(10))
         .load(500)
@@ -127,7 +127,7 @@ fn a_cold_server_is_borne_by_a_gradual_return_and_falls_over_without() {
 }
 
 #[test]
-fn flapping_is_met_by_turns() {
+fn a_flapping_resource_trips_it_once_a_turn() {
     let flapping = Scenario::flapping(secs(5), secs(5));
     let report = simulate(&FIVE.open_for(ms(500)), flapping);
     assert_eq!(report.trips(), 6, "{report}");
@@ -169,7 +169,7 @@ fn settings_that_do_not_fit_say_so() {
 /// Settings at random: a dead resource trips, and a healthy one is served again within the longest open time, the time of a
 /// round of probes and the gradual return.
 #[test]
-fn whatever_the_settings_a_dead_resource_trips_and_a_healthy_one_is_served() {
+fn any_settings_open_for_a_dead_resource_and_close_after_it() {
     let seed =
         std::env::var("SEED").map_or_else(|_| fastrand::u64(..), |seed| seed.parse().unwrap());
     println!("SEED={seed}");

@@ -120,7 +120,7 @@ fn mutated(random: &mut fastrand::Rng) -> Vec<u8> {
 }
 
 #[test]
-fn no_file_makes_it_panic_or_lose_a_line() {
+fn no_file_makes_reading_panic_or_lose_a_line() {
     let seed =
         std::env::var("SEED").map_or_else(|_| fastrand::u64(..), |seed| seed.parse().unwrap());
     println!("SEED={seed}");

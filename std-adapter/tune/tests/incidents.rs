@@ -32,7 +32,7 @@ fn an_outage_is_found_from_its_first_failure_to_its_last() {
 }
 
 #[test]
-fn how_many_in_a_row_are_an_incident_depends_on_what_is_usual() {
+fn failures_in_a_row_are_an_incident_where_they_are_unusual() {
     let row = |length: usize, every: usize| {
         found((0..10_000).map(move |it| it % every != 1 && !(5_000..5_000 + length).contains(&it)))
     };
@@ -42,7 +42,7 @@ fn how_many_in_a_row_are_an_incident_depends_on_what_is_usual() {
 }
 
 #[test]
-fn half_of_the_calls_failing_is_one_incident_until_the_end() {
+fn half_of_the_calls_failing_is_one_incident() {
     let mut random = fastrand::Rng::with_seed(7);
     let found = found((0..3_000).map(|number| number < 1_000 || random.bool()));
     assert_eq!(found.len(), 1, "{found:?}");

@@ -45,7 +45,7 @@ fn in_threads(threads: usize, log: &CallLog) -> Recommendation {
 }
 
 #[test]
-fn what_it_recommends_is_better_than_nothing_and_than_the_defaults() {
+fn recommended_settings_beat_no_breaker_and_the_defaults() {
     let recommend = Recommend::new().tries(300).today(Config::new());
     let found = recommend.run(&mut dead_every_minute()).unwrap();
     let today = found.today.unwrap();
@@ -92,7 +92,7 @@ fn weights_decide_between_waste_and_healthy_calls() {
 }
 
 #[test]
-fn without_an_incident_it_says_so() {
+fn a_log_without_an_incident_recommends_nothing() {
     for seed in 0..5 {
         // A busy hour with 8 % errors.
         let mut random = fastrand::Rng::with_seed(seed);
@@ -114,7 +114,7 @@ fn without_an_incident_it_says_so() {
 }
 
 #[test]
-fn with_two_incidents_nothing_is_checked() {
+fn two_incidents_are_too_few_to_hold_one_out() {
     let mut log = log(200, |second| (50..60).contains(&second) || second >= 190);
     let found = Recommend::new().tries(50).run(&mut log).unwrap();
     assert_eq!((found.incidents.len(), found.held_out), (2, 0));
@@ -122,7 +122,7 @@ fn with_two_incidents_nothing_is_checked() {
 }
 
 #[test]
-fn stopped_early_it_keeps_the_best_so_far() {
+fn a_search_that_is_stopped_keeps_the_best_so_far() {
     let stopped_after = |most: usize| {
         let goes_on = move |done: usize| done < most;
         Recommend::new().run_while(&mut dead_every_minute(), goes_on)
@@ -136,7 +136,7 @@ fn stopped_early_it_keeps_the_best_so_far() {
 }
 
 #[test]
-fn late_answers_are_an_incident_where_they_are_useless_and_a_slow_limit_is_found() {
+fn useless_answers_are_an_incident_that_a_slow_limit_ends() {
     // From the 50th second of each minute on, answers take two seconds.
     let calls = (0..60_000_u64).map(|number| {
         let slow = (number / 100) % 60 >= 50;

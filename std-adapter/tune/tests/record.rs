@@ -28,7 +28,7 @@ fn error() -> io::Error {
 }
 
 #[test]
-fn what_is_written_is_read_again() {
+fn calls_that_are_recorded_are_read_again() {
     let path = path("whole");
     let recorder = CallRecorder::builder().start(&path).unwrap();
     let breaker = Breaker::new(Config::new().consecutive_failures(2), ManualClock::new());

@@ -232,7 +232,7 @@ fn callers_that_waited_make_more_calls_before_a_breaker() {
 }
 
 #[test]
-fn open_time_after_the_last_call_of_a_key_counts_as_calls_rejected() {
+fn open_time_after_a_key_s_last_call_counts_as_rejections() {
     // Down from 1,000 ms until its last call at 1,990 ms: 200 calls in two seconds, of which bursts are spread over ten.
     let config = Config::new().open_for(Duration::from_secs(60));
     let figures = of(config, outage(200, 1_000, 5_000));

@@ -12,7 +12,7 @@ macro_rules! lines {
 }
 
 #[test]
-fn the_line_makes_the_same_settings() {
+fn the_builder_line_makes_the_same_settings() {
     let lines = lines! {
         Config::new();
         Config::new().consecutive_failures(8);

@@ -85,7 +85,7 @@ fn row(text: &str, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_a_breaker_saves_is_told_apart_from_what_limits_save() {
+fn savings_of_a_breaker_are_told_apart_from_those_of_limits() {
     let (text, code) = tune("plain.log", &two_hours(seed()), &[]);
     assert_eq!(code, Some(0));
     for words in [
@@ -119,7 +119,7 @@ fn what_a_breaker_saves_is_told_apart_from_what_limits_save() {
 }
 
 #[test]
-fn what_the_advice_says_leads_to_settings_that_save_the_waiting() {
+fn the_advised_time_limit_leads_to_settings_that_save_time() {
     let (text, code) = tune(
         "late.log",
         &two_hours(seed()),
@@ -132,7 +132,7 @@ fn what_the_advice_says_leads_to_settings_that_save_the_waiting() {
 }
 
 #[test]
-fn settings_that_are_no_better_than_no_breaker_are_not_recommended() {
+fn settings_no_better_than_no_breaker_are_not_recommended() {
     // Only the outage of which a third of the calls fails, at once.
     let log: String = two_hours(seed())
         .lines()

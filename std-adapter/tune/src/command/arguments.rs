@@ -130,7 +130,7 @@ fn one_of<const N: usize, T: Copy + Send + Sync + 'static>(
 ) -> impl TypedValueParser<Value = T> {
     PossibleValuesParser::new(values.map(|(name, _)| name)).try_map(move |name| {
         let found = values.into_iter().find(|(it, _)| *it == name);
-        found.map(|(_, value)| value).ok_or("is no name")
+        found.map(|(_, value)| value).ok_or("is not a name")
     })
 }
 
@@ -209,7 +209,7 @@ fn time(text: &str) -> Result<Duration, String> {
     };
     let number: f64 = number
         .parse()
-        .map_err(|_| format!("{number:?} is no number"))?;
+        .map_err(|_| format!("{number:?} is not a number"))?;
     Duration::try_from_secs_f64(number * secs).map_err(|error| error.to_string())
 }
 

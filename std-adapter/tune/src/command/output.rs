@@ -61,7 +61,7 @@ pub(crate) fn read(
     if retries > 0 {
         writeln!(
             out,
-            "{} of them are further tries of a request, replayed like any other call",
+            "{} of them are retries of a request, replayed like any other call",
             number(retries as u64)
         )?;
     }
@@ -185,7 +185,7 @@ pub(crate) fn found(
     writeln!(
         out,
         "\nWhat a replay cannot know: whether the load that a breaker keeps away would have made the outage longer, and\n\
-         which calls callers would have made whom it answers at once (see --callers)."
+         which calls callers would have made that it rejects at once (see --callers)."
     )?;
     Ok(())
 }

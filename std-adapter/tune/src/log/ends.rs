@@ -1,4 +1,4 @@
-//! BreakerScope that are still open when their key has no more calls.
+//! Breakers that are still open when their key has no more calls.
 //!
 //! A log ends, and so do keys, such as pods that are replaced. Time for which a breaker is open beyond that meets no call, so it
 //! would cost nothing, and the longest open time would be the best: for an outage that the log shows no end of, as long as
@@ -31,7 +31,7 @@ pub(crate) struct Ends {
     breakers: BreakerScope,
 }
 
-/// CallReader that come closer together than this are a burst, which does not show how many there usually are.
+/// Calls that come closer together than this are a burst, which does not show how many there usually are.
 const BURST_US: u64 = 10_000_000;
 
 impl Ends {

@@ -1,4 +1,4 @@
-//! CallReader that were recorded, in the order of their start.
+//! Calls that were recorded, in the order of their start.
 
 mod call;
 mod cold;

@@ -117,7 +117,7 @@ impl<R: BufRead> Iterator for CallReader<R> {
     }
 }
 
-/// Why a line is no call, or why no line is.
+/// Why a line cannot be read, or why the log cannot.
 enum Wrong {
     Line(String),
     Log(ReadError),

@@ -13,7 +13,7 @@ use super::time::{duration, moment, shown};
 use crate::log::LoggedCall;
 use crate::record::RecordedOutcome;
 
-/// Times more than a century away from the first one are no times.
+/// How far times may be from the first one.
 const CENTURY_NS: i128 = 100 * 366 * 86_400 * 1_000_000_000;
 
 /// The text of a line in a column.
@@ -110,7 +110,7 @@ impl<'l> Logged<'l> {
         let since = self
             .began
             .saturating_sub(*requests.origin.get_or_insert(self.began));
-        // CallReader may be logged after others that began later: the first line is in the middle of what can be told.
+        // Calls may be logged after others that began later: the first line is in the middle of what can be told.
         let start_us = u64::try_from(since.saturating_add(CENTURY_NS).div_euclid(1_000));
         let Some(start_us) = start_us.ok().filter(|_| since <= CENTURY_NS) else {
             return Err("began more than a century before or after the first call".into());
@@ -158,7 +158,7 @@ pub(super) fn outcome(text: &str) -> Result<RecordedOutcome, String> {
             // The caller's quota; of nginx: its client has left.
             429 | 499 => Ok(RecordedOutcome::Ignored),
             100..=499 => Ok(RecordedOutcome::Ok),
-            _ => Err(format!("{status} is no status of HTTP")),
+            _ => Err(format!("{status} is not a status of HTTP")),
         };
     }
     let word = text.to_ascii_lowercase();
@@ -168,7 +168,7 @@ pub(super) fn outcome(text: &str) -> Result<RecordedOutcome, String> {
         "cancelled" | "canceled" => Ok(RecordedOutcome::Cancelled),
         "rejected" => Ok(RecordedOutcome::Rejected),
         _ if text.starts_with(char::is_alphabetic) => Ok(RecordedOutcome::Failed),
-        // A number that is no status, or nothing that has a name.
+        // A number that is not a status, or nothing that has a name.
         _ => Err(format!(
             "its outcome is {:?}: write ok, failure, ignored, rejected or a status of HTTP",
             shown(text)

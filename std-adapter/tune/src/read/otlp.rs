@@ -23,7 +23,7 @@ const GRPC_OF_CALLERS: [i64; 2] = [1, 8];
 /// Codes of gRPC that say something about the server: UNKNOWN, `DEADLINE_EXCEEDED`, INTERNAL, UNAVAILABLE, `DATA_LOSS`.
 const GRPC_FAILURES: [i64; 5] = [2, 4, 13, 14, 15];
 
-/// The spans of clients in a batch; others are no calls.
+/// The spans of clients in a batch; other spans are skipped.
 pub(super) fn calls(line: &str) -> Result<Vec<Result<Logged<'static>, String>>, String> {
     let batch: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
     let resources = list(&batch, "resourceSpans");

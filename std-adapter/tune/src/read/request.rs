@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 /// More keys than any registry has; beyond, lines are skipped.
 const KEYS: usize = 1 << 20;
-/// Longer names are no hosts.
+/// The longest key and the longest name of a request, in bytes.
 const KEY_BYTES: usize = 1_024;
 /// Requests whose tries are recognised: the last so many.
 const REQUESTS: usize = 1 << 16;

@@ -11,7 +11,7 @@ use crate::log::LoggedCall;
 /// A log that is read call by call, in the order of their start.
 pub struct LogStream<R> {
     calls: CallReader<R>,
-    /// CallReader that were read, by their start and their number.
+    /// Calls that were read, by their start and their number.
     window: BTreeMap<(u64, u64), LoggedCall>,
     read: u64,
     first_us: Option<u64>,

@@ -14,11 +14,11 @@ pub(super) fn moment(text: &str, unit: TimeUnit) -> Result<i128, String> {
     }
     OffsetDateTime::parse(text, &Rfc3339)
         .map(OffsetDateTime::unix_timestamp_nanos)
-        .map_err(|_| format!("its start is {:?}, which is no time", shown(text)))
+        .map_err(|_| format!("its start is {:?}, which is not a time", shown(text)))
 }
 
 pub(super) fn duration(text: &str, unit: TimeUnit) -> Result<Duration, String> {
-    let ns = nanos(text, unit).ok_or_else(|| format!("{:?} is no duration", shown(text)))?;
+    let ns = nanos(text, unit).ok_or_else(|| format!("{:?} is not a duration", shown(text)))?;
     duration_of(ns).map_err(|_| format!("a duration is {:?}", shown(text)))
 }
 

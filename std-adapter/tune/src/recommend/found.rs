@@ -104,7 +104,7 @@ pub enum NoRecommendation {
     NoIncident {
         /// All calls.
         calls: u64,
-        /// CallReader that failed, or were answered too late to be useful.
+        /// Calls that failed, or were answered too late to be useful.
         wasted: u64,
     },
     /// The settings to compare with do not fit.

@@ -42,7 +42,7 @@ pub(super) struct Writer {
 
 /// What is written reaches the file after this time at the latest.
 const FLUSH: Duration = Duration::from_secs(1);
-/// Longer keys are no hosts.
+/// The longest key that is recorded, in bytes.
 const KEY_BYTES: usize = 1_024;
 
 impl Writer {
@@ -153,7 +153,7 @@ mod tests {
         };
         let summary = writer.run(&lines);
         assert_eq!(summary.error.unwrap().kind(), io::ErrorKind::StorageFull);
-        // CallReader in the buffer had been taken for written.
+        // Calls in the buffer had been taken for written.
         assert_eq!(summary.written + summary.dropped, 10_000);
         assert!(summary.dropped > 9_000);
     }

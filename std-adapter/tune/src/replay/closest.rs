@@ -1,32 +1,29 @@
-//! CallReader that the log does not have.
+//! Calls that the log does not have.
 
-use atomic_breaker_simulate::engine::{Callee, Completion, PlannedCall};
+use atomic_breaker_simulate::engine::PlannedCall;
 
-use crate::log::{ColdServers, LoggedCall};
+use crate::log::LoggedCall;
 
-/// A resource whose calls end as the call of the log did that began closest to them.
+/// Calls that end as the call of the log did that began closest to them.
 pub(super) struct Closest<I> {
     calls: I,
-    cold: ColdServers,
     before: Option<LoggedCall>,
     after: Option<LoggedCall>,
 }
 
 impl<I: Iterator<Item = LoggedCall>> Closest<I> {
-    pub(super) fn new(mut calls: I, cold: ColdServers) -> Self {
+    pub(super) fn new(mut calls: I) -> Self {
         let before = calls.next();
         let after = calls.next();
         Self {
             calls,
-            cold,
             before,
             after,
         }
     }
-}
 
-impl<I: Iterator<Item = LoggedCall>> Callee for Closest<I> {
-    fn call_at(&mut self, at_us: u64) -> Option<PlannedCall> {
+    /// The call that begins at this moment. Moments never go back.
+    pub(super) fn call_at(&mut self, at_us: u64) -> Option<PlannedCall> {
         while let Some(call) = self.after.filter(|call| call.start_us <= at_us) {
             self.before = Some(call);
             self.after = self.calls.next();
@@ -41,9 +38,5 @@ impl<I: Iterator<Item = LoggedCall>> Callee for Closest<I> {
             start_us: at_us,
             ..closest.played()
         })
-    }
-
-    fn completion(&mut self, call: &PlannedCall) -> Completion {
-        self.cold.completion(call)
     }
 }

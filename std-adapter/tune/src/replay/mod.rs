@@ -2,14 +2,13 @@
 
 mod closest;
 
-use std::iter::Peekable;
 use std::ops::Range;
 use std::time::Duration;
 
 use atomic_breaker::Config;
 use atomic_breaker_server::RegistryError;
 use atomic_breaker_simulate::engine::{
-    BreakerScope, CallSource, Callers, Completion, PlannedCall, UsefulWithin, run,
+    BreakerScope, Callers, Completion, PlannedCall, UsefulWithin, run,
 };
 use atomic_breaker_simulate::{ColdServer, Figures, StateChange};
 
@@ -188,17 +187,19 @@ impl Replay {
         &self,
         config: Option<&Config>,
         calls: impl Iterator<Item = LoggedCall>,
-        cold: ColdServers,
+        mut cold: ColdServers,
         watch: impl FnMut(&PlannedCall, Option<Completion>),
     ) -> Result<Vec<StateChange>, RegistryError> {
+        let (breakers, seed) = (self.breakers, self.seed);
+        let serve = |call: &PlannedCall| cold.completion(call);
         if let Some((number, every)) = self.callers {
             let every_us = u64::try_from(every.as_micros()).unwrap_or(u64::MAX / 2);
-            let source = Callers::new(number, every_us, Closest::new(calls, cold));
-            return run(config, self.breakers, self.seed, source, watch);
+            let mut closest = Closest::new(calls);
+            let callers = Callers::new(number, every_us, |at| closest.call_at(at));
+            return run(config, breakers, seed, callers, serve, watch);
         }
-        let calls = calls.peekable();
-        let source = InOrder { calls, cold };
-        run(config, self.breakers, self.seed, source, watch)
+        let calls = calls.map(LoggedCall::played).peekable();
+        run(config, breakers, seed, calls, serve, watch)
     }
 }
 
@@ -220,27 +221,4 @@ pub struct ReplayTimeline {
     pub moments: Vec<Figures>,
     /// What the breakers of these keys did in all of the log.
     pub changes: Vec<StateChange>,
-}
-
-/// CallReader at the times of the log, whatever becomes of them.
-struct InOrder<I: Iterator<Item = LoggedCall>> {
-    calls: Peekable<I>,
-    cold: ColdServers,
-}
-
-impl<I: Iterator<Item = LoggedCall>> CallSource for InOrder<I> {
-    #[inline]
-    fn next_start_us(&mut self) -> Option<u64> {
-        self.calls.peek().map(|call| call.start_us)
-    }
-
-    #[inline]
-    fn take(&mut self) -> PlannedCall {
-        self.calls.next().expect("a call was announced").played()
-    }
-
-    #[inline]
-    fn completion(&mut self, call: &PlannedCall) -> Completion {
-        self.cold.completion(call)
-    }
 }

@@ -30,7 +30,7 @@ fn a_reader_that_leaves_is_no_error() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupt_keeps_the_best_so_far() {
+fn an_interrupted_search_keeps_the_best_so_far() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_atomic-breaker-tune"))
         .args(["-", "--tries", "1000000", "--threads", "1"])
         .stdin(Stdio::piped())

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::fs;
 
 #[test]
-fn it_reads_searches_prints_writes_and_draws() {
+fn the_command_reads_searches_prints_writes_and_draws() {
     let folder = folder("whole");
     let path = |name: &str| folder.join(name).display().to_string();
     fs::write(
@@ -136,7 +136,7 @@ fn rejections_and_retries_of_the_log_are_told() {
     let output = tune(&["-", "--tries", "3"], &log);
     let text = text(&output);
     assert!(
-        text.contains("\n600 of them are further tries of a request"),
+        text.contains("\n600 of them are retries of a request"),
         "{text}"
     );
     assert!(

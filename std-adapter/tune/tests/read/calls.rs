@@ -175,7 +175,7 @@ fn json_lines_are_recognised_and_read() {
 }
 
 #[test]
-fn one_key_joins_all() {
+fn one_key_joins_the_calls_of_all_keys() {
     let file = "start_ms,duration_ms,outcome,key\n0,1,ok,a\n1,1,ok,b\n";
     let read = LogReader::new().one_key().read(file.as_bytes()).unwrap();
     assert!(read.log.calls().iter().all(|call| call.key == 0));
@@ -193,14 +193,14 @@ fn bad_lines_are_counted_and_shown_with_their_numbers() {
     let shown = read.summary.to_string();
     for line in [
         "11 of 12 lines were skipped",
-        "line 3: its start is \"NaN\", which is no time",
+        "line 3: its start is \"NaN\", which is not a time",
         "line 4: a duration is \"-1\"",
-        "line 5: \"inf\" is no duration",
+        "line 5: \"inf\" is not a duration",
         "line 6: its outcome is \"?\": write ok, failure, ignored, rejected or a status of HTTP",
         "line 7: has no outcome",
         "line 8: took longer than 71 minutes",
         "line 10: began more than a century before or after the first call",
-        "line 11: 999 is no status of HTTP",
+        "line 11: 999 is not a status of HTTP",
         "and 1 more",
     ] {
         assert!(shown.contains(line), "{line}\n{shown}");

@@ -7,7 +7,7 @@ use atomic_breaker_tune::{
 use std::time::Duration;
 
 #[test]
-fn all_missing_columns_are_told_at_once_with_those_that_may_be_meant() {
+fn missing_columns_are_named_with_those_that_may_be_meant() {
     let error = |file: &str| LogReader::new().read(file.as_bytes()).unwrap_err();
     for file in [
         "started,took,result,host\n0,1,ok,a\n",
@@ -31,7 +31,7 @@ fn all_missing_columns_are_told_at_once_with_those_that_may_be_meant() {
 }
 
 #[test]
-fn names_of_columns_are_shown_without_commands_for_terminals_and_not_all() {
+fn names_of_columns_are_shown_without_terminal_commands() {
     let mut file = "\u{1b}]0;owned\u{7}\u{1b}[2J,\u{202e}took,".to_owned() + &"x".repeat(5_000);
     for number in 0..10_000 {
         file += &format!(",c{number}");
@@ -49,7 +49,7 @@ fn names_of_columns_are_shown_without_commands_for_terminals_and_not_all() {
 }
 
 #[test]
-fn unix_time_in_seconds_is_not_taken_for_milliseconds_in_silence() {
+fn unix_time_in_seconds_is_not_silently_read_as_milliseconds() {
     let file = |start: &str| {
         let mut file = format!("{start},duration_ms,outcome\n");
         for number in 0..100 {
