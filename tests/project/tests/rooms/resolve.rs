@@ -121,6 +121,20 @@ impl Packages {
         known
     }
 
+    /// The names that a module gives its users, those in its public modules included.
+    pub(crate) fn reachable(&self, module: usize) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        for (name, targets) in self.public(module) {
+            names.insert(name);
+            for target in targets {
+                if let Target::Module(inner) = target {
+                    names.extend(self.reachable(inner));
+                }
+            }
+        }
+        names
+    }
+
     /// The package whose item, or module, this is.
     pub(crate) fn owner(&self, target: &Target) -> &str {
         let (Target::Module(module) | Target::Item(module, _)) = target;
