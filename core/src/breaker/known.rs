@@ -2,10 +2,9 @@
 
 use core::fmt;
 use core::marker::PhantomData;
-use core::sync::atomic::Ordering;
 
 use crate::config::{AsRules, Rules};
-use crate::word::Word;
+use crate::word::{Word, forward_word};
 
 /// A breaker that is known when the program is compiled: what [`static_breaker!`](crate::static_breaker) implements for
 /// the handles that it makes.
@@ -36,35 +35,7 @@ impl<H> fmt::Debug for Known<H> {
     }
 }
 
-impl<H: StaticBreaker> Word for Known<H> {
-    type Bits = <H::Word as Word>::Bits;
-
-    #[inline]
-    fn load(&self, order: Ordering) -> Self::Bits {
-        H::word().load(order)
-    }
-
-    #[inline]
-    fn compare_exchange_weak(
-        &self,
-        current: Self::Bits,
-        new: Self::Bits,
-        success: Ordering,
-        failure: Ordering,
-    ) -> Result<Self::Bits, Self::Bits> {
-        H::word().compare_exchange_weak(current, new, success, failure)
-    }
-
-    #[inline]
-    fn has_mark(&self, tick_log2: u32) -> bool {
-        H::word().has_mark(tick_log2)
-    }
-
-    #[inline]
-    fn set_mark(&self, tick_log2: u32) {
-        H::word().set_mark(tick_log2);
-    }
-}
+forward_word!([H: StaticBreaker] Known<H>: |_known| H::word(), H::Word);
 
 impl<H: StaticBreaker> AsRules<<H::Word as Word>::Bits> for Known<H> {
     #[inline]

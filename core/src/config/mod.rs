@@ -325,20 +325,21 @@ impl Config {
     /// The longest minimum open time that a failure may ask for in a word that holds at most
     /// [`longest_ms`](Layout::max_ms), set or not, in milliseconds.
     pub const fn longest_retry_after_ms(&self, longest_ms: u32) -> u32 {
-        match self.max_retry_after_ms {
-            Some(ms) => ms,
-            None if longest_ms < DEFAULT_RETRY_AFTER_MS => longest_ms,
-            None => DEFAULT_RETRY_AFTER_MS,
-        }
+        set_or(self.max_retry_after_ms, DEFAULT_RETRY_AFTER_MS, longest_ms)
     }
 
     /// The lease of a probe in a word that holds at most [`longest_ms`](Layout::max_ms), set or not, in milliseconds.
     pub const fn lease_ms(&self, longest_ms: u32) -> u32 {
-        match self.probe_lease_ms {
-            Some(ms) => ms,
-            None if longest_ms < DEFAULT_LEASE_MS => longest_ms,
-            None => DEFAULT_LEASE_MS,
-        }
+        set_or(self.probe_lease_ms, DEFAULT_LEASE_MS, longest_ms)
+    }
+}
+
+/// What was set, or the default, or what the word holds if that is less.
+const fn set_or(set: Option<u32>, default_ms: u32, longest_ms: u32) -> u32 {
+    match set {
+        Some(ms) => ms,
+        None if longest_ms < default_ms => longest_ms,
+        None => default_ms,
     }
 }
 

@@ -211,20 +211,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         F: Future<Output = Result<V, E>>,
         C: HasTimer,
     {
-        self.run(limit.time_limit().limit_ms, classify, operation)
-    }
-
-    /// The call itself. All variants end here, because each layer of futures would hold the operation once more.
-    fn run<V, E, F>(
-        &self,
-        limit_ms: u64,
-        classify: impl Classify<V, Timed<E>>,
-        operation: impl FnOnce() -> F,
-    ) -> impl Future<Output = Result<V, CallError<Timed<E>>>>
-    where
-        F: Future<Output = Result<V, E>>,
-        C: HasTimer,
-    {
+        // The only future of a call with a limit, because each layer would hold the operation once more.
+        let limit_ms = limit.time_limit().limit_ms;
         async move {
             let mut permit = self.acquire()?;
             let answer = {

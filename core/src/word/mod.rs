@@ -123,14 +123,16 @@ pub trait Word {
     }
 }
 
+/// Words that lead to another one.
 macro_rules! forward_word {
-    ($pointer:ty) => {
-        impl<T: Word + ?Sized> Word for $pointer {
-            type Bits = T::Bits;
+    ([$($generics:tt)*] $whole:ty: |$it:ident| $word:expr, $inner:ty) => {
+        impl<$($generics)*> $crate::word::Word for $whole {
+            type Bits = <$inner as $crate::word::Word>::Bits;
 
             #[inline]
-            fn load(&self, order: Ordering) -> Self::Bits {
-                (**self).load(order)
+            fn load(&self, order: core::sync::atomic::Ordering) -> Self::Bits {
+                let $it = self;
+                $word.load(order)
             }
 
             #[inline]
@@ -138,23 +140,31 @@ macro_rules! forward_word {
                 &self,
                 current: Self::Bits,
                 new: Self::Bits,
-                success: Ordering,
-                failure: Ordering,
+                success: core::sync::atomic::Ordering,
+                failure: core::sync::atomic::Ordering,
             ) -> Result<Self::Bits, Self::Bits> {
-                (**self).compare_exchange_weak(current, new, success, failure)
+                let $it = self;
+                $word.compare_exchange_weak(current, new, success, failure)
             }
 
             #[inline]
             fn has_mark(&self, tick_log2: u32) -> bool {
-                (**self).has_mark(tick_log2)
+                let $it = self;
+                $word.has_mark(tick_log2)
             }
 
+            #[inline]
             fn set_mark(&self, tick_log2: u32) {
-                (**self).set_mark(tick_log2);
+                let $it = self;
+                $word.set_mark(tick_log2);
             }
         }
     };
+    ($pointer:ty) => {
+        forward_word!([T: Word + ?Sized] $pointer: |it| (**it), T);
+    };
 }
+pub(crate) use forward_word;
 
 for_pointers!(forward_word);
 
