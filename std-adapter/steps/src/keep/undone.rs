@@ -59,9 +59,12 @@ impl<D: Store> Unreported<D> {
 impl<D: Store> Drop for Unreported<D> {
     fn drop(&mut self) {
         if let Some((undone, keep)) = self.undone.take() {
-            let _within = self.runtime.enter();
-            let one = self.inner.called.begin_in(&self.batch);
-            drop(one.spawn(|_| keep(undone)));
+            let in_progress = self.inner.called.begin_in(&self.batch);
+            let keep = keep(undone);
+            self.runtime.spawn(async move {
+                keep.await;
+                drop(in_progress);
+            });
         }
     }
 }
