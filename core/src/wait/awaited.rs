@@ -111,11 +111,10 @@ impl<H: AnyBreaker<Clock: HasTimer>> Permit<H> {
     ///
     /// ```
     /// use atomic_breaker::{AnyBreaker, Permit, wait::HasTimer};
-    /// # use std::sync::Arc;
     ///
-    /// async fn fail_once<B: AnyBreaker<Clock: HasTimer>>(server: Arc<B>) {
+    /// async fn fail_once(server: impl AnyBreaker<Clock: HasTimer>) {
     ///     let permit = Permit::acquire_when_ready(server).await;
-    ///     // It may move to another task here.
+    ///     // It may move to another task here, if `server` is an `Arc`.
     ///     permit.failure();
     /// }
     /// ```
