@@ -192,12 +192,9 @@ impl Scenario {
     pub(crate) fn calls(self) -> impl CallSource {
         let every_us = u64::from(self.callers) * 1_000_000 / u64::from(self.load);
         let end = self.ends_us() + micros(self.well_for);
-        let mut played = Played {
-            scenario: self,
-            random: Rng::with_seed(self.seed),
-        };
+        let mut random = Rng::with_seed(self.seed);
         Callers::new(self.callers, every_us, move |at| {
-            (at < end).then(|| PlannedCall::new(at, played.completion_at(at)))
+            (at < end).then(|| PlannedCall::new(at, self.completion_at(at, &mut random)))
         })
     }
 
@@ -217,40 +214,26 @@ impl Scenario {
             }
         }
     }
-}
 
-/// A scenario while it is played.
-struct Played {
-    scenario: Scenario,
-    random: Rng,
-}
-
-impl Played {
-    fn fails(&mut self, percent: u8) -> bool {
-        percent > 0 && self.random.u8(..100) < percent
-    }
-
-    fn completion_at(&mut self, at_us: u64) -> Completion {
-        let Scenario { kind, latency, .. } = self.scenario;
+    fn completion_at(&self, at_us: u64, random: &mut Rng) -> Completion {
+        let mut fails = |percent: u8| percent > 0 && random.u8(..100) < percent;
+        let Self { kind, latency, .. } = *self;
         let refused = |failure: Failure| Completion::new(failure.into(), REFUSED);
-        let outcome = if self.fails(self.scenario.background_percent) {
-            FAILED
-        } else {
-            Outcome::Success
-        };
+        let has_failed = fails(self.background_percent);
+        let outcome = if has_failed { FAILED } else { Outcome::Success };
         let usual = Completion::new(outcome, latency);
-        if !self.scenario.is_outage(at_us) {
+        if !self.is_outage(at_us) {
             return usual;
         }
         match kind {
             OutageKind::Dead | OutageKind::Cold(_) => refused(Failure::new()),
             OutageKind::Hangs(limit) => Completion::new(FAILED, limit),
-            OutageKind::Errors(percent) if self.fails(percent) => Completion::new(FAILED, latency),
+            OutageKind::Errors(percent) if fails(percent) => Completion::new(FAILED, latency),
             OutageKind::Errors(_) => usual,
             OutageKind::Slow(time) => Completion::new(outcome, time),
             OutageKind::Flapping { up, down } => {
                 let turn = (micros(up) + micros(down)).max(1);
-                let since = (at_us - self.scenario.begins_us()) % turn;
+                let since = (at_us - self.begins_us()) % turn;
                 if since < micros(down) {
                     refused(Failure::new())
                 } else {

@@ -162,23 +162,23 @@ fn usual(log: &CallLog) -> Duration {
 }
 
 fn ended(log: &CallLog, incident: &Incident, limit: Duration) -> Ended {
-    let from = log
-        .calls()
-        .partition_point(|call| call.start_us < incident.from_us);
-    let calls = log.calls()[from..].iter();
-    let calls = calls.take_while(|call| call.start_us <= incident.until_us);
+    let calls = log.calls();
+    let from = calls.partition_point(|call| call.start_us < incident.from_us);
+    let until = calls.partition_point(|call| call.start_us <= incident.until_us);
+    let calls = calls[from..until]
+        .iter()
+        .filter(|it| it.key == incident.key);
     let (mut failed, mut waited, mut answered, mut late) = (0, 0, 0, 0);
-    for call in calls.filter(|call| call.key == incident.key) {
-        let completion = call.completion();
-        let took = u64::from(completion.duration_us);
+    for completion in calls.map(LoggedCall::completion) {
+        let took = Duration::from_micros(completion.duration_us.into());
         match completion.outcome {
             Outcome::Success => {
                 answered += 1;
-                late += u64::from(u128::from(took) > limit.as_micros());
+                late += u64::from(took > limit);
             }
             Outcome::Failure(_) => {
                 failed += 1;
-                waited += took;
+                waited += u64::from(completion.duration_us);
             }
             Outcome::Ignored => {}
         }
@@ -191,14 +191,9 @@ fn ended(log: &CallLog, incident: &Incident, limit: Duration) -> Ended {
 
 /// The next time of 1, 2 or 5 and zeros, in milliseconds.
 fn nice(time: Duration) -> Duration {
-    let ms = time.as_millis().max(1) as u64;
-    let mut step = 1;
-    loop {
-        for it in [1, 2, 5] {
-            if it * step >= ms {
-                return Duration::from_millis(it * step);
-            }
-        }
-        step *= 10;
-    }
+    let ms = time.as_millis() as u64;
+    let steps = std::iter::successors(Some(1), |step| Some(step * 10));
+    let mut times = steps.flat_map(|step| [1, 2, 5].map(|it| it * step));
+    let next = times.find(|it| *it >= ms);
+    Duration::from_millis(next.unwrap_or(ms))
 }

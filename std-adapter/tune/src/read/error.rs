@@ -46,7 +46,7 @@ impl fmt::Display for UnitDoubt {
     }
 }
 
-/// WordCounts, and how often they occur.
+/// Words, and how often they occur.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WordCounts {
     found: Vec<(String, u64)>,

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use writer::{RecordedCall, Writer};
 
-/// Writes the calls of a program to a file that [`LogReader`](crate::LogReader) and the command read: CSV. CallReader never wait
+/// Writes the calls of a program to a file that [`LogReader`](crate::LogReader) and the command read: CSV. Calls never wait
 /// for the file.
 ///
 /// Put it **around** the breaker, so that rejected calls are in the log, too: replays then know that they were wanted.
