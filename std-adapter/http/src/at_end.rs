@@ -1,17 +1,17 @@
-//! HTTP, reported at the end of the body.
+//! Reports at the end of the body.
 
 use std::fmt;
 
-use http::{HeaderMap, Response};
+use http::Response;
 use http_body::Body;
 
-use crate::error_rule::{report_by, scope_of_status, status_text};
-use crate::{
-    AnyError, AnyPermit, BodyRule, Classify, ErrorRule, Outcome, Report, ReportingBody, Scope,
-};
+use crate::body::BodyEnds;
+use crate::errors::report_by;
+use crate::rules::report_head;
+use crate::{AnyError, AnyPermit, ErrorRule, Head, HttpRules, Report, ReportingBody, ResponseHead};
 
-/// If the head of the response says success, waits for the end of the body, so that a truncated body counts as a
-/// failure. If the classifier calls the head a failure or ignores it, that is reported at once.
+/// Waits for the end of the body, so that a truncated one counts as a failure, and trailers count. If the head already says
+/// that the call failed, or is ignored, that is reported at once. For HTTP:
 ///
 /// | the body | counts as |
 /// |---|---|
@@ -19,7 +19,7 @@ use crate::{
 /// | is truncated: an error, or fewer bytes than its `Content-Length` | failure, unless [set otherwise](Self::body_errors) |
 /// | is dropped unread, or between two frames | success, as the head said |
 /// | is dropped while it waits for the server | cancelled, see [`ReportingBody`] |
-/// | meets a time limit of the client ([`Scope::Limit`]) while its reader is slow, or one that its request carried | cancelled |
+/// | meets a time limit of the client ([`Scope::Limit`](crate::Scope::Limit)) while its reader is slow, or one that its request carried | cancelled |
 ///
 /// A body of unknown length may be endless, so its first data is enough for a **probe** to succeed;
 /// otherwise a stream of events would keep its slot, and the breaker half-open.
@@ -32,41 +32,42 @@ use crate::{
 /// makes a slow body. For large downloads and streams use [`HttpClassifier`](super::HttpClassifier) alone, or no limit.
 /// A truncated body that ends with its connection (HTTP/1.0) cannot be told from a complete one.
 ///
-/// Created by [`HttpClassifier::at_end_of_body`](super::HttpClassifier::at_end_of_body), or around your own classifier,
-/// which is a closure or one within [`AtOnce`](crate::AtOnce). It is a [`Report`] and not a [`Classify`]: it goes where
-/// the response is handed out with another body, and not into [`call_with`](atomic_breaker::Breaker::call_with), which
-/// would report at the head. [`AnyPermit::run_async`] accepts it.
-/// A `reqwest::Response` becomes an `http::Response`, and `into_reqwest` turns it back.
+/// Created by [`HttpClassifier::at_end_of_body`](super::HttpClassifier::at_end_of_body) and
+/// [`GrpcClassifier::at_end_of_body`](super::GrpcClassifier::at_end_of_body), or around [rules](HttpRules) of your own. It is
+/// a [`Report`] and not a [`Classify`](crate::Classify): it goes where the response is handed out with another body, and not
+/// into [`call_with`](atomic_breaker::Breaker::call_with), which would report at the head.
+/// [`AnyPermit::run_async`] accepts it. A `reqwest::Response` becomes an `http::Response`, and `into_reqwest`
+/// turns it back.
 #[derive(Clone, Copy)]
 #[must_use]
-pub struct AtEnd<C, Y = AnyError> {
-    pub(crate) head: C,
-    pub(crate) body_errors: Y,
-    pub(crate) probes_wait: bool,
+pub struct AtEnd<R, Y = AnyError> {
+    rules: R,
+    body_errors: Y,
+    probes_wait: bool,
 }
 
-impl<C> AtEnd<C> {
-    /// Waits for the end of the body where `head` says success.
-    pub const fn new(head: C) -> Self {
+impl<R> AtEnd<R> {
+    /// Waits for the end of the body where the head leaves it open what the call counts as.
+    pub const fn new(rules: R) -> Self {
         Self {
-            head,
+            rules,
             body_errors: AnyError,
             probes_wait: false,
         }
     }
 }
 
-impl<C, Y> AtEnd<C, Y> {
+impl<R, Y> AtEnd<R, Y> {
     /// What an error of the body counts as; a failure of weight 1 unless set. A closure, which must name the type of the
     /// error, or a [rule](ErrorRule): [`UsualErrors`](crate::UsualErrors) for the bodies of hyper, `ReqwestErrors` for
     /// those of reqwest. `ClientGuard` and `BreakerMiddleware` use these.
-    pub const fn body_errors<R>(self, rule: R) -> AtEnd<C, R>
+    pub const fn body_errors<Z>(self, rule: Z) -> AtEnd<R, Z>
     where
-        C: Copy,
+        R: Copy,
         Y: Copy,
     {
         AtEnd {
-            head: self.head,
+            rules: self.rules,
             body_errors: rule,
             probes_wait: self.probes_wait,
         }
@@ -79,89 +80,95 @@ impl<C, Y> AtEnd<C, Y> {
         self
     }
 
-    /// The classifier of the head, for instance for its [`retry_hint`](super::HttpClassifier::retry_hint).
-    pub const fn head(&self) -> &C {
-        &self.head
+    /// The rules, for instance for their [`retry_hint`](super::HttpClassifier::retry_hint).
+    pub const fn rules(&self) -> &R {
+        &self.rules
     }
-}
 
-impl<B, E, C, Y> Report<Response<B>, E> for AtEnd<C, Y>
-where
-    B: Body,
-    E: fmt::Display,
-    C: Classify<Response<B>, E> + Report<Response<B>, E>,
-    Y: ErrorRule<B::Error> + Clone,
-{
-    type Output<P: AnyPermit> = Response<ReportingBody<B, P, HttpBodyRule<Y>>>;
-
-    fn report<P: AnyPermit>(
-        &self,
-        permit: P,
-        result: Result<Response<B>, E>,
-    ) -> Result<Self::Output<P>, E> {
-        let (permit, outcome) = permit.judged(|| self.head.classify(&result));
-        match result {
-            Ok(response) if outcome == Outcome::Success => {
+    /// A response with its permit, if the head leaves it open what the call counts as; otherwise that is reported.
+    pub(crate) fn respond<T, P>(&self, permit: P, response: T) -> Reported<T, P, R, Y>
+    where
+        T: WholeResponse,
+        P: AnyPermit,
+        R: HttpRules + Clone,
+        Y: ErrorRule<<T::Body as Body>::Error> + Clone,
+    {
+        let (permit, head) = permit.judged(|| self.rules.head(&response));
+        match head {
+            Head::Open { without, dropped } => {
+                let response = response.into_http();
                 let has_own_limit = response.extensions().get::<OwnLimit>().is_some();
-                Ok(response.map(|body| {
-                    let rule = HttpBodyRule {
-                        errors: self.body_errors.clone(),
+                response.map(|body| {
+                    let ends = BodyEnds {
+                        without,
+                        dropped,
                         has_own_limit,
+                        // A body of unknown length may be endless.
                         data_suffices: !self.probes_wait && body.size_hint().upper().is_none(),
                     };
-                    ReportingBody::new(body, permit, rule)
-                }))
+                    let (rules, errors) = (self.rules.clone(), self.body_errors.clone());
+                    ReportingBody::new(body, permit, rules, errors, ends)
+                })
             }
-            Ok(response) => {
-                let status = response.status();
-                let judgement = (outcome, scope_of_status(status, outcome));
-                report_by(permit, || judgement, || status_text(status));
-                Ok(response.map(ReportingBody::reported))
+            Head::Over(outcome, scope) => {
+                let words = || self.rules.words(&response);
+                report_by(permit, || (outcome, scope), words);
+                response.into_http().map(ReportingBody::reported)
             }
-            Err(error) => match self.head.report(permit, Err(error)) {
-                Err(error) => Err(error),
-                Ok(_) => unreachable!("a report turned an error into a response"),
-            },
         }
     }
 }
 
-impl<C: fmt::Debug, Y> fmt::Debug for AtEnd<C, Y> {
+type Reported<T, P, R, Y> = Response<ReportingBody<<T as WholeResponse>::Body, P, R, Y>>;
+
+/// A response whose body can be handed out with the permit of its call: an [`http::Response`] and, with the feature
+/// `reqwest`, a `reqwest::Response`.
+pub trait WholeResponse: ResponseHead + Sized {
+    /// The body.
+    type Body: Body;
+
+    /// The response as one of the crate `http`.
+    fn into_http(self) -> Response<Self::Body>;
+}
+
+impl<B: Body> WholeResponse for Response<B> {
+    type Body = B;
+
+    fn into_http(self) -> Self {
+        self
+    }
+}
+
+impl<T, E, R, Y> Report<T, E> for AtEnd<R, Y>
+where
+    T: WholeResponse,
+    E: fmt::Display,
+    R: HttpRules + ErrorRule<E> + Clone,
+    Y: ErrorRule<<T::Body as Body>::Error> + Clone,
+{
+    type Output<P: AnyPermit> = Reported<T, P, R, Y>;
+
+    fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<Self::Output<P>, E> {
+        match result {
+            Ok(response) => Ok(self.respond(permit, response)),
+            Err(error) => {
+                let result = Err::<T, E>(error);
+                report_head(&self.rules, permit, &result);
+                result.map(|_| unreachable!("an error"))
+            }
+        }
+    }
+}
+
+impl<R: fmt::Debug, Y> fmt::Debug for AtEnd<R, Y> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AtEnd")
-            .field("head", &self.head)
+            .field("rules", &self.rules)
             .field("probes_wait", &self.probes_wait)
             .finish_non_exhaustive()
     }
 }
 
-/// The [rule](BodyRule) of [`AtEnd`].
-#[derive(Debug)]
-pub struct HttpBodyRule<Y = AnyError> {
-    errors: Y,
-    has_own_limit: bool,
-    data_suffices: bool,
-}
-
 /// An extension of a response whose request has a time limit of its own, which covers the body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OwnLimit;
-
-impl<E, Y: ErrorRule<E>> BodyRule<E> for HttpBodyRule<Y> {
-    fn ended(self, _: Option<&HeaderMap>) -> (Outcome, Scope) {
-        (Outcome::Success, Scope::Call)
-    }
-
-    fn broken(self, error: &E) -> (Outcome, Scope) {
-        let (outcome, scope) = self.errors.judge(error);
-        (outcome, scope.of_own_limit(self.has_own_limit))
-    }
-
-    fn dropped(&self) -> Option<Outcome> {
-        Some(Outcome::Success)
-    }
-
-    fn probe_succeeds_at_data(&self) -> bool {
-        self.data_suffices
-    }
-}

@@ -8,59 +8,20 @@ use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
-use crate::error_rule::report_by;
-use crate::{AnyPermit, Outcome, Scope};
+use crate::errors::report_by;
+use crate::{AnyError, AnyPermit, ErrorRule, HttpRules, Outcome, Scope};
 
-/// What the end of a body says about the server. For protocols whose body says how the call went.
-///
-/// [`AtEnd`](super::AtEnd) and [`GrpcClassifier`](super::GrpcClassifier) have their own.
-///
-/// ```
-/// # use atomic_breaker_http::{BodyRule, Config, Failure, Outcome, Permit, ReportingBody, Scope, breaker};
-/// # use http::HeaderMap;
-/// # use std::sync::Arc;
-/// /// A protocol whose last trailer says whether it went well.
-/// struct Verdict;
-///
-/// impl<E> BodyRule<E> for Verdict {
-///     fn ended(self, trailers: Option<&HeaderMap>) -> (Outcome, Scope) {
-///         let verdict = trailers.and_then(|trailers| trailers.get("verdict"));
-///         let outcome = match verdict {
-///             Some(verdict) if verdict == "fine" => Outcome::Success,
-///             _ => Failure::new().into(),
-///         };
-///         (outcome, Scope::Call)
-///     }
-///     fn broken(self, _: &E) -> (Outcome, Scope) {
-///         (Failure::new().into(), Scope::Call)
-///     }
-/// }
-///
-/// let server = Arc::new(breaker(Config::new()));
-/// let permit = Permit::acquire(Arc::clone(&server))?;
-/// let body = ReportingBody::new(String::new(), permit, Verdict);
-/// assert!(body.is_reported(), "an empty body is at its end");
-/// assert_eq!(server.snapshot().failures(), 1);
-/// # Ok::<(), atomic_breaker_http::Rejected>(())
-/// ```
-pub trait BodyRule<E> {
-    /// The body came to its end, with or without trailers: what that says, and whom it concerns, as in
-    /// [`ErrorRule::judge`](super::ErrorRule::judge).
-    fn ended(self, trailers: Option<&HeaderMap>) -> (Outcome, Scope);
-
-    /// The body was cut off: what that says, and whom it concerns.
-    fn broken(self, error: &E) -> (Outcome, Scope);
-
-    /// What it counts as if the body is dropped before its end by a reader who is not waiting for the server. `None`
-    /// cancels the permit. Asked in advance, when the body is created.
-    fn dropped(&self) -> Option<Outcome> {
-        None
-    }
-
-    /// Whether the first data is enough for a probe to succeed, before the end of the body.
-    fn probe_succeeds_at_data(&self) -> bool {
-        false
-    }
+/// What the ends of a body say that say nothing by themselves.
+#[derive(Clone, Copy)]
+pub(crate) struct BodyEnds {
+    /// An end without trailers that say more.
+    pub(crate) without: Outcome,
+    /// The reader stops between two frames. `None` cancels the permit.
+    pub(crate) dropped: Option<Outcome>,
+    /// The limit that the request carried covers the body.
+    pub(crate) has_own_limit: bool,
+    /// The first data is enough for a probe.
+    pub(crate) data_suffices: bool,
 }
 
 pin_project! {
@@ -76,31 +37,33 @@ pin_project! {
     ///   disconnection drops the call): the permit is cancelled, like that of a future that is
     ///   [dropped](crate::Permit#dropped). It neither helps a server that hangs nor hurts one whose caller went away,
     ///   and a permit that is held for too long counts.
-    /// - **Otherwise**, unread or between two frames: the reader did not want more. The [rule](BodyRule) of the body
-    ///   decides.
-    pub struct ReportingBody<B, P, R>
+    /// - **Otherwise**, unread or between two frames: the reader did not want more. The [head](crate::Head::Open) decided what
+    ///   that counts as.
+    ///
+    /// `R` are the [rules](HttpRules) of the protocol, and `Y` the [rule](ErrorRule) for errors of the body.
+    pub struct ReportingBody<B, P, R, Y = AnyError>
     where
         P: AnyPermit,
     {
         #[pin]
         body: B,
         // `None` once the call is reported.
-        open: Option<(P, R)>,
-        dropped: Option<Outcome>,
+        open: Option<(P, R, Y)>,
+        ends: BodyEnds,
         // The server was asked, and has not responded.
         waiting: bool,
         ended: bool,
     }
 
-    impl<B, P, R> PinnedDrop for ReportingBody<B, P, R>
+    impl<B, P, R, Y> PinnedDrop for ReportingBody<B, P, R, Y>
     where
         P: AnyPermit,
     {
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
-            let Some((permit, _)) = this.open.take() else { return };
-            match this.dropped {
-                Some(outcome) if !*this.waiting => drop(permit.report(*outcome)),
+            let Some((permit, ..)) = this.open.take() else { return };
+            match this.ends.dropped {
+                Some(outcome) if !*this.waiting => drop(permit.report(outcome)),
                 // Dropping the permit cancels it.
                 _ => {}
             }
@@ -108,32 +71,32 @@ pin_project! {
     }
 }
 
-impl<B: Body, P: AnyPermit, R: BodyRule<B::Error>> ReportingBody<B, P, R> {
-    /// A body that reports the permit according to the rule. Reports at once if the body is known to be at its end,
-    /// such as that of a HEAD request or a "204 No Content".
-    pub fn new(body: B, permit: P, rule: R) -> Self {
-        let dropped = rule.dropped();
-        let mut open = Some((permit, rule));
+impl<B: Body, P: AnyPermit, R: HttpRules, Y> ReportingBody<B, P, R, Y> {
+    /// A body that reports the permit. Reports at once if the body is known to be at its end, such as that of a HEAD request
+    /// or a "204 No Content".
+    pub(crate) fn new(body: B, permit: P, rules: R, errors: Y, ends: BodyEnds) -> Self {
+        let mut open = Some((permit, rules, errors));
         if body.is_end_stream() {
-            end(&mut open, None);
+            end(&mut open, None, ends.without);
         }
-        Self {
-            body,
-            open,
-            dropped,
-            waiting: false,
-            ended: false,
-        }
+        let mut this = Self::reported(body);
+        (this.open, this.ends) = (open, ends);
+        this
     }
 }
 
-impl<B, P: AnyPermit, R> ReportingBody<B, P, R> {
+impl<B, P: AnyPermit, R, Y> ReportingBody<B, P, R, Y> {
     /// A body without a permit: used when the call has already been reported.
     pub const fn reported(body: B) -> Self {
         Self {
             body,
             open: None,
-            dropped: None,
+            ends: BodyEnds {
+                without: Outcome::Ignored,
+                dropped: None,
+                has_own_limit: false,
+                data_suffices: false,
+            },
             waiting: false,
             ended: false,
         }
@@ -150,7 +113,13 @@ impl<B, P: AnyPermit, R> ReportingBody<B, P, R> {
     }
 }
 
-impl<B: Body, P: AnyPermit, R: BodyRule<B::Error>> Body for ReportingBody<B, P, R> {
+impl<B, P, R, Y> Body for ReportingBody<B, P, R, Y>
+where
+    B: Body,
+    P: AnyPermit,
+    R: HttpRules,
+    Y: ErrorRule<B::Error>,
+{
     type Data = B::Data;
     type Error = B::Error;
 
@@ -170,28 +139,27 @@ impl<B: Body, P: AnyPermit, R: BodyRule<B::Error>> Body for ReportingBody<B, P, 
         match &frame {
             None => {
                 *this.ended = true;
-                end(this.open, None);
+                end(this.open, None, this.ends.without);
             }
             Some(Err(error)) => {
-                if let Some((permit, rule)) = this.open.take() {
+                if let Some((permit, _, errors)) = this.open.take() {
+                    let is_callers = this.ends.has_own_limit || !waited;
                     let judge = || {
-                        let (outcome, scope) = rule.broken(error);
-                        (outcome, scope.of_own_limit(!waited))
+                        let (outcome, scope) = errors.judge(error);
+                        (outcome, scope.of_own_limit(is_callers))
                     };
                     report_by(permit, judge, || "the body was cut off".to_owned());
                 }
             }
             Some(Ok(frame)) => {
                 if let Some(trailers) = frame.trailers_ref() {
-                    end(this.open, Some(trailers));
+                    end(this.open, Some(trailers), this.ends.without);
                 } else if this.body.is_end_stream() {
                     // Many readers stop here.
-                    end(this.open, None);
-                } else if frame.is_data() {
-                    let enough = |(permit, rule): &mut (P, R)| {
-                        permit.is_probe() && rule.probe_succeeds_at_data()
-                    };
-                    if let Some((permit, _)) = this.open.take_if(enough) {
+                    end(this.open, None, this.ends.without);
+                } else if frame.is_data() && this.ends.data_suffices {
+                    if let Some((permit, ..)) = this.open.take_if(|(permit, ..)| permit.is_probe())
+                    {
                         permit.report(Outcome::Success);
                     }
                 }
@@ -213,25 +181,29 @@ impl<B: Body, P: AnyPermit, R: BodyRule<B::Error>> Body for ReportingBody<B, P, 
     }
 }
 
-fn end<P: AnyPermit, R: BodyRule<E>, E>(open: &mut Option<(P, R)>, trailers: Option<&HeaderMap>) {
-    if let Some((permit, rule)) = open.take() {
-        report_by(
-            permit,
-            || rule.ended(trailers),
-            || "failed at the end of the body".to_owned(),
-        );
+fn end<P: AnyPermit, R: HttpRules, Y>(
+    open: &mut Option<(P, R, Y)>,
+    trailers: Option<&HeaderMap>,
+    without: Outcome,
+) {
+    if let Some((permit, rules, _)) = open.take() {
+        let judge = || {
+            let said = trailers.and_then(|trailers| rules.trailers(trailers));
+            said.unwrap_or((without, Scope::Call))
+        };
+        report_by(permit, judge, || "failed at the end of the body".to_owned());
     }
 }
 
 // Layers that respond in place of the service, such as on a timeout, need an empty body.
-impl<B: Default, P: AnyPermit, R> Default for ReportingBody<B, P, R> {
+impl<B: Default, P: AnyPermit, R, Y> Default for ReportingBody<B, P, R, Y> {
     fn default() -> Self {
         Self::reported(B::default())
     }
 }
 
 // By hand, since permits and rules need not implement `Debug`.
-impl<B: fmt::Debug, P: AnyPermit, R> fmt::Debug for ReportingBody<B, P, R> {
+impl<B: fmt::Debug, P: AnyPermit, R, Y> fmt::Debug for ReportingBody<B, P, R, Y> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReportingBody")
             .field("body", &self.body)

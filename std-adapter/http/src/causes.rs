@@ -30,7 +30,7 @@ impl<E: Error + 'static> fmt::Display for WithCauses<E> {
 }
 
 impl<E: Error + 'static> Error for WithCauses<E> {
-    /// That of the inner error: `Display` shows it, too, but here code that walks the chain finds it whatever `E` is.
+    /// The source of the inner error: `Display` shows it, too, but here code that walks the chain finds it whatever `E` is.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.0.source()
     }

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use crate::error_rule::{is_quota, report_by, scope_of_status, why};
+use crate::errors::{is_quota, scope_of_status};
+use crate::rules::{at_head, report_head};
 use crate::{
-    AnyError, AnyPermit, AtEnd, ByMethod, Classify, ErrorRule, Failure, Outcome, Report,
-    ResponseHead, RetryAfter, RetryBudget, RetryConfig, RetryHint, RetryPolicy, Scope,
+    AnyError, AnyPermit, AtEnd, Classify, ErrorRule, Failure, Head, HttpRules, Outcome, Report,
+    ResponseHead, RetryAfter, Scope,
 };
 
 /// The [classifier](Classify) of HTTP: 5xx, 408 and every `Err` count as failed, a 429 is neutral, a `Retry-After` of a 503
@@ -41,8 +42,14 @@ use crate::{
 #[derive(Clone, Copy)]
 #[must_use]
 pub struct HttpClassifier<X = AnyError> {
-    statuses: fn(StatusCode) -> Outcome,
+    responses: Responses,
     errors: X,
+}
+
+/// What responses say.
+#[derive(Clone, Copy)]
+struct Responses {
+    statuses: fn(StatusCode) -> Outcome,
     hints: RetryAfter,
     trip_on_503: bool,
     trip_on_429: bool,
@@ -51,13 +58,14 @@ pub struct HttpClassifier<X = AnyError> {
 impl HttpClassifier {
     /// 5xx, 408 and every error are failures of weight 1; a 429 is neutral.
     pub const fn new() -> Self {
-        Self {
+        let responses = Responses {
             statuses: usual,
-            errors: AnyError,
             hints: RetryAfter::new(),
             trip_on_503: true,
             trip_on_429: false,
-        }
+        };
+        let errors = AnyError;
+        Self { responses, errors }
     }
 }
 
@@ -90,7 +98,7 @@ impl<X> HttpClassifier<X> {
     /// assert_eq!(HTTP.status(StatusCode::NOT_FOUND), Outcome::Ignored);
     /// ```
     pub const fn statuses(mut self, statuses: fn(StatusCode) -> Outcome) -> Self {
-        self.statuses = statuses;
+        self.responses.statuses = statuses;
         self
     }
 
@@ -121,19 +129,14 @@ impl<X> HttpClassifier<X> {
     where
         X: Copy,
     {
-        HttpClassifier {
-            statuses: self.statuses,
-            errors,
-            hints: self.hints,
-            trip_on_503: self.trip_on_503,
-            trip_on_429: self.trip_on_429,
-        }
+        let responses = self.responses;
+        HttpClassifier { responses, errors }
     }
 
     /// A `Retry-After` is honoured up to this time, 300 s unless set; with zero it is ignored. Beyond 5 minutes the
     /// breaker needs a [`Config::max_retry_after`](crate::Config::max_retry_after) as well.
     pub const fn max_retry_after(mut self, limit: Duration) -> Self {
-        self.hints = RetryAfter::with_limit(limit);
+        self.responses.hints = RetryAfter::with_limit(limit);
         self
     }
 
@@ -142,14 +145,14 @@ impl<X> HttpClassifier<X> {
     ///
     /// Turn it off where one breaker stands for several servers, and one of them says that it alone is restarting.
     pub const fn trip_on_503(mut self, trip: bool) -> Self {
-        self.trip_on_503 = trip;
+        self.responses.trip_on_503 = trip;
         self
     }
 
     /// Whether a 429 is a failure, and with `Retry-After` opens the breaker at once, at least for that time. By default
     /// it is [neutral](Scope::Quota). Turn it on where all calls through a breaker share one quota.
     pub const fn trip_on_429(mut self, trip: bool) -> Self {
-        self.trip_on_429 = trip;
+        self.responses.trip_on_429 = trip;
         self
     }
 
@@ -159,59 +162,31 @@ impl<X> HttpClassifier<X> {
     }
 }
 
-/// When an HTTP request is retried: [`HttpClassifier::retry_policy`].
-pub type HttpRetryPolicy<B = &'static RetryBudget, X = AnyError> =
-    RetryPolicy<B, ByMethod, HttpClassifier<X>, HttpClassifier<X>>;
-
-impl<X: Copy> HttpClassifier<X> {
-    /// A policy that retries what this classifier counts as a failure, and a 429 that it ignores, if the request may be
-    /// sent twice ([`ByMethod`] says which may), and not before a `Retry-After` has elapsed. Give the breaker below the
-    /// same classifier.
-    ///
-    /// ```
-    /// use atomic_breaker_http::{HttpClassifier, HttpRetryPolicy, RetryBudget, RetryConfig};
-    ///
-    /// static BUDGET: RetryBudget = RetryBudget::new();
-    /// const POLICY: HttpRetryPolicy = HttpClassifier::new().retry_policy(RetryConfig::new(), &BUDGET);
-    /// # let _ = POLICY;
-    /// ```
-    ///
-    /// # Panics
-    /// When the numbers are invalid: [`RetryPolicy::new`].
-    pub const fn retry_policy<B>(self, config: RetryConfig, budget: B) -> HttpRetryPolicy<B, X> {
-        RetryPolicy::from_parts(config, budget, ByMethod, self.for_retries(), self)
-    }
-}
-
-impl<X> HttpClassifier<X> {
-    /// For the caller a 429 is a failure that a later try may cure, whatever it says about the server.
-    pub(crate) const fn for_retries(self) -> Self {
-        self.trip_on_429(true)
-    }
-}
-
 /// What results say.
 impl<X> HttpClassifier<X> {
     /// What a response says: for use without a `Result`, such as in axum middleware.
     pub fn response(&self, response: &(impl ResponseHead + ?Sized)) -> Outcome {
         let outcome = self.status(response.status());
         let trips = match response.status() {
-            StatusCode::SERVICE_UNAVAILABLE => self.trip_on_503,
-            StatusCode::TOO_MANY_REQUESTS => self.trip_on_429,
+            StatusCode::SERVICE_UNAVAILABLE => self.responses.trip_on_503,
+            StatusCode::TOO_MANY_REQUESTS => self.responses.trip_on_429,
             _ => false,
         };
         if !trips || !matches!(outcome, Outcome::Failure(_)) {
             return outcome;
         }
-        self.hints
+        self.responses
+            .hints
             .read(response.headers())
             .map_or(outcome, |hint| Failure::retry_after(hint).into())
     }
 
     /// What a status alone says.
     pub fn status(&self, status: StatusCode) -> Outcome {
-        match (self.statuses)(status) {
-            Outcome::Ignored if self.trip_on_429 && is_quota(status) => Failure::new().into(),
+        match (self.responses.statuses)(status) {
+            Outcome::Ignored if self.responses.trip_on_429 && is_quota(status) => {
+                Failure::new().into()
+            }
             outcome => outcome,
         }
     }
@@ -224,43 +199,52 @@ impl<X> HttpClassifier<X> {
         self.errors.outcome(error)
     }
 
-    fn judge<T: ResponseHead, E>(&self, result: &Result<T, E>) -> (Outcome, Scope)
-    where
-        X: ErrorRule<E>,
-    {
-        match result {
-            Ok(response) => {
-                let outcome = self.response(response);
-                (outcome, scope_of_status(response.status(), outcome))
-            }
-            Err(error) => self.errors.judge(error),
-        }
-    }
-
     /// When the caller may try again, as the server says: the `Retry-After` of a 429 or 503, whatever the breaker makes
     /// of it. For retries, and for passing on to one's own callers.
     pub fn retry_hint(&self, response: &(impl ResponseHead + ?Sized)) -> Option<Duration> {
         match response.status() {
             StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS => {
-                self.hints.read(response.headers())
+                self.responses.hints.read(response.headers())
             }
             _ => None,
         }
     }
 
-    /// Why a result is a failure, in a few words for a log: "502 Bad Gateway", or "transport: " and the text of the
-    /// error, which may contain what a server sent, and secrets from a URL. `None` if it is not a failure.
-    pub fn reason<T: ResponseHead, E: fmt::Display>(&self, result: &Result<T, E>) -> Option<String>
-    where
-        X: ErrorRule<E>,
-    {
-        matches!(self.classify(result), Outcome::Failure(_)).then(|| why(result))
+    /// This classifier without its rule for errors: for responses alone.
+    pub(crate) const fn of_responses(&self) -> HttpClassifier {
+        let (responses, errors) = (self.responses, AnyError);
+        HttpClassifier { responses, errors }
+    }
+
+    /// This classifier with a rule for errors that is made of its own.
+    #[cfg(feature = "reqwest-middleware")]
+    pub(crate) fn map_errors<Y>(self, map: impl FnOnce(X) -> Y) -> HttpClassifier<Y> {
+        let (responses, errors) = (self.responses, map(self.errors));
+        HttpClassifier { responses, errors }
+    }
+}
+
+impl<X> HttpRules for HttpClassifier<X> {
+    fn head(&self, response: &(impl ResponseHead + ?Sized)) -> Head {
+        match self.response(response) {
+            Outcome::Success => Head::Open {
+                without: Outcome::Success,
+                dropped: Some(Outcome::Success),
+            },
+            outcome => Head::Over(outcome, scope_of_status(response.status(), outcome)),
+        }
+    }
+}
+
+impl<E: ?Sized, X: ErrorRule<E>> ErrorRule<E> for HttpClassifier<X> {
+    fn judge(&self, error: &E) -> (Outcome, Scope) {
+        self.errors.judge(error)
     }
 }
 
 impl<T: ResponseHead, E, X: ErrorRule<E>> Classify<T, E> for HttpClassifier<X> {
     fn classify(&self, result: &Result<T, E>) -> Outcome {
-        self.judge(result).0
+        at_head(self, result).0
     }
 }
 
@@ -273,16 +257,8 @@ where
     type Output<P: AnyPermit> = T;
 
     fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<T, E> {
-        report_by(permit, || self.judge(&result), || why(&result));
+        report_head(self, permit, &result);
         result
-    }
-}
-
-/// The `Retry-After` of a 429 or 503: delays this caller's retry.
-impl<T: ResponseHead, E, X> RetryHint<T, E> for HttpClassifier<X> {
-    fn retry_hint(&self, result: &Result<T, E>) -> Option<Duration> {
-        let response = result.as_ref().ok()?;
-        HttpClassifier::retry_hint(self, response)
     }
 }
 
@@ -296,9 +272,9 @@ impl Default for HttpClassifier {
 impl<X> fmt::Debug for HttpClassifier<X> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpClassifier")
-            .field("max_retry_after", &self.hints.limit())
-            .field("trip_on_503", &self.trip_on_503)
-            .field("trip_on_429", &self.trip_on_429)
+            .field("max_retry_after", &self.responses.hints.limit())
+            .field("trip_on_503", &self.responses.trip_on_503)
+            .field("trip_on_429", &self.responses.trip_on_429)
             .finish_non_exhaustive()
     }
 }

@@ -43,8 +43,8 @@
 //! | another client with its own response type | [`HttpClassifier::response`] in a closure, with `&(r.status(), r.headers())` |
 //! | a client that turns statuses into errors (`error_for_status`) | [`errors`](HttpClassifier::errors), or a "404" counts as if there had been no response |
 //! | a response without a `Result`, such as in axum middleware | [`HttpClassifier::response`] |
-//! | tonic | [`GrpcClassifier`] in a layer around the `Channel`, or [`GrpcClassifier::code`] in a closure |
-//! | a custom protocol with a verdict at the end | [`BodyRule`] |
+//! | tonic | [`GrpcClassifier::at_end_of_body`] in a layer around the `Channel`, or [`GrpcClassifier::code`] in a closure |
+//! | a custom protocol, such as one with a verdict at the end | [`HttpRules`] |
 //!
 //! An error is kept as its `Display` text. Those of hyper-util do not name their cause: [`WithCauses`] does.
 //!
@@ -60,12 +60,12 @@
 //! | `origin` | [`Origin`]: a host as a key |
 //! | `causes`, `client_error` | an error with its causes, and inside errors that wrap others; why there is no response |
 //! | `head`, `retry_after` | heads of responses; `Retry-After` and push-back |
-//! | `error_rule`, `usual_errors` | what errors say, and whom they concern |
-//! | `body`, `at_end` | bodies that report at their end |
-//! | `classifier` | [`HttpClassifier`], and retries by it |
-//! | `grpc` | [`GrpcClassifier`] |
+//! | `errors`, `usual_errors` | what errors say, and whom they concern |
+//! | `rules` | [`HttpRules`]: what the responses of a protocol say; [`AtHead`] |
+//! | `body`, `at_end` | bodies that report at their end; [`AtEnd`] |
+//! | `classifier`, `retries` | [`HttpClassifier`]; which requests may be sent twice, and when |
+//! | `grpc` | [`GrpcClassifier`]; calls with a limit of their own |
 //! | `per_host` | [`PerHost`]: the breaker of a request's host |
-//! | `by_method` | which requests may be sent twice |
 //! | `outliving` | which tries go on when their callers leave |
 //! | `callers_limit` (`reqwest`) | the time limit that a request carries, as its deadline |
 //! | `client` | [`ClientGuard`]: all of it around a client |
@@ -77,7 +77,6 @@
 
 mod at_end;
 mod body;
-mod by_method;
 #[cfg(feature = "reqwest")]
 mod callers_limit;
 mod causes;
@@ -85,7 +84,7 @@ mod classifier;
 mod client;
 #[cfg(feature = "reqwest")]
 mod client_error;
-mod error_rule;
+mod errors;
 mod grpc;
 mod head;
 mod origin;
@@ -93,14 +92,16 @@ mod outliving;
 mod per_host;
 #[cfg(feature = "reqwest")]
 mod reqwest;
+mod retries;
 mod retry_after;
+mod rules;
 mod usual_errors;
 
 #[cfg(feature = "reqwest-middleware")]
 pub use self::reqwest::{BreakerMiddleware, rejection_of};
 #[cfg(feature = "reqwest")]
 pub use self::reqwest::{HttpClient, ReqwestErrors, into_reqwest, repeatable};
-pub use at_end::{AtEnd, HttpBodyRule};
+pub use at_end::{AtEnd, WholeResponse};
 #[doc(no_inline)]
 pub use atomic_breaker_server::SlidingRatio;
 #[doc(hidden)]
@@ -109,27 +110,28 @@ pub use atomic_breaker_server::parts;
 pub use atomic_breaker_server::*;
 #[doc(no_inline)]
 pub use atomic_breaker_tower::*;
-pub use body::{BodyRule, ReportingBody};
-pub use by_method::{ByMethod, Deadline, MayRepeat, idempotency_key};
+pub use body::ReportingBody;
 #[cfg(feature = "reqwest")]
 pub use bytes::Bytes;
 pub use causes::{RequestError, WithCauses, text_of};
-pub use classifier::{HttpClassifier, HttpRetryPolicy};
+pub use classifier::HttpClassifier;
 pub use client::{
-    AnyClientGuard, AtEndOfBody, AtHead, ClientBody, ClientConfig, ClientConfigError, ClientGuard,
-    ClientLayer, ClientService, Ending, Hosts, SomeObserver,
+    ClientBody, ClientConfig, ClientConfigError, ClientGuard, ClientLayer, ClientResponse,
+    ClientService, GuardedBody, Hosts, SomeObserver,
 };
 #[cfg(feature = "reqwest")]
 pub use client_error::ClientError;
-pub use error_rule::{ErrorRule, Scope};
+pub use errors::{ErrorRule, Scope};
 pub use grpc::{
-    GrpcAtHead, GrpcBodyRule, GrpcClassifier, GrpcCode, GrpcDeadlineBody, GrpcDeadlineFuture,
-    GrpcDeadlineLayer, GrpcDeadlineService,
+    GrpcClassifier, GrpcCode, GrpcDeadlineBody, GrpcDeadlineFuture, GrpcDeadlineLayer,
+    GrpcDeadlineService,
 };
 pub use head::ResponseHead;
 pub use origin::{Origin, OriginError};
 pub use per_host::PerHost;
+pub use retries::{Deadline, MayRepeat, idempotency_key};
 pub use retry_after::RetryAfter;
+pub use rules::{AtHead, Head, HttpRules};
 pub use usual_errors::UsualErrors;
 
 /// The README, whose code is compiled and run.

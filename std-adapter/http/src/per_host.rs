@@ -44,10 +44,7 @@ pub struct PerHost<H> {
 impl<H: AnyRegistry<Key = Origin> + Clone> PerHost<H> {
     /// Asks the breaker of the request's host.
     pub const fn new(registry: H) -> Self {
-        Self::with(registry, None)
-    }
-
-    pub(crate) const fn with(registry: H, origin: Option<Origin>) -> Self {
+        let origin = None;
         Self { registry, origin }
     }
 
@@ -63,26 +60,20 @@ impl<H: AnyRegistry<Key = Origin> + Clone> PerHost<H> {
         &self,
         found: Result<Origin, OriginError>,
     ) -> Result<GuardPermit<Key<H>>, Rejection> {
-        Key::new(self.registry.clone(), self.origin_of(found)?).acquire()
+        let origin = host_of(found, self.origin.as_ref())?;
+        Key::new(self.registry.clone(), origin).acquire()
     }
+}
 
-    fn origin_of(&self, found: Result<Origin, OriginError>) -> Result<Origin, Rejection> {
-        match (found, &self.origin) {
-            (Ok(origin), _) => Ok(origin),
-            (Err(OriginError::Missing), Some(origin)) => Ok(origin.clone()),
-            (Err(error), _) => Err(Rejection::without_key(error.message())),
-        }
-    }
-
-    /// A permit of a request that is part of a call of this host, whose permit guards it.
-    #[cold]
-    pub(crate) fn within<B>(
-        &self,
-        call: &Origin,
-        request: &Request<B>,
-    ) -> Option<GuardPermit<Key<H>>> {
-        let origin = self.origin_of(Origin::of_request(request)).ok()?;
-        (origin == *call).then(|| Key::new(self.registry.clone(), origin).unguarded())
+/// The host of a request, or `otherwise` if it names none.
+pub(crate) fn host_of(
+    found: Result<Origin, OriginError>,
+    otherwise: Option<&Origin>,
+) -> Result<Origin, Rejection> {
+    match (found, otherwise) {
+        (Ok(origin), _) => Ok(origin),
+        (Err(OriginError::Missing), Some(origin)) => Ok(origin.clone()),
+        (Err(error), _) => Err(Rejection::without_key(error.message())),
     }
 }
 

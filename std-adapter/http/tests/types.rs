@@ -5,12 +5,11 @@ use std::io;
 use std::sync::{Arc, LazyLock};
 
 use atomic_breaker_http::{
-    AtEnd, AtEndOfBody, Breaker, BreakerLayer, BreakerMiddleware, BreakerService, ByKey,
-    ClientBody, ClientConfig, ClientError, ClientGuard, ClientLayer, ClientService, Config,
-    ErrorRule, Failure, GrpcAtHead, GrpcClassifier, GrpcCode, GrpcDeadlineLayer,
-    GrpcDeadlineService, Hosts, HttpClassifier, HttpClient, HttpRetryPolicy, Origin, Outcome,
-    PerHost, Registry, ReqwestErrors, Resource, RetryBudget, RetryConfig, RetryLayer, RetryService,
-    StdClock, TokioClock, UsualErrors, breaker,
+    AtEnd, AtHead, Breaker, BreakerLayer, BreakerMiddleware, BreakerService, ByKey, ClientBody,
+    ClientConfig, ClientError, ClientGuard, ClientLayer, ClientService, Config, ErrorRule, Failure,
+    GrpcClassifier, GrpcCode, GrpcDeadlineLayer, GrpcDeadlineService, Hosts, HttpClassifier,
+    HttpClient, Origin, Outcome, PerHost, Registry, ReqwestErrors, Resource, RetryBudget,
+    RetryConfig, RetryLayer, RetryService, StdClock, TokioClock, UsualErrors, breaker,
 };
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
@@ -23,7 +22,6 @@ type Hyper = Client<HttpConnector, String>;
 type Boxed = BoxCloneSyncService<Request<String>, Response<Incoming>, io::Error>;
 type HyperError = hyper_util::client::legacy::Error;
 type ByTenant = ByKey<&'static Registry<String>, fn(&Request<String>) -> String>;
-type Whole<C = StdClock> = ClientGuard<C, AtEndOfBody>;
 
 static HTTP: HttpClassifier = HttpClassifier::new();
 static ONLY_5XX: HttpClassifier = HttpClassifier::new().statuses(|status| match status.as_u16() {
@@ -35,22 +33,24 @@ static AT_END: AtEnd<HttpClassifier> = HttpClassifier::new().at_end_of_body();
 static OF_BODIES: AtEnd<HttpClassifier, UsualErrors> = HttpClassifier::new()
     .at_end_of_body()
     .body_errors(UsualErrors);
-static GRPC: GrpcClassifier = GrpcClassifier::new();
-static STREAMS: GrpcAtHead = GrpcClassifier::new().at_head();
-static OF_CHANNEL: GrpcClassifier<UsualErrors, UsualErrors> = GrpcClassifier::new()
+static GRPC: AtEnd<GrpcClassifier> = GrpcClassifier::new().at_end_of_body();
+static STREAMS: AtHead<GrpcClassifier> = GrpcClassifier::new().at_head();
+static OF_CHANNEL: AtEnd<GrpcClassifier<UsualErrors>, UsualErrors> = GrpcClassifier::new()
     .errors(UsualErrors)
+    .at_end_of_body()
     .body_errors(UsualErrors);
 static CODES: GrpcClassifier = GrpcClassifier::new().codes(|code| code.outcome());
 
 static SERVER: Breaker = breaker(Config::new());
 static KEPT: Resource = Resource::new(breaker(Config::new()));
 static BUDGET: RetryBudget = RetryBudget::new();
-static POLICY: HttpRetryPolicy = HttpClassifier::new().retry_policy(RetryConfig::new(), &BUDGET);
+static RETRY: RetryLayer<&RetryBudget, HttpClassifier> =
+    RetryLayer::new(RetryConfig::new(), &BUDGET, HttpClassifier::new());
 static HOSTS: LazyLock<Registry<Origin>> =
     LazyLock::new(|| Registry::new(Config::new()).expect("constant rules"));
 static GUARD: LazyLock<ClientGuard> =
     LazyLock::new(|| ClientGuard::new(ClientConfig::new()).expect("constant settings"));
-static WHOLE: LazyLock<Whole> = LazyLock::new(|| {
+static WHOLE: LazyLock<ClientGuard> = LazyLock::new(|| {
     ClientGuard::new(ClientConfig::new().at_end_of_body()).expect("constant settings")
 });
 
@@ -68,12 +68,12 @@ fn classifiers_are_statics() {
     let too_many = StatusCode::TOO_MANY_REQUESTS;
     assert_eq!(ONLY_5XX.status(too_many), Outcome::Success);
     let failure = Outcome::from(Failure::new());
-    assert_eq!(AT_END.head().status(too_many), Outcome::Ignored);
+    assert_eq!(AT_END.rules().status(too_many), Outcome::Ignored);
     let reset = io::Error::other("reset");
     assert_eq!(OF_HYPER.error(&reset), failure);
     let trailers = http::HeaderMap::new();
     for grpc in [
-        GRPC.code(GrpcCode::Internal, &trailers),
+        GRPC.rules().code(GrpcCode::Internal, &trailers),
         CODES.code(GrpcCode::Internal, &trailers),
     ] {
         assert_eq!(grpc, failure);
@@ -87,11 +87,12 @@ struct Stack {
     shared: BreakerService<Hyper, PerHost<Arc<Registry<Origin>>>, HttpClassifier>,
     retried: RetryService<
         BreakerService<Hyper, PerHost<&'static Registry<Origin>>, HttpClassifier>,
-        HttpRetryPolicy,
+        &'static RetryBudget,
+        HttpClassifier,
     >,
     whole: BreakerService<Hyper, &'static Breaker, AtEnd<HttpClassifier, UsualErrors>>,
     channel: GrpcDeadlineService<
-        BreakerService<Hyper, PerHost<&'static Registry<Origin>>, GrpcClassifier>,
+        BreakerService<Hyper, PerHost<&'static Registry<Origin>>, AtEnd<GrpcClassifier>>,
     >,
     by_tenant: BreakerLayer<ByTenant>,
 }
@@ -107,7 +108,7 @@ async fn layers_around_a_client_are_fields() {
         shared: BreakerLayer::new(PerHost::new(registry))
             .report(HTTP)
             .layer(hyper()),
-        retried: RetryLayer::new(POLICY).layer(layer.layer(hyper())),
+        retried: RETRY.layer(layer.layer(hyper())),
         whole: BreakerLayer::new(&SERVER).report(OF_BODIES).layer(hyper()),
         channel: GrpcDeadlineLayer::new(std::time::Duration::from_secs(3)).layer(
             BreakerLayer::new(PerHost::new(&*HOSTS))
@@ -120,33 +121,34 @@ async fn layers_around_a_client_are_fields() {
     let _ = (stack.whole, stack.channel, stack.by_tenant);
 }
 
-type WholeResponse = Response<ClientBody<Incoming, Arc<Whole<TokioClock>>>>;
+type Shared<C = StdClock> = Arc<ClientGuard<C>>;
 
 /// Clients with everything around them.
 #[derive(Clone)]
 struct Clients {
-    hyper: ClientService<String, Response<Incoming>, HyperError>,
+    hyper: ClientService<String, Response<ClientBody<Incoming>>, HyperError>,
     reqwest: ClientService<String, reqwest::Response, ClientError>,
-    boxed: ClientService<String, Response<Incoming>, io::Error>,
-    shared: ClientService<String, Response<Incoming>, HyperError>,
+    boxed: ClientService<String, Response<ClientBody<Incoming>>, io::Error>,
+    shared: ClientService<String, Response<ClientBody<Incoming, Shared>>, HyperError>,
     whole: ClientService<String, Response<ClientBody<Incoming>>, HyperError>,
-    whole_of_reqwest: ClientService<String, Response<ClientBody<reqwest::Body>>, ClientError>,
-    whole_and_shared: ClientService<String, WholeResponse, io::Error>,
-    judged: ClientService<String, Response<Incoming>, io::Error>,
+    whole_of_reqwest: ClientService<String, reqwest::Response, ClientError>,
+    whole_and_shared:
+        ClientService<String, Response<ClientBody<Incoming, Shared<TokioClock>>>, io::Error>,
+    judged: ClientService<String, Response<ClientBody<Incoming>>, io::Error>,
 }
 
 struct Layers {
     usual: ClientLayer<String>,
     shared: ClientLayer<String, Arc<ClientGuard>>,
-    whole: ClientLayer<String, &'static Whole>,
+    whole: ClientLayer<String>,
 }
 
 /// What takes the bodies of such a client.
 #[derive(Default)]
 struct Bodies {
     of_hyper: Option<ClientBody<Incoming>>,
-    of_reqwest: Option<ClientBody<reqwest::Body>>,
-    shared: Option<ClientBody<Incoming, Arc<Whole<TokioClock>>>>,
+    of_reqwest: Option<reqwest::Body>,
+    shared: Option<ClientBody<Incoming, Shared<TokioClock>>>,
 }
 
 #[tokio::test]
@@ -188,13 +190,7 @@ async fn guarded_clients_and_their_bodies_are_fields() {
             ..
         } = clients.clone();
         bodies.of_hyper = Some(whole.oneshot(request()).await.unwrap().into_body());
-        bodies.of_reqwest = Some(
-            whole_of_reqwest
-                .oneshot(request())
-                .await
-                .unwrap()
-                .into_body(),
-        );
+        bodies.of_reqwest = Some(whole_of_reqwest.oneshot(request()).await.unwrap().into());
         bodies.shared = Some(
             whole_and_shared
                 .oneshot(request())

@@ -99,8 +99,8 @@ pub use atomic_breaker_server::*;
 pub use gate::{GateLayer, GateService};
 pub use outliving::{Leaving, Try};
 pub use retry::{
-    AnyBudget, Backoff, BudgetByKey, BudgetConfig, Idempotent, RetryBudget, RetryBudgets,
-    RetryConfig, RetryConfigError, RetryFuture, RetryHint, RetryLayer, RetryPolicy, RetryService,
+    Backoff, BudgetByKey, BudgetConfig, BudgetOf, RetryBudget, RetryBudgets, RetryConfig,
+    RetryConfigError, RetryFuture, RetryLayer, RetryPolicy, RetryService,
 };
 pub use service::{BreakerLayer, BreakerService, ResponseFuture};
 pub use time_limit::{TimeLimitFuture, TimeLimitLayer, TimeLimitService};

@@ -1,4 +1,4 @@
-//! One try, which may go on when its caller leaves.
+//! A try that may go on when its caller leaves.
 
 use std::fmt;
 use std::pin::Pin;
@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use tokio::runtime::Handle;
 
-/// One try: the future of a [`TryService`](crate::TryService).
+/// The future of one try, made by a [`TryService`](crate::TryService).
 ///
 /// Its caller leaves by dropping it, above all when a time limit of the caller's own passes. Then it goes on in a task if
 /// it has begun and there is room for it, and reports what the service really did; its own limit, which is inside, ends
@@ -38,7 +38,7 @@ pub trait Leaving: Send + 'static {
 }
 
 impl<T: 'static, L: Leaving> Try<T, L> {
-    /// One that is made when it is polled; without `leaving` it never goes on.
+    /// A try that is made when it is polled; without `leaving` it never goes on.
     #[doc(hidden)]
     pub fn new(call: impl Future<Output = T> + Send + 'static, leaving: Option<L>) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl<T: 'static, L: Leaving> Try<T, L> {
         }
     }
 
-    /// One that is not made.
+    /// The result of a request that was rejected.
     #[doc(hidden)]
     pub const fn ended(result: T) -> Self {
         Self {

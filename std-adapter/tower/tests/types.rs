@@ -1,6 +1,5 @@
 //! Each building block as the field of a struct: its type can be written, and none needs a box.
 
-use std::convert::Infallible;
 use std::future::{Ready, ready};
 use std::io;
 use std::sync::Arc;
@@ -64,7 +63,7 @@ struct Layers {
     gate: GateLayer<Arc<Breaker>, Judge>,
     limit: TimeLimitLayer,
     tries: TryLayer<&'static Breaker>,
-    retry: RetryLayer<RetryPolicy<&'static RetryBudget, MayRepeat>>,
+    retry: RetryLayer<&'static RetryBudget, MayRepeat>,
 }
 
 struct Clients {
@@ -77,7 +76,8 @@ struct Clients {
     tried: TryService<Client, &'static Breaker>,
     retried: RetryService<
         BreakerService<TimeLimitService<Client>, &'static Breaker>,
-        RetryPolicy<&'static RetryBudget, MayRepeat>,
+        &'static RetryBudget,
+        MayRepeat,
     >,
 }
 
@@ -85,7 +85,6 @@ struct Clients {
 async fn layers_and_services_are_fields() -> Result<(), tower::BoxError> {
     let shared = Arc::new(breaker(Config::new()));
     let judge = judge as fn(&io::Result<u32>) -> Outcome;
-    let policy = RetryPolicy::new(RetryConfig::new(), &BUDGET, always as MayRepeat);
     let layers = Layers {
         of_breaker: BreakerLayer::new(&SEARCH),
         of_resource: BreakerLayer::new(&KEPT),
@@ -94,7 +93,7 @@ async fn layers_and_services_are_fields() -> Result<(), tower::BoxError> {
         gate: GateLayer::new(shared).classify(judge),
         limit: TimeLimitLayer::new(Duration::from_secs(1)),
         tries: TryLayer::new(&SEARCH, Duration::from_secs(1)),
-        retry: RetryLayer::new(policy),
+        retry: RetryLayer::new(RetryConfig::new(), &BUDGET, always),
     };
     let limited = layers.limit.layer(Client);
     let clients = Clients {
@@ -119,26 +118,40 @@ async fn layers_and_services_are_fields() -> Result<(), tower::BoxError> {
     Ok(())
 }
 
-type Check = fn(&Result<u32, Infallible>) -> Outcome;
 type OfTenant<H> = BudgetByKey<H, fn(&Query) -> u32>;
 
-struct Policies {
-    shared: RetryPolicy<Arc<RetryBudget>, MayRepeat>,
-    by_tenant: RetryPolicy<OfTenant<Arc<RetryBudgets>>, MayRepeat>,
-    judged: RetryPolicy<&'static RetryBudget, MayRepeat, Check>,
+struct Retries {
+    shared: RetryLayer<Arc<RetryBudget>, MayRepeat>,
+    by_tenant: RetryLayer<OfTenant<Arc<RetryBudgets>>, MayRepeat>,
+    judged: RetryLayer<&'static RetryBudget, Judged>,
 }
 
+#[derive(Clone, Copy)]
+struct Judged;
+
+impl RetryPolicy<Query, u32, io::Error> for Judged {
+    fn may_repeat(&self, _: &Query) -> bool {
+        true
+    }
+
+    fn classify(&self, result: &io::Result<u32>) -> Outcome {
+        judge(result)
+    }
+}
+
+static JUDGED: RetryLayer<&RetryBudget, Judged> =
+    RetryLayer::new(RetryConfig::new(), &BUDGET, Judged);
+
 #[test]
-fn policies_are_fields() {
+fn retries_are_fields() {
     let config = RetryConfig::new();
     let budgets = Arc::new(RetryBudgets::new(BudgetConfig::new(), 8).unwrap());
     let of_tenant = |query: &Query| query.tenant;
-    let judge = |_: &Result<u32, Infallible>| Outcome::Success;
-    let policies = Policies {
-        shared: RetryPolicy::new(config, Arc::new(RetryBudget::new()), always),
-        by_tenant: RetryPolicy::new(config, BudgetByKey::new(budgets, of_tenant), always),
-        judged: RetryPolicy::new(config, &BUDGET, always as MayRepeat).classify(judge),
+    let retries = Retries {
+        shared: RetryLayer::new(config, Arc::new(RetryBudget::new()), always),
+        by_tenant: RetryLayer::new(config, BudgetByKey::new(budgets, of_tenant), always),
+        judged: JUDGED,
     };
-    assert_eq!(policies.shared.config().tries, 3);
-    assert_eq!(policies.by_tenant.config(), policies.judged.config());
+    assert_eq!(retries.shared.config().tries, 3);
+    assert_eq!(retries.by_tenant.config(), retries.judged.config());
 }

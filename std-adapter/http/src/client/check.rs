@@ -9,7 +9,7 @@ use atomic_breaker::{
     word::{AtomicU64, Layout},
 };
 
-use super::{ClientConfig, Ending};
+use super::ClientConfig;
 use crate::parts::check_capacity;
 use crate::{SlidingRatio, StdClock};
 
@@ -23,7 +23,7 @@ impl ClientConfigError {
     }
 }
 
-impl<R: Ending> ClientConfig<R> {
+impl ClientConfig {
     /// Whether the settings are consistent.
     pub fn check(&self) -> Result<(), ClientConfigError> {
         let (deadline, try_limit) = (self.deadline, self.try_limit);
@@ -114,7 +114,7 @@ impl fmt::Display for ClientConfigError {
 impl Error for ClientConfigError {}
 
 /// The plan, from the outside in.
-impl<R: Ending> fmt::Display for ClientConfig<R> {
+impl fmt::Display for ClientConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.deadline {
             Duration::MAX => f.write_str("no deadline for a request\n")?,
@@ -129,7 +129,7 @@ impl<R: Ending> fmt::Display for ClientConfig<R> {
     }
 }
 
-impl<R: Ending> ClientConfig<R> {
+impl ClientConfig {
     fn write_retries(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tries = self.retry.tries;
         if tries == 1 {
@@ -202,7 +202,7 @@ impl<R: Ending> ClientConfig<R> {
         if self.trip_on_429 {
             f.write_str("; a 429 is a failure")?;
         }
-        if self.ending.at_end().is_some() {
+        if self.at_end.is_some() {
             f.write_str("; truncated bodies are failures")?;
         }
         write!(f, "\n      {:?} for a try", self.try_limit)

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use atomic_breaker::{Config, Ratio};
 
-use super::ending::{AtEndOfBody, AtHead, Ending};
 use crate::{Backoff, BudgetConfig, RetryConfig};
 
 /// How requests are made: deadline, tries, breakers. Each setting names its default.
@@ -37,7 +36,7 @@ use crate::{Backoff, BudgetConfig, RetryConfig};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub struct ClientConfig<R = AtHead> {
+pub struct ClientConfig {
     pub(super) deadline: Duration,
     pub(crate) try_limit: Duration,
     pub(super) retry: RetryConfig,
@@ -49,8 +48,12 @@ pub struct ClientConfig<R = AtHead> {
     pub(super) outliving: u32,
     pub(super) in_flight_limit: Option<u32>,
     pub(crate) trip_on_429: bool,
-    pub(crate) ending: R,
+    pub(crate) at_end: Option<ProbesWait>,
 }
+
+/// Whether probes wait for the end of bodies of unknown length, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ProbesWait(pub(crate) bool);
 
 impl ClientConfig {
     /// The defaults.
@@ -76,50 +79,34 @@ impl ClientConfig {
             outliving: 32,
             in_flight_limit: None,
             trip_on_429: false,
-            ending: AtHead,
+            at_end: None,
         }
     }
 
     /// Reports a try at the end of the response's body, so that a truncated body counts as a failure of the host;
-    /// without this, a try is reported at its head. The response gets a [`ReportingBody`](crate::ReportingBody),
-    /// and [`AtEnd`](crate::AtEnd) says what counts as what.
+    /// without this, a try is reported at its head. [`AtEnd`](crate::AtEnd) says what counts as what.
     ///
     /// The deadline and the limit of a try still end with the head, and nothing is tried again after it: a body that
     /// hangs is left to its reader, or to a read timeout of the client.
     ///
     /// With this setting no call counts as slow by default, as the measured time ends with the body: set
     /// [`Config::slow_call`] to a time within which every body arrives, or calls whose readers give up do not count.
-    ///
-    /// Such a guard is a [`ClientGuard<StdClock, AtEndOfBody>`](super::ClientGuard).
-    pub const fn at_end_of_body(self) -> ClientConfig<AtEndOfBody> {
-        ClientConfig {
-            deadline: self.deadline,
-            try_limit: self.try_limit,
-            retry: self.retry,
-            budget: self.budget,
-            shares_budget: self.shares_budget,
-            slow_is_half_a_try: self.slow_is_half_a_try,
-            breaker: self.breaker,
-            capacity: self.capacity,
-            outliving: self.outliving,
-            in_flight_limit: self.in_flight_limit,
-            trip_on_429: self.trip_on_429,
-            ending: AtEndOfBody { probes_wait: false },
+    pub const fn at_end_of_body(mut self) -> Self {
+        if self.at_end.is_none() {
+            self.at_end = Some(ProbesWait(false));
         }
-    }
-}
-
-impl ClientConfig<AtEndOfBody> {
-    /// Makes a probe wait for the end of its body even if the length is not known (chunked, or HTTP/2 without a
-    /// `Content-Length`): for hosts whose bodies all end, and may be truncated. An endless one, such as a stream
-    /// of events, would keep the breaker half-open; so without this setting a probe succeeds with its first data.
-    pub const fn probes_at_end(mut self) -> Self {
-        self.ending.probes_wait = true;
         self
     }
-}
 
-impl<R> ClientConfig<R> {
+    /// [`at_end_of_body`](Self::at_end_of_body), and a probe waits for the end of its body even if the length is not known
+    /// (chunked, or HTTP/2 without a `Content-Length`): for hosts whose bodies all end, and may be truncated. An endless one,
+    /// such as a stream of events, would keep the breaker half-open; so without this setting a probe succeeds with its first
+    /// data.
+    pub const fn probes_at_end(mut self) -> Self {
+        self.at_end = Some(ProbesWait(true));
+        self
+    }
+
     /// How long a request may take, all tries and pauses together, until the head of the response has arrived: 10 s
     /// unless set. After that it fails with [`DeadlineExceeded`](crate::RequestError::DeadlineExceeded). A request may
     /// carry a shorter time of its own, a [`Deadline`](crate::Deadline) among its extensions, or with `HttpClient` the
@@ -250,13 +237,11 @@ impl<R> ClientConfig<R> {
     pub(super) fn retry(&self) -> RetryConfig {
         self.retry.within(self.deadline)
     }
-}
 
-impl<R: Ending> ClientConfig<R> {
     /// The rules of each host's breaker as they apply: [those that were set](Self::breaker), with the limit for slow calls
     /// that follows from the limit of a try. For `simulate` of atomic-breaker-simulate, or to show them.
     pub fn breaker_rules(&self) -> Config {
-        let is_half_a_try = self.slow_is_half_a_try && self.ending.at_end().is_none();
+        let is_half_a_try = self.slow_is_half_a_try && self.at_end.is_none();
         match self.breaker.slow_call_ms {
             None if is_half_a_try => self.breaker.slow_call(self.try_limit / 2),
             _ => self.breaker,

@@ -1,66 +1,105 @@
-//! When a try is reported, and what its error says.
+//! When a try is reported, what its error says, and what its caller gets.
 
 use std::error::Error;
+use std::fmt;
 
+use http::{HeaderMap, Response, StatusCode};
+use http_body::Body;
+
+use super::config::ProbesWait;
+use crate::rules::report_head;
 use crate::usual_errors::scope_of;
 use crate::{
-    AtEnd, ErrorRule, Failure, HttpClassifier, Outcome, Scope, Timed, UsualErrors, WithCauses,
+    AnyPermit, AtEnd, ErrorRule, Failure, HttpClassifier, Outcome, Report, ReportingBody,
+    ResponseHead, Scope, Timed, UsualErrors, WholeResponse, WithCauses,
 };
 
-/// When a try is reported: [`AtHead`] or [`AtEndOfBody`].
-pub trait Ending: Copy + sealed::Sealed {
-    /// The reporter, with a rule for the errors of the client.
-    type Report<X>;
+/// Reports a try at the head of its response, or at the end of its body.
+#[derive(Clone)]
+pub(crate) struct AtEitherEnd<X> {
+    pub(crate) http: HttpClassifier<X>,
+    /// `None` reports at the head.
+    pub(crate) at_end: Option<ProbesWait>,
+}
+
+impl<T, E, X> Report<T, E> for AtEitherEnd<X>
+where
+    T: ClientResponse,
+    E: fmt::Display,
+    X: ErrorRule<E>,
+{
+    type Output<P: AnyPermit> = Responded<T, P>;
+
+    fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<Responded<T, P>, E> {
+        match (result, self.at_end) {
+            (Ok(response), Some(ProbesWait(probes_wait))) => {
+                let at_end = AtEnd::new(self.http.of_responses()).body_errors(UsualErrors);
+                let at_end = if probes_wait {
+                    at_end.probes_at_end()
+                } else {
+                    at_end
+                };
+                Ok(Responded::AtBody(at_end.respond(permit, response)))
+            }
+            (result, _) => {
+                report_head(&self.http, permit, &result);
+                result.map(Responded::AtHead)
+            }
+        }
+    }
+}
+
+/// A response whose try was reported at its head, or will be when its body ends.
+#[expect(missing_debug_implementations, reason = "callers never see one")]
+pub enum Responded<T: WholeResponse, P: AnyPermit> {
+    AtHead(T),
+    AtBody(Response<GuardedBody<T::Body, P>>),
+}
+
+/// The body of a response of a guarded client. `P` is the permit of its try.
+pub type GuardedBody<B, P> = ReportingBody<B, P, HttpClassifier, UsualErrors>;
+
+impl<T: WholeResponse, P: AnyPermit> ResponseHead for Responded<T, P> {
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::AtHead(response) => response.status(),
+            Self::AtBody(response) => response.status(),
+        }
+    }
+
+    fn headers(&self) -> &HeaderMap {
+        match self {
+            Self::AtHead(response) => response.headers(),
+            Self::AtBody(response) => response.headers(),
+        }
+    }
+}
+
+/// A response of the client within a [`ClientLayer`](crate::ClientLayer): an [`http::Response`] or, with the feature `reqwest`,
+/// a `reqwest::Response`. The error of its body must be an [`Error`]; a boxed one becomes one with
+/// `.map_err(std::io::Error::other)`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not known to be a response that can be reported at the end of its body",
+    note = "the client must return `http::Response<B>`, and the error of the body `B` must implement `std::error::Error`"
+)]
+pub trait ClientResponse: WholeResponse<Body: Body<Error: Error + 'static> + Send> {
+    /// The response as the caller gets it. `P` is the permit of a try that is reported at the end of the body.
+    type Guarded<P: AnyPermit + Send + Sync + 'static>;
 
     #[doc(hidden)]
-    fn at_end(self) -> Option<AtEndOfBody>;
-
-    #[doc(hidden)]
-    fn report<X>(self, http: HttpClassifier<Tried<X>>) -> Self::Report<X>;
+    fn guarded<P: AnyPermit + Send + Sync + 'static>(ended: Responded<Self, P>)
+    -> Self::Guarded<P>;
 }
 
-mod sealed {
-    pub trait Sealed {}
-}
+impl<B: Body<Error: Error + 'static> + Send> ClientResponse for Response<B> {
+    type Guarded<P: AnyPermit + Send + Sync + 'static> = Response<GuardedBody<B, P>>;
 
-/// A try is reported at the head of its response: the default.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AtHead;
-
-/// A try is reported at the end of the response's body:
-/// [`ClientConfig::at_end_of_body`](super::ClientConfig::at_end_of_body).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AtEndOfBody {
-    pub(crate) probes_wait: bool,
-}
-
-impl sealed::Sealed for AtHead {}
-impl sealed::Sealed for AtEndOfBody {}
-
-impl Ending for AtHead {
-    type Report<X> = HttpClassifier<Tried<X>>;
-
-    fn at_end(self) -> Option<AtEndOfBody> {
-        None
-    }
-
-    fn report<X>(self, http: HttpClassifier<Tried<X>>) -> Self::Report<X> {
-        http
-    }
-}
-
-impl Ending for AtEndOfBody {
-    type Report<X> = AtEnd<HttpClassifier<Tried<X>>, UsualErrors>;
-
-    fn at_end(self) -> Option<AtEndOfBody> {
-        Some(self)
-    }
-
-    fn report<X>(self, head: HttpClassifier<Tried<X>>) -> Self::Report<X> {
-        AtEnd {
-            head,
-            body_errors: UsualErrors,
-            probes_wait: self.probes_wait,
+    fn guarded<P: AnyPermit + Send + Sync + 'static>(
+        ended: Responded<Self, P>,
+    ) -> Self::Guarded<P> {
+        match ended {
+            Responded::AtHead(response) => response.map(ReportingBody::reported),
+            Responded::AtBody(response) => response,
         }
     }
 }
@@ -68,14 +107,20 @@ impl Ending for AtEndOfBody {
 /// The rule for the errors of a try: its timeout is a failure, and `X` judges the errors of the client. A try that ends
 /// refused unprocessed was already sent again on fresh connections, or no token was left for that.
 #[derive(Clone, Copy, Debug)]
-pub struct Tried<X>(pub(super) X);
+pub(crate) struct Tried<X>(pub(crate) X);
+
+impl<E: Error + 'static, X: ErrorRule<E>> ErrorRule<WithCauses<E>> for Tried<X> {
+    fn judge(&self, WithCauses(error): &WithCauses<E>) -> (Outcome, Scope) {
+        // The scope is the same for every rule: how many calls an error ended is a fact.
+        (self.0.outcome(error), scope_of(error))
+    }
+}
 
 impl<E: Error + 'static, X: ErrorRule<E>> ErrorRule<Timed<WithCauses<E>>> for Tried<X> {
     fn judge(&self, error: &Timed<WithCauses<E>>) -> (Outcome, Scope) {
         match error {
             Timed::TimedOut => (Failure::new().into(), Scope::Call),
-            // The scope is the same for every rule: how many calls an error ended is a fact.
-            Timed::Failed(WithCauses(error)) => (self.0.outcome(error), scope_of(error)),
+            Timed::Failed(error) => self.judge(error),
         }
     }
 }

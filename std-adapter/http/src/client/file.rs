@@ -7,6 +7,7 @@ use serde::de::{DeserializeSeed, Error};
 use serde::{Deserialize, Deserializer};
 
 use super::ClientConfig;
+use super::config::ProbesWait;
 use crate::{Backoff, BudgetConfig};
 
 #[derive(Deserialize)]
@@ -27,6 +28,10 @@ struct File {
     in_flight_limit: Option<u32>,
     #[serde(default)]
     trip_on_429: bool,
+    #[serde(default)]
+    at_end_of_body: bool,
+    #[serde(default)]
+    probes_at_end: bool,
 }
 
 /// Rules that are the preset's where the file leaves them out.
@@ -108,6 +113,8 @@ impl<'de> Deserialize<'de> for ClientConfig {
         config.capacity = file.capacity.unwrap_or(config.capacity);
         config.outliving = file.outliving.unwrap_or(config.outliving);
         config.trip_on_429 = file.trip_on_429;
+        let at_end = file.at_end_of_body || file.probes_at_end;
+        config.at_end = at_end.then_some(ProbesWait(file.probes_at_end));
         config.in_flight_limit = file.in_flight_limit.or(config.in_flight_limit);
         config.check().map_err(D::Error::custom)?;
         Ok(config)

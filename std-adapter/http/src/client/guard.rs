@@ -1,17 +1,15 @@
-//! The state that outlives the requests, and handles that lead to it.
+//! The state that outlives the requests.
 
 use std::fmt;
 use std::ops::Deref;
-use std::ptr;
 use std::sync::Arc;
 
 use atomic_breaker::{Clock, Config};
-use http::Request;
 
-use super::{AtHead, ClientConfig, ClientConfigError, ClientLayer, Ending};
+use super::{ClientConfig, ClientConfigError};
 use crate::{
-    AnyBudget, InFlightCounts, KeyedObserver, Origin, Registry, RetryBudget, RetryBudgets,
-    SlidingRatio, StdClock,
+    InFlightCounts, KeyedObserver, Origin, Registry, RetryBudget, RetryBudgets, SlidingRatio,
+    StdClock,
 };
 
 /// The breakers of all hosts.
@@ -21,7 +19,7 @@ pub type Hosts<C = StdClock> = Registry<Origin, C, SlidingRatio<C, 1>, SomeObser
 pub type SomeObserver = Option<Arc<dyn KeyedObserver<Origin> + Send + Sync>>;
 
 /// The breakers of all hosts and their retry budgets. Outlives the requests: a `static`, [leaked](Self::leak), or in an
-/// `Arc` ([`ClientLayer::of`]). [`ClientService`](super::ClientService) shows one, `HttpClient` one around reqwest.
+/// `Arc` ([`ClientLayer::of`](super::ClientLayer::of)). [`ClientService`](super::ClientService) shows one, `HttpClient` one around reqwest.
 ///
 /// # Bounds
 ///
@@ -50,12 +48,12 @@ pub type SomeObserver = Option<Arc<dyn KeyedObserver<Origin> + Send + Sync>>;
 /// # Whose fault
 ///
 /// A dead host opens its breaker, a mistake of the caller does not: [`UsualErrors`](crate::UsualErrors) knows the
-/// errors of hyper-util and reqwest, and [`ClientLayer::errors`] replaces it. The last failure in a rejection names the
+/// errors of hyper-util and reqwest, and [`ClientLayer::errors`](super::ClientLayer::errors) replaces it. The last failure in a rejection names the
 /// causes of the error: "transport: client error (Connect): tcp connect error: Connection refused (os error 111)".
 ///
-/// `C` is the clock, and `R` says when a try is reported.
-pub struct ClientGuard<C = StdClock, R = AtHead> {
-    config: ClientConfig<R>,
+/// `C` is the clock.
+pub struct ClientGuard<C = StdClock> {
+    config: ClientConfig,
     hosts: Hosts<C>,
     pub(super) budgets: RetryBudgets,
     /// The tries that continue without their callers.
@@ -66,21 +64,17 @@ pub struct ClientGuard<C = StdClock, R = AtHead> {
 /// Hosts may share a place in the tables next to that of the breakers; more places would mostly be empty.
 const MOST_PLACES: usize = 4_096;
 
-impl<R: Ending> ClientGuard<StdClock, R> {
+impl ClientGuard {
     /// With the clock of `std` and no observer.
-    pub fn new(config: ClientConfig<R>) -> Result<Self, ClientConfigError> {
+    pub fn new(config: ClientConfig) -> Result<Self, ClientConfigError> {
         Self::build(config, StdClock, None)
     }
 }
 
-impl<C: Clock, R: Ending> ClientGuard<C, R> {
+impl<C: Clock> ClientGuard<C> {
     /// With another clock and an observer of transitions. Each host's memory of calls gets a clone of the clock, which
     /// must tell the same time.
-    pub fn with<O>(
-        config: ClientConfig<R>,
-        clock: C,
-        observer: O,
-    ) -> Result<Self, ClientConfigError>
+    pub fn with<O>(config: ClientConfig, clock: C, observer: O) -> Result<Self, ClientConfigError>
     where
         C: Clone,
         O: KeyedObserver<Origin> + Send + Sync + 'static,
@@ -89,7 +83,7 @@ impl<C: Clock, R: Ending> ClientGuard<C, R> {
     }
 
     fn build(
-        config: ClientConfig<R>,
+        config: ClientConfig,
         clock: C,
         observer: SomeObserver,
     ) -> Result<Self, ClientConfigError>
@@ -120,12 +114,6 @@ impl<C: Clock, R: Ending> ClientGuard<C, R> {
     /// Leaks it: for guards that are built at run time and live as long as the program.
     pub fn leak(self) -> &'static Self {
         Box::leak(Box::new(self))
-    }
-
-    /// The layer around a client. However often it is created, all layers share the breakers and the budgets. A guard in
-    /// an `Arc` has [`ClientLayer::of`].
-    pub fn layer<B>(&'static self) -> ClientLayer<B, &'static Self> {
-        ClientLayer::of(self)
     }
 
     /// Replaces the rules of all breakers while requests are under way; states are kept. With an error nothing changes.
@@ -174,12 +162,12 @@ impl<C: Clock, R: Ending> ClientGuard<C, R> {
     }
 
     /// The settings that it was built with.
-    pub const fn config(&self) -> &ClientConfig<R> {
+    pub const fn config(&self) -> &ClientConfig {
         &self.config
     }
 }
 
-impl<C, R: fmt::Debug> fmt::Debug for ClientGuard<C, R> {
+impl<C> fmt::Debug for ClientGuard<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientGuard")
             .field("config", &self.config)
@@ -187,72 +175,15 @@ impl<C, R: fmt::Debug> fmt::Debug for ClientGuard<C, R> {
     }
 }
 
-/// A handle that leads to a [`ClientGuard`]: a `&'static` reference or an `Arc`.
-pub trait AnyClientGuard: Deref<Target = ClientGuard<Self::Clock, Self::Ending>> + Clone {
-    /// The clock of the guard.
-    type Clock: Clock;
-    /// When its tries are reported.
-    type Ending: Ending;
-
-    /// What tells guards apart.
-    #[doc(hidden)]
-    fn address(&self) -> usize {
-        ptr::from_ref::<Self::Target>(self).addr()
-    }
-}
-
-impl<H, C, R> AnyClientGuard for H
-where
-    H: Deref<Target = ClientGuard<C, R>> + Clone,
-    C: Clock,
-    R: Ending,
-{
-    type Clock = C;
-    type Ending = R;
-}
-
-/// Leads to the breakers.
+/// Leads to the breakers of a guard, as a handle to it does.
 #[derive(Clone, Debug)]
 pub struct HostsOf<H>(pub(super) H);
 
-impl<H: AnyClientGuard> Deref for HostsOf<H> {
-    type Target = Hosts<H::Clock>;
+impl<C: Clock + 'static, H: Deref<Target = ClientGuard<C>>> Deref for HostsOf<H> {
+    type Target = Hosts<C>;
 
     #[inline]
-    fn deref(&self) -> &Hosts<H::Clock> {
+    fn deref(&self) -> &Hosts<C> {
         self.0.hosts()
-    }
-}
-
-/// Finds the budget by the same host as the breaker.
-#[derive(Clone, Debug)]
-pub(super) struct BudgetOfHost<H> {
-    guard: H,
-    /// The host of requests that name none.
-    origin: Option<Origin>,
-}
-
-impl<H> BudgetOfHost<H> {
-    pub(super) const fn new(guard: H, origin: Option<Origin>) -> Self {
-        Self { guard, origin }
-    }
-}
-
-impl<H: AnyClientGuard> BudgetOfHost<H> {
-    pub(super) fn of<B>(&self, request: &Request<B>) -> &RetryBudget {
-        self.guard.budgets.at(self.place_of(request))
-    }
-}
-
-impl<B, H: AnyClientGuard> AnyBudget<Request<B>> for BudgetOfHost<H> {
-    /// A request that names no host is rejected, so any budget will do.
-    fn place_of(&self, request: &Request<B>) -> usize {
-        let named = Origin::of_request(request).ok();
-        let origin = named.as_ref().or(self.origin.as_ref());
-        origin.map_or(0, |origin| self.guard.budgets.place_of(origin))
-    }
-
-    fn at(&self, place: usize) -> &RetryBudget {
-        self.guard.budgets.at(place)
     }
 }

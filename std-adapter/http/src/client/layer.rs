@@ -5,11 +5,13 @@ use std::any::Any;
 use std::error::Error;
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use atomic_breaker::Clock;
 use http::Request;
 use tokio::time::timeout;
 use tower::ServiceExt;
@@ -17,16 +19,13 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::ClientGuard;
-use super::ending::{AtEndOfBody, Ending, Tried};
-use super::guard::{AnyClientGuard, BudgetOfHost, HostsOf};
-use super::tries::{Tries, TryError};
-use crate::{
-    ByMethod, Deadline, ErrorRule, GuardPermit, HttpBodyRule, HttpClassifier, Key, Origin, PerHost,
-    Report, ReportingBody, RequestError, ResponseHead, RetryLayer, RetryPolicy, StdClock,
-    UsualErrors,
-};
+use super::ending::{AtEitherEnd, ClientResponse, GuardedBody, Tried};
+use super::guard::HostsOf;
+use super::tries::{Host, Tries, TryPermit};
+use crate::per_host::host_of;
 #[cfg(feature = "reqwest")]
 use crate::{ClientError, callers_limit::CallersLimit};
+use crate::{Deadline, ErrorRule, HttpClassifier, Origin, RequestError, RetryLayer, UsualErrors};
 
 /// The layer of a [`ClientGuard`]: deadline, retry, breaker of the host, limit of a try. `B` is the body of requests,
 /// which must be `Clone` to be sent again; `H` leads to the guard; `X` judges the errors of the client.
@@ -49,7 +48,15 @@ pub struct ClientLayer<B, H = &'static ClientGuard, X = UsualErrors> {
     body: PhantomData<fn(B)>,
 }
 
-impl<B, H: AnyClientGuard> ClientLayer<B, H> {
+impl<C: Clock> ClientGuard<C> {
+    /// The layer around a client. However often it is created, all layers share the breakers and the budgets. A guard in
+    /// an `Arc` has [`ClientLayer::of`].
+    pub const fn layer<B>(&'static self) -> ClientLayer<B, &'static Self> {
+        ClientLayer::of(self)
+    }
+}
+
+impl<B, H> ClientLayer<B, H> {
     /// The layer of a guard in an `Arc`, so that the guard is freed with the last client; a `&'static` guard has
     /// [`ClientGuard::layer`]. Each request clones the `Arc` a few times, and these clones make all threads write to the
     /// same memory: under load from many threads use a `static`, or [leak](ClientGuard::leak) the guard.
@@ -86,40 +93,42 @@ impl<B, H, X> ClientLayer<B, H, X> {
     }
 }
 
-impl<S, E, B, H, X, R> Layer<S> for ClientLayer<B, H, X>
+impl<S, E, B, H, C, X> Layer<S> for ClientLayer<B, H, X>
 where
-    S: Service<Request<B>, Error = E, Response: Send, Future: Send> + Clone + Send + Sync + 'static,
+    S: Service<Request<B>, Error = E, Response: ClientResponse + Send, Future: Send>,
+    S: Clone + Send + Sync + 'static,
     E: Error + Send + 'static,
     B: Clone + Send + 'static,
-    H: AnyClientGuard<Clock: Send + Sync, Ending: Ending<Report<X> = R>> + Send + Sync + 'static,
-    R: Report<S::Response, TryError<E>, Output<GuardPermit<Key<HostsOf<H>>>>: ResponseHead + Send>,
-    R: Clone + Send + Sync + 'static,
+    H: Deref<Target = ClientGuard<C>> + Clone + Send + Sync + 'static,
+    C: Clock + Send + Sync + 'static,
     X: ErrorRule<E> + Clone + Send + Sync + 'static,
 {
-    type Service = ClientService<B, R::Output<GuardPermit<Key<HostsOf<H>>>>, E>;
+    type Service = ClientService<B, <S::Response as ClientResponse>::Guarded<TryPermit<H>>, E>;
 
     fn layer(&self, client: S) -> Self::Service {
-        let config = self.guard.config();
+        let (guard, origin) = (self.guard.clone(), self.origin.clone());
+        let config = *guard.config();
         let http = HttpClassifier::new().trip_on_429(config.trip_on_429);
-        let judge = || http.errors(Tried(self.errors.clone()));
-        let budget = BudgetOfHost::new(self.guard.clone(), self.origin.clone());
-        let retry = RetryPolicy::from_parts(
-            config.retry(),
-            budget.clone(),
-            ByMethod,
-            judge().for_retries(),
-            http,
-        );
-        let retried = RetryLayer::new(retry).layer(Tries {
+        let http = http.errors(Tried(self.errors.clone()));
+        let retry = RetryLayer::new(config.retry(), HostsOf(guard.clone()), http.clone());
+        let retried = retry.layer(Tries {
             client,
-            by_host: PerHost::with(HostsOf(self.guard.clone()), self.origin.clone()),
-            budget,
-            report: config.ending.report(judge()),
-            guard: self.guard.clone(),
+            guard: guard.clone(),
+            report: AtEitherEnd {
+                http,
+                at_end: config.at_end,
+            },
         });
-        let deadline = config.deadline;
         ClientService(Arc::new(move |mut request: Request<B>| {
-            let (time, passed) = time_of(&mut request, deadline);
+            let origin = match host_of(Origin::of_request(&request), origin.as_ref()) {
+                Ok(origin) => origin,
+                Err(rejection) => {
+                    return Box::pin(async { Err(RequestError::Rejected(rejection)) });
+                }
+            };
+            let budget = guard.budgets.place_of(&origin);
+            let (time, passed) = time_of(&mut request, config.deadline);
+            let request = request.map(|body| (Host { origin, budget }, body));
             // `timeout` would make the request before it looks at the time.
             let sent = (!time.is_zero()).then(|| timeout(time, retried.clone().oneshot(request)));
             Box::pin(async move {
@@ -128,7 +137,8 @@ where
                     None => None,
                 };
                 match result {
-                    Some(result) => result.map_err(RequestError::of),
+                    Some(Ok(ended)) => Ok(ClientResponse::guarded(ended)),
+                    Some(Err(error)) => Err(RequestError::of(error)),
                     None => {
                         Err(passed().map_or(RequestError::DeadlineExceeded, RequestError::Failed))
                     }
@@ -171,16 +181,16 @@ fn time_of<B, E: 'static>(
 }
 
 /// A client behind a [`ClientLayer`]: a [`Service`] of `Request<B>`s, whose responses are `T`, and whose error is a
-/// [`RequestError`] around the client's own error `E`. Clones share everything. With hyper-util `T` is
-/// `Response<Incoming>`, with `HttpClient` it is `reqwest::Response`; where a try is reported at the [end of the
-/// body](crate::ClientConfig::at_end_of_body), it is a response with a [`ClientBody`].
+/// [`RequestError`] around the client's own error `E`. Clones share everything. With hyper-util `T` is a
+/// `Response<`[`ClientBody`]`<Incoming>>`, with `HttpClient` it is `reqwest::Response`.
 ///
 /// A request takes two allocations more than the client's own: one for itself, and one for each try, which may move
 /// into a task.
 ///
 /// ```
-/// use atomic_breaker_http::{ClientConfig, ClientGuard, ClientService};
+/// use atomic_breaker_http::{ClientBody, ClientConfig, ClientGuard, ClientService};
 /// use http::{Request, Response};
+/// use http_body_util::BodyExt;
 /// use std::{io, sync::LazyLock};
 /// use tower::{BoxError, Layer, ServiceExt, util::BoxCloneSyncService};
 ///
@@ -189,7 +199,7 @@ fn time_of<B, E: 'static>(
 ///     LazyLock::new(|| ClientGuard::new(ClientConfig::new()).expect("constant settings"));
 ///
 /// struct Shop {
-///     client: ClientService<String, Response<String>, io::Error>,
+///     client: ClientService<String, Response<ClientBody<String>>, io::Error>,
 /// }
 ///
 /// impl Shop {
@@ -197,9 +207,10 @@ fn time_of<B, E: 'static>(
 ///         Self { client: GUARD.layer().layer(client) }
 ///     }
 ///
-///     async fn items(&self) -> Result<String, BoxError> {
+///     async fn items(&self) -> Result<Vec<u8>, BoxError> {
 ///         let request = Request::get("https://shop.example/items").body(String::new())?;
-///         Ok(self.client.clone().oneshot(request).await?.into_body())
+///         let response = self.client.clone().oneshot(request).await?;
+///         Ok(response.into_body().collect().await?.to_bytes().into())
 ///     }
 /// }
 /// # let _ = (Shop::new, Shop::items);
@@ -209,10 +220,9 @@ pub struct ClientService<B, T, E>(Arc<Sending<B, T, E>>);
 type Sending<B, T, E> = dyn Fn(Request<B>) -> Answer<T, E> + Send + Sync;
 type Answer<T, E> = Pin<Box<dyn Future<Output = Result<T, RequestError<E>>> + Send>>;
 
-/// The body of a response of a [`ClientService`] that reports a try at the [end of the
-/// body](crate::ClientConfig::at_end_of_body). `B` is the body of the client inside, and `H` leads to the guard.
-pub type ClientBody<B, H = &'static ClientGuard<StdClock, AtEndOfBody>> =
-    ReportingBody<B, GuardPermit<Key<HostsOf<H>>>, HttpBodyRule<UsualErrors>>;
+/// The body of a response of a [`ClientService`]: `B`, the body of the client inside, which carries its permit if tries are
+/// reported at the [end of the body](crate::ClientConfig::at_end_of_body). `H` leads to the guard.
+pub type ClientBody<B, H = &'static ClientGuard> = GuardedBody<B, TryPermit<H>>;
 
 impl<B, T, E> Service<Request<B>> for ClientService<B, T, E> {
     type Response = T;

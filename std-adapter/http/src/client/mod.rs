@@ -24,6 +24,12 @@ mod tries;
 
 pub use check::ClientConfigError;
 pub use config::ClientConfig;
-pub use ending::{AtEndOfBody, AtHead, Ending};
-pub use guard::{AnyClientGuard, ClientGuard, Hosts, SomeObserver};
+#[cfg(feature = "reqwest-middleware")]
+pub(crate) use config::ProbesWait;
+#[cfg(feature = "reqwest")]
+pub(crate) use ending::Responded;
+#[cfg(feature = "reqwest-middleware")]
+pub(crate) use ending::{AtEitherEnd, Tried};
+pub use ending::{ClientResponse, GuardedBody};
+pub use guard::{ClientGuard, Hosts, SomeObserver};
 pub use layer::{ClientBody, ClientLayer, ClientService};

@@ -1,47 +1,70 @@
 //! The tries of a request, each with the breaker of its host.
 
 use std::error::Error;
+use std::ops::Deref;
+use std::ptr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use atomic_breaker::Clock;
 use http::Request;
 use tokio::time::timeout;
 use tower::ServiceExt;
 use tower_service::Service;
 
-use super::guard::{AnyClientGuard, BudgetOfHost, HostsOf};
+use super::ending::{AtEitherEnd, ClientResponse, Responded, Tried};
+use super::guard::{ClientGuard, HostsOf};
 use crate::outliving::LeavingHost;
+use crate::retries::may_repeat;
 use crate::usual_errors::Again;
 use crate::{
-    Admit, AnyPermit, ByMethod, Counted, GuardPermit, Idempotent, InFlightCounts, Key, Origin,
-    PerHost, Rejection, Report, ServiceError, Timed, Try, WithCauses,
+    AnyPermit, BudgetOf, Counted, ErrorRule, Guard, GuardPermit, InFlightCounts, Key, Origin,
+    Rejection, RetryBudget, ServiceError, Timed, Try, WithCauses,
 };
 
 /// The breaker of the host around a try: below it the limit of the try, fresh connections and the client.
 #[derive(Clone)]
-pub(super) struct Tries<S, H, R> {
+pub(super) struct Tries<S, H, X> {
     pub(super) client: S,
     pub(super) guard: H,
-    pub(super) by_host: PerHost<HostsOf<H>>,
-    pub(super) budget: BudgetOfHost<H>,
-    pub(super) report: R,
+    pub(super) report: AtEitherEnd<Tried<X>>,
 }
 
+/// The host of a request, found once: beside its body, while the guard has it.
+pub(super) struct Host {
+    pub(super) origin: Origin,
+    /// The place of its budget.
+    pub(super) budget: usize,
+}
+
+impl Clone for Host {
+    fn clone(&self) -> Self {
+        Self {
+            origin: self.origin.shared(),
+            budget: self.budget,
+        }
+    }
+}
+
+/// The permit of a try.
+pub(super) type TryPermit<H> = GuardPermit<Key<HostsOf<H>>>;
 /// The count of a try in flight.
 type InFlight = Counted<Arc<InFlightCounts>>;
 
-/// The error of a client with causes, or that of the limit.
+/// The error of a try: that of the client with its causes, or the time limit.
 pub(super) type TryError<E> = Timed<WithCauses<E>>;
 
-impl<S, B, E, H, R> Service<Request<B>> for Tries<S, H, R>
+impl<S, B, E, H, C, X> Service<Request<(Host, B)>> for Tries<S, H, X>
 where
-    S: Service<Request<B>, Error = E, Response: Send, Future: Send> + Clone + Send + 'static,
+    S: Service<Request<B>, Error = E, Response: ClientResponse + Send, Future: Send>,
+    S: Clone + Send + 'static,
     B: Clone + Send + 'static,
     E: Error + Send + 'static,
-    H: AnyClientGuard<Clock: Send + Sync> + Send + Sync + 'static,
-    R: Report<S::Response, TryError<E>> + Clone + Send + Sync + 'static,
+    H: Deref<Target = ClientGuard<C>> + Clone + Send + Sync + 'static,
+    C: Clock + Send + Sync + 'static,
+    X: ErrorRule<E> + Clone + Send + Sync + 'static,
 {
-    type Response = R::Output<GuardPermit<Key<HostsOf<H>>>>;
+    type Response = Responded<S::Response, TryPermit<H>>;
     type Error = ServiceError<TryError<E>>;
     type Future = Try<Result<Self::Response, Self::Error>, LeavingHost>;
 
@@ -49,22 +72,31 @@ where
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let (permit, in_flight) = match self.admit(&request) {
+    fn call(&mut self, request: Request<(Host, B)>) -> Self::Future {
+        let (parts, (host, body)) = request.into_parts();
+        let mut request = Request::from_parts(parts, body);
+        let (permit, in_flight) = match self.admit(&host, &request) {
             Ok(admitted) => admitted,
             Err(rejection) => return Try::ended(Err(rejection.into())),
         };
         if permit.is_probe() {
-            let host = permit.key().shared();
-            let guard = self.guard.address();
-            request.extensions_mut().insert(Probe { guard, host });
+            let probe = Probe {
+                guard: address(&*self.guard),
+                host: host.origin.shared(),
+            };
+            request.extensions_mut().insert(probe);
         }
         // What passes in shadow mode, or unguarded, is not reported, so nothing requires it to continue.
         let places = permit.is_admitted().then(|| self.guard.places()).flatten();
         let leaving =
-            places.map(|places| LeavingHost::new(places, permit.key().shared(), permit.is_probe()));
+            places.map(|places| LeavingHost::new(places, host.origin.shared(), permit.is_probe()));
         let limit = self.guard.config().try_limit;
-        let fresh = fresh(self.client.clone(), self.budget.clone(), request);
+        let fresh = fresh(
+            self.client.clone(),
+            self.guard.clone(),
+            host.budget,
+            request,
+        );
         let report = self.report.clone();
         let call = async move {
             let made = || async {
@@ -82,11 +114,16 @@ where
     }
 }
 
-impl<S, H: AnyClientGuard, R> Tries<S, H, R> {
-    fn admit<B>(&self, request: &Request<B>) -> Result<Admitted<H>, Rejection> {
-        let permit = match self.by_host.admit(request) {
+impl<S, H, C, X> Tries<S, H, X>
+where
+    H: Deref<Target = ClientGuard<C>> + Clone,
+    C: Clock + 'static,
+{
+    fn admit<B>(&self, host: &Host, request: &Request<B>) -> Result<Admitted<H>, Rejection> {
+        let permit = match self.key(host).acquire() {
             Ok(permit) => permit,
-            Err(rejection) => self.within_probe(request).ok_or(rejection)?,
+            Err(_) if self.is_within_probe(host, request) => self.key(host).unguarded(),
+            Err(rejection) => return Err(rejection),
         };
         let Some(counts) = &self.guard.in_flight else {
             return Ok((permit, None));
@@ -95,12 +132,15 @@ impl<S, H: AnyClientGuard, R> Tries<S, H, R> {
         Ok((permit, Some(counted)))
     }
 
-    /// The permit of a request that is a probe already, of the same guard further out.
+    fn key(&self, host: &Host) -> Key<HostsOf<H>> {
+        Key::new(HostsOf(self.guard.clone()), host.origin.shared())
+    }
+
+    /// Whether a request is part of a probe of the same guard further out, whose permit guards it.
     #[cold]
-    fn within_probe<B>(&self, request: &Request<B>) -> Option<GuardPermit<Key<HostsOf<H>>>> {
-        let probe: &Probe = request.extensions().get()?;
-        let is_same = probe.guard == self.guard.address();
-        is_same.then(|| self.by_host.within(&probe.host, request))?
+    fn is_within_probe<B>(&self, host: &Host, request: &Request<B>) -> bool {
+        let probe: Option<&Probe> = request.extensions().get();
+        probe.is_some_and(|it| it.guard == address(&*self.guard) && it.host == host.origin)
     }
 }
 
@@ -113,29 +153,48 @@ struct Probe {
     host: Origin,
 }
 
-type Admitted<H> = (GuardPermit<Key<HostsOf<H>>>, Option<InFlight>);
+/// What tells guards apart.
+fn address<C>(guard: &ClientGuard<C>) -> usize {
+    ptr::from_ref(guard).addr()
+}
+
+type Admitted<H> = (TryPermit<H>, Option<InFlight>);
+
+impl<B, C: Clock + 'static, H> BudgetOf<Request<(Host, B)>> for HostsOf<H>
+where
+    H: Deref<Target = ClientGuard<C>>,
+{
+    fn place_of(&self, request: &Request<(Host, B)>) -> usize {
+        request.body().0.budget
+    }
+
+    fn at(&self, place: usize) -> &RetryBudget {
+        self.0.budgets.at(place)
+    }
+}
 
 /// Sends a request again, at once and within its try, if its connection broke before a response: an idle pooled
 /// connection fails this way if the host closed its side unnoticed, and that says nothing about the host as it is now.
 /// Each time costs a token of the budget. A request that was refused unprocessed is sent again whatever its method,
 /// others only if they may be sent twice.
-async fn fresh<S, B, H>(
+async fn fresh<S, B, C, H>(
     client: S,
-    budget: BudgetOfHost<H>,
+    guard: H,
+    budget: usize,
     request: Request<B>,
 ) -> Result<S::Response, S::Error>
 where
     S: Service<Request<B>, Error: Error + 'static> + Clone,
     B: Clone,
-    H: AnyClientGuard,
+    C: Clock,
+    H: Deref<Target = ClientGuard<C>>,
 {
     let mut again = Again::new();
     loop {
         let result = client.clone().oneshot(request.clone()).await;
-        let is_worth_it =
-            |error: &S::Error| again.allow(error, || ByMethod.is_idempotent(&request));
+        let is_worth_it = |error: &S::Error| again.allow(error, || may_repeat(&request));
         // The token last, so that none is wasted.
-        if !result.as_ref().is_err_and(is_worth_it) || !budget.of(&request).withdraw() {
+        if !result.as_ref().is_err_and(is_worth_it) || !guard.budgets.at(budget).withdraw() {
             return result;
         }
     }

@@ -3,20 +3,18 @@
 use std::fmt;
 use std::time::Duration;
 
-use http::{HeaderMap, Response, StatusCode};
-use http_body::Body;
+use http::{HeaderMap, StatusCode, header::CONTENT_TYPE};
 
-use super::GrpcAtHead;
-use super::head::{Head, head, scope_of_code};
-use crate::error_rule::{report_by, why};
+use crate::errors::is_quota;
 use crate::{
-    AnyError, AnyPermit, BodyRule, ErrorRule, Failure, GrpcCode, Outcome, Report, ReportingBody,
-    ResponseHead, RetryAfter, Scope,
+    AnyError, AtEnd, AtHead, ErrorRule, Failure, GrpcCode, Head, HttpRules, Outcome, ResponseHead,
+    RetryAfter, Scope,
 };
 
-/// Reports gRPC calls according to their `grpc-status`, wherever it arrives: in the headers of a response without a
-/// body, otherwise in the trailers at the end of the body, which takes the permit along until then. Needs no tonic, and
-/// works beneath it as a layer around its `Channel`.
+/// The [rules](HttpRules) of gRPC: a call counts as its `grpc-status` says, wherever that arrives: in the headers of a
+/// response without a body, otherwise in the trailers at the end of the body, which takes the permit along until then. Needs
+/// no tonic, and works beneath it as a layer around its `Channel`:
+/// `BreakerLayer::new(..).report(GrpcClassifier::new().at_end_of_body())`.
 ///
 /// | code | counts as |
 /// |---|---|
@@ -31,10 +29,10 @@ use crate::{
 /// | body that ends without `grpc-status` | `UNKNOWN` |
 /// | HTTP status other than 200 without `grpc-status`, such as from a proxy | what the [table](GrpcCode::from_http) of gRPC says, except that 429 is `RESOURCE_EXHAUSTED` |
 /// | content type other than `application/grpc`, without `grpc-status` | `UNKNOWN`: the response is not from the server but from something in front of it |
-/// | `Err`, error of the body | failure, unless [set](Self::errors) [otherwise](Self::body_errors) |
-/// | body dropped before its end | cancelled, see [`ReportingBody`]: without a status there is no verdict |
+/// | `Err`, error of the body | failure, unless [set](Self::errors) [otherwise](AtEnd::body_errors) |
+/// | body dropped before its end | cancelled, see [`ReportingBody`](crate::ReportingBody): without a status there is no verdict |
 ///
-/// - A **probe** succeeds with the first data of its body, since streams may be endless.
+/// - A **probe** succeeds with the first data of a body of unknown length, since streams may be endless.
 /// - `grpc-retry-pushback-ms` with `UNAVAILABLE` or `RESOURCE_EXHAUSTED` opens the breaker at once, at least
 ///   for that time; so does the `Retry-After` of a proxy's 503. See
 ///   [`trip_on_push_back`](Self::trip_on_push_back).
@@ -43,16 +41,15 @@ use crate::{
 /// - For **gRPC-Web**, whose status is within the data of the body, the breaker belongs above the layer that translates
 ///   it. Below that layer, calls that end without a `grpc-status` are ignored.
 ///
-/// It is a [`Report`] and not a [`Classify`](crate::Classify), as a verdict at the headers would count calls as
-/// successes whose failure arrives in the trailers. If a verdict at the headers is what you want,
-/// [`at_head`](Self::at_head) is a classifier.
+/// It is no [`Classify`](crate::Classify), as a verdict at the headers would count calls as successes whose failure arrives
+/// in the trailers. If a verdict at the headers is what you want, [`at_head`](Self::at_head) is a classifier.
 ///
 /// Errors that end many calls at once, such as those of a connection, count once with the rule
-/// [`UsualErrors`](crate::UsualErrors): `GrpcClassifier::new().errors(UsualErrors).body_errors(UsualErrors)`. An error
+/// [`UsualErrors`](crate::UsualErrors): `GrpcClassifier::new().errors(UsualErrors).at_end_of_body().body_errors(UsualErrors)`. An error
 /// is kept as its text, and that of tonic's `Channel` does not name its cause: put
 /// `.map_err(`[`WithCauses`](crate::WithCauses)`)` directly around the `Channel`.
 ///
-/// For tonic's own types there is [`code`](Self::code). A `Status` with a source was made here and not by the server, so
+/// With tonic's own types, use [`code`](Self::code). A `Status` with a source was made here and not by the server, so
 /// it is a failure; tonic's own timeout comes as `CANCELLED`:
 /// ```
 /// use atomic_breaker_http::{Failure, GrpcClassifier, Outcome};
@@ -72,10 +69,9 @@ use crate::{
 /// ```
 #[derive(Clone, Copy)]
 #[must_use]
-pub struct GrpcClassifier<X = AnyError, Y = AnyError> {
+pub struct GrpcClassifier<X = AnyError> {
     codes: fn(GrpcCode) -> Outcome,
     errors: X,
-    body_errors: Y,
     hints: RetryAfter,
     trip_on_push_back: bool,
 }
@@ -86,7 +82,6 @@ impl GrpcClassifier {
         Self {
             codes: GrpcCode::outcome,
             errors: AnyError,
-            body_errors: AnyError,
             hints: RetryAfter::new(),
             trip_on_push_back: true,
         }
@@ -94,7 +89,7 @@ impl GrpcClassifier {
 }
 
 /// The settings.
-impl<X, Y> GrpcClassifier<X, Y> {
+impl<X> GrpcClassifier<X> {
     /// What each code counts as, its push-back aside.
     ///
     /// ```
@@ -115,29 +110,15 @@ impl<X, Y> GrpcClassifier<X, Y> {
     }
 
     /// What the error of a call without a response counts as; a failure of weight 1 unless set. A
-    /// [rule](ErrorRule), or a closure, which must name the type of the error.
-    pub const fn errors<R>(self, errors: R) -> GrpcClassifier<R, Y>
+    /// [rule](ErrorRule), or a closure, which must name the type of the error. Errors of bodies have
+    /// [their own](AtEnd::body_errors).
+    pub const fn errors<Z>(self, errors: Z) -> GrpcClassifier<Z>
     where
         X: Copy,
-        Y: Copy,
     {
-        self.with(errors, self.body_errors)
-    }
-
-    /// What an error of the body counts as, like [`errors`](Self::errors).
-    pub const fn body_errors<R>(self, errors: R) -> GrpcClassifier<X, R>
-    where
-        X: Copy,
-        Y: Copy,
-    {
-        self.with(self.errors, errors)
-    }
-
-    const fn with<V, W>(&self, errors: V, body_errors: W) -> GrpcClassifier<V, W> {
         GrpcClassifier {
             codes: self.codes,
             errors,
-            body_errors,
             hints: self.hints,
             trip_on_push_back: self.trip_on_push_back,
         }
@@ -157,16 +138,21 @@ impl<X, Y> GrpcClassifier<X, Y> {
         self
     }
 
+    /// Reports where the status arrives: at the headers of a response without a body, otherwise at the end of its body.
+    pub const fn at_end_of_body(self) -> AtEnd<Self> {
+        AtEnd::new(self)
+    }
+
     /// Reports at the headers: a call whose status arrives later counts as a success. For streams that live longer than
     /// any limit.
-    pub const fn at_head(self) -> GrpcAtHead<X, Y> {
-        GrpcAtHead(self)
+    pub const fn at_head(self) -> AtHead<Self> {
+        AtHead(self)
     }
 }
 
 /// What results say.
-impl<X, Y> GrpcClassifier<X, Y> {
-    /// What the server says about a retry, for [`RetryPolicy::hint`](crate::RetryPolicy::hint): how long to wait, or
+impl<X> GrpcClassifier<X> {
+    /// What the server says about a retry, for [`RetryPolicy::retry_after`](crate::RetryPolicy::retry_after): how long to wait, or
     /// [`Duration::MAX`] if it asks not to try again ([`RetryAfter::push_back_hint`]).
     pub fn retry_hint(&self, metadata: &HeaderMap) -> Option<Duration> {
         self.hints.push_back_hint(metadata)
@@ -188,42 +174,8 @@ impl<X, Y> GrpcClassifier<X, Y> {
             .map_or(outcome, |time| Failure::retry_after(time).into())
     }
 
-    /// Why a result is a failure, judged by its head, in a few words for a log: "grpc UNAVAILABLE", or "transport: " and
-    /// the text of the error. `None` if it is not, or not yet. What arrives in the trailers is for [`GrpcCode::read`].
-    pub fn reason<T: ResponseHead, E: fmt::Display>(&self, result: &Result<T, E>) -> Option<String>
-    where
-        X: ErrorRule<E>,
-    {
-        let (Outcome::Failure(_), _) = self.at_head_of(result)? else {
-            return None;
-        };
-        match result.as_ref().ok().map(head) {
-            Some(Head::Code(code)) => Some(format!("grpc {code}")),
-            Some(Head::Later { .. }) => None,
-            None => Some(why(result)),
-        }
-    }
-
-    /// What the head says, if it says anything.
-    pub(super) fn at_head_of<T, E>(&self, result: &Result<T, E>) -> Option<(Outcome, Scope)>
-    where
-        T: ResponseHead,
-        X: ErrorRule<E>,
-    {
-        match result {
-            Ok(response) => match head(response) {
-                Head::Code(code) => {
-                    let outcome = self.response(code, response);
-                    Some((outcome, scope_of_code(code, outcome)))
-                }
-                Head::Later { .. } => None,
-            },
-            Err(error) => Some(self.errors.judge(error)),
-        }
-    }
-
     /// What a response that carries its code says. A proxy without gRPC support sends `Retry-After`.
-    fn response(&self, code: GrpcCode, response: &impl ResponseHead) -> Outcome {
+    fn response(&self, code: GrpcCode, response: &(impl ResponseHead + ?Sized)) -> Outcome {
         let outcome = self.code(code, response.headers());
         let by_proxy = response.status() == StatusCode::SERVICE_UNAVAILABLE
             && GrpcCode::read(response.headers()).is_none();
@@ -237,74 +189,84 @@ impl<X, Y> GrpcClassifier<X, Y> {
             _ => outcome,
         }
     }
-
-    /// Reports a result at its head; what its head leaves open counts as `otherwise`.
-    pub(super) fn report_head<P: AnyPermit, T: ResponseHead, E: fmt::Display>(
-        &self,
-        permit: P,
-        result: &Result<T, E>,
-        otherwise: Outcome,
-    ) where
-        X: ErrorRule<E>,
-    {
-        let why = || self.reason(result).unwrap_or_default();
-        let judge = || self.at_head_of(result).unwrap_or((otherwise, Scope::Call));
-        report_by(permit, judge, why);
-    }
 }
 
-impl<B, E, X, Y> Report<Response<B>, E> for GrpcClassifier<X, Y>
-where
-    B: Body,
-    E: fmt::Display,
-    X: ErrorRule<E>,
-    Y: ErrorRule<B::Error> + Clone,
-{
-    type Output<P: AnyPermit> = Response<ReportingBody<B, P, GrpcBodyRule<Y>>>;
-
-    fn report<P: AnyPermit>(
-        &self,
-        permit: P,
-        result: Result<Response<B>, E>,
-    ) -> Result<Self::Output<P>, E> {
-        let Some(Head::Later { without }) = result.as_ref().ok().map(head) else {
-            self.report_head(permit, &result, Outcome::Ignored);
-            return result.map(|response| response.map(ReportingBody::reported));
+impl<X> HttpRules for GrpcClassifier<X> {
+    fn head(&self, response: &(impl ResponseHead + ?Sized)) -> Head {
+        let without = match said(response) {
+            Said::Code(code) => {
+                let outcome = self.response(code, response);
+                return Head::Over(outcome, scope_of(code, outcome));
+            }
+            Said::Later => (self.codes)(GrpcCode::Unknown),
+            Said::InData => Outcome::Ignored,
         };
-        let classifier = self.with((), self.body_errors.clone());
-        let rule = GrpcBodyRule {
-            classifier,
-            without,
-        };
-        result.map(|response| response.map(|body| ReportingBody::new(body, permit, rule)))
+        let dropped = None;
+        Head::Open { without, dropped }
+    }
+
+    fn trailers(&self, trailers: &HeaderMap) -> Option<(Outcome, Scope)> {
+        let code = GrpcCode::read(trailers)?;
+        let outcome = self.code(code, trailers);
+        Some((outcome, scope_of(code, outcome)))
+    }
+
+    fn words(&self, response: &(impl ResponseHead + ?Sized)) -> String {
+        match said(response) {
+            Said::Code(code) => format!("grpc {code}"),
+            Said::Later | Said::InData => String::new(),
+        }
     }
 }
 
-/// The [rule](BodyRule) of [`GrpcClassifier`].
-#[derive(Debug)]
-pub struct GrpcBodyRule<Y = AnyError> {
-    classifier: GrpcClassifier<(), Y>,
-    /// What a body that ends without a code counts as; `None` ignores it.
-    without: Option<GrpcCode>,
+impl<E: ?Sized, X: ErrorRule<E>> ErrorRule<E> for GrpcClassifier<X> {
+    fn judge(&self, error: &E) -> (Outcome, Scope) {
+        self.errors.judge(error)
+    }
 }
 
-impl<E, Y: ErrorRule<E>> BodyRule<E> for GrpcBodyRule<Y> {
-    fn ended(self, trailers: Option<&HeaderMap>) -> (Outcome, Scope) {
-        let empty = HeaderMap::new();
-        let trailers = trailers.unwrap_or(&empty);
-        let code = GrpcCode::read(trailers).or(self.without);
-        code.map_or((Outcome::Ignored, Scope::Call), |code| {
-            let outcome = self.classifier.code(code, trailers);
-            (outcome, scope_of_code(code, outcome))
-        })
-    }
+/// What the head of a response says, by the rules of gRPC.
+enum Said {
+    /// The call is over.
+    Code(GrpcCode),
+    /// The code arrives at the end of the body.
+    Later,
+    /// In the data of the body, as gRPC-Web has it.
+    InData,
+}
 
-    fn broken(self, error: &E) -> (Outcome, Scope) {
-        self.classifier.body_errors.judge(error)
+fn said(response: &(impl ResponseHead + ?Sized)) -> Said {
+    if let Some(code) = GrpcCode::read(response.headers()) {
+        return Said::Code(code);
     }
+    if is_quota(response.status()) {
+        return Said::Code(GrpcCode::ResourceExhausted);
+    }
+    if response.status() != StatusCode::OK {
+        return Said::Code(GrpcCode::from_http(response.status()));
+    }
+    let kind = response.headers().get(CONTENT_TYPE);
+    let kind = kind.map_or(&b""[..], |kind| kind.as_bytes());
+    let starts_with = |name: &[u8]| {
+        kind.get(..name.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(name))
+    };
+    if starts_with(b"application/grpc-web") {
+        Said::InData
+    } else if kind.is_empty() || starts_with(b"application/grpc") {
+        // Without a content type it may still be gRPC: the end of the body decides.
+        Said::Later
+    } else {
+        Said::Code(GrpcCode::Unknown)
+    }
+}
 
-    fn probe_succeeds_at_data(&self) -> bool {
-        true
+/// Whom a call that ended with this code concerns.
+fn scope_of(code: GrpcCode, outcome: Outcome) -> Scope {
+    if code == GrpcCode::ResourceExhausted && outcome == Outcome::Ignored {
+        Scope::Quota
+    } else {
+        Scope::Call
     }
 }
 
@@ -314,7 +276,7 @@ impl Default for GrpcClassifier {
     }
 }
 
-impl<X, Y> fmt::Debug for GrpcClassifier<X, Y> {
+impl<X> fmt::Debug for GrpcClassifier<X> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("GrpcClassifier")
             .field("max_push_back", &self.hints.limit())

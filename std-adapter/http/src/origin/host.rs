@@ -6,12 +6,12 @@ use std::net::Ipv6Addr;
 
 use http::uri::{Authority, Scheme};
 
-/// Without the dot at its end (RFC 1035, 3.1, as text).
+/// The longest name, without the dot at its end (RFC 1035, 3.1, as text).
 const MAX_NAME: usize = 253;
 const MAX_LABEL: usize = 63;
-/// Of the name of a network interface.
+/// The longest name of a network interface.
 const MAX_ZONE: usize = 32;
-/// Of the path of a socket, with its final zero (`sockaddr_un` of Linux; others have less).
+/// The longest path of a socket, with its final zero (`sockaddr_un` of Linux; others have less).
 const MAX_PATH: usize = 108;
 
 /// Whether an authority has a valid host and a valid port.
@@ -49,7 +49,7 @@ fn is_path(host: &str) -> bool {
         && host.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// With a zone (RFC 6874) or without.
+/// Whether it is an IPv6 address, with a zone (RFC 6874) or without.
 fn is_ipv6(literal: &str) -> bool {
     let (address, zone) = literal.split_once('%').unwrap_or((literal, ""));
     let is_zone = zone.len() <= MAX_ZONE && zone.bytes().all(is_letter);

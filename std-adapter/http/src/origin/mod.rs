@@ -97,7 +97,7 @@ impl Origin {
         self.scheme.as_ref().map(Scheme::as_str)
     }
 
-    /// As registered with IANA.
+    /// The port that IANA registered for the scheme.
     fn default_port(&self) -> Option<u16> {
         let scheme = self.scheme()?;
         let is = |name| scheme.eq_ignore_ascii_case(name);

@@ -13,14 +13,11 @@ use reqwest_middleware::{ClientWithMiddleware, Error, Result};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::upload::Upload;
-use super::{ReqwestErrors, into_reqwest};
-use crate::by_method::may_be_sent_twice;
 use crate::callers_limit::{CallersLimit, timed_out};
-use crate::error_rule::{report_by, scope_of_status, status_text};
-use crate::usual_errors::{Again, scope_of};
-use crate::{
-    AnyPermit, AtEnd, AtEndOfBody, Classify, ErrorRule, HttpClassifier, Outcome, Report, text_of,
-};
+use crate::client::{AtEitherEnd, Tried};
+use crate::retries::may_be_sent_twice;
+use crate::usual_errors::Again;
+use crate::{AnyPermit, ClientResponse, ErrorRule, Outcome, Report, WithCauses};
 
 /// A call with all that it needs, as it may go on without its caller.
 pub(super) struct Call<P, X> {
@@ -32,14 +29,7 @@ pub(super) struct Call<P, X> {
     pub(super) callers_limit: Option<CallersLimit>,
     /// `None` if its body is in memory.
     pub(super) upload: Option<Upload>,
-    pub(super) report: Reporter<X>,
-}
-
-/// When and how a call is reported.
-pub(super) struct Reporter<X> {
-    pub(super) http: HttpClassifier<X>,
-    /// `None` reports at the head.
-    pub(super) at_end: Option<AtEndOfBody>,
+    pub(super) report: AtEitherEnd<Tried<X>>,
 }
 
 impl<P: AnyPermit + Send + Sync + 'static, X: ErrorRule<Error>> Call<P, X> {
@@ -76,7 +66,10 @@ impl<P: AnyPermit + Send + Sync + 'static, X: ErrorRule<Error>> Call<P, X> {
             permit.report(Outcome::Ignored);
             result
         } else {
-            self.report.report(permit, result)
+            let reported = self.report.report(permit, result.map_err(WithCauses));
+            reported
+                .map(Response::guarded)
+                .map_err(|WithCauses(error)| error)
         };
         (result, self.extensions)
     }
@@ -197,37 +190,6 @@ impl Future for Limit {
             let hosts = passes.deadline() + waited.saturating_sub(*this.waited);
             (*this.is_extended, *this.waited) = (true, waited);
             passes.as_mut().reset(hosts);
-        }
-    }
-}
-
-impl<X: ErrorRule<Error>> Reporter<X> {
-    fn report<P>(&self, permit: P, result: Result<Response>) -> Result<Response>
-    where
-        P: AnyPermit + Send + Sync + 'static,
-    {
-        let (permit, outcome) = permit.judged(|| self.http.classify(&result));
-        match (result, self.at_end) {
-            (Ok(response), Some(AtEndOfBody { probes_wait })) if outcome == Outcome::Success => {
-                let at_end = AtEnd {
-                    head: |_: &Result<http::Response<reqwest::Body>>| Outcome::Success,
-                    body_errors: ReqwestErrors,
-                    probes_wait,
-                };
-                at_end.report(permit, Ok(response)).map(into_reqwest)
-            }
-            (result, _) => {
-                let scope = match &result {
-                    Ok(response) => scope_of_status(response.status(), outcome),
-                    Err(error) => scope_of(error),
-                };
-                let why = || match &result {
-                    Ok(response) => status_text(response.status()),
-                    Err(error) => format!("transport: {}", text_of(error)),
-                };
-                report_by(permit, || (outcome, scope), why);
-                result
-            }
         }
     }
 }

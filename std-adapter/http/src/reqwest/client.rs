@@ -1,6 +1,5 @@
 //! reqwest's client as a service of `http::Request`s; its requests and responses as those of the crate `http`, and back.
 
-use std::fmt;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker, ready};
 
@@ -12,9 +11,8 @@ use tower_service::Service;
 
 use crate::at_end::OwnLimit;
 use crate::callers_limit::{CallersLimit, take_apart};
-use crate::{
-    AnyPermit, AtEnd, Classify, ClientError, ErrorRule, HttpBodyRule, Report, ReportingBody,
-};
+use crate::client::Responded;
+use crate::{AnyPermit, ClientError, ClientResponse, WholeResponse};
 
 /// reqwest's client for layers that send a request again: it takes [`http::Request`]s, as `reqwest::Request`s are not
 /// `Clone`, and returns `reqwest::Response`s.
@@ -49,9 +47,9 @@ use crate::{
 /// Layers of your own without retries, such as [`HttpClassifier`](crate::HttpClassifier) with `PerHost`, also go directly
 /// around `reqwest::Client`, which is a `Service`.
 ///
-/// Truncated bodies count with `ClientConfig::at_end_of_body`, or with
+/// Truncated bodies count with `ClientConfig::at_end_of_body`, for which reqwest boxes the body, or with
 /// [`HttpClassifier::at_end_of_body`](crate::HttpClassifier::at_end_of_body) in your own layers; [`into_reqwest`]
-/// above them turns the responses back into `reqwest::Response`s. [`ReqwestErrors`](crate::ReqwestErrors) knows which errors are the host's
+/// above those turns the responses back into `reqwest::Response`s. [`ReqwestErrors`](crate::ReqwestErrors) knows which errors are the host's
 /// fault and which the caller's: `ClientGuard` around an [`HttpClient`] and `BreakerMiddleware` use it by default; in
 /// your own layers pass it to [`HttpClassifier::errors`](crate::HttpClassifier::errors).
 ///
@@ -159,20 +157,21 @@ where
     response.map(reqwest::Body::wrap).into()
 }
 
-/// Returns the response as an `http::Response`; [`into_reqwest`] turns it back into one of reqwest.
-impl<E, C, Y> Report<Response, E> for AtEnd<C, Y>
-where
-    E: fmt::Display,
-    C: Classify<http::Response<reqwest::Body>, E> + Report<http::Response<reqwest::Body>, E>,
-    Y: ErrorRule<reqwest::Error> + Clone,
-{
-    type Output<P: AnyPermit> = http::Response<ReportingBody<reqwest::Body, P, HttpBodyRule<Y>>>;
+impl WholeResponse for Response {
+    type Body = reqwest::Body;
 
-    fn report<P: AnyPermit>(
-        &self,
-        permit: P,
-        result: Result<Response, E>,
-    ) -> Result<Self::Output<P>, E> {
-        self.report(permit, result.map(take_apart))
+    fn into_http(self) -> http::Response<reqwest::Body> {
+        take_apart(self)
+    }
+}
+
+impl ClientResponse for Response {
+    type Guarded<P: AnyPermit + Send + Sync + 'static> = Self;
+
+    fn guarded<P: AnyPermit + Send + Sync + 'static>(ended: Responded<Self, P>) -> Self {
+        match ended {
+            Responded::AtHead(response) => response,
+            Responded::AtBody(response) => into_reqwest(response),
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use crate::causes::causes_of;
-use crate::error_rule::scope_of_status;
+use crate::errors::scope_of_status;
 use crate::{ClientError, ErrorRule, HttpClassifier, Outcome, Scope, UsualErrors};
 
 /// A [rule](ErrorRule) for the errors of reqwest and reqwest-middleware, alone or as the cause of another error: the

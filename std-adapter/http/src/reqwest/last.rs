@@ -76,7 +76,7 @@ fn kind_of_next(next: Next<'_>, request: Request, mut extensions: Extensions) ->
     (size_of_val(&*future), hasher.finish())
 }
 
-/// Of a future that is dropped before it is polled.
+/// A request for a future that is dropped before it is polled.
 fn unsent() -> Request {
     Request::new(Method::GET, Url::parse("http://unused/").expect("a URL"))
 }

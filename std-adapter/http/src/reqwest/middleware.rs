@@ -11,16 +11,16 @@ use reqwest_middleware::{ClientWithMiddleware, Error, Middleware, Next, Result};
 use tokio::time::timeout;
 
 use super::ReqwestErrors;
-use super::call::{Call, Reporter};
+use super::call::Call;
 use super::created::not_sent;
 use super::last::Last;
 use super::upload::{Caller, Upload};
 use crate::callers_limit::CallersLimit;
-use crate::client::Ending;
+use crate::client::{AtEitherEnd, ProbesWait, Tried};
 use crate::outliving::LeavingHost;
 use crate::{
-    Admit, AnyPermit, AtEndOfBody, ClientGuard, Clock, ErrorRule, Hosts, HttpClassifier,
-    InFlightCounts, Origin, PerHost, Try,
+    Admit, AnyPermit, ClientGuard, Clock, ErrorRule, Hosts, HttpClassifier, InFlightCounts, Origin,
+    PerHost, Try,
 };
 
 /// A breaker among the middlewares of a `reqwest_middleware::ClientWithMiddleware`: one for all requests, or one per
@@ -117,19 +117,17 @@ pub struct BreakerMiddleware<A, X = ReqwestErrors> {
     admit: A,
     client: Arc<ClientWithMiddleware>,
     last: Last,
-    http: HttpClassifier<X>,
+    report: AtEitherEnd<Tried<X>>,
     limit: Duration,
-    /// `None` reports at the head.
-    at_end: Option<AtEndOfBody>,
-    /// Those of tries that go on without their callers. `None` if none do.
+    /// The places of tries that go on without their callers. `None` if none do.
     places: Option<Arc<InFlightCounts>>,
 }
 
-/// As long as a probe's lease.
+/// The limit unless set: as long as a probe's lease.
 const USUAL_LIMIT: Duration = Duration::from_secs(30);
 /// Hosts with tries that go on at a time: as many as a `Registry` remembers, since all may hang at once. 64 KiB.
 const PLACES: usize = 4_096;
-/// As many per host as with `ClientConfig`.
+/// How many go on per host unless set: as many as with `ClientConfig`.
 const OUTLIVING: u32 = 32;
 
 impl<A> BreakerMiddleware<A> {
@@ -144,9 +142,11 @@ impl<A> BreakerMiddleware<A> {
             admit,
             client: Arc::new(client.into()),
             last: Last::unknown(),
-            http: HttpClassifier::new().errors(ReqwestErrors),
+            report: AtEitherEnd {
+                http: HttpClassifier::new().errors(Tried(ReqwestErrors)),
+                at_end: None,
+            },
             limit: USUAL_LIMIT,
-            at_end: None,
             places: Some(Arc::new(InFlightCounts::new(PLACES, OUTLIVING))),
         }
     }
@@ -188,9 +188,11 @@ impl<A, X> BreakerMiddleware<A, X> {
             admit: self.admit,
             client: self.client,
             last: self.last,
-            http,
+            report: AtEitherEnd {
+                http: http.map_errors(Tried),
+                at_end: self.report.at_end,
+            },
             limit: self.limit,
-            at_end: self.at_end,
             places: self.places,
         }
     }
@@ -199,8 +201,8 @@ impl<A, X> BreakerMiddleware<A, X> {
     /// [`AtEnd`](crate::AtEnd) says what counts as what. The time limit still ends with the head. With
     /// [`Config::slow_call`](crate::Config::slow_call) the measured time ends with the body. reqwest boxes such a body.
     pub const fn at_end_of_body(mut self) -> Self {
-        if self.at_end.is_none() {
-            self.at_end = Some(AtEndOfBody { probes_wait: false });
+        if self.report.at_end.is_none() {
+            self.report.at_end = Some(ProbesWait(false));
         }
         self
     }
@@ -208,7 +210,7 @@ impl<A, X> BreakerMiddleware<A, X> {
     /// [`at_end_of_body`](Self::at_end_of_body), and probes wait for the end of bodies of unknown length, too: for
     /// hosts whose bodies all end, and may be truncated.
     pub const fn probes_at_end(mut self) -> Self {
-        self.at_end = Some(AtEndOfBody { probes_wait: true });
+        self.report.at_end = Some(ProbesWait(true));
         self
     }
 }
@@ -258,10 +260,7 @@ where
             limit: self.limit,
             callers_limit,
             upload,
-            report: Reporter {
-                http: self.http.clone(),
-                at_end: self.at_end,
-            },
+            report: self.report.clone(),
         };
         let made = Try::new(call.make(), leaving);
         let (result, after) = match callers_limit.zip(url) {
@@ -296,14 +295,14 @@ impl<A: fmt::Debug, X> fmt::Debug for BreakerMiddleware<A, X> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BreakerMiddleware")
             .field("admit", &self.admit)
-            .field("http", &self.http)
+            .field("http", &self.report.http)
             .field("time_limit", &self.limit)
-            .field("at_end_of_body", &self.at_end.is_some())
+            .field("at_end_of_body", &self.report.at_end.is_some())
             .finish_non_exhaustive()
     }
 }
 
-impl<C: Clock, R: Ending> ClientGuard<C, R> {
+impl<C: Clock> ClientGuard<C> {
     /// This guard's breakers and its tries as a middleware for reqwest-middleware, whose own retries go above it:
     /// `ClientBuilder::new(client.clone()).with(retry).with(GUARD.middleware(client)).build()`. As in the guard's
     /// [`layer`](Self::layer), tries have its limit and go on when their callers leave; its deadline, tries, budget and
@@ -316,8 +315,8 @@ impl<C: Clock, R: Ending> ClientGuard<C, R> {
         let config = self.config();
         let mut middleware =
             BreakerMiddleware::new(PerHost::new(self.hosts()), client).time_limit(config.try_limit);
-        middleware.at_end = config.ending.at_end();
-        middleware.http = middleware.http.trip_on_429(config.trip_on_429);
+        middleware.report.at_end = config.at_end;
+        middleware.report.http = middleware.report.http.trip_on_429(config.trip_on_429);
         middleware.places = self.places();
         middleware
     }

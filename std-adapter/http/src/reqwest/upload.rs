@@ -19,15 +19,15 @@ pub(super) struct Upload(Arc<Mutex<Progress>>);
 
 #[derive(Default)]
 struct Progress {
-    /// In the waits that have ended.
+    /// How long it waited, in the waits that have ended.
     waited: Duration,
-    /// It waits now.
+    /// Since when it waits, if it does.
     waits_since: Option<Instant>,
     /// A wait has ended since this was last asked.
     is_resumed: bool,
-    /// Of the task that makes the call, which is not always the one that sends the body.
+    /// The waker of the task that makes the call, which is not always the one that sends the body.
     call: Option<Waker>,
-    /// While the call went on.
+    /// The caller left while the call went on.
     is_left: bool,
 }
 
@@ -39,7 +39,7 @@ impl Caller {
         Self(upload.cloned())
     }
 
-    /// Until the call has ended.
+    /// The caller waited until the call had ended.
     pub(super) fn stays(mut self) {
         self.0 = None;
     }

@@ -7,8 +7,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    AtEndOfBody, ClientConfig, ClientGuard, Config, Origin, ReportingBody, State, StdClock,
-    TokioClock,
+    ClientConfig, ClientGuard, Config, Origin, ReportingBody, State, TokioClock,
 };
 use http::{Request, Response, Uri};
 use http_body::{Body, Frame};
@@ -21,10 +20,10 @@ use tower::{ServiceBuilder, ServiceExt, service_fn};
 use super::server::{Server, start};
 use test_support::http2::Http2;
 
-type Guard = &'static ClientGuard<StdClock, AtEndOfBody>;
+type Guard = &'static ClientGuard;
 type Hyper = Client<HttpConnector, Empty<&'static [u8]>>;
 
-const PLAN: ClientConfig<AtEndOfBody> = ClientConfig::new()
+const PLAN: ClientConfig = ClientConfig::new()
     .breaker(Config::new().consecutive_failures(2))
     .at_end_of_body();
 
@@ -42,7 +41,7 @@ async fn get(guard: Guard, hyper: &Hyper, uri: String) -> Response<impl Body<Err
         .service(hyper.clone());
     let request = Request::get(uri).body(Empty::new()).unwrap();
     let response = client.oneshot(request).await.unwrap();
-    response.map(|body: ReportingBody<_, _, _>| body)
+    response.map(|body: ReportingBody<_, _, _, _>| body)
 }
 
 fn state(guard: Guard, server: &Server) -> State {
@@ -100,7 +99,7 @@ async fn a_body_dropped_unread_counts_like_its_head() {
 
 #[tokio::test(start_paused = true)]
 async fn a_body_that_takes_longer_than_a_try_is_in_time_and_not_slow() {
-    let guard: &'static ClientGuard<TokioClock, AtEndOfBody> =
+    let guard: &'static ClientGuard<TokioClock> =
         ClientGuard::with(PLAN, TokioClock, ()).unwrap().leak();
     let client = ServiceBuilder::new()
         .layer(guard.layer())

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use atomic_breaker_http::{ClientConfig, ClientGuard, ClientService, Origin, State, TokioClock};
+use atomic_breaker_http::{
+    ClientBody, ClientConfig, ClientGuard, ClientService, Origin, State, TokioClock,
+};
 use http::{Request, Response};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -21,7 +23,10 @@ fn guard(config: ClientConfig) -> Guard {
 }
 
 /// All hosts take that many milliseconds.
-fn client(guard: Guard, takes_ms: &Arc<AtomicU64>) -> ClientService<(), Response<()>, io::Error> {
+fn client(
+    guard: Guard,
+    takes_ms: &Arc<AtomicU64>,
+) -> ClientService<(), Response<ClientBody<String, Guard>>, io::Error> {
     let takes_ms = Arc::clone(takes_ms);
     ServiceBuilder::new()
         .layer(guard.layer())
@@ -29,7 +34,7 @@ fn client(guard: Guard, takes_ms: &Arc<AtomicU64>) -> ClientService<(), Response
             let takes = Duration::from_millis(takes_ms.load(Relaxed));
             async move {
                 sleep(takes).await;
-                Ok(Response::new(()))
+                Ok(Response::new(String::new()))
             }
         }))
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use atomic_breaker_http::{ClientConfig, ClientGuard, ClientService, Origin, State, TokioClock};
+use atomic_breaker_http::{
+    ClientBody, ClientConfig, ClientGuard, ClientService, Origin, State, TokioClock,
+};
 use http::{Request, Response, Uri};
 use tokio::time::{Instant, sleep, timeout};
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
@@ -57,7 +59,7 @@ impl Host {
         self.calls.swap(0, Relaxed)
     }
 
-    async fn answer(self) -> io::Result<Response<()>> {
+    async fn answer(self) -> io::Result<Response<String>> {
         struct Leaving<'a>(&'a Host);
         impl Drop for Leaving<'_> {
             fn drop(&mut self) {
@@ -72,10 +74,13 @@ impl Host {
             HANGS => pending().await,
             ms => sleep(Duration::from_millis(ms)).await,
         }
-        Ok(Response::new(()))
+        Ok(Response::new(String::new()))
     }
 
-    fn behind(&self, guard: Guard) -> ClientService<(), Response<()>, io::Error> {
+    fn behind(
+        &self,
+        guard: Guard,
+    ) -> ClientService<(), Response<ClientBody<String, Guard>>, io::Error> {
         let host = self.clone();
         ServiceBuilder::new()
             .layer(guard.layer())
@@ -200,7 +205,7 @@ async fn a_try_that_panics_after_its_caller_has_left_has_failed() {
         .layer(guard.layer())
         .service(service_fn(|_: Request<()>| async {
             sleep(SECOND).await;
-            panic!("on purpose") as io::Result<Response<()>>
+            panic!("on purpose") as io::Result<Response<String>>
         }));
     for _ in 0..5 {
         assert!(

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    ClientConfig, ClientGuard, ClientService, Config, Origin, State, TokioClock,
+    ClientBody, ClientConfig, ClientGuard, ClientService, Config, Origin, State, TokioClock,
 };
 use http::{Method, Request, Response, StatusCode, Uri};
 use tokio::time::{Instant, sleep, timeout};
@@ -39,10 +39,10 @@ struct Host {
 }
 
 impl Host {
-    async fn answer(self: Arc<Self>) -> io::Result<Response<()>> {
+    async fn answer(self: Arc<Self>) -> io::Result<Response<String>> {
         self.reached.fetch_add(1, Relaxed);
         let ill = *self.ill.lock().unwrap();
-        let mut response = Response::new(());
+        let mut response = Response::new(String::new());
         match ill {
             None => sleep(Duration::from_millis(self.takes_ms.load(Relaxed))).await,
             Some(Ill::Hangs) => return pending().await,
@@ -84,7 +84,7 @@ fn request() -> Request<()> {
 /// Makes calls for that long. Returns how long after the start the host was last not closed, and how many patient
 /// callers that came after `bound` were not served.
 async fn call(
-    client: &ClientService<(), Response<()>, io::Error>,
+    client: &ClientService<(), Response<ClientBody<String, Guard>>, io::Error>,
     guard: Guard,
     time: Duration,
     bound: Duration,

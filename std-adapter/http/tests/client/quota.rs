@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    ClientConfig, ClientGuard, ClientService, Origin, RequestError, State, TokioClock,
+    ClientBody, ClientConfig, ClientGuard, ClientService, Origin, RequestError, State, TokioClock,
 };
 use http::{Request, Response, StatusCode};
 use tokio::task::JoinSet;
@@ -17,7 +17,7 @@ const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 
 type Guard = &'static ClientGuard<TokioClock>;
-type Client = ClientService<(), Response<()>, io::Error>;
+type Client = ClientService<(), Response<ClientBody<String, Guard>>, io::Error>;
 
 /// A limiter answers the tenant at `/over` after 60 ms, and what is behind it answers the others after 20 ms, unless it is
 /// dead.
@@ -37,8 +37,8 @@ impl Host {
             }))
     }
 
-    async fn answer(self: Arc<Self>, request: Request<()>) -> io::Result<Response<()>> {
-        let mut response = Response::new(());
+    async fn answer(self: Arc<Self>, request: Request<()>) -> io::Result<Response<String>> {
+        let mut response = Response::new(String::new());
         if request.uri().path() == "/over" {
             sleep(60 * MS).await;
             *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;

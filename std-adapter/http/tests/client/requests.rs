@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    ClientConfig, ClientGuard, ClientLayer, ClientService, KeyedObserver, Origin, RequestError,
-    State, TokioClock,
+    ClientBody, ClientConfig, ClientGuard, ClientLayer, ClientService, KeyedObserver, Origin,
+    RequestError, State, TokioClock,
 };
 use http::{Request, Response, StatusCode, Uri};
 use tokio::time::{Instant, sleep, timeout};
@@ -23,7 +23,7 @@ fn guard(config: ClientConfig) -> Guard {
     ClientGuard::with(config, TokioClock, ()).unwrap().leak()
 }
 
-type Client = ClientService<String, Response<String>, io::Error>;
+type Client = ClientService<String, Response<ClientBody<String, Guard>>, io::Error>;
 
 /// The server that the hosts of the tests stand for: `hangs.example` hangs, `503.example` counts, and
 /// answers 503.
@@ -87,7 +87,7 @@ async fn a_healthy_host_responds_without_delay() {
     let begin = Instant::now();
     for _ in 0..100 {
         let response = client.clone().oneshot(get("http://a.example/")).await;
-        assert_eq!(response.unwrap().body(), "a.example");
+        assert_eq!(response.unwrap().body().get_ref(), "a.example");
     }
     assert_eq!((servers.calls(), begin.elapsed()), (100, Duration::ZERO));
 }
@@ -299,7 +299,7 @@ async fn a_client_in_a_field_is_used_by_tasks() {
     impl Page {
         async fn get(&self) -> String {
             let response = self.0.clone().oneshot(get("http://a.example/")).await;
-            response.unwrap().into_body()
+            response.unwrap().into_body().get_ref().clone()
         }
     }
     let guard: &'static ClientGuard<TokioClock> =
@@ -319,7 +319,7 @@ async fn a_guard_in_an_arc_is_dropped_when_its_clients_and_their_tries_have_ende
         .layer(ClientLayer::of(Arc::clone(&guard)))
         .service(service_fn(|_: Request<String>| async {
             sleep(SECOND).await;
-            Ok::<_, io::Error>(Response::new(()))
+            Ok::<_, io::Error>(Response::new(String::new()))
         }));
     assert!(
         client

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    ClientConfig, ClientGuard, ClientService, Config, Deadline, Origin, RequestError, TokioClock,
+    ClientBody, ClientConfig, ClientGuard, ClientService, Config, Deadline, Origin, RequestError,
+    TokioClock,
 };
 use http::{Request, Response, StatusCode};
 use tokio::task::JoinSet;
@@ -23,7 +24,7 @@ fn guard(config: ClientConfig) -> Guard {
 
 /// A client of hosts that answer 503 a number of times, with a `Retry-After` in seconds, and then 200, each after some
 /// milliseconds. The name of the host is what they do: `503-2-4.example` asks twice for four seconds.
-fn client(guard: Guard) -> ClientService<(), Response<()>, io::Error> {
+fn client(guard: Guard) -> ClientService<(), Response<ClientBody<String, Guard>>, io::Error> {
     let calls = Arc::new(AtomicU32::new(0));
     ServiceBuilder::new()
         .layer(guard.layer())
@@ -32,7 +33,7 @@ fn client(guard: Guard) -> ClientService<(), Response<()>, io::Error> {
             let host = request.uri().host().unwrap_or_default();
             let mut words = host.split(['-', '.']).skip(1);
             let down: u32 = words.next().unwrap().parse().unwrap();
-            let mut response = Response::new(());
+            let mut response = Response::new(String::new());
             if call < down {
                 *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
                 if let Some(Ok(seconds)) = words.next().map(str::parse::<u32>) {
@@ -134,7 +135,7 @@ async fn a_request_may_have_a_shorter_deadline_of_its_own() {
     let hangs = || {
         let guard = guard(ClientConfig::new());
         let service =
-            service_fn(|_: Request<()>| std::future::pending::<io::Result<Response<()>>>());
+            service_fn(|_: Request<()>| std::future::pending::<io::Result<Response<String>>>());
         ServiceBuilder::new().layer(guard.layer()).service(service)
     };
     for (own, ends) in [(500, 500), (4_000, 4_000), (60_000, 10_000)] {
@@ -170,7 +171,7 @@ async fn a_request_with_no_time_left_is_not_sent() {
     let client = ServiceBuilder::new()
         .layer(guard.layer())
         .service(service_fn(|_: Request<()>| async {
-            panic!("sent") as io::Result<Response<()>>
+            panic!("sent") as io::Result<Response<String>>
         }));
     let mut request = get("a.example");
     request.extensions_mut().insert(Deadline(Duration::ZERO));

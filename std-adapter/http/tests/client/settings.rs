@@ -199,7 +199,12 @@ async fn a_host_that_asks_to_be_left_alone_keeps_its_place_for_a_minute_unless_s
         let guard = ClientGuard::new(plan.tries(1)).unwrap().leak();
         let asks = service_fn(|_: Request<()>| async {
             let response = http::Response::builder().status(503);
-            Ok::<_, Infallible>(response.header("retry-after", "300").body(()).unwrap())
+            Ok::<_, Infallible>(
+                response
+                    .header("retry-after", "300")
+                    .body(String::new())
+                    .unwrap(),
+            )
         });
         let client = ServiceBuilder::new().layer(guard.layer()).service(asks);
         let uri = Uri::from_static("http://a.example");

@@ -17,9 +17,9 @@ const RULES: Config = Config::new()
 const SHOWN: &str = "too slow: took 2s, limit 1.5s";
 
 /// "200 OK", after two seconds.
-async fn answer<Q>(_: Q) -> Result<Response<()>, Infallible> {
+async fn answer<Q>(_: Q) -> Result<Response<String>, Infallible> {
     tokio::time::sleep(Duration::from_secs(2)).await;
-    Ok(Response::new(()))
+    Ok(Response::new(String::new()))
 }
 
 /// What logs and pages are notified of.

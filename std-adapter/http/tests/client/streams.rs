@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    AtEndOfBody, ClientConfig, ClientGuard, Config, Origin, RequestError, State, StdClock,
+    ClientBody, ClientConfig, ClientGuard, Config, Origin, RequestError, State,
 };
 use futures_util::future::join_all;
 use http::{Method, Request, Response};
@@ -37,7 +37,7 @@ pub(super) fn origin(server: &Server) -> Origin {
     Origin::of(&server.url("/").parse().unwrap()).unwrap()
 }
 
-pub(super) type Answer = Result<Response<Incoming>, RequestError<Error>>;
+pub(super) type Answer = Result<Response<ClientBody<Incoming>>, RequestError<Error>>;
 
 pub(super) async fn send(
     guard: &'static ClientGuard,
@@ -238,7 +238,7 @@ async fn bodies_cut_off_with_their_connection_are_one_failure() {
         });
     });
     let plan = PLAN.tries(1).at_end_of_body();
-    let guard: &'static ClientGuard<StdClock, AtEndOfBody> = ClientGuard::new(plan).unwrap().leak();
+    let guard: &'static ClientGuard = ClientGuard::new(plan).unwrap().leak();
     let hyper = hyper();
     let get = || {
         let client = ServiceBuilder::new()

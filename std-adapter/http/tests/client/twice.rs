@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    ClientConfig, ClientGuard, ClientService, Origin, RequestError, State, TokioClock,
+    ClientBody, ClientConfig, ClientGuard, ClientService, Origin, RequestError, State, TokioClock,
 };
 use http::{Request, Response, Uri};
 use tokio::time::{Instant, sleep};
@@ -19,7 +19,9 @@ const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3_600);
 
 type Guard = &'static ClientGuard<TokioClock>;
-type Twice<E> = ClientService<(), Response<()>, E>;
+type Once = ClientService<(), Response<Body>, io::Error>;
+type Twice<E> = ClientService<(), Response<ClientBody<Body, Guard>>, E>;
+type Body = ClientBody<String, Guard>;
 
 #[derive(Clone, Default)]
 struct Host {
@@ -28,12 +30,12 @@ struct Host {
 }
 
 impl Host {
-    fn answer(&self) -> io::Result<Response<()>> {
+    fn answer(&self) -> io::Result<Response<String>> {
         self.calls.fetch_add(1, Relaxed);
         if self.is_down.load(Relaxed) {
             return Err(io::Error::other("refused"));
         }
-        Ok(Response::new(()))
+        Ok(Response::new(String::new()))
     }
 }
 
@@ -57,16 +59,15 @@ async fn a_host_behind_the_same_guard_twice_is_shut_out_and_served_again() {
     let (guard, host) = (guard(), Host::default());
     let of_host = host.clone();
     let client: Twice<io::Error> = {
-        let inner: ClientService<(), Response<()>, io::Error> = ServiceBuilder::new()
+        let inner: Once = ServiceBuilder::new()
             .layer(guard.layer())
             .service(service_fn(move |_: Request<()>| ready(of_host.answer())));
-        let outer: ClientService<(), Response<()>, io::Error> = ServiceBuilder::new()
+        ServiceBuilder::new()
             .layer(guard.layer())
             // What users put between the two, and what clones requests.
             .layer(MapErrLayer::new(io::Error::other))
             .layer(TimeoutLayer::new(2 * SECOND))
-            .service(inner);
-        outer
+            .service(inner)
     };
     for day in 0..7 {
         host.is_down.store(true, Relaxed);
@@ -96,10 +97,10 @@ async fn a_host_behind_the_same_guard_twice_is_shut_out_and_served_again() {
 async fn a_probe_that_goes_on_to_another_host_asks_its_breaker() {
     let (guard, host) = (guard(), Host::default());
     let of_host = host.clone();
-    let inner: ClientService<(), Response<()>, io::Error> = ServiceBuilder::new()
+    let inner: Once = ServiceBuilder::new()
         .layer(guard.layer())
         .service(service_fn(move |_: Request<()>| ready(of_host.answer())));
-    let client: ClientService<(), Response<()>, RequestError<io::Error>> = ServiceBuilder::new()
+    let client: Twice<RequestError<io::Error>> = ServiceBuilder::new()
         .layer(guard.layer())
         .map_request(|mut request: Request<()>| {
             *request.uri_mut() = Uri::from_static("http://b.example/");

@@ -7,8 +7,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    AnyError, AtEnd, Breaker, Config, Failure, HttpBodyRule, HttpClassifier, ManualClock, Outcome,
-    Permit, Report, ReportingBody, State,
+    AtEnd, Breaker, Config, ErrorRule, Failure, Head, HttpClassifier, HttpRules, ManualClock,
+    Outcome, Permit, Report, ReportingBody, ResponseHead, Scope, State,
 };
 use http::{HeaderMap, Response};
 use http_body::Body;
@@ -23,7 +23,7 @@ const SUCCESS: Fate = Fate::Reported(Outcome::Success);
 const FAILURE: Fate = Fate::Reported(ONE);
 const CANCELLED: Fate = Fate::Cancelled;
 
-type Reporting<B> = ReportingBody<B, CountedPermit, HttpBodyRule>;
+type Reporting<B> = ReportingBody<B, CountedPermit, HttpClassifier>;
 
 fn body_of<B: Body>(log: &Log, is_probe: bool, status: u16, body: B) -> Reporting<B> {
     let answer = Ok::<_, Infallible>(response(status, &[], body));
@@ -210,9 +210,28 @@ fn a_probe_needs_the_end_of_a_known_length_and_the_first_data_of_an_unknown_one(
     assert_eq!(log.end(), FAILURE);
 }
 
+/// A body that comes to its end is a success, whatever its head says.
+#[derive(Clone, Copy)]
+struct Ends;
+
+impl HttpRules for Ends {
+    fn head(&self, _: &(impl ResponseHead + ?Sized)) -> Head {
+        Head::Open {
+            without: Outcome::Success,
+            dropped: None,
+        }
+    }
+}
+
+impl<E> ErrorRule<E> for Ends {
+    fn judge(&self, _: &E) -> (Outcome, Scope) {
+        (ONE, Scope::Call)
+    }
+}
+
 #[test]
-fn any_classifier_may_look_at_the_head() {
-    for at_end in [AtEnd::new(AnyError), AtEnd::new(AnyError).probes_at_end()] {
+fn any_rules_may_look_at_the_head() {
+    for at_end in [AtEnd::new(Ends), AtEnd::new(Ends).probes_at_end()] {
         let log = Log::default();
         let answer = Ok::<_, Infallible>(response(500, &[], script([Data("a"), End])));
         let Ok(answer) = at_end.report(log.permit(false), answer);
@@ -313,5 +332,5 @@ fn a_hang_within_the_body_counts_as_slow_when_its_call_is_dropped() {
 #[test]
 fn bodies_are_as_mobile_as_what_they_hold() {
     fn promised<B: Send + Sync + Unpin + 'static>() {}
-    promised::<ReportingBody<String, Permit<Arc<Breaker>>, HttpBodyRule>>();
+    promised::<ReportingBody<String, Permit<Arc<Breaker>>, HttpClassifier>>();
 }

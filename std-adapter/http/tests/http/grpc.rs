@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Classify, Config, Failure, GrpcAtHead, GrpcClassifier, GrpcCode, Guard, Outcome, Report,
+    AtHead, Classify, Config, Failure, GrpcClassifier, GrpcCode, Guard, HttpRules, Outcome, Report,
     Resource, Timed, UsualErrors, WithCauses, breaker,
 };
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
@@ -13,7 +13,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use crate::support::{ONE, Random, headers, response};
 
 const GRPC: GrpcClassifier = GrpcClassifier::new();
-const AT_HEAD: GrpcAtHead = GRPC.at_head();
+const AT_HEAD: AtHead<GrpcClassifier> = GRPC.at_head();
 
 fn at_head(status: u16, list: &[(&'static str, &str)]) -> Outcome {
     AT_HEAD.classify(&Ok::<_, Infallible>(response(status, list, ())))
@@ -265,7 +265,7 @@ fn the_last_failure_names_the_causes_of_a_channels_error() {
     let server = Resource::new(breaker(Config::new().consecutive_failures(1)));
     let refused = TransportError(io::Error::other("tcp connect error: refused"));
     let result = Err::<Response<String>, _>(Timed::Failed(WithCauses(refused)));
-    let grpc = GRPC.errors(UsualErrors);
+    let grpc = GRPC.errors(UsualErrors).at_end_of_body();
     assert!(grpc.report(server.acquire().unwrap(), result).is_err());
     let last = server.acquire().unwrap_err().last_failure.unwrap();
     let text = "transport: transport error: tcp connect error: refused";

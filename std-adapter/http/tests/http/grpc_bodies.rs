@@ -2,21 +2,21 @@
 
 use std::convert::Infallible;
 
-use atomic_breaker_http::{Failure, GrpcBodyRule, GrpcClassifier, Outcome, Report, ReportingBody};
+use atomic_breaker_http::{AtEnd, Failure, GrpcClassifier, Outcome, Report, ReportingBody};
 use http::Response;
 use http_body::Body;
 
 use crate::support::Step::{Data, End, Error, Pending, Trailers};
 use crate::support::{CountedPermit, Fate, Log, ONE, headers, poll, response, script, sized};
 
-const GRPC: GrpcClassifier = GrpcClassifier::new();
+const GRPC: AtEnd<GrpcClassifier> = GrpcClassifier::new().at_end_of_body();
 const KIND: (&str, &str) = ("content-type", "application/grpc");
 const SUCCESS: Fate = Fate::Reported(Outcome::Success);
 const FAILURE: Fate = Fate::Reported(ONE);
 const IGNORED: Fate = Fate::Reported(Outcome::Ignored);
 const CANCELLED: Fate = Fate::Cancelled;
 
-type Reporting<B> = ReportingBody<B, CountedPermit, GrpcBodyRule>;
+type Reporting<B> = ReportingBody<B, CountedPermit, GrpcClassifier>;
 
 fn call<B: Body>(log: &Log, is_probe: bool, answer: Response<B>) -> Reporting<B> {
     let answer = Ok::<_, Infallible>(answer);

@@ -59,7 +59,10 @@ impl Server {
         let server = self.clone();
         let service = ServiceBuilder::new()
             .layer(GrpcDeadlineLayer::new(LIMIT))
-            .layer(TryLayer::new(Arc::clone(&self.breaker), LIMIT).report(GrpcClassifier::new()))
+            .layer(
+                TryLayer::new(Arc::clone(&self.breaker), LIMIT)
+                    .report(GrpcClassifier::new().at_end_of_body()),
+            )
             .service(service_fn(move |request| server.clone().answer(request)));
         let mut request = Request::new(());
         if let Some(own) = own {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use atomic_breaker_http::{
     AnyError, AnyPermit, AtEnd, AtOnce, Breaker, Classify, Config, Failure, GrpcClassifier,
-    HttpClassifier, Outcome, Permit, Report, ServiceError, State, breaker,
+    HttpClassifier, HttpRules, Outcome, Permit, Report, ServiceError, State, breaker,
 };
 use axum::Router;
 use axum::body::Body;
@@ -226,7 +226,7 @@ fn one_bound_takes_them_all() {
     drop(layer(&closure, permit(), body()));
     assert_eq!(SERVER.snapshot().failures(), 0);
 
-    let mut body = layer(&GRPC, permit(), body()).into_body();
+    let mut body = layer(&GRPC.at_end_of_body(), permit(), body()).into_body();
     while let std::task::Poll::Ready(Some(_)) = crate::support::poll(&mut body) {}
     assert_eq!(SERVER.snapshot().failures(), 1);
 }

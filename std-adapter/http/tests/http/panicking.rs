@@ -70,8 +70,8 @@ fn a_rule_of_grpc_that_panics() {
         let response = Response::builder().header("grpc-status", "14");
         Ok::<_, io::Error>(response.body(String::new()).unwrap())
     };
-    fails(|permit| drop(errors().report(permit, refused())));
+    fails(|permit| drop(errors().at_end_of_body().report(permit, refused())));
     fails(|permit| drop(errors().at_head().report(permit, refused())));
-    fails(|permit| drop(codes().report(permit, unavailable())));
+    fails(|permit| drop(codes().at_end_of_body().report(permit, unavailable())));
     fails(|permit| drop(codes().at_head().report(permit, unavailable())));
 }

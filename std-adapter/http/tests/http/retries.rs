@@ -4,8 +4,8 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use atomic_breaker_http::{
-    Breaker, BreakerLayer, BudgetConfig, ByMethod, Config, HttpClassifier, Idempotent, MayRepeat,
-    RetryBudget, RetryConfig, RetryLayer, TokioClock,
+    Breaker, BreakerLayer, BudgetConfig, Config, HttpClassifier, MayRepeat, RetryBudget,
+    RetryConfig, RetryLayer, RetryPolicy, TokioClock,
 };
 use http::{HeaderValue, Method, Request, Response};
 use tokio::time::Instant;
@@ -22,6 +22,10 @@ fn budget() -> &'static RetryBudget {
 
 const KEY: &str = "Idempotency-Key";
 
+fn may_repeat<B>(request: &Request<B>) -> bool {
+    RetryPolicy::<_, Response<()>, io::Error>::may_repeat(&HttpClassifier::new(), request)
+}
+
 fn post_with(keys: &[&[u8]]) -> Request<&'static str> {
     let mut request = Request::post("/").body("a").unwrap();
     for key in keys {
@@ -35,7 +39,7 @@ fn post_with(keys: &[&[u8]]) -> Request<&'static str> {
 fn methods_that_are_idempotent_may_be_repeated() {
     let may = |method: &str| {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
-        ByMethod.is_idempotent(&Request::builder().method(method).body(()).unwrap())
+        may_repeat(&Request::builder().method(method).body(()).unwrap())
     };
     for method in ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"] {
         assert!(may(method), "{method}");
@@ -55,7 +59,7 @@ fn a_key_allows_a_post_if_it_is_one_and_not_garbled() {
         b"0",
     ];
     for key in keys {
-        assert!(ByMethod.is_idempotent(&post_with(&[key])), "{key:?}");
+        assert!(may_repeat(&post_with(&[key])), "{key:?}");
     }
     let hostile: [&[&[u8]]; 10] = [
         &[],
@@ -70,10 +74,10 @@ fn a_key_allows_a_post_if_it_is_one_and_not_garbled() {
         &["schl\u{fc}ssel".as_bytes()],
     ];
     for keys in hostile {
-        assert!(!ByMethod.is_idempotent(&post_with(keys)), "{keys:?}");
+        assert!(!may_repeat(&post_with(keys)), "{keys:?}");
     }
     for bytes in [&b"\xFF"[..], b"\x80\xFE", b"a\xA0"] {
-        assert!(!ByMethod.is_idempotent(&post_with(&[bytes])), "{bytes:?}");
+        assert!(!may_repeat(&post_with(&[bytes])), "{bytes:?}");
     }
 }
 
@@ -81,12 +85,12 @@ fn a_key_allows_a_post_if_it_is_one_and_not_garbled() {
 fn what_the_caller_says_takes_precedence() {
     let mut request = post_with(&[]);
     request.extensions_mut().insert(MayRepeat(true));
-    assert!(ByMethod.is_idempotent(&request));
+    assert!(may_repeat(&request));
     let mut request = post_with(&[b"key"]);
     request.extensions_mut().insert(MayRepeat(false));
-    assert!(!ByMethod.is_idempotent(&request));
+    assert!(!may_repeat(&request));
     let get = Request::get("/counts").extension(MayRepeat(false)).body(());
-    assert!(!ByMethod.is_idempotent(&get.unwrap()));
+    assert!(!may_repeat(&get.unwrap()));
 }
 
 #[tokio::test(start_paused = true)]
@@ -96,7 +100,9 @@ async fn a_post_is_sent_once_unless_it_has_a_key() {
     // What most users write first.
     let client = ServiceBuilder::new()
         .layer(RetryLayer::new(
-            HttpClassifier::new().retry_policy(RetryConfig::new(), budget()),
+            RetryConfig::new(),
+            budget(),
+            HttpClassifier::new(),
         ))
         .layer(BreakerLayer::new(&SERVER))
         .service(service_fn(|_: Request<&'static str>| async {
@@ -127,7 +133,9 @@ async fn responses_that_are_failures_are_tried_again_after_the_time_that_they_as
     ] {
         let client = ServiceBuilder::new()
             .layer(RetryLayer::new(
-                HttpClassifier::new().retry_policy(RetryConfig::new(), budget()),
+                RetryConfig::new(),
+                budget(),
+                HttpClassifier::new(),
             ))
             .layer(BreakerLayer::new(&SERVER).report(HttpClassifier::new()))
             .service(service_fn(move |_: Request<&'static str>| async move {

@@ -7,7 +7,8 @@ use std::thread;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    AtEnd, Breaker, Config, Failure, HttpClassifier, Report, ServiceError, State, breaker,
+    AtEnd, Breaker, Config, Failure, HttpClassifier, HttpRules, Report, ServiceError, State,
+    breaker,
 };
 use axum::body::{Body, Bytes};
 use http::{Method, Request, Response};

@@ -5,8 +5,8 @@ use std::io::{self, ErrorKind};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Cause, Classify, Config, Failure, GrpcClassifier, HttpClassifier, ManualClock, Outcome, Report,
-    ResponseHead, State,
+    Cause, Classify, Config, Failure, GrpcClassifier, HttpClassifier, HttpRules, ManualClock,
+    Outcome, Report, ResponseHead, State,
 };
 use http::{Response, StatusCode};
 
@@ -172,7 +172,10 @@ fn a_429_is_neutral_and_as_a_probe_a_success() {
             report(is_probe, &HTTP.at_end_of_body()),
             Fate::Reported(expected)
         );
-        assert_eq!(report(is_probe, &grpc), Fate::Reported(expected));
+        assert_eq!(
+            report(is_probe, &grpc.at_end_of_body()),
+            Fate::Reported(expected)
+        );
         assert_eq!(report(is_probe, &grpc.at_head()), Fate::Reported(expected));
         assert_eq!(
             report(is_probe, &HTTP.trip_on_429(true)),

@@ -2,36 +2,30 @@
 
 use std::time::Duration;
 
-use atomic_breaker_http::{
-    AtEndOfBody, ClientConfig, ClientGuard, Config, HttpClient, Origin, State, StdClock,
-    into_reqwest,
-};
+use atomic_breaker_http::{ClientConfig, ClientGuard, Config, HttpClient, Origin, State};
 use http::Request;
 use tower::{ServiceBuilder, ServiceExt};
 
 use super::server::{Server, reqwest, start};
 
-type Guard = ClientGuard<StdClock, AtEndOfBody>;
-
-const PLAN: ClientConfig<AtEndOfBody> = ClientConfig::new()
+const PLAN: ClientConfig = ClientConfig::new()
     .tries(1)
     .breaker(Config::new().consecutive_failures(1))
     .at_end_of_body();
 
-fn guard() -> &'static Guard {
+fn guard() -> &'static ClientGuard {
     ClientGuard::new(PLAN).unwrap().leak()
 }
 
-async fn get(guard: &'static Guard, url: &str) -> reqwest::Response {
+async fn get(guard: &'static ClientGuard, url: &str) -> reqwest::Response {
     let client = ServiceBuilder::new()
-        .map_response(into_reqwest)
         .layer(guard.layer())
         .service(HttpClient::new(reqwest()));
     let request = Request::get(url).body("").unwrap();
     client.oneshot(request).await.unwrap()
 }
 
-fn state(guard: &'static Guard, server: &Server) -> State {
+fn state(guard: &'static ClientGuard, server: &Server) -> State {
     guard
         .hosts()
         .state(&Origin::of(&server.url("/").parse().unwrap()).unwrap())
@@ -76,7 +70,6 @@ async fn with_a_time_limit_on_reading_a_hanging_body_is_a_failure() {
         .build()
         .unwrap();
     let client = ServiceBuilder::new()
-        .map_response(into_reqwest)
         .layer(guard.layer())
         .service(HttpClient::new(patient));
     let request = Request::get(server.url("/body-hangs")).body("").unwrap();

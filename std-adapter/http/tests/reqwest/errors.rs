@@ -6,8 +6,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    CallError, ClientError, ErrorRule, Failure, HttpClassifier, Outcome, Rejected, RequestError,
-    ReqwestErrors, ServiceError, Timed, UsualErrors, WithCauses,
+    CallError, ClientError, ErrorRule, Failure, HttpClassifier, HttpRules, Outcome, Rejected,
+    RequestError, ReqwestErrors, ServiceError, Timed, UsualErrors, WithCauses,
 };
 use http_body::{Body, Frame};
 use reqwest::Client;

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use atomic_breaker_http::{
-    AtEndOfBody, ClientConfig, ClientError, ClientGuard, Config, HttpClient, Origin, Registry,
-    RequestError, State, StdClock, into_reqwest, repeatable,
+    ClientConfig, ClientError, ClientGuard, Config, HttpClient, Origin, Registry, RequestError,
+    State, repeatable,
 };
 use reqwest::{Client, Response};
 use tower::{ServiceBuilder, ServiceExt};
@@ -89,12 +89,10 @@ async fn nor_does_an_impatient_caller_through_a_middleware() {
     assert_eq!(hosts.state(&origin(&server)), State::Closed);
 }
 
-type AtEnd = ClientGuard<StdClock, AtEndOfBody>;
-
-async fn at_end(server: &Server, path: &str, client: Client) -> (&'static AtEnd, Response) {
+async fn at_end(server: &Server, path: &str, client: Client) -> (&'static ClientGuard, Response) {
     let rules = RULES.consecutive_failures(1);
     let plan = ClientConfig::new().breaker(rules).at_end_of_body();
-    let guard: &'static AtEnd = ClientGuard::new(plan).unwrap().leak();
+    let guard: &'static ClientGuard = ClientGuard::new(plan).unwrap().leak();
     let request = client.get(server.url(path));
     let request = match path {
         "/body-hangs" => request.timeout(Duration::from_millis(300)),
@@ -102,7 +100,6 @@ async fn at_end(server: &Server, path: &str, client: Client) -> (&'static AtEnd,
     };
     let request = repeatable(&request.build().unwrap()).unwrap();
     let client = ServiceBuilder::new()
-        .map_response(into_reqwest)
         .layer(guard.layer())
         .service(HttpClient::new(client));
     (guard, client.oneshot(request).await.unwrap())

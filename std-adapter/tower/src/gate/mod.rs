@@ -106,7 +106,7 @@ enum Unready {
     No,
     /// Since then, while holding a permit.
     Since(Instant),
-    /// For a whole lease: the permit was given back, so that others may have it.
+    /// A whole lease has passed: the permit was given back, so that others may have it.
     GivenUp,
 }
 

@@ -92,7 +92,7 @@ impl<W: Word<Bits = u64>> RetryBudget<W> {
         }
     }
 
-    /// Records a success. [`RetryPolicy`](super::RetryPolicy) calls it for each successful response; nothing else needs
+    /// Records a success. [`RetryLayer`](super::RetryLayer) calls it for each successful response; nothing else needs
     /// to.
     #[inline]
     pub fn deposit(&self) {
@@ -186,15 +186,16 @@ impl<W: Word<Bits = u64>> RetryBudget<W> {
 /// A budget by value, which each request would clone and refill, does not implement it:
 ///
 /// ```compile_fail,E0277
-/// use atomic_breaker_tower::{RetryBudget, RetryConfig, RetryPolicy};
+/// # use atomic_breaker_tower::{BudgetOf, RetryBudget};
+/// fn leads_to_a_budget(_: impl BudgetOf<u32>) {}
 ///
-/// RetryPolicy::new(RetryConfig::new(), RetryBudget::new(), |_: &u32| true);
+/// leads_to_a_budget(RetryBudget::new());
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not lead to a retry budget that outlives the request",
     note = "pass a `&'static RetryBudget` or an `Arc<RetryBudget>`, or a `BudgetByKey` for one per key"
 )]
-pub trait AnyBudget<Q: ?Sized> {
+pub trait BudgetOf<Q: ?Sized> {
     /// The place of a request's budget, always the same one for the same key.
     fn place_of(&self, request: &Q) -> usize;
 
@@ -202,7 +203,7 @@ pub trait AnyBudget<Q: ?Sized> {
     fn at(&self, place: usize) -> &RetryBudget;
 }
 
-impl<Q: ?Sized, H: Deref<Target = RetryBudget>> AnyBudget<Q> for H {
+impl<Q: ?Sized, H: Deref<Target = RetryBudget>> BudgetOf<Q> for H {
     fn place_of(&self, _: &Q) -> usize {
         0
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::ops::Deref;
 
-use super::{AnyBudget, BudgetConfig, RetryBudget, RetryConfigError};
+use super::{BudgetConfig, BudgetOf, RetryBudget, RetryConfigError};
 
 /// A [`RetryBudget`] for each host, shard or tenant, so that the failures of one leave the others their retries.
 ///
@@ -13,7 +13,7 @@ use super::{AnyBudget, BudgetConfig, RetryBudget, RetryConfigError};
 /// client can choose keys that collide. 40 bytes per place.
 ///
 /// ```
-/// use atomic_breaker_tower::{BudgetByKey, BudgetConfig, RetryBudgets, RetryConfig, RetryPolicy};
+/// use atomic_breaker_tower::{BudgetByKey, BudgetConfig, RetryBudgets, RetryConfig, RetryLayer};
 /// use std::sync::LazyLock;
 ///
 /// #[derive(Clone)]
@@ -23,8 +23,8 @@ use super::{AnyBudget, BudgetConfig, RetryBudget, RetryConfigError};
 ///     LazyLock::new(|| RetryBudgets::new(BudgetConfig::new(), 1_024).expect("constant settings"));
 ///
 /// let budgets = BudgetByKey::new(&*BUDGETS, |request: &Request| request.tenant);
-/// let policy = RetryPolicy::new(RetryConfig::new(), budgets, |_: &Request| true);
-/// # let _ = policy;
+/// let retry = RetryLayer::new(RetryConfig::new(), budgets, |_: &Request| true);
+/// # let _ = retry;
 /// assert_eq!(BUDGETS.of(&7).millitokens(), 100_000);
 /// ```
 pub struct RetryBudgets {
@@ -36,7 +36,7 @@ pub struct RetryBudgets {
 const MOST_PLACES: usize = 1 << 24;
 
 impl RetryBudgets {
-    /// This many full budgets, 1 to 16,777,216: use several times the number of keys that fail at the same time.
+    /// A table of 1 to 16,777,216 full budgets: use several times the number of keys that fail at the same time.
     pub fn new(config: BudgetConfig, places: usize) -> Result<Self, RetryConfigError> {
         config.check()?;
         if !(1..=MOST_PLACES).contains(&places) {
@@ -85,7 +85,7 @@ impl fmt::Debug for RetryBudgets {
     }
 }
 
-/// For a [`RetryPolicy`](super::RetryPolicy): the budget of the key that `key` finds in a request. `H` leads to the
+/// Leads a [`RetryLayer`](super::RetryLayer) to the budget of the key that `key` finds in a request. `H` leads to the
 /// budgets: a reference or an `Arc`.
 #[derive(Clone, Copy, Debug)]
 pub struct BudgetByKey<H, F> {
@@ -103,7 +103,7 @@ impl<H, F> BudgetByKey<H, F> {
     }
 }
 
-impl<Q, K, H, F> AnyBudget<Q> for BudgetByKey<H, F>
+impl<Q, K, H, F> BudgetOf<Q> for BudgetByKey<H, F>
 where
     Q: ?Sized,
     K: Hash,

@@ -3,10 +3,10 @@
 use std::mem;
 use std::time::Duration;
 
-use atomic_breaker::{Classify, Outcome};
+use atomic_breaker::Outcome;
 use tokio::time::Instant;
 
-use super::{AnyBudget, Idempotent, RetryBudget, RetryConfig, RetryHint, RetryPolicy};
+use super::{BudgetOf, RetryBudget, RetryConfig, RetryLayer, RetryPolicy};
 use crate::ServiceError;
 use crate::parts::Lot;
 
@@ -17,11 +17,11 @@ pub(super) enum Next<R> {
 }
 
 /// How far one request has come.
-pub(super) struct Course<Q, B: AnyBudget<Q>, I, C, H, R> {
+pub(super) struct Course<Q, B: BudgetOf<Q>, P, R> {
     /// The request to send again; `None` if it will not be.
     request: Option<Q>,
-    policy: RetryPolicy<B, I, C, H>,
-    /// Of the budget.
+    layer: RetryLayer<B, P>,
+    /// The place of its budget.
     place: usize,
     began: Instant,
     /// The deadline, counted from `began`.
@@ -35,26 +35,26 @@ pub(super) struct Course<Q, B: AnyBudget<Q>, I, C, H, R> {
     follows_hint: bool,
     /// A token was taken for the last retry. It is given back if the retry is not made.
     holds_token: bool,
-    /// The same for all tries.
+    /// Decides for all tries whether a rejection is enforced.
     pub(super) lot: Lot,
     /// The result of the last try, until it is known whether another one is made.
     last: Option<R>,
 }
 
-impl<Q, B, I, C, H, R> Course<Q, B, I, C, H, R>
+impl<Q, B, P, T, E> Course<Q, B, P, Result<T, ServiceError<E>>>
 where
     Q: Clone,
-    B: AnyBudget<Q>,
-    I: Idempotent<Q>,
+    B: BudgetOf<Q>,
+    P: RetryPolicy<Q, T, E>,
 {
-    pub(super) fn begin(policy: RetryPolicy<B, I, C, H>, request: &Q) -> Self {
-        let config = policy.config;
-        let may_repeat = config.tries > 1 && policy.idempotent.is_idempotent(request);
+    pub(super) fn begin(layer: RetryLayer<B, P>, request: &Q) -> Self {
+        let config = layer.config;
+        let may_repeat = config.tries > 1 && layer.policy.may_repeat(request);
         let is_kept = may_repeat || config.rejection_waits > 0;
-        let own = policy.idempotent.within(request);
+        let own = layer.policy.within(request);
         Self {
             request: is_kept.then(|| request.clone()),
-            place: policy.budget.place_of(request),
+            place: layer.budget.place_of(request),
             began: Instant::now(),
             within: own.map_or(config.within, |own| own.min(config.within)),
             may_repeat,
@@ -64,7 +64,7 @@ where
             holds_token: false,
             lot: Lot::default(),
             last: None,
-            policy,
+            layer,
         }
     }
 
@@ -92,7 +92,7 @@ where
             backoff,
             rejection_waits,
             ..
-        } = self.policy.config;
+        } = self.layer.config;
         let is_hinted = mem::take(&mut self.follows_hint);
         if !is_hinted && self.waited >= rejection_waits {
             return None;
@@ -106,7 +106,7 @@ where
     /// one.
     fn failed(&mut self, hint: Option<Duration>) -> Option<Duration> {
         self.failed = self.failed.saturating_add(1);
-        let RetryConfig { tries, backoff, .. } = self.policy.config;
+        let RetryConfig { tries, backoff, .. } = self.layer.config;
         if self.failed >= tries || !self.may_repeat {
             return None;
         }
@@ -117,16 +117,7 @@ where
         self.follows_hint = hint.is_some();
         self.holds_token.then_some(pause)
     }
-}
 
-impl<Q, B, I, C, H, T, E> Course<Q, B, I, C, H, Result<T, ServiceError<E>>>
-where
-    Q: Clone,
-    B: AnyBudget<Q>,
-    I: Idempotent<Q>,
-    C: Classify<T, E>,
-    H: RetryHint<T, E>,
-{
     pub(super) fn after(
         &mut self,
         result: Result<T, ServiceError<E>>,
@@ -142,10 +133,11 @@ where
             }
         };
         self.is_under_way();
-        let pause = match self.policy.classify.classify(&result) {
-            Outcome::Failure(_) => self.failed(self.policy.hint.retry_hint(&result)),
+        let policy = &self.layer.policy;
+        let pause = match policy.classify(&result) {
+            Outcome::Failure(_) => self.failed(policy.retry_after(&result)),
             // It says nothing about the server, but the caller may try again then.
-            Outcome::Ignored => match self.policy.hint.retry_hint(&result) {
+            Outcome::Ignored => match policy.retry_after(&result) {
                 Some(hint) => self.failed(Some(hint)),
                 None => None,
             },
@@ -165,7 +157,7 @@ where
     }
 }
 
-impl<Q, B: AnyBudget<Q>, I, C, H, R> Course<Q, B, I, C, H, R> {
+impl<Q, B: BudgetOf<Q>, P, R> Course<Q, B, P, R> {
     /// The breaker rejects for good. Returns the result of the previous try, or the rejection if there was none.
     fn rejected(&mut self, rejection: R) -> R {
         self.give_back();
@@ -173,7 +165,7 @@ impl<Q, B: AnyBudget<Q>, I, C, H, R> Course<Q, B, I, C, H, R> {
     }
 
     fn budget(&self) -> &RetryBudget {
-        self.policy.budget.at(self.place)
+        self.layer.budget.at(self.place)
     }
 
     fn give_back(&mut self) {
@@ -183,7 +175,7 @@ impl<Q, B: AnyBudget<Q>, I, C, H, R> Course<Q, B, I, C, H, R> {
     }
 }
 
-impl<Q, B: AnyBudget<Q>, I, C, H, R> Drop for Course<Q, B, I, C, H, R> {
+impl<Q, B: BudgetOf<Q>, P, R> Drop for Course<Q, B, P, R> {
     fn drop(&mut self) {
         self.give_back();
     }

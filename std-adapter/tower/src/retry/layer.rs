@@ -1,169 +1,85 @@
-//! The layer around a breaker, and one request with its tries.
+//! The layer around a breaker: numbers, budget and policy.
 
-use std::fmt;
-use std::mem;
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use super::RetryConfig;
 
-use atomic_breaker::Classify;
-use pin_project_lite::pin_project;
-use tokio::time::{Sleep, sleep};
-use tower_layer::Layer;
-use tower_service::Service;
-
-use super::course::{Course, Next};
-use super::{AnyBudget, Idempotent, RetryHint, RetryPolicy};
-use crate::ServiceError;
-
-/// Repeats requests as a [`RetryPolicy`] says. Goes directly above a [`BreakerLayer`](crate::BreakerLayer).
+/// Repeats requests as a [`RetryPolicy`](super::RetryPolicy) says. Goes directly above a [`BreakerLayer`](crate::BreakerLayer), so that the
+/// breaker is asked for each try. The types enforce that: the error must be a [`ServiceError`](crate::ServiceError).
+///
+/// | the result is | |
+/// |---|---|
+/// | a success | returned, and deposits a share of a token |
+/// | [ignored](crate::Outcome::Ignored) | returned, unless the server [says when to try again](super::RetryPolicy::retry_after): then like a failure |
+/// | a failure | tried again, if the request may be sent twice, a try is left, the pause ends before the deadline, and the budget has a token |
+/// | a rejection | waited for, if the breaker says how long, the wait ends before the deadline, and a wait is left; costs no try and no token, as the request was not made |
+///
+/// Otherwise the result of the last try is returned. So a rejection is returned only for a request that was never made.
+/// A response that is not returned is kept during the pause, and dropped once the next try is under way. A request that
+/// is dropped in a pause gives its token back. Once a response has been returned, its request is not retried: a body
+/// that is truncated later is up to the caller.
+///
+/// After a pause that the [server asked for](super::RetryPolicy::retry_after), such as by a `Retry-After`, a rejection is waited for
+/// once in any case: the same response has opened the breaker, which adds its jitter, so the retry would come too
+/// early.
+///
+/// A request costs one reading of tokio's clock, a clone of the layer and, where it may be made again, a clone of the
+/// request for each try, so its body must be cheap to clone, as `Bytes` is. reqwest's requests are not `Clone`: let the
+/// stack take `http::Request<Bytes>`, and put the `HttpClient` of `atomic-breaker-http` below it. A streamed body cannot
+/// be sent twice and must bypass this layer.
+///
+/// The breaker belongs below; the other way round, where a whole series of tries would be one call of the breaker, does
+/// not compile:
+///
+/// ```compile_fail,E0599
+/// # use atomic_breaker_tower::{
+/// #     Breaker, BreakerLayer, Config, RetryBudget, RetryConfig, RetryLayer, breaker,
+/// # };
+/// # use tower::{ServiceBuilder, ServiceExt, service_fn};
+/// # static SEARCH: Breaker = breaker(Config::new());
+/// # static BUDGET: RetryBudget = RetryBudget::new();
+/// # async fn search() {
+/// let search = ServiceBuilder::new()
+///     .layer(BreakerLayer::new(&SEARCH))
+///     .layer(RetryLayer::new(RetryConfig::new(), &BUDGET, |_: &u32| true))
+///     .service(service_fn(|_: u32| async { Err::<(), _>(std::io::Error::other("no answer")) }));
+/// let _ = search.oneshot(7).await;
+/// # }
+/// ```
 ///
 /// Not tower's layer of this name: that one drops the response of a try before it knows whether the next one will be
 /// made, so a caller whose retry is rejected would lose what the host had said.
+///
+/// # Panics
+/// A pause needs a tokio runtime with time enabled; without one, tokio panics.
 #[derive(Clone, Copy, Debug)]
-pub struct RetryLayer<P> {
-    policy: P,
+pub struct RetryLayer<B, P> {
+    pub(super) config: RetryConfig,
+    pub(super) budget: B,
+    pub(super) policy: P,
 }
 
-impl<P> RetryLayer<P> {
+impl<B, P> RetryLayer<B, P> {
     /// A layer that follows a policy.
-    pub const fn new(policy: P) -> Self {
-        Self { policy }
-    }
-}
-
-impl<S, P: Clone> Layer<S> for RetryLayer<P> {
-    type Service = RetryService<S, P>;
-
-    fn layer(&self, inner: S) -> Self::Service {
-        RetryService {
-            inner,
-            policy: self.policy.clone(),
-        }
-    }
-}
-
-/// The service of a [`RetryLayer`].
-#[derive(Clone, Copy, Debug)]
-pub struct RetryService<S, P> {
-    inner: S,
-    policy: P,
-}
-
-impl<S, P> RetryService<S, P> {
-    inner_service!();
-}
-
-impl<S, Q, E, B, I, C, H> Service<Q> for RetryService<S, RetryPolicy<B, I, C, H>>
-where
-    S: Service<Q, Error = ServiceError<E>> + Clone,
-    Q: Clone,
-    B: AnyBudget<Q> + Clone,
-    I: Idempotent<Q> + Clone,
-    C: Classify<S::Response, E> + Clone,
-    H: RetryHint<S::Response, E> + Clone,
-{
-    type Response = S::Response;
-    type Error = S::Error;
-    type Future = RetryFuture<S, Q, B, I, C, H>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.inner.poll_ready(context)
-    }
-
-    fn call(&mut self, request: Q) -> Self::Future {
-        // The service that is ready is the one called.
-        let clone = self.inner.clone();
-        let mut ready = mem::replace(&mut self.inner, clone);
-        let mut course = Course::begin(self.policy.clone(), &request);
-        let call = course.lot.hold(|| ready.call(request));
-        RetryFuture {
-            state: State::Called { call },
-            service: ready,
-            course,
-        }
-    }
-}
-
-pin_project! {
-    /// The future of a [`RetryService`]. If it is dropped in a pause, the token of the retry that
-    /// is not made goes back to the budget.
+    ///
+    /// `budget` is a reference to or an `Arc` of a [`RetryBudget`](super::RetryBudget), or a
+    /// [`BudgetByKey`](super::BudgetByKey) with one for each host or other key. Under load from many
+    /// threads use a `static` or leak it: cloning an `Arc` per request makes all of them write to the same memory.
     ///
     /// # Panics
-    /// When it is polled again after it has completed.
-    #[must_use = "futures do nothing unless polled"]
-    pub struct RetryFuture<S, Q, B, I, C, H>
-    where
-        S: Service<Q>,
-        B: AnyBudget<Q>,
-    {
-        #[pin]
-        state: State<S::Future>,
-        service: S,
-        course: Course<Q, B, I, C, H, Result<S::Response, S::Error>>,
-    }
-}
-
-pin_project! {
-    #[project = Projected]
-    enum State<F> {
-        Called { #[pin] call: F },
-        Pausing { #[pin] sleep: Sleep },
-        BecomingReady,
-        Over,
-    }
-}
-
-impl<S, Q, E, B, I, C, H> Future for RetryFuture<S, Q, B, I, C, H>
-where
-    S: Service<Q, Error = ServiceError<E>>,
-    Q: Clone,
-    B: AnyBudget<Q>,
-    I: Idempotent<Q>,
-    C: Classify<S::Response, E>,
-    H: RetryHint<S::Response, E>,
-{
-    type Output = Result<S::Response, S::Error>;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut this = self.project();
-        loop {
-            let result = match this.state.as_mut().project() {
-                Projected::Called { call } => match call.poll(context) {
-                    Poll::Ready(result) => result,
-                    Poll::Pending => {
-                        // A rejection is never pending.
-                        this.course.is_under_way();
-                        return Poll::Pending;
-                    }
-                },
-                Projected::Pausing { sleep } => {
-                    ready!(sleep.poll(context));
-                    this.state.set(State::BecomingReady);
-                    continue;
-                }
-                Projected::BecomingReady => match ready!(this.service.poll_ready(context)) {
-                    Ok(()) => {
-                        let request = this.course.request();
-                        let call = this.course.lot.hold(|| this.service.call(request));
-                        this.state.set(State::Called { call });
-                        continue;
-                    }
-                    Err(error) => Err(error),
-                },
-                Projected::Over => panic!("polled after it was ready"),
-            };
-            // Frees what the call holds, perhaps a connection, before the caller continues.
-            this.state.set(State::Over);
-            match this.course.after(result) {
-                Next::Return(result) => return Poll::Ready(result),
-                Next::Pause(time) => this.state.set(State::Pausing { sleep: sleep(time) }),
-            }
+    /// When the numbers are invalid; in a `static` or `const` that is a compile error. [Check](RetryConfig::check)
+    /// numbers that are not known to be valid first.
+    pub const fn new(config: RetryConfig, budget: B, policy: P) -> Self {
+        if let Err(error) = config.check() {
+            panic!("{}", error.0);
+        }
+        Self {
+            config,
+            budget,
+            policy,
         }
     }
-}
 
-impl<S: Service<Q>, Q, B: AnyBudget<Q>, I, C, H> fmt::Debug for RetryFuture<S, Q, B, I, C, H> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RetryFuture").finish_non_exhaustive()
+    /// The numbers.
+    pub const fn config(&self) -> &RetryConfig {
+        &self.config
     }
 }

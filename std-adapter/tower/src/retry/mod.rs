@@ -14,8 +14,9 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `policy`, `config` | when a request is retried: [`RetryPolicy`], its numbers, its pauses |
-//! | `layer`, `course` | [`RetryLayer`] and one request with its tries; how far it has come, and what follows |
+//! | `policy`, `config` | which requests are retried: [`RetryPolicy`]; how often, and with which pauses |
+//! | `layer` | [`RetryLayer`] |
+//! | `service`, `course` | one request with its tries; how far it has come, and what follows |
 //! | `budget`, `tokens`, `budgets` | how many retries all requests together may make, or those of each host |
 
 mod budget;
@@ -24,10 +25,12 @@ mod config;
 mod course;
 mod layer;
 mod policy;
+mod service;
 mod tokens;
 
-pub use budget::{AnyBudget, BudgetConfig, RetryBudget};
+pub use budget::{BudgetConfig, BudgetOf, RetryBudget};
 pub use budgets::{BudgetByKey, RetryBudgets};
 pub use config::{Backoff, RetryConfig, RetryConfigError};
-pub use layer::{RetryFuture, RetryLayer, RetryService};
-pub use policy::{Idempotent, RetryHint, RetryPolicy};
+pub use layer::RetryLayer;
+pub use policy::RetryPolicy;
+pub use service::{RetryFuture, RetryService};

@@ -13,7 +13,7 @@
 /// Thousandths of a token, as gRPC's A6 counts them.
 pub(super) const MILLI: u32 = 1_000;
 
-/// As many thousandths as the word has room for.
+/// The most tokens whose thousandths the word has room for.
 pub(super) const MAX_TOKENS: u32 = (1 << SPENT_BITS) / MILLI;
 
 const SPENT_BITS: u32 = 24;

@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use atomic_breaker_tower::{Backoff, RetryConfig, RetryPolicy};
+use atomic_breaker_tower::{Backoff, RetryConfig, RetryLayer};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tower::ServiceExt;
 
 use crate::server::Request::Read;
-use crate::server::{LENIENT, Server, always};
+use crate::server::{LENIENT, Server, always, hinted};
 use crate::{MS, SECOND, budget};
 
 const DEFAULT: Backoff = Backoff::new();
@@ -83,12 +83,12 @@ fn the_pauses_are_spread_evenly() {
 #[tokio::test(start_paused = true)]
 async fn requests_that_are_alike_pause_differently() {
     let mut seen = HashSet::new();
-    let policy = RetryPolicy::new(RetryConfig::new(), budget(), always);
+    let retry = RetryLayer::new(RetryConfig::new(), budget(), always);
     let mut requests = JoinSet::new();
     for _ in 0..4 {
-        // All clones of one policy, as in a service.
+        // All clones of one layer, as in a service.
         let server = Server::failing(LENIENT, usize::MAX);
-        let client = server.client(policy);
+        let client = server.client(retry);
         requests.spawn(async move {
             assert!(client.oneshot(Read).await.is_err());
             server.calls()
@@ -110,7 +110,7 @@ async fn the_pauses_of_a_request_grow() {
     let mut longest = [Duration::ZERO; 7];
     for _ in 0..300 {
         let server = Server::failing(LENIENT, usize::MAX);
-        let client = server.client(RetryPolicy::new(config, budget(), always));
+        let client = server.client(RetryLayer::new(config, budget(), always));
         assert!(client.oneshot(Read).await.is_err());
         for (longest, two) in longest.iter_mut().zip(server.calls().windows(2)) {
             *longest = two[1].duration_since(two[0]).max(*longest);
@@ -131,9 +131,8 @@ async fn a_pause_of_584_years_and_more_is_answered_at_once() {
     let years = Backoff::new().first(Duration::MAX).longest(Duration::MAX);
     let server = Server::failing(LENIENT, usize::MAX);
     let config = RetryConfig::new().backoff(years).within(Duration::MAX);
-    let policy = RetryPolicy::new(config, budget(), always)
-        .hint(|_: &Result<u16, std::io::Error>| Some(Duration::MAX));
+    let retry = RetryLayer::new(config, budget(), hinted(|_| Some(Duration::MAX)));
     let begin = Instant::now();
-    assert!(server.client(policy).oneshot(Read).await.is_err());
+    assert!(server.client(retry).oneshot(Read).await.is_err());
     assert_eq!((begin.elapsed(), server.calls().len()), (Duration::ZERO, 1));
 }

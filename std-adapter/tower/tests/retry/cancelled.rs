@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atomic_breaker_tower::{Backoff, Config, RetryConfig, RetryPolicy, State};
+use atomic_breaker_tower::{Backoff, Config, RetryConfig, RetryLayer, State};
 use tokio::time::timeout;
 use tower::ServiceExt;
 
@@ -18,7 +18,7 @@ async fn a_request_that_is_dropped_in_its_pause_gives_its_token_back() {
     let mut dropped = 0;
     for _ in 0..100 {
         let (server, budget) = (Server::failing(LENIENT, usize::MAX), budget());
-        let client = server.client(RetryPolicy::new(LONG.tries(2), budget, always));
+        let client = server.client(RetryLayer::new(LONG.tries(2), budget, always));
         let is_dropped = timeout(SECOND, client.oneshot(Read)).await.is_err();
         let made = server.calls().len();
         assert_eq!(made, if is_dropped { 1 } else { 2 });
@@ -33,7 +33,7 @@ async fn so_does_one_that_is_dropped_while_its_retry_waits_for_the_breaker() {
     let rules = Config::new().consecutive_failures(1).open_for(5 * SECOND);
     let (server, budget) = (Server::failing(rules, usize::MAX), budget());
     let config = RetryConfig::new().rejection_waits(1);
-    let client = server.client(RetryPolicy::new(config, budget, always));
+    let client = server.client(RetryLayer::new(config, budget, always));
     let request = tokio::spawn(client.oneshot(Read));
     tokio::time::sleep(SECOND).await;
     assert_eq!(
@@ -55,18 +55,18 @@ async fn a_token_is_not_given_back_twice() {
         budget(),
     );
     assert!(budget.withdraw());
-    let client = server.client(RetryPolicy::new(RetryConfig::new(), budget, always));
+    let client = server.client(RetryLayer::new(RetryConfig::new(), budget, always));
     // Dropped during its second try: that one was made.
     assert!(timeout(1_500 * MS, client.oneshot(Read)).await.is_err());
     assert_eq!(server.calls().len(), 2);
     assert_eq!(budget.millitokens() / 1_000, 98);
 }
 
-/// A policy in the wrong hands: the pause cannot begin, and nothing is taken for it.
+/// A retry in the wrong hands: the pause cannot begin, and nothing is taken for it.
 #[test]
 fn without_a_runtime_it_panics_and_no_token_is_lost() {
     let (server, budget) = (Server::failing(LENIENT, usize::MAX), budget());
-    let client = server.client(RetryPolicy::new(RetryConfig::new(), budget, always));
+    let client = server.client(RetryLayer::new(RetryConfig::new(), budget, always));
     let mut request = Box::pin(client.oneshot(Read));
     let polled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         request

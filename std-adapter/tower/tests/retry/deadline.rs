@@ -1,6 +1,6 @@
 //! No pause goes past the deadline.
 
-use atomic_breaker_tower::{Backoff, RetryConfig, RetryPolicy};
+use atomic_breaker_tower::{Backoff, RetryConfig, RetryLayer};
 use tokio::time::Instant;
 use tower::ServiceExt;
 
@@ -16,7 +16,7 @@ async fn no_try_begins_after_the_deadline_and_no_pause_is_in_vain() {
         .backoff(Backoff::new().longest(100 * MS));
     for _ in 0..100 {
         let server = Server::that_takes(30 * MS, LENIENT, |_| fail());
-        let client = server.client(RetryPolicy::new(config, budget(), always));
+        let client = server.client(RetryLayer::new(config, budget(), always));
         let begin = Instant::now();
         assert!(client.oneshot(Read).await.is_err());
         let calls = server.calls();
@@ -36,7 +36,7 @@ async fn no_try_begins_after_the_deadline_and_no_pause_is_in_vain() {
 async fn a_try_that_takes_longer_than_all_the_time_is_the_last() {
     let server = Server::that_takes(500 * MS, LENIENT, |_| fail());
     let config = RetryConfig::new().within(400 * MS);
-    let client = server.client(RetryPolicy::new(config, budget(), always));
+    let client = server.client(RetryLayer::new(config, budget(), always));
     assert!(client.oneshot(Read).await.is_err());
     assert_eq!(server.calls().len(), 1);
 }

@@ -1,14 +1,13 @@
 //! What is tried again after a failure, and what is not.
 
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_tower::{Failure, Outcome, RetryBudget, RetryConfig, RetryPolicy, ServiceError};
+use atomic_breaker_tower::{Failure, Outcome, RetryBudget, RetryConfig, RetryLayer, ServiceError};
 use tower::{Service, ServiceExt};
 
 use crate::server::Request::{Append, Read};
-use crate::server::{Answer, LENIENT, Request, Server, always, fail};
+use crate::server::{Answer, Judged, LENIENT, Request, Server, always, fail, hinted, judged};
 use crate::{MS, SECOND, budget, budget_of};
 
 const CONFIG: RetryConfig = RetryConfig::new();
@@ -24,7 +23,7 @@ fn by_code(result: &Answer) -> Outcome {
 #[tokio::test(start_paused = true)]
 async fn a_failure_is_tried_again_until_it_succeeds() {
     let (server, budget) = (Server::failing(LENIENT, 2), budget());
-    let client = server.client(RetryPolicy::new(CONFIG, budget, always));
+    let client = server.client(RetryLayer::new(CONFIG, budget, always));
     assert_eq!(client.oneshot(Read).await.unwrap(), 200);
     assert_eq!(server.calls().len(), 3);
     assert_eq!(budget.millitokens(), 98_200);
@@ -34,8 +33,8 @@ async fn a_failure_is_tried_again_until_it_succeeds() {
 async fn the_tries_are_counted() {
     for tries in [1, 2, 3, 7] {
         let (server, budget) = (Server::failing(LENIENT, usize::MAX), budget());
-        let policy = RetryPolicy::new(CONFIG.tries(tries), budget, always);
-        let answer = server.client(policy).oneshot(Read).await;
+        let retry = RetryLayer::new(CONFIG.tries(tries), budget, always);
+        let answer = server.client(retry).oneshot(Read).await;
         assert!(matches!(answer, Err(ServiceError::Failed(_))));
         assert_eq!(server.calls().len(), tries as usize);
         assert_eq!(budget.millitokens() / 1_000, 101 - tries);
@@ -45,8 +44,8 @@ async fn the_tries_are_counted() {
 #[tokio::test(start_paused = true)]
 async fn a_request_that_must_not_be_sent_twice_is_not() {
     let (server, budget) = (Server::failing(LENIENT, usize::MAX), budget());
-    let policy = RetryPolicy::new(CONFIG, budget, |request: &Request| *request == Read);
-    let client = server.client(policy);
+    let retry = RetryLayer::new(CONFIG, budget, |request: &Request| *request == Read);
+    let client = server.client(retry);
     assert!(client.clone().oneshot(Append).await.is_err());
     assert_eq!(server.calls().len(), 1);
     assert_eq!(budget.millitokens(), 100_000);
@@ -59,7 +58,7 @@ async fn a_request_that_must_not_be_sent_twice_is_not() {
 async fn a_response_may_be_a_failure_and_an_error_may_be_ignored() {
     let budget = budget_of(10);
     assert!(budget.withdraw());
-    let policy = RetryPolicy::new(CONFIG, budget, always).classify(by_code);
+    let retry = RetryLayer::new(CONFIG, budget, judged(by_code));
     for (answer, calls, left) in [
         (200, 1, 9_200),
         (404, 1, 9_200),
@@ -67,7 +66,7 @@ async fn a_response_may_be_a_failure_and_an_error_may_be_ignored() {
         (204, 1, 7_400),
     ] {
         let server = Server::new(LENIENT, move |_| Ok(answer));
-        assert_eq!(server.client(policy).oneshot(Read).await.unwrap(), answer);
+        assert_eq!(server.client(retry).oneshot(Read).await.unwrap(), answer);
         assert_eq!(server.calls().len(), calls);
         assert_eq!(budget.millitokens(), left);
     }
@@ -78,13 +77,18 @@ async fn a_hint_delays_the_retry_of_its_caller() {
     let hints = [None, Some(2 * SECOND), Some(Duration::ZERO)];
     for hint in hints {
         let server = Server::new(LENIENT, |call| Ok(if call == 0 { 429 } else { 200 }));
-        let policy = RetryPolicy::new(CONFIG, budget(), always)
-            .classify(|result: &Answer| match result {
-                Ok(200) => Outcome::Success,
-                _ => Failure::new().into(),
-            })
-            .hint(move |result: &Answer| hint.filter(|_| matches!(result, Ok(429))));
-        assert_eq!(server.client(policy).oneshot(Read).await.unwrap(), 200);
+        let retry = RetryLayer::new(
+            CONFIG,
+            budget(),
+            Judged(
+                |result: &Answer| match result {
+                    Ok(200) => Outcome::Success,
+                    _ => Failure::new().into(),
+                },
+                move |result: &Answer| hint.filter(|_| matches!(result, Ok(429))),
+            ),
+        );
+        assert_eq!(server.client(retry).oneshot(Read).await.unwrap(), 200);
         let calls = server.calls();
         let (pause, hint) = (calls[1] - calls[0], hint.unwrap_or_default());
         assert!(pause >= hint && pause <= hint + 101 * MS, "{pause:?}");
@@ -97,13 +101,18 @@ async fn an_ignored_result_is_tried_again_when_the_server_says() {
     for (hint, calls) in [(None, 1), (Some(2 * SECOND), 2), (Some(Duration::MAX), 1)] {
         let server = Server::new(LENIENT, |call| Ok(if call == 0 { 429 } else { 200 }));
         let budget = budget();
-        let policy = RetryPolicy::new(CONFIG, budget, always)
-            .classify(|result: &Answer| match result {
-                Ok(429) => Outcome::Ignored,
-                _ => Outcome::Success,
-            })
-            .hint(move |result: &Answer| hint.filter(|_| matches!(result, Ok(429))));
-        let answer = server.client(policy).oneshot(Read).await.unwrap();
+        let retry = RetryLayer::new(
+            CONFIG,
+            budget,
+            Judged(
+                |result: &Answer| match result {
+                    Ok(429) => Outcome::Ignored,
+                    _ => Outcome::Success,
+                },
+                move |result: &Answer| hint.filter(|_| matches!(result, Ok(429))),
+            ),
+        );
+        let answer = server.client(retry).oneshot(Read).await.unwrap();
         assert_eq!(answer, if calls == 2 { 200 } else { 429 });
         let made = server.calls();
         assert_eq!(made.len(), calls, "{hint:?}");
@@ -122,19 +131,19 @@ async fn an_ignored_result_is_tried_again_when_the_server_says() {
 async fn with_a_hint_without_end_the_response_is_returned_at_once_and_costs_nothing() {
     for hint in [10 * SECOND, Duration::from_nanos(u64::MAX), Duration::MAX] {
         let (server, budget) = (Server::failing(LENIENT, usize::MAX), budget());
-        let policy = RetryPolicy::new(CONFIG, budget, always).hint(move |_: &Answer| Some(hint));
+        let retry = RetryLayer::new(CONFIG, budget, hinted(move |_| Some(hint)));
         let begin = tokio::time::Instant::now();
-        assert!(server.client(policy).oneshot(Read).await.is_err());
+        assert!(server.client(retry).oneshot(Read).await.is_err());
         assert_eq!((begin.elapsed(), server.calls().len()), (Duration::ZERO, 1));
         assert_eq!(budget.millitokens(), 100_000);
     }
 }
 
-/// tower clones the policy of a service for each request; what is left of one must not reach the next.
+/// A service clones its layer for each request; what is left of one must not reach the next.
 #[tokio::test(start_paused = true)]
 async fn a_service_that_is_used_for_days_begins_each_request_afresh() {
     let server = Server::new(LENIENT, |call| if call % 3 == 2 { Ok(200) } else { fail() });
-    let mut client = server.client(RetryPolicy::new(CONFIG, budget(), always));
+    let mut client = server.client(RetryLayer::new(CONFIG, budget(), always));
     for day in 1..=30 {
         let ready = client.ready().await.unwrap();
         assert_eq!(ready.call(Read).await.unwrap(), 200);
@@ -146,7 +155,7 @@ async fn a_service_that_is_used_for_days_begins_each_request_afresh() {
 #[tokio::test(start_paused = true)]
 async fn a_request_can_be_spawned() {
     let server = Server::failing(LENIENT, 1);
-    let client = server.client(RetryPolicy::new(CONFIG, budget(), always));
+    let client = server.client(RetryLayer::new(CONFIG, budget(), always));
     let answer = tokio::spawn(client.oneshot(Read)).await.unwrap();
     assert_eq!(answer.unwrap(), 200);
 }
@@ -155,14 +164,15 @@ async fn a_request_can_be_spawned() {
 #[tokio::test(start_paused = true)]
 async fn a_panic_in_a_classifier_leaves_the_service_usable() {
     let server = Server::new(LENIENT, |call| if call == 0 { fail() } else { Ok(200) });
-    let policy =
-        RetryPolicy::new(CONFIG, budget(), always).classify(|result: &Result<u16, io::Error>| {
-            match result {
-                Ok(_) => Outcome::Success,
-                Err(error) => panic!("on purpose: {error}"),
-            }
-        });
-    let client = server.client(policy);
+    let retry = RetryLayer::new(
+        CONFIG,
+        budget(),
+        judged(|result| match result {
+            Ok(_) => Outcome::Success,
+            Err(error) => panic!("on purpose: {error}"),
+        }),
+    );
+    let client = server.client(retry);
     assert!(
         tokio::spawn(client.clone().oneshot(Read))
             .await
@@ -176,7 +186,7 @@ async fn a_panic_in_a_classifier_leaves_the_service_usable() {
 async fn a_budget_may_be_in_an_arc() {
     let budget = Arc::new(RetryBudget::new());
     let server = Server::failing(LENIENT, 1);
-    let client = server.client(RetryPolicy::new(CONFIG, Arc::clone(&budget), |_| true));
+    let client = server.client(RetryLayer::new(CONFIG, Arc::clone(&budget), always));
     assert_eq!(client.oneshot(Read).await.unwrap(), 200);
     assert_eq!(Arc::strong_count(&budget), 1, "nobody keeps it");
     assert_eq!(budget.millitokens() / 1_000, 99);

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use atomic_breaker_server::Resource;
 use atomic_breaker_server::{ByKey, Registry};
 use atomic_breaker_tower::{
-    Admit, Breaker, BreakerLayer, Config, RetryBudget, RetryConfig, RetryLayer, RetryPolicy,
-    ServiceError, TokioClock,
+    Admit, Breaker, BreakerLayer, Config, RetryConfig, RetryLayer, ServiceError, TokioClock,
 };
 use tokio::task::JoinSet;
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
@@ -22,10 +21,8 @@ async fn passed<A>(admit: A) -> usize
 where
     A: Admit<u32, Permit: Send + 'static> + Clone + Send + 'static,
 {
-    let policy: RetryPolicy<&'static RetryBudget, _> =
-        RetryPolicy::new(WAITS, budget(), |_: &u32| true);
     let client = ServiceBuilder::new()
-        .layer(RetryLayer::new(policy))
+        .layer(RetryLayer::new(WAITS, budget(), |_: &u32| true))
         .layer(BreakerLayer::new(admit))
         .service(service_fn(|_: u32| async {
             Err::<(), _>(io::Error::other("down"))

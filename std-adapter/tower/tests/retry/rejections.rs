@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use atomic_breaker_tower::{Config, RetryConfig, RetryPolicy, ServiceError, State};
+use atomic_breaker_tower::{Config, RetryConfig, RetryLayer, ServiceError, State};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tower::ServiceExt;
 
 use crate::server::Request::Read;
-use crate::server::{Request, Server, always};
+use crate::server::{Request, Server, always, hinted};
 use crate::{MS, SECOND, budget};
 
 const RULES: Config = Config::new().consecutive_failures(1).open_for(SECOND);
@@ -22,8 +22,8 @@ async fn a_rejected_request_waits_until_the_breaker_admits_and_no_sooner() {
         server.breaker.trip();
         let begin = Instant::now();
         // It was never sent, so it may be sent even if it must not be sent twice; and it costs no try.
-        let policy = RetryPolicy::new(ONE_TRY, budget, |_: &Request| false);
-        assert_eq!(server.client(policy).oneshot(Read).await.unwrap(), 200);
+        let retry = RetryLayer::new(ONE_TRY, budget, |_: &Request| false);
+        assert_eq!(server.client(retry).oneshot(Read).await.unwrap(), 200);
         let waited = server.calls()[0] - begin;
         assert!(
             waited >= SECOND && waited <= SECOND + 101 * MS,
@@ -38,7 +38,7 @@ async fn a_rejected_request_waits_until_the_breaker_admits_and_no_sooner() {
 async fn unless_asked_to_wait_it_returns_the_rejection_at_once() {
     let server = Server::failing(RULES, 0);
     server.breaker.trip();
-    let client = server.client(RetryPolicy::new(RetryConfig::new(), budget(), always));
+    let client = server.client(RetryLayer::new(RetryConfig::new(), budget(), always));
     let begin = Instant::now();
     let answer = client.oneshot(Read).await;
     assert!(matches!(answer, Err(ServiceError::Rejected(_))));
@@ -53,9 +53,9 @@ async fn it_waits_as_often_as_it_may() {
         tokio::time::advance(SECOND).await;
         // Holds the only slot: come back soon, after 100 ms at most.
         let _probe = server.breaker.acquire().unwrap();
-        let policy = RetryPolicy::new(ONE_TRY.rejection_waits(waits), budget(), always);
+        let retry = RetryLayer::new(ONE_TRY.rejection_waits(waits), budget(), always);
         let begin = Instant::now();
-        let answer = server.client(policy).oneshot(Read).await;
+        let answer = server.client(retry).oneshot(Read).await;
         assert!(matches!(answer, Err(ServiceError::Rejected(_))));
         let waited = begin.elapsed();
         assert!(
@@ -69,7 +69,7 @@ async fn it_waits_as_often_as_it_may() {
 #[tokio::test(start_paused = true)]
 async fn it_does_not_wait_past_its_deadline_nor_for_an_operator() {
     let server = Server::failing(RULES.open_for(60 * SECOND), 0);
-    let client = server.client(RetryPolicy::new(WAITS, budget(), always));
+    let client = server.client(RetryLayer::new(WAITS, budget(), always));
     let begin = Instant::now();
     server.breaker.trip();
     let answer = client.clone().oneshot(Read).await;
@@ -83,8 +83,8 @@ async fn it_does_not_wait_past_its_deadline_nor_for_an_operator() {
 #[tokio::test(start_paused = true)]
 async fn a_retry_that_the_breaker_rejects_goes_on_after_the_wait_and_costs_once() {
     let (server, budget) = (Server::failing(RULES, 1), budget());
-    let policy = RetryPolicy::new(WAITS.tries(2), budget, always);
-    assert_eq!(server.client(policy).oneshot(Read).await.unwrap(), 200);
+    let retry = RetryLayer::new(WAITS.tries(2), budget, always);
+    assert_eq!(server.client(retry).oneshot(Read).await.unwrap(), 200);
     let calls = server.calls();
     assert!(calls.len() == 2 && calls[1] - calls[0] >= SECOND);
     assert_eq!(budget.millitokens(), 99_200);
@@ -93,8 +93,8 @@ async fn a_retry_that_the_breaker_rejects_goes_on_after_the_wait_and_costs_once(
 #[tokio::test(start_paused = true)]
 async fn a_retry_that_is_rejected_for_good_gives_its_token_back() {
     let (server, budget) = (Server::failing(RULES, 1), budget());
-    let policy = RetryPolicy::new(RetryConfig::new(), budget, always);
-    let answer = server.client(policy).oneshot(Read).await;
+    let retry = RetryLayer::new(RetryConfig::new(), budget, always);
+    let answer = server.client(retry).oneshot(Read).await;
     assert!(matches!(answer, Err(ServiceError::Failed(_))));
     assert_eq!(server.calls().len(), 1);
     assert_eq!(budget.millitokens(), 100_000);
@@ -106,7 +106,7 @@ async fn a_rejection_is_returned_only_for_a_request_that_was_never_made() {
     for limit in [1, 2] {
         let server = Server::failing(RULES.consecutive_failures(limit), usize::MAX);
         let config = RetryConfig::new().tries(9);
-        let client = server.client(RetryPolicy::new(config, budget(), always));
+        let client = server.client(RetryLayer::new(config, budget(), always));
         let made = client.clone().oneshot(Read).await.unwrap_err();
         assert_eq!(made.failed().unwrap().to_string(), "no answer");
         assert_eq!(server.calls().len(), limit as usize);
@@ -122,19 +122,21 @@ async fn after_a_pause_that_the_server_asked_for_the_breaker_is_waited_for_once(
     let rules = RULES.open_for(3 * SECOND);
     for (hint, calls) in [(None, 1), (Some(SECOND), 2)] {
         let server = Server::failing(rules, 1);
-        let policy = RetryPolicy::new(RetryConfig::new(), budget(), always)
-            .hint(move |_: &Result<u16, std::io::Error>| hint);
+        let retry = RetryLayer::new(RetryConfig::new(), budget(), hinted(move |_| hint));
         let begin = Instant::now();
-        let answer = server.client(policy).oneshot(Read).await;
+        let answer = server.client(retry).oneshot(Read).await;
         assert_eq!(answer.is_ok(), hint.is_some());
         assert_eq!(server.calls().len(), calls);
         assert!(hint.is_none() || begin.elapsed() >= 3 * SECOND);
     }
     // Once: a breaker that is open again then ends the request.
     let server = Server::failing(rules.open_for(2 * SECOND), usize::MAX);
-    let policy = RetryPolicy::new(RetryConfig::new().tries(9), budget(), always)
-        .hint(|_: &Result<u16, std::io::Error>| Some(SECOND / 10));
-    let client = server.client(policy);
+    let retry = RetryLayer::new(
+        RetryConfig::new().tries(9),
+        budget(),
+        hinted(|_| Some(SECOND / 10)),
+    );
+    let client = server.client(retry);
     let request = tokio::spawn(client.oneshot(Read));
     tokio::time::sleep(SECOND).await;
     server.breaker.trip();
@@ -148,7 +150,7 @@ async fn after_a_pause_that_the_server_asked_for_the_breaker_is_waited_for_once(
 async fn those_who_wait_come_back_spread_and_one_probes() {
     let server = Server::that_takes(50 * MS, RULES, |_| Ok(200));
     server.breaker.trip();
-    let client = server.client(RetryPolicy::new(ONE_TRY, budget(), always));
+    let client = server.client(RetryLayer::new(ONE_TRY, budget(), always));
     let mut requests = JoinSet::new();
     for _ in 0..200 {
         requests.spawn(client.clone().oneshot(Read));

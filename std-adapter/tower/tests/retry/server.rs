@@ -1,12 +1,12 @@
-//! A server that answers by a script, behind a breaker and a policy.
+//! A server that answers by a script, behind a breaker, with retries.
 
 use std::io;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use atomic_breaker_tower::{
-    AnyBudget, Breaker, BreakerLayer, Classify, Config, Idempotent, RetryHint, RetryLayer,
-    RetryPolicy, ServiceError, TokioClock,
+    AnyError, Breaker, BreakerLayer, BudgetOf, Classify, Config, Outcome, RetryLayer, RetryPolicy,
+    ServiceError, TokioClock,
 };
 use tokio::time::{Instant, sleep};
 use tower::{Service, ServiceBuilder, service_fn};
@@ -28,6 +28,42 @@ pub(crate) const LENIENT: Config = Config::new().consecutive_failures(65_535);
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as requests are")]
 pub(crate) fn always(_: &Request) -> bool {
     true
+}
+
+/// Repeats every request. Closures say what a result means, and when the server asks to try again.
+#[derive(Clone, Copy)]
+pub(crate) struct Judged<C, H>(pub(crate) C, pub(crate) H);
+
+impl<Q, T, E, C, H> RetryPolicy<Q, T, E> for Judged<C, H>
+where
+    C: Fn(&Result<T, E>) -> Outcome,
+    H: Fn(&Result<T, E>) -> Option<Duration>,
+{
+    fn may_repeat(&self, _: &Q) -> bool {
+        true
+    }
+
+    fn classify(&self, result: &Result<T, E>) -> Outcome {
+        self.0(result)
+    }
+
+    fn retry_after(&self, result: &Result<T, E>) -> Option<Duration> {
+        self.1(result)
+    }
+}
+
+/// Every request may be repeated; this says what its results mean.
+pub(crate) fn judged<C: Fn(&Answer) -> Outcome>(
+    classify: C,
+) -> Judged<C, impl Fn(&Answer) -> Option<Duration> + Copy> {
+    Judged(classify, |_: &Answer| None)
+}
+
+/// Every request may be repeated, no sooner than this says.
+pub(crate) fn hinted<H: Fn(&Answer) -> Option<Duration>>(
+    hint: H,
+) -> Judged<impl Fn(&Answer) -> Outcome + Copy, H> {
+    Judged(|result: &Answer| AnyError.classify(result), hint)
 }
 
 /// Remembers when it was called. Lives as long as the tests, as their tasks want it.
@@ -84,22 +120,20 @@ impl Server {
         (self.script)(call)
     }
 
-    /// A client with this policy.
-    pub(crate) fn client<B, I, C, H>(
+    /// A client with these retries.
+    pub(crate) fn client<B, P>(
         &'static self,
-        policy: RetryPolicy<B, I, C, H>,
+        retry: RetryLayer<B, P>,
     ) -> impl Service<Request, Response = u16, Error = Error, Future: Send + 'static>
     + Clone
     + Send
-    + use<B, I, C, H>
+    + use<B, P>
     where
-        B: AnyBudget<Request> + Clone + Send + 'static,
-        I: Idempotent<Request> + Clone + Send + 'static,
-        C: Classify<u16, io::Error> + Clone + Send + 'static,
-        H: RetryHint<u16, io::Error> + Clone + Send + 'static,
+        B: BudgetOf<Request> + Clone + Send + 'static,
+        P: RetryPolicy<Request, u16, io::Error> + Clone + Send + 'static,
     {
         ServiceBuilder::new()
-            .layer(RetryLayer::new(policy))
+            .layer(retry)
             .layer(BreakerLayer::new(&self.breaker))
             .service(service_fn(move |_: Request| self.answer()))
     }

@@ -1,6 +1,6 @@
 //! An outage under load: how many retries the budget lets through.
 
-use atomic_breaker_tower::{RetryBudget, RetryConfig, RetryPolicy};
+use atomic_breaker_tower::{RetryBudget, RetryConfig, RetryLayer};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, advance};
 use tower::ServiceExt;
@@ -13,7 +13,7 @@ use crate::{MS, budget};
 async fn a_storm_makes_no_more_retries_than_there_are_tokens() {
     let budget: &'static RetryBudget = Box::leak(Box::default());
     let server = Server::failing(LENIENT, usize::MAX);
-    let client = server.client(RetryPolicy::new(RetryConfig::new(), budget, always));
+    let client = server.client(RetryLayer::new(RetryConfig::new(), budget, always));
     let begin = Instant::now();
     let mut requests = JoinSet::new();
     for _ in 0..1_000 {
@@ -30,11 +30,11 @@ async fn a_storm_makes_no_more_retries_than_there_are_tokens() {
 async fn the_floor_lets_some_through_whatever_happens() {
     let budget: &'static RetryBudget = Box::leak(Box::default());
     let server = Server::failing(LENIENT, usize::MAX);
-    let policy = RetryPolicy::new(RetryConfig::new().tries(2), budget, always);
+    let retry = RetryLayer::new(RetryConfig::new().tries(2), budget, always);
     // An hour, with a request every 100 ms and a pause after it.
     let begin = Instant::now();
     for _ in 0..36_000 {
-        let _ = server.client(policy).oneshot(Read).await;
+        let _ = server.client(retry).oneshot(Read).await;
         advance(100 * MS).await;
     }
     let retries = server.calls().len() as u64 - 36_000;
@@ -47,7 +47,7 @@ async fn the_floor_lets_some_through_whatever_happens() {
     for _ in 0..100 {
         advance(10_000 * MS).await;
         let before = server.calls().len();
-        let _ = server.client(policy).oneshot(Read).await;
+        let _ = server.client(retry).oneshot(Read).await;
         assert_eq!(server.calls().len(), before + 2);
     }
 }
@@ -56,10 +56,10 @@ async fn the_floor_lets_some_through_whatever_happens() {
 async fn with_half_of_the_requests_failing_successes_pay_for_the_retries() {
     let budget = budget();
     let server = Server::new(LENIENT, |call| if call % 2 == 0 { fail() } else { Ok(200) });
-    let policy = RetryPolicy::new(RetryConfig::new(), budget, always);
+    let retry = RetryLayer::new(RetryConfig::new(), budget, always);
     let mut paid = 0;
     for _ in 0..5_000 {
-        paid += usize::from(server.client(policy).oneshot(Read).await.is_ok());
+        paid += usize::from(server.client(retry).oneshot(Read).await.is_ok());
     }
     let retries = server.calls().len() - 5_000;
     assert!(

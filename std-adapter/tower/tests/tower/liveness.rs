@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use atomic_breaker_tower::{
-    Breaker, BreakerLayer, Config, GateLayer, RetryBudget, RetryConfig, RetryLayer, RetryPolicy,
-    State, TimeLimitLayer, TokioClock,
+    Breaker, BreakerLayer, Config, GateLayer, RetryBudget, RetryConfig, RetryLayer, State,
+    TimeLimitLayer, TokioClock,
 };
 use tokio::time::{Instant, sleep, timeout};
 use tower::balance::p2c::Balance;
@@ -130,10 +130,9 @@ async fn days(server: &Server, breaker: &OnTokio, client: Client) {
 async fn retries_above_a_breaker_above_a_time_limit() {
     static BUDGET: RetryBudget = RetryBudget::new();
     let (server, breaker) = (Arc::<Server>::default(), breaker());
-    let policy = RetryPolicy::new(RetryConfig::new(), &BUDGET, |_: &u32| true);
     let client = ServiceBuilder::new()
         .map_err(BoxError::from)
-        .layer(RetryLayer::new(policy))
+        .layer(RetryLayer::new(RetryConfig::new(), &BUDGET, |_: &u32| true))
         .layer(BreakerLayer::new(breaker))
         .layer(TimeLimitLayer::new(3 * SECOND))
         .service(service(&server));

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use atomic_breaker_http::{
-    Backoff, Breaker, ByMethod, ClientConfig, ClientGuard, Config, Failure, HttpClassifier,
-    Idempotent, ManualClock, MayRepeat, Origin, Outcome, Ratio, RequestError, RetryAfter, State,
-    TokioClock,
+    Backoff, Breaker, ClientBody, ClientConfig, ClientGuard, ClientService, Config, Failure,
+    HttpClassifier, ManualClock, MayRepeat, Origin, Outcome, Ratio, RequestError, RetryAfter,
+    RetryPolicy, State, TokioClock,
 };
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use tokio::time::Instant;
-use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
+use tower::{ServiceBuilder, ServiceExt, service_fn};
 
 use crate::support::{RULES, SECOND, just_before};
 
@@ -32,7 +32,7 @@ fn transient_statuses_are_failures_and_all_others_are_not() {
     }
     let breaker = Breaker::new(RULES, ManualClock::new());
     for _ in 0..2 {
-        let _ = breaker.call_with(http, || Err::<Response<()>, _>("connection refused"));
+        let _ = breaker.call_with(http, || Err::<Response<String>, _>("connection refused"));
     }
     assert_eq!(breaker.state(), State::Open);
 }
@@ -69,7 +69,7 @@ fn unsafe_methods_are_not_tried_again_unless_allowed() {
         if let Some(allowed) = allowed {
             request.extensions_mut().insert(MayRepeat(allowed));
         }
-        ByMethod.is_idempotent(&request)
+        RetryPolicy::<_, Response<String>, io::Error>::may_repeat(&HttpClassifier::new(), &request)
     };
     for method in [Method::POST, Method::PATCH, Method::CONNECT] {
         assert!(!may(&method, None) && may(&method, Some(true)), "{method}");
@@ -136,13 +136,11 @@ impl Hosts {
     fn behind(
         &self,
         guard: Guard,
-    ) -> impl Service<Request<()>, Response = Response<()>, Error = RequestError<io::Error>>
-    + Clone
-    + use<> {
+    ) -> ClientService<(), Response<ClientBody<String, Guard>>, io::Error> {
         let seen = Arc::clone(&self.0);
         let answer = move |mut request: Request<()>| {
             seen.lock().unwrap().push(Instant::now());
-            let mut response = Response::new(());
+            let mut response = Response::new(String::new());
             let status = request.uri().path()[1..].parse().ok();
             if let Some(status) = status {
                 *response.status_mut() = status;

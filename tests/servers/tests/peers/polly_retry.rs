@@ -1,7 +1,6 @@
 //! Cases of Polly v8: retry, timeout.
 
 use std::convert::Infallible;
-use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -14,7 +13,8 @@ use tokio::time::{Instant, sleep, timeout};
 use tower::{Layer, ServiceBuilder, ServiceExt, service_fn};
 
 use crate::support::{
-    Ask, Diary, Event, LENIENT, MS, RULES, SECOND, Server, breaker, budget, just_before,
+    Ask, Diary, Event, LENIENT, MS, RULES, SECOND, Server, breaker, budget, hinted, judged,
+    just_before,
 };
 
 const QUICK: RetryConfig = RetryConfig::new().backoff(Backoff::new().first(MS).longest(MS));
@@ -29,15 +29,18 @@ fn always(_: &Ask) -> bool {
 async fn a_request_is_tried_as_often_as_set_and_the_last_result_is_returned() {
     for tries in [1, 2, 5] {
         let server = Server::default();
-        let policy = RetryPolicy::new(QUICK.tries(tries), budget(), always);
-        let client = server.retried(breaker(LENIENT), policy);
+        let retry = RetryLayer::new(QUICK.tries(tries), budget(), always);
+        let client = server.retried(breaker(LENIENT), retry);
         let error = client.oneshot(Ask::Fail).await.unwrap_err();
         assert_eq!(error.failed().unwrap().to_string(), "no answer");
         assert_eq!(server.calls(), tries as usize);
         let server = Server::default();
-        let policy = RetryPolicy::new(QUICK.tries(tries), budget(), always)
-            .classify(|_: &Result<u16, io::Error>| Failure::new().into());
-        let client = server.retried(breaker(LENIENT), policy);
+        let retry = RetryLayer::new(
+            QUICK.tries(tries),
+            budget(),
+            judged(|_| Failure::new().into()),
+        );
+        let client = server.retried(breaker(LENIENT), retry);
         assert_eq!(client.oneshot(Ask::Answer).await.unwrap(), 200);
         assert_eq!(server.calls(), tries as usize);
     }
@@ -48,9 +51,8 @@ async fn a_request_is_tried_as_often_as_set_and_the_last_result_is_returned() {
 async fn an_outcome_that_is_not_a_failure_is_not_retried() {
     for outcome in [Outcome::Success, Outcome::Ignored] {
         let server = Server::default();
-        let policy = RetryPolicy::new(QUICK, budget(), always)
-            .classify(move |_: &Result<u16, io::Error>| outcome);
-        let client = server.retried(breaker(LENIENT), policy);
+        let retry = RetryLayer::new(QUICK, budget(), judged(move |_| outcome));
+        let client = server.retried(breaker(LENIENT), retry);
         assert!(client.oneshot(Ask::Fail).await.is_err());
         assert_eq!(server.calls(), 1);
     }
@@ -68,8 +70,8 @@ async fn a_request_that_is_dropped_is_not_made_again_wherever_it_stands() {
         (Ask::Fail, Some(MS), 1),
     ] {
         let (server, budget) = (Server::default(), budget());
-        let policy = RetryPolicy::new(config, budget, always);
-        let request = server.retried(breaker(LENIENT), policy).oneshot(ask);
+        let retry = RetryLayer::new(config, budget, always);
+        let request = server.retried(breaker(LENIENT), retry).oneshot(ask);
         match given_up_after {
             Some(time) => drop(timeout(time, request).await),
             None => drop(request),
@@ -125,10 +127,9 @@ async fn a_hint_makes_the_pause_longer_and_none_leaves_it_as_it_is() {
         (Some(Duration::ZERO), Duration::ZERO, 10 * MS),
     ] {
         let server = Server::default();
-        let policy =
-            RetryPolicy::new(QUICK, budget(), always).hint(move |_: &Result<u16, io::Error>| hint);
+        let retry = RetryLayer::new(QUICK, budget(), hinted(move |_| hint));
         let begin = Instant::now();
-        let client = server.retried(breaker(LENIENT), policy);
+        let client = server.retried(breaker(LENIENT), retry);
         assert_eq!(client.oneshot(Ask::FailFirst(2)).await.unwrap(), 200);
         let took = begin.elapsed();
         assert!(took >= least && took <= most, "{hint:?}: {took:?}");
@@ -166,12 +167,18 @@ async fn responses_that_are_discarded_are_dropped_once_the_next_try_is_under_way
             ALIVE.fetch_sub(1, Relaxed);
         }
     }
-    let failed = |result: &Result<Response<Body>, Infallible>| {
-        HttpClassifier::new().response(result.as_ref().unwrap())
-    };
-    let policy = RetryPolicy::new(QUICK, budget(), |(): &()| true).classify(failed);
+    #[derive(Clone, Copy)]
+    struct Again;
+    impl RetryPolicy<(), Response<Body>, Infallible> for Again {
+        fn may_repeat(&self, (): &()) -> bool {
+            true
+        }
+        fn classify(&self, result: &Result<Response<Body>, Infallible>) -> Outcome {
+            HttpClassifier::new().response(result.as_ref().unwrap())
+        }
+    }
     let client = ServiceBuilder::new()
-        .layer(RetryLayer::new(policy))
+        .layer(RetryLayer::new(QUICK, budget(), Again))
         .layer(BreakerLayer::new(breaker(LENIENT)))
         .service(service_fn(|()| async {
             assert!(ALIVE.load(Relaxed) <= 1);
@@ -246,7 +253,7 @@ async fn the_observer_sees_each_try() {
         .build();
     let breaker: &'static _ = Box::leak(Box::new(breaker));
     let client = ServiceBuilder::new()
-        .layer(RetryLayer::new(RetryPolicy::new(QUICK, budget(), always)))
+        .layer(RetryLayer::new(QUICK, budget(), always))
         .layer(BreakerLayer::new(breaker))
         .service(Server::default());
     assert!(client.clone().oneshot(Ask::FailFirst(2)).await.is_ok());

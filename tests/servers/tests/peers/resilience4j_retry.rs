@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Backoff, BreakerLayer, RetryConfig, RetryPolicy, State, TimeLimitLayer, Timed,
+    Backoff, BreakerLayer, RetryConfig, RetryLayer, State, TimeLimitLayer, Timed,
 };
 use tokio::time::{Instant, sleep};
 use tower::{Layer, Service, ServiceBuilder, ServiceExt};
@@ -20,8 +20,8 @@ fn always(_: &Ask) -> bool {
 #[tokio::test(start_paused = true)]
 async fn each_request_has_its_own_tries() {
     let server = Server::default();
-    let policy = RetryPolicy::new(RetryConfig::new(), budget(), always);
-    let client = server.retried(breaker(LENIENT), policy);
+    let retry = RetryLayer::new(RetryConfig::new(), budget(), always);
+    let client = server.retried(breaker(LENIENT), retry);
     for calls in [3, 6, 9] {
         let error = client.clone().oneshot(Ask::Fail).await.unwrap_err();
         assert_eq!(error.to_string(), "no answer");
@@ -42,8 +42,8 @@ async fn the_pauses_lie_between_the_tries() {
     let mut longest = [Duration::ZERO; 3];
     for _ in 0..100 {
         let server = Server::default();
-        let policy = RetryPolicy::new(config, budget(), always);
-        let client = server.retried(breaker(LENIENT), policy);
+        let retry = RetryLayer::new(config, budget(), always);
+        let client = server.retried(breaker(LENIENT), retry);
         assert!(client.oneshot(Ask::Fail).await.is_err());
         for (longest, two) in longest.iter_mut().zip(server.called_at().windows(2)) {
             *longest = two[1].duration_since(two[0]).max(*longest);
@@ -64,12 +64,12 @@ async fn a_rejection_uses_no_try_and_is_waited_for_where_that_is_asked_for() {
     let (breaker, server, budget) = (breaker(RULES), Server::default(), budget());
     breaker.trip();
     let config = RetryConfig::new().tries(1).within(60 * SECOND);
-    let client = server.retried(breaker, RetryPolicy::new(config, budget, always));
+    let client = server.retried(breaker, RetryLayer::new(config, budget, always));
     let begin = Instant::now();
     assert!(client.oneshot(Ask::Answer).await.is_err());
     assert_eq!(begin.elapsed(), Duration::ZERO);
     let config = config.rejection_waits(1);
-    let client = server.retried(breaker, RetryPolicy::new(config, budget, always));
+    let client = server.retried(breaker, RetryLayer::new(config, budget, always));
     assert!(client.oneshot(Ask::Answer).await.is_ok());
     assert!(server.called_at()[0] - begin >= 10 * SECOND);
     assert_eq!(budget.millitokens(), 100_000);

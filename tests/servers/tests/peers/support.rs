@@ -9,9 +9,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    AnyBudget, Breaker, BreakerLayer, BudgetConfig, Classify, Config, Idempotent, Observer,
-    Outcome, Rejected, RetryBudget, RetryHint, RetryLayer, RetryPolicy, ServiceError, State,
-    TokioClock, Transition,
+    AnyError, Breaker, BreakerLayer, BudgetConfig, BudgetOf, Classify, Config, Observer, Outcome,
+    Rejected, RetryBudget, RetryLayer, RetryPolicy, ServiceError, State, TokioClock, Transition,
 };
 use tokio::time::{Instant, sleep};
 use tower::{Service, ServiceBuilder};
@@ -113,25 +112,59 @@ impl Server {
     }
 
     /// A client that retries above the breaker.
-    pub(crate) fn retried<B, I, C, H>(
+    pub(crate) fn retried<B, P>(
         &self,
         breaker: &'static OnTokio,
-        policy: RetryPolicy<B, I, C, H>,
+        retry: RetryLayer<B, P>,
     ) -> impl Service<Ask, Response = u16, Error = ServiceError<io::Error>, Future: Send + 'static>
     + Clone
     + Send
-    + use<B, I, C, H>
+    + use<B, P>
     where
-        B: AnyBudget<Ask> + Clone + Send + 'static,
-        I: Idempotent<Ask> + Clone + Send + 'static,
-        C: Classify<u16, io::Error> + Clone + Send + 'static,
-        H: RetryHint<u16, io::Error> + Clone + Send + 'static,
+        B: BudgetOf<Ask> + Clone + Send + 'static,
+        P: RetryPolicy<Ask, u16, io::Error> + Clone + Send + 'static,
     {
         ServiceBuilder::new()
-            .layer(RetryLayer::new(policy))
+            .layer(retry)
             .layer(BreakerLayer::new(breaker))
             .service(self.clone())
     }
+}
+
+/// Repeats every request. Closures say what a result means, and when the server asks to try again.
+#[derive(Clone, Copy)]
+pub(crate) struct Judged<C, H>(C, H);
+
+impl<Q, T, E, C, H> RetryPolicy<Q, T, E> for Judged<C, H>
+where
+    C: Fn(&Result<T, E>) -> Outcome,
+    H: Fn(&Result<T, E>) -> Option<Duration>,
+{
+    fn may_repeat(&self, _: &Q) -> bool {
+        true
+    }
+
+    fn classify(&self, result: &Result<T, E>) -> Outcome {
+        self.0(result)
+    }
+
+    fn retry_after(&self, result: &Result<T, E>) -> Option<Duration> {
+        self.1(result)
+    }
+}
+
+/// Every request may be repeated; this says what its results mean.
+pub(crate) fn judged<C: Fn(&io::Result<u16>) -> Outcome>(
+    classify: C,
+) -> Judged<C, impl Fn(&io::Result<u16>) -> Option<Duration> + Copy> {
+    Judged(classify, |_: &io::Result<u16>| None)
+}
+
+/// Every request may be repeated, no sooner than this says.
+pub(crate) fn hinted<H: Fn(&io::Result<u16>) -> Option<Duration>>(
+    hint: H,
+) -> Judged<impl Fn(&io::Result<u16>) -> Outcome + Copy, H> {
+    Judged(|result: &io::Result<u16>| AnyError.classify(result), hint)
 }
 
 pub(crate) fn no_answer() -> io::Error {

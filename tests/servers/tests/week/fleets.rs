@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
 use atomic_breaker_http::{
-    ClientConfig, ClientGuard, Guard, Registry, RequestError, State, TokioClock,
+    ClientBody, ClientConfig, ClientGuard, ClientService, Guard, Registry, RequestError, State,
+    TokioClock,
 };
 use futures_util::future::join_all;
 use http::{Request, Response};
@@ -16,12 +17,11 @@ use tower::{Layer, Service, ServiceExt, service_fn};
 use super::SECOND;
 use test_support::week::{Host, config, protects, week};
 
+type Client = ClientService<(), Response<Guarded>, io::Error>;
+type Guarded = ClientBody<String, &'static ClientGuard<TokioClock>>;
+
 /// The configuration shown on the page on fleets.
-fn client(
-    fleet: &Joined,
-    host: Host,
-) -> impl Service<Request<()>, Response = Response<u32>, Error = RequestError<io::Error>> + Clone + use<>
-{
+fn client(fleet: &Joined, host: Host) -> Client {
     let seats = fleet.seats("hosts").unwrap();
     let guard: &'static ClientGuard<TokioClock> =
         ClientGuard::with(ClientConfig::new(), TokioClock, seats.clone())
@@ -30,7 +30,7 @@ fn client(
     assert!(seats.take(guard.hosts()));
     guard.layer().layer(service_fn(move |_: Request<()>| {
         let host = host.clone();
-        async move { host.answer().await.map(Response::new) }
+        async move { host.answer().await.map(|_| Response::new(String::new())) }
     }))
 }
 
@@ -41,7 +41,7 @@ fn request() -> Request<()> {
 /// Each sends a request; returns whether all were answered.
 async fn all_are_answered<C>(clients: impl IntoIterator<Item = C>) -> bool
 where
-    C: Service<Request<()>, Response = Response<u32>, Error = RequestError<io::Error>>,
+    C: Service<Request<()>, Response = Response<Guarded>, Error = RequestError<io::Error>>,
 {
     let asked = clients.into_iter().map(|client| client.oneshot(request()));
     join_all(asked).await.iter().all(Result::is_ok)

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use atomic_breaker_http::{
-    ClientConfig, ClientGuard, ClientLayer, ClientService, Origin, TokioClock,
+    ClientBody, ClientConfig, ClientGuard, ClientLayer, ClientService, Origin, TokioClock,
 };
 use http::{Request, Response};
 use http_body::Frame;
@@ -27,7 +27,7 @@ pub(super) fn guard() -> Arc<Guard> {
 
 #[derive(Clone)]
 struct Shop {
-    client: ClientService<String, Response<String>, io::Error>,
+    client: ClientService<String, Response<ClientBody<String, Arc<Guard>>>, io::Error>,
 }
 
 impl Shop {
@@ -38,7 +38,14 @@ impl Shop {
     }
 
     async fn get(&self) -> Result<String, Box<dyn Error + Send + Sync>> {
-        Ok(self.client.clone().oneshot(get()).await?.into_body())
+        Ok(self
+            .client
+            .clone()
+            .oneshot(get())
+            .await?
+            .into_body()
+            .get_ref()
+            .clone())
     }
 }
 

@@ -5,9 +5,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::task::{Context, Poll};
 
-use atomic_breaker_http::{
-    AtEndOfBody, ClientConfig, ClientGuard, Deadline, RequestError, TokioClock,
-};
+use atomic_breaker_http::{ClientConfig, ClientGuard, Deadline, RequestError, TokioClock};
 use http::{Method, Request, Response};
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
@@ -65,14 +63,14 @@ impl Body for Stream {
 }
 
 fn client(
-    config: ClientConfig<AtEndOfBody>,
+    config: ClientConfig,
     host: Host,
 ) -> impl Service<
     Request<()>,
     Response = Response<impl Body<Data = &'static [u8], Error = io::Error> + Send>,
     Error = RequestError<io::Error>,
 > + Clone {
-    let guard: &'static ClientGuard<TokioClock, AtEndOfBody> =
+    let guard: &'static ClientGuard<TokioClock> =
         ClientGuard::with(config, TokioClock, ()).unwrap().leak();
     guard.layer().layer(service_fn(move |_: Request<()>| {
         let host = host.clone();

@@ -4,7 +4,7 @@ use std::io;
 
 use atomic_breaker_http::{
     BreakerLayer, ByKey, ClientConfig, ClientGuard, HttpClassifier, Origin, RetryBudget,
-    RetryConfig, RetryLayer, RetryPolicy, TokioClock,
+    RetryConfig, RetryLayer, TokioClock,
 };
 use atomic_breaker_steps::{
     Lane, MemoryStore, Steps, Workflow,
@@ -54,7 +54,7 @@ struct Program {
     keep: KeepConfig,
 }
 
-type Kept = KeepService<MemoryStore, String, String>;
+type Kept<B> = KeepService<MemoryStore, String, B>;
 
 impl Program {
     fn new() -> Self {
@@ -85,7 +85,11 @@ impl Program {
 
     /// A week of requests by these clients in turn. A timeout around each request ends every second one in the middle;
     /// every hour the worker is dropped and replaced by another.
-    async fn run(&self, steps: &Steps<MemoryStore>, clients: &[Kept]) -> Jobs {
+    async fn run<B: Send + 'static>(
+        &self,
+        steps: &Steps<MemoryStore>,
+        clients: &[Kept<B>],
+    ) -> Jobs {
         let mut worker = steps.work();
         let mut gone = 0;
         let jobs = week(&self.store, async |number| {
@@ -165,9 +169,7 @@ async fn a_layer_above_retries() {
     let (client, orders) = (client(&program.supplier), breaker(config()));
     let (steps, later) = program.guarded(client.clone(), &orders);
     let guard = BreakerLayer::new(orders).report(HttpClassifier::new());
-    let retry = RetryLayer::new(RetryPolicy::new(RetryConfig::new(), &BUDGET, |_: &Sent| {
-        true
-    }));
+    let retry = RetryLayer::new(RetryConfig::new(), &BUDGET, |_: &Sent| true);
     let keeping = program.keep.layer(&steps, &later).unwrap();
     let client = keeping.layer(retry.layer(guard.layer(client)));
     let jobs = program.run(&steps, &[client]).await;

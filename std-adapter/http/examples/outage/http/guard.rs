@@ -5,8 +5,8 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use atomic_breaker_http::{
-    ClientConfig, ClientGuard, ClientService, Config, KeyedObserver, Origin, Ratio, RequestError,
-    State, StdClock, Transition,
+    ClientBody, ClientConfig, ClientGuard, ClientService, Config, KeyedObserver, Origin, Ratio,
+    RequestError, State, StdClock, Transition,
 };
 use axum::body::Bytes;
 use axum::http::{Request, Response, Uri};
@@ -50,7 +50,7 @@ pub(crate) const RETURN: Duration = Duration::from_secs(3);
 type Body = Empty<Bytes>;
 
 #[derive(Clone)]
-pub(crate) struct Guarded(ClientService<Body, Response<Incoming>, Error>);
+pub(crate) struct Guarded(ClientService<Body, Response<ClientBody<Incoming>>, Error>);
 
 impl Guarded {
     pub(crate) fn new(hosts: &[SocketAddr]) -> Self {

@@ -22,7 +22,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use atomic_breaker_http::{
-    Config, GrpcClassifier, GrpcDeadlineLayer, Origin, PerHost, Registry, ServiceError, State,
+    AtEnd, Config, GrpcClassifier, GrpcDeadlineLayer, Origin, PerHost, Registry, ServiceError, State,
     Timed, TryLayer, UsualErrors, WithCauses,
 };
 use server::{Mood, Server};
@@ -49,8 +49,9 @@ static HOSTS: LazyLock<Registry<Origin>> = LazyLock::new(|| {
 const TRY_LIMIT: Duration = Duration::from_millis(100);
 
 /// A connection that is lost counts once, however many calls were on it.
-const GRPC: GrpcClassifier<UsualErrors, UsualErrors> = GrpcClassifier::new()
+const GRPC: AtEnd<GrpcClassifier<UsualErrors>, UsualErrors> = GrpcClassifier::new()
     .errors(UsualErrors)
+    .at_end_of_body()
     .body_errors(UsualErrors);
 
 /// A client whose requests name their host: with `HealthClient::new` their URIs are paths alone, and `PerHost` rejects

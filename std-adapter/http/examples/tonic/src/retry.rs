@@ -1,6 +1,7 @@
 //! Retries of a method that may be called twice, above the breaker.
 
 use std::error::Error as _;
+use std::time::Duration;
 
 use atomic_breaker_http::{
     Failure, Outcome, Rejection, RetryBudget, RetryConfig, RetryLayer, RetryPolicy, ServiceError,
@@ -31,25 +32,38 @@ where
     S::ResponseBody:
         tonic::codegen::Body<Data = Bytes, Error: Into<StdError> + Send> + Send + 'static,
 {
-    let policy = RetryPolicy::new(RetryConfig::new(), &BUDGET, |_: &HealthCheckRequest| true)
-        .classify(classify)
-        // No sooner than the server asks, and not at all if it asks so.
-        .hint(|result: &Result<_, Status>| {
-            GRPC.retry_hint(result.as_ref().err()?.metadata().as_ref())
-        });
-    RetryLayer::new(policy).layer(service_fn(move |request| {
+    RetryLayer::new(RetryConfig::new(), &BUDGET, Always).layer(service_fn(move |request| {
         let mut client = client.clone();
         async move { client.check(request).await.map_err(by_source) }
     }))
 }
 
-/// What the breaker below made of it, too.
-fn classify<T>(result: &Result<T, Status>) -> Outcome {
-    match result {
-        Ok(_) => Outcome::Success,
-        // Made here and not by the server: a timeout, a lost connection.
-        Err(status) if status.source().is_some() => Failure::new().into(),
-        Err(status) => GRPC.code((status.code() as i32).into(), status.metadata().as_ref()),
+/// Every request may be sent twice.
+#[derive(Clone, Copy)]
+struct Always;
+
+impl<Q, T> RetryPolicy<Q, T, Status> for Always {
+    fn may_repeat(&self, _: &Q) -> bool {
+        true
+    }
+
+    /// What the breaker below made of it, too.
+    fn classify(&self, result: &Result<T, Status>) -> Outcome {
+        match result {
+            Ok(_) => Outcome::Success,
+            // Made here and not by the server: a timeout, a lost connection.
+            Err(status) if status.source().is_some() => Failure::new().into(),
+            Err(status) => {
+                let (code, metadata) = (status.code() as i32, status.metadata());
+                GRPC.rules().code(code.into(), metadata.as_ref())
+            }
+        }
+    }
+
+    /// No sooner than the server asks, and not at all if it asks so.
+    fn retry_after(&self, result: &Result<T, Status>) -> Option<Duration> {
+        let metadata = result.as_ref().err()?.metadata();
+        GRPC.rules().retry_hint(metadata.as_ref())
     }
 }
 
@@ -64,7 +78,7 @@ fn by_source(status: Status) -> ServiceError<Status> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
+    use std::time::Instant;
 
     use tower::ServiceExt;
 

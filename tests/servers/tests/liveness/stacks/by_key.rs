@@ -125,7 +125,9 @@ impl Layers {
             BudgetByKey::new(self.budgets, |request: &Request<u64>| Some(*request.body()));
         let stack = ServiceBuilder::new()
             .layer(RetryLayer::new(
-                HttpClassifier::new().retry_policy(self.retries, budgets),
+                self.retries,
+                budgets,
+                HttpClassifier::new(),
             ))
             .layer(
                 BreakerLayer::new(ByKey::new(self.keys, |request: &Request<u64>| {

@@ -74,14 +74,14 @@ impl<const PERCENT: u64> Stack for Client<PERCENT> {
                 match host.answer_without_limit().await {
                     Ok(_) => {
                         successes.fetch_add(1, Relaxed);
-                        Ok(Response::new(()))
+                        Ok(Response::new(String::new()))
                     }
                     Err(Trouble {
                         retry_after: Some(time),
                     }) => {
                         let response = Response::builder().status(503);
                         let response = response.header("retry-after", time.as_secs());
-                        Ok(response.body(()).unwrap())
+                        Ok(response.body(String::new()).unwrap())
                     }
                     Err(trouble) => Err(trouble),
                 }

@@ -110,6 +110,27 @@ pub(super) fn timed(result: &Result<u32, Timed<Trouble>>) -> Outcome {
     }
 }
 
+/// Tries again, no sooner than the server says.
+#[derive(Clone, Copy)]
+struct Again;
+
+impl RetryPolicy<(), u32, Timed<Trouble>> for Again {
+    fn may_repeat(&self, (): &()) -> bool {
+        true
+    }
+
+    fn classify(&self, result: &Result<u32, Timed<Trouble>>) -> Outcome {
+        timed(result)
+    }
+
+    fn retry_after(&self, result: &Result<u32, Timed<Trouble>>) -> Option<Duration> {
+        match result {
+            Err(Timed::Failed(trouble)) => trouble.retry_after,
+            _ => None,
+        }
+    }
+}
+
 pub(super) fn seen<E>(result: &Result<u32, ServiceError<E>>) -> Answer {
     match result {
         Ok(_) => Answer::Served,
@@ -290,12 +311,7 @@ impl Kind for Retries {
         let Self { config, budget } = &of.kind;
         let service = TimeLimitLayer::new(LIMIT).layer(service(&of.host, caller));
         let breaker = BreakerLayer::new(Arc::clone(&of.resource)).classify(timed);
-        let hint = |result: &Result<u32, Timed<Trouble>>| match result {
-            Err(Timed::Failed(trouble)) => trouble.retry_after,
-            _ => None,
-        };
-        let policy = RetryPolicy::new(*config, Arc::clone(budget), |(): &()| true);
-        let retry = RetryLayer::new(policy.classify(timed).hint(hint));
+        let retry = RetryLayer::new(*config, Arc::clone(budget), Again);
         seen(&retry.layer(breaker.layer(service)).oneshot(()).await)
     }
 }

@@ -179,7 +179,7 @@ impl Pair {
 }
 
 /// The host's answer as one of HTTP.
-fn response(answer: Result<u32, Trouble>, over_quota: bool) -> Result<Response<()>, Failed> {
+fn response(answer: Result<u32, Trouble>, over_quota: bool) -> Result<Response<String>, Failed> {
     let response = Response::builder();
     let response = match answer {
         Ok(_) if over_quota => response.status(429),
@@ -189,7 +189,7 @@ fn response(answer: Result<u32, Trouble>, over_quota: bool) -> Result<Response<(
         }) => response.status(503).header("retry-after", time.as_secs()),
         Err(trouble) => return Err(Failed::Trouble(trouble)),
     };
-    Ok(response.body(()).unwrap())
+    Ok(response.body(String::new()).unwrap())
 }
 
 impl Stack for Pair {

@@ -1,10 +1,8 @@
 //! What an error says about the server, whom it concerns, and how often it counts.
 
-use std::fmt;
-
 use http::StatusCode;
 
-use crate::{AnyError, AnyPermit, Failure, Outcome, ResponseHead};
+use crate::{AnyError, AnyPermit, Failure, Outcome};
 
 /// Says what an error counts as: that of a call without a response, or of a truncated body. Closures
 /// `|error: &E| -> Outcome` implement it.
@@ -113,14 +111,6 @@ pub(crate) fn scope_of_status(status: StatusCode, outcome: Outcome) -> Scope {
         Scope::Quota
     } else {
         Scope::Call
-    }
-}
-
-/// A few words about a result that counted as a failure: "503 Service Unavailable", "transport: connection reset".
-pub(crate) fn why<T: ResponseHead, E: fmt::Display>(result: &Result<T, E>) -> String {
-    match result {
-        Ok(response) => status_text(response.status()),
-        Err(error) => format!("transport: {error}"),
     }
 }
 

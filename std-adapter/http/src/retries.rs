@@ -1,15 +1,26 @@
-//! Which HTTP requests may be sent twice.
+//! Which HTTP requests are sent again, and when.
 
 use std::time::Duration;
 
 use http::{HeaderMap, Method, Request};
 
-use crate::Idempotent;
+use crate::rules::at_head;
+use crate::{ErrorRule, Failure, HttpClassifier, Outcome, ResponseHead, RetryPolicy, Scope};
 
-/// HTTP requests may be sent twice if their method or their sender says so: the rule of
-/// [`HttpClassifier::retry_policy`](crate::HttpClassifier::retry_policy) and [`ClientGuard`](crate::ClientGuard).
+/// HTTP requests may be sent twice if their method or their sender says so. What the classifier counts as a failure is tried
+/// again, and so is a 429 that it ignores, but not before a `Retry-After` has elapsed. Give the breaker below the same
+/// classifier. [`ClientGuard`](crate::ClientGuard) does all this by itself.
 ///
-/// In this order:
+/// ```
+/// use atomic_breaker_http::{HttpClassifier, RetryBudget, RetryConfig, RetryLayer};
+///
+/// static BUDGET: RetryBudget = RetryBudget::new();
+/// const RETRY: RetryLayer<&RetryBudget, HttpClassifier> =
+///     RetryLayer::new(RetryConfig::new(), &BUDGET, HttpClassifier::new());
+/// # let _ = RETRY;
+/// ```
+///
+/// These may be sent twice, in this order:
 ///
 /// 1. [`MayRepeat`] among the extensions of the request decides, either way.
 /// 2. The idempotent methods of [RFC 9110, 9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2), and only
@@ -21,8 +32,27 @@ use crate::Idempotent;
 ///
 /// Behind a proxy the sender may be anyone: a stranger with a key gets a POST tried as often as a GET, within the tries
 /// and the budget. A proxy that does not want that removes the header, or sets `MayRepeat(false)`.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ByMethod;
+impl<B, T: ResponseHead, E, X: ErrorRule<E>> RetryPolicy<Request<B>, T, E> for HttpClassifier<X> {
+    fn may_repeat(&self, request: &Request<B>) -> bool {
+        may_repeat(request)
+    }
+
+    fn within(&self, request: &Request<B>) -> Option<Duration> {
+        request.extensions().get().map(|&Deadline(time)| time)
+    }
+
+    fn classify(&self, result: &Result<T, E>) -> Outcome {
+        match at_head(self, result) {
+            // For the caller it is a failure that a later try may cure, whatever it says about the server.
+            (_, Scope::Quota) => Failure::new().into(),
+            (outcome, _) => outcome,
+        }
+    }
+
+    fn retry_after(&self, result: &Result<T, E>) -> Option<Duration> {
+        self.retry_hint(result.as_ref().ok()?)
+    }
+}
 
 /// The caller's decision, among the extensions of a request: whether it may be sent twice, whatever its method.
 /// `Request::post("/search").extension(MayRepeat(true))`, which only searches.
@@ -37,16 +67,11 @@ pub struct MayRepeat(pub bool);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadline(pub Duration);
 
-impl<B> Idempotent<Request<B>> for ByMethod {
-    fn is_idempotent(&self, request: &Request<B>) -> bool {
-        match request.extensions().get() {
-            Some(MayRepeat(word)) => *word,
-            None => may_be_sent_twice(request.method(), request.headers()),
-        }
-    }
-
-    fn within(&self, request: &Request<B>) -> Option<Duration> {
-        request.extensions().get().map(|&Deadline(time)| time)
+/// Whether a request may be sent twice.
+pub(crate) fn may_repeat<B>(request: &Request<B>) -> bool {
+    match request.extensions().get() {
+        Some(MayRepeat(word)) => *word,
+        None => may_be_sent_twice(request.method(), request.headers()),
     }
 }
 

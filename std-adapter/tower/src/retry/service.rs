@@ -1,0 +1,148 @@
+//! A request with its tries.
+
+use std::fmt;
+use std::mem;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use pin_project_lite::pin_project;
+use tokio::time::{Sleep, sleep};
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::course::{Course, Next};
+use super::{BudgetOf, RetryLayer, RetryPolicy};
+use crate::ServiceError;
+
+impl<S, B: Clone, P: Clone> Layer<S> for RetryLayer<B, P> {
+    type Service = RetryService<S, B, P>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        RetryService {
+            inner,
+            layer: self.clone(),
+        }
+    }
+}
+
+/// The service of a [`RetryLayer`].
+#[derive(Clone, Copy, Debug)]
+pub struct RetryService<S, B, P> {
+    inner: S,
+    layer: RetryLayer<B, P>,
+}
+
+impl<S, B, P> RetryService<S, B, P> {
+    inner_service!();
+}
+
+impl<S, Q, E, B, P> Service<Q> for RetryService<S, B, P>
+where
+    S: Service<Q, Error = ServiceError<E>> + Clone,
+    Q: Clone,
+    B: BudgetOf<Q> + Clone,
+    P: RetryPolicy<Q, S::Response, E> + Clone,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = RetryFuture<S, Q, B, P>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Q) -> Self::Future {
+        // The service that is ready is the one called.
+        let clone = self.inner.clone();
+        let mut ready = mem::replace(&mut self.inner, clone);
+        let mut course = Course::begin(self.layer.clone(), &request);
+        let call = course.lot.hold(|| ready.call(request));
+        RetryFuture {
+            state: State::Called { call },
+            service: ready,
+            course,
+        }
+    }
+}
+
+pin_project! {
+    /// The future of a [`RetryService`]. If it is dropped in a pause, the token of the retry that
+    /// is not made goes back to the budget.
+    ///
+    /// # Panics
+    /// When it is polled again after it has completed.
+    #[must_use = "futures do nothing unless polled"]
+    pub struct RetryFuture<S, Q, B, P>
+    where
+        S: Service<Q>,
+        B: BudgetOf<Q>,
+    {
+        #[pin]
+        state: State<S::Future>,
+        service: S,
+        course: Course<Q, B, P, Result<S::Response, S::Error>>,
+    }
+}
+
+pin_project! {
+    #[project = Projected]
+    enum State<F> {
+        Called { #[pin] call: F },
+        Pausing { #[pin] sleep: Sleep },
+        BecomingReady,
+        Over,
+    }
+}
+
+impl<S, Q, E, B, P> Future for RetryFuture<S, Q, B, P>
+where
+    S: Service<Q, Error = ServiceError<E>>,
+    Q: Clone,
+    B: BudgetOf<Q>,
+    P: RetryPolicy<Q, S::Response, E>,
+{
+    type Output = Result<S::Response, S::Error>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        loop {
+            let result = match this.state.as_mut().project() {
+                Projected::Called { call } => match call.poll(context) {
+                    Poll::Ready(result) => result,
+                    Poll::Pending => {
+                        // A rejection is never pending.
+                        this.course.is_under_way();
+                        return Poll::Pending;
+                    }
+                },
+                Projected::Pausing { sleep } => {
+                    ready!(sleep.poll(context));
+                    this.state.set(State::BecomingReady);
+                    continue;
+                }
+                Projected::BecomingReady => match ready!(this.service.poll_ready(context)) {
+                    Ok(()) => {
+                        let request = this.course.request();
+                        let call = this.course.lot.hold(|| this.service.call(request));
+                        this.state.set(State::Called { call });
+                        continue;
+                    }
+                    Err(error) => Err(error),
+                },
+                Projected::Over => panic!("polled after it was ready"),
+            };
+            // Frees what the call holds, perhaps a connection, before the caller continues.
+            this.state.set(State::Over);
+            match this.course.after(result) {
+                Next::Return(result) => return Poll::Ready(result),
+                Next::Pause(time) => this.state.set(State::Pausing { sleep: sleep(time) }),
+            }
+        }
+    }
+}
+
+impl<S: Service<Q>, Q, B: BudgetOf<Q>, P> fmt::Debug for RetryFuture<S, Q, B, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RetryFuture").finish_non_exhaustive()
+    }
+}
