@@ -76,10 +76,9 @@ impl Metrics<OfKeys> {
     /// when that is dropped, or a `&'static` registry, such as the hosts of a `ClientGuard` that was leaked or is a
     /// `static`.
     pub fn watch<W: Watched>(&self, registry: W) {
-        let address = registry.address();
-        let handle = registry.handle();
+        let (address, lead) = registry.lead();
         let look = move |looked: &mut Looked| {
-            for entry in handle()?.entries() {
+            for entry in lead()?.entries() {
                 let state = entry.snapshot.state();
                 looked.add(state);
                 if is_down(state) {
@@ -102,13 +101,14 @@ pub trait Watched {
     #[doc(hidden)]
     type Handle: AnyRegistry<Key: fmt::Display>;
 
-    /// Leads to the registry, as long as there is one.
+    /// What tells registries apart, and what leads to this one as long as there is one.
     #[doc(hidden)]
-    fn handle(self) -> impl Fn() -> Option<Self::Handle> + Send + Sync + 'static;
-
-    /// What tells registries apart.
-    #[doc(hidden)]
-    fn address(&self) -> usize;
+    fn lead(
+        self,
+    ) -> (
+        usize,
+        impl Fn() -> Option<Self::Handle> + Send + Sync + 'static,
+    );
 }
 
 impl<R> Watched for &Arc<R>
@@ -118,13 +118,9 @@ where
 {
     type Handle = Arc<R>;
 
-    fn handle(self) -> impl Fn() -> Option<Arc<R>> + Send + Sync + 'static {
+    fn lead(self) -> (usize, impl Fn() -> Option<Arc<R>> + Send + Sync + 'static) {
         let weak = Arc::downgrade(self);
-        move || weak.upgrade()
-    }
-
-    fn address(&self) -> usize {
-        Arc::as_ptr(self).addr()
+        (weak.as_ptr().addr(), move || weak.upgrade())
     }
 }
 
@@ -134,12 +130,8 @@ where
 {
     type Handle = Self;
 
-    fn handle(self) -> impl Fn() -> Option<Self> + Send + Sync + 'static {
-        move || Some(self)
-    }
-
-    fn address(&self) -> usize {
-        ptr::from_ref::<Registry<K, C, T, O, S>>(self).addr()
+    fn lead(self) -> (usize, impl Fn() -> Option<Self> + Send + Sync + 'static) {
+        (ptr::from_ref(self).addr(), move || Some(self))
     }
 }
 
