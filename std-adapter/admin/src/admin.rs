@@ -12,11 +12,11 @@ use atomic_breaker_server::{AnyBreaker, AnyRegistry, Resource};
 use atomic_breaker_steps::{Steps, Store};
 use tokio::sync::Semaphore;
 
-use super::gate::{Gate, Host, OriginOf};
+use super::gate::{OriginOf, RequestGate, UrlHost};
 #[cfg(feature = "steps")]
 use super::jobs::{AnySteps, OfSteps};
 use super::response::Problem;
-use super::source::{Named, OfRegistry, OfSingle, Source};
+use super::source::{OfRegistry, OfSingle, ShownSource, Source};
 use super::{AdminError, Timeline, text};
 
 /// What is shown, and to which clients; [`router`](Self::router) turns it into an axum router, which a service nests
@@ -26,12 +26,12 @@ pub struct Admin {
     pub(super) title: String,
     pub(super) instance: String,
     pub(super) timeline: Timeline,
-    pub(super) sources: Vec<Named>,
+    pub(super) sources: Vec<ShownSource>,
     #[cfg(feature = "fleet")]
-    pub(super) fleets: Vec<super::source::Fleet>,
+    pub(super) fleets: Vec<super::source::ShownFleet>,
     #[cfg(feature = "steps")]
     pub(super) steps: Vec<Box<dyn AnySteps>>,
-    pub(super) gate: Gate,
+    pub(super) gate: RequestGate,
     /// How many requests may look at all keys at the same time.
     pub(super) readers: Arc<Semaphore>,
     /// A turn for one command at a time, separate from reads: no read delays it, and of two operators who saw the same
@@ -60,7 +60,7 @@ impl Admin {
             fleets: Vec::new(),
             #[cfg(feature = "steps")]
             steps: Vec::new(),
-            gate: Gate::default(),
+            gate: RequestGate::default(),
             readers: Arc::new(Semaphore::new(READERS)),
             commands: Arc::new(Semaphore::new(1)),
             streams: Arc::new(Semaphore::new(STREAMS)),
@@ -96,7 +96,7 @@ impl Admin {
     }
 
     fn source(mut self, name: Arc<str>, source: Box<dyn Source>) -> Self {
-        self.sources.push(Named { name, source });
+        self.sources.push(ShownSource { name, source });
         self
     }
 
@@ -104,7 +104,7 @@ impl Admin {
     /// give a breaker or registry the same name here as its seat has.
     #[cfg(feature = "fleet")]
     pub fn fleet(mut self, name: impl Into<Arc<str>>, joined: &Joined) -> Self {
-        self.fleets.push(super::source::Fleet {
+        self.fleets.push(super::source::ShownFleet {
             name: name.into(),
             status: joined.watch(),
             holds: joined.holds(),
@@ -152,7 +152,7 @@ impl Admin {
     pub fn hosts(mut self, hosts: impl IntoIterator<Item: AsRef<str>>) -> Self {
         let hosts = self.parse_all(
             hosts,
-            Host::parse,
+            UrlHost::parse,
             "is not a host: set a name or an address, with or without a port, such as \"admin.example.com\", \
              \"10.0.0.7:8080\" or \"[::1]\"",
         );
@@ -230,7 +230,7 @@ impl Admin {
     }
 
     /// The registry or breaker with this name.
-    pub(super) fn source_of(&self, name: &str) -> Result<&Named, Problem> {
+    pub(super) fn source_of(&self, name: &str) -> Result<&ShownSource, Problem> {
         let found = self.sources.iter().find(|it| *it.name == *name);
         found.ok_or_else(|| {
             Problem::not_found(format!(

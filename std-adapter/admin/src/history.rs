@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 
 use super::response::Problem;
 use super::status::{check, contains, usual_limit};
-use super::timeline::Event;
+use super::timeline::TimelineEvent;
 use super::{Admin, Operator};
 
 /// Which transitions are requested, newest first.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Query {
+pub(super) struct TimelineQuery {
     of: Option<String>,
     key: Option<String>,
     #[serde(default)]
@@ -25,8 +25,8 @@ pub(super) struct Query {
 /// How many are examined under one lock.
 const AT_ONCE: usize = 256;
 
-impl Query {
-    fn wants(&self, event: &Event, search: &str) -> bool {
+impl TimelineQuery {
+    fn wants(&self, event: &TimelineEvent, search: &str) -> bool {
         let subject = &event.subject;
         let key = subject.key.as_deref();
         self.of.as_deref().is_none_or(|of| of == &*subject.of)
@@ -35,7 +35,7 @@ impl Query {
     }
 }
 
-pub(super) fn read(admin: &Admin, _: &Operator, query: &Query) -> Result<Value, Problem> {
+pub(super) fn read(admin: &Admin, _: &Operator, query: &TimelineQuery) -> Result<Value, Problem> {
     check(query.limit, "before", &query.search)?;
     let search = query.search.to_lowercase();
     let mut events = Vec::new();

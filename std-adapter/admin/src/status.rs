@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::response::Problem;
-use super::source::{Named, Seen, Source};
-use super::timeline::{Event, Outage, Subject, is_down, unix_ms};
+use super::source::{SeenBreaker, ShownSource, Source};
+use super::timeline::{Outage, Subject, TimelineEvent, is_down, unix_ms};
 use super::{Admin, Operator};
 
 /// Which breakers are requested.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Query {
+pub(super) struct StatusQuery {
     /// The name of the only registry or breaker to look at.
     of: Option<String>,
     /// What the name or key contains, in upper or lower case.
@@ -61,13 +61,13 @@ pub(super) fn check(limit: usize, rest: &str, search: &str) -> Result<(), Proble
 
 /// A breaker, and what is known of how it got into its state.
 #[derive(Debug, Serialize)]
-pub(super) struct Entry {
+pub(super) struct StatusEntry {
     #[serde(flatten)]
     subject: Subject,
     #[serde(flatten)]
-    seen: Seen,
+    seen: SeenBreaker,
     /// Its last transition, if that one led to its present state.
-    since: Option<Arc<Event>>,
+    since: Option<Arc<TimelineEvent>>,
     /// If it is down, since when, if that is known: milliseconds since 1970.
     down_since: Option<u64>,
     /// Whether it was down before that, or for an unknown time.
@@ -77,8 +77,8 @@ pub(super) struct Entry {
     fleet: Option<Value>,
 }
 
-impl Entry {
-    fn new(admin: &Admin, subject: Subject, seen: Seen) -> Self {
+impl StatusEntry {
+    fn new(admin: &Admin, subject: Subject, seen: SeenBreaker) -> Self {
         let (since, outage) = last(admin, &subject, &seen.snapshot).unzip();
         let outage = outage.flatten();
         Self {
@@ -109,14 +109,14 @@ fn rank(state: State) -> usize {
 }
 
 /// A breaker, with what comes before its key in the order: how urgent its state is, and its source.
-type Row = ((usize, usize), Subject, Seen);
+type StatusRow = ((usize, usize), Subject, SeenBreaker);
 
 /// Looks at everything, and returns what is requested, and how many match the search in each state.
-fn rows(admin: &Admin, query: &Query) -> (Vec<Row>, Vec<Value>) {
+fn rows(admin: &Admin, query: &StatusQuery) -> (Vec<StatusRow>, Vec<Value>) {
     let search = query.search.to_lowercase();
     let mut counts = [0; STATES.len() + 1];
     let mut rows = Vec::new();
-    for (index, Named { name, source }) in admin.sources.iter().enumerate() {
+    for (index, ShownSource { name, source }) in admin.sources.iter().enumerate() {
         if query.of.as_deref().is_some_and(|of| *of != **name) {
             continue;
         }
@@ -145,20 +145,24 @@ fn rows(admin: &Admin, query: &Query) -> (Vec<Row>, Vec<Value>) {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Status {
+pub(super) struct StatusPage {
     #[serde(flatten)]
     head: Value,
-    entries: Vec<Entry>,
+    entries: Vec<StatusEntry>,
 }
 
-pub(super) fn read(admin: &Admin, operator: &Operator, query: &Query) -> Result<Status, Problem> {
+pub(super) fn read(
+    admin: &Admin,
+    operator: &Operator,
+    query: &StatusQuery,
+) -> Result<StatusPage, Problem> {
     check(query.limit, "offset", &query.search)?;
     let (rows, counts) = rows(admin, query);
     let matching = rows.len();
     let page = rows.into_iter().skip(query.offset).take(query.limit);
-    let entries = page.map(|(_, subject, seen)| Entry::new(admin, subject, seen));
+    let entries = page.map(|(_, subject, seen)| StatusEntry::new(admin, subject, seen));
     let recorded = admin.timeline.names();
-    let sources = admin.sources.iter().map(|Named { name, source }| {
+    let sources = admin.sources.iter().map(|ShownSource { name, source }| {
         let mut head = source.head();
         head["name"] = json!(name);
         head["is_recorded"] = json!(recorded.contains(name));
@@ -185,7 +189,7 @@ pub(super) fn read(admin: &Admin, operator: &Operator, query: &Query) -> Result<
         head["steps"] = admin.steps.iter().map(|steps| steps.head()).collect();
     }
     let entries = entries.collect();
-    Ok(Status { head, entries })
+    Ok(StatusPage { head, entries })
 }
 
 /// Whether a text contains another one, given in lower case.
@@ -195,25 +199,33 @@ pub(super) fn contains(text: &str, search: &str) -> bool {
 
 /// The transition that began its present epoch, and the outage if it is down. No other transition tells since when it
 /// has been in its state.
-fn last(admin: &Admin, subject: &Subject, now: &Snapshot) -> Option<(Arc<Event>, Option<Outage>)> {
+fn last(
+    admin: &Admin,
+    subject: &Subject,
+    now: &Snapshot,
+) -> Option<(Arc<TimelineEvent>, Option<Outage>)> {
     let (event, outage) = admin.timeline.last_of(subject)?;
     let made = event.transition()?;
     (made.epoch == now.epoch() && made.to == now.state()).then_some((event, outage))
 }
 
-pub(super) fn since(admin: &Admin, subject: &Subject, now: &Snapshot) -> Option<Arc<Event>> {
+pub(super) fn since(
+    admin: &Admin,
+    subject: &Subject,
+    now: &Snapshot,
+) -> Option<Arc<TimelineEvent>> {
     Some(last(admin, subject, now)?.0)
 }
 
 /// The entry of a breaker after it was changed.
-pub(super) fn entry(admin: &Admin, subject: &Subject, source: &dyn Source) -> Option<Entry> {
+pub(super) fn entry(admin: &Admin, subject: &Subject, source: &dyn Source) -> Option<StatusEntry> {
     let mut found = None;
     source.visit(&mut |key, seen| {
         if key == subject.key.as_deref() {
             found = Some(seen);
         }
     });
-    Some(Entry::new(admin, subject.clone(), found?))
+    Some(StatusEntry::new(admin, subject.clone(), found?))
 }
 
 /// The breaker or registry whose rules are requested.

@@ -8,11 +8,11 @@ use siphasher::sip128::SipHasher24;
 use crate::InstanceId;
 
 /// Keeps other processes on this machine from having the same id, until it is dropped.
-pub(crate) type Held = Box<dyn Any + Send + Sync>;
+pub(crate) type IdHold = Box<dyn Any + Send + Sync>;
 
 /// The machine, and the lowest number that no living instance on it has: a process that is started again gets that of
 /// its predecessor. Random where this cannot be told.
-pub(crate) fn of_this_machine() -> (InstanceId, Option<Held>) {
+pub(crate) fn of_this_machine() -> (InstanceId, Option<IdHold>) {
     #[cfg(target_os = "linux")]
     if let Some((id, held)) = numbered() {
         return (id, Some(held));
@@ -35,7 +35,7 @@ fn id_of(host: &str, installation: &str, number: u32) -> InstanceId {
 }
 
 #[cfg(target_os = "linux")]
-fn numbered() -> Option<(InstanceId, Held)> {
+fn numbered() -> Option<(InstanceId, IdHold)> {
     use std::os::linux::net::SocketAddrExt;
     use std::os::unix::net::{SocketAddr, UnixDatagram};
 

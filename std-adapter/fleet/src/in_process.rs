@@ -38,12 +38,12 @@ struct Engine {
     /// Its clock when it began, in milliseconds.
     began_ms: AtomicU64,
     requests: AtomicU64,
-    link: watch::Sender<Link>,
+    link: watch::Sender<Network>,
 }
 
 /// The network between the engine and its clients.
 #[derive(Clone, Copy, Debug, Default)]
-struct Link {
+struct Network {
     is_cut: bool,
     hangs: bool,
     /// How often it was cut: connections from before are lost.
@@ -59,7 +59,7 @@ impl InProcess {
             began: Instant::now(),
             began_ms: BEGAN_MS.into(),
             requests: 0.into(),
-            link: watch::Sender::new(Link::default()),
+            link: watch::Sender::new(Network::default()),
         }))
     }
 
@@ -144,7 +144,7 @@ impl InProcess {
     }
 }
 
-impl Link {
+impl Network {
     fn check(self, cuts: u32) -> Result<(), FleetError> {
         if self.is_cut || self.cuts != cuts {
             Err(FleetError::new("the connection was cut"))
@@ -196,7 +196,7 @@ impl Fleet for InProcess {
 #[derive(Debug)]
 pub struct InProcessMessages {
     published: broadcast::Receiver<Message>,
-    link: watch::Receiver<Link>,
+    link: watch::Receiver<Network>,
     cuts: u32,
 }
 

@@ -37,7 +37,7 @@ pub use self::metrics::OfFleet;
 pub use self::metrics::OfJobs;
 #[cfg(feature = "metrics")]
 pub use self::metrics::{
-    Metrics, Observed, OfBreaker, OfKeys, Watched, publish, publish_each_second,
+    Metrics, Observed, OfBreaker, OfKeys, WatchedRegistry, publish, publish_each_second,
 };
 #[cfg(feature = "tracing")]
 pub use log::Log;

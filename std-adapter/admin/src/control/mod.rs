@@ -2,7 +2,7 @@
 
 mod request;
 
-pub(super) use request::Request;
+pub(super) use request::ControlRequest;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,29 +11,33 @@ use atomic_breaker_server::{Control, Enforcement, Snapshot, State, Transition, r
 use serde::Serialize;
 
 use super::response::Problem;
-use super::source::{Named, Source};
-use super::status::{self, Entry};
-use super::timeline::{Acting, Change, Made, Rules, Subject, What};
+use super::source::{ShownSource, Source};
+use super::status::{self, StatusEntry};
+use super::timeline::{Acting, Change, MadeTransition, Rules, Subject, What};
 use super::{Admin, Operator, text};
 use request::Verb;
 
 /// The result.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Done {
+pub(super) struct Effect {
     /// Whether anything is different now.
     changed: bool,
     /// In a few words.
     text: String,
-    transition: Option<Made>,
+    transition: Option<MadeTransition>,
     rules: Option<Rules>,
     /// The breaker afterwards.
-    entry: Option<Entry>,
+    entry: Option<StatusEntry>,
 }
 
 /// Does what was requested. Runs on a thread that may block.
-pub(super) fn obey(admin: &Admin, operator: &Operator, request: &Request) -> Result<Done, Problem> {
+pub(super) fn obey(
+    admin: &Admin,
+    operator: &Operator,
+    request: &ControlRequest,
+) -> Result<Effect, Problem> {
     request.check()?;
-    let Named { name, source } = admin.source_of(&request.of)?;
+    let ShownSource { name, source } = admin.source_of(&request.of)?;
     let changes = Changes {
         admin,
         source: source.as_ref(),
@@ -59,11 +63,11 @@ struct Changes<'a> {
     source: &'a dyn Source,
     subject: Subject,
     operator: &'a Operator,
-    request: &'a Request,
+    request: &'a ControlRequest,
 }
 
 impl Changes<'_> {
-    fn command(&self, verb: Verb) -> Result<Done, Problem> {
+    fn command(&self, verb: Verb) -> Result<Effect, Problem> {
         let mut done = Ok((None, State::Closed));
         let acting = self.acting();
         let commanded = self.source.command(self.key(), &mut |breaker| {
@@ -72,7 +76,7 @@ impl Changes<'_> {
         let is_recorded = acting.end();
         commanded?;
         let (transition, before) = done?;
-        let made = transition.map(Made::from);
+        let made = transition.map(MadeTransition::from);
         if let Some(made) = made.filter(|_| !is_recorded) {
             let failure = None;
             self.record(What::Transition { made, failure });
@@ -88,11 +92,11 @@ impl Changes<'_> {
             }
             None => format!("{name} changes nothing while it is {before}"),
         };
-        Ok(Done {
+        Ok(Effect {
             changed: made.is_some(),
             text,
             transition: made,
-            ..Done::default()
+            ..Effect::default()
         })
     }
 
@@ -141,7 +145,7 @@ impl Changes<'_> {
         Problem::conflict(error + "; look again")
     }
 
-    fn set_rules(&self) -> Result<Done, Problem> {
+    fn set_rules(&self) -> Result<Effect, Problem> {
         let missing = || Problem::unprocessable("set-rules needs rules");
         let new = self.request.rules.ok_or_else(missing)?;
         let dry = self.request.dry_run;
@@ -160,7 +164,7 @@ impl Changes<'_> {
         Ok(self.of_rules(rules, &format!("the rules of {whose}")))
     }
 
-    fn clear_rules(&self) -> Result<Done, Problem> {
+    fn clear_rules(&self) -> Result<Effect, Problem> {
         let old = self.source.rules(self.key())?;
         let (new, is_cleared) = self.source.clear_rules(self.key(), self.request.dry_run)?;
         let rules = Rules { old, new };
@@ -170,16 +174,16 @@ impl Changes<'_> {
         Ok(self.of_rules(rules, "the rules of the key, which has none of its own"))
     }
 
-    fn of_rules(&self, rules: Rules, what: &str) -> Done {
-        Done {
+    fn of_rules(&self, rules: Rules, what: &str) -> Effect {
+        Effect {
             changed: !self.request.dry_run && rules.old != rules.new,
             text: format!("{what} {} as shown", self.are()),
             rules: Some(rules),
-            ..Done::default()
+            ..Effect::default()
         }
     }
 
-    fn enforce(&self) -> Result<Done, Problem> {
+    fn enforce(&self) -> Result<Effect, Problem> {
         let missing =
             || Problem::unprocessable("enforce needs percent, from 0 (shadow mode) to 100");
         let new = self.request.percent.ok_or_else(missing)?;
@@ -208,10 +212,10 @@ impl Changes<'_> {
             }));
         }
         let are = self.are();
-        Ok(Done {
+        Ok(Effect {
             changed,
             text: format!("{new} % of the rejections {are} enforced; before: {old} %"),
-            ..Done::default()
+            ..Effect::default()
         })
     }
 
@@ -241,7 +245,7 @@ impl Changes<'_> {
     }
 }
 
-fn log(operator: &Operator, request: &Request, done: &str) {
+fn log(operator: &Operator, request: &ControlRequest, done: &str) {
     let key = request.key.as_deref().map(printable);
     tracing::event!(
         target: "atomic_breaker::admin",

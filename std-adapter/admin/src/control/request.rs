@@ -7,7 +7,7 @@ use super::super::response::Problem;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Request {
+pub(crate) struct ControlRequest {
     pub(super) of: String,
     pub(super) key: Option<String>,
     pub(super) r#do: Verb,
@@ -39,7 +39,7 @@ pub(super) enum Verb {
 /// The longest open time that a word holds: 24.8 days.
 const LONGEST_MS: u32 = 2_144_448_000;
 
-impl Request {
+impl ControlRequest {
     /// Whether its parts go together.
     pub(super) fn check(&self) -> Result<(), Problem> {
         let is_setting = matches!(self.r#do, Verb::SetRules | Verb::ClearRules | Verb::Enforce);

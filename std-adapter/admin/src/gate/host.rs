@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv6Addr};
 
 /// A host as in a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Host {
+pub(crate) struct UrlHost {
     /// A name in lower case, without a trailing dot, or an address; one of IPv6 in brackets and in its shortest form.
     pub(super) name: String,
     port: Option<u16>,
@@ -12,7 +12,7 @@ pub(crate) struct Host {
 
 const MAX_NAME: usize = 253;
 
-impl Host {
+impl UrlHost {
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (name, port) = match text.rsplit_once(':') {
             // Digits only: the standard library also accepts a sign.
@@ -56,7 +56,7 @@ impl Host {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OriginOf {
     is_https: bool,
-    host: Host,
+    host: UrlHost,
 }
 
 impl OriginOf {
@@ -67,12 +67,12 @@ impl OriginOf {
             "http" => false,
             _ => return None,
         };
-        let host = Host::parse(host)?.at_port(is_https);
+        let host = UrlHost::parse(host)?.at_port(is_https);
         Some(Self { is_https, host })
     }
 
     /// Whether the page belongs to this host. Its scheme is not known here, as a proxy may have ended TLS.
-    pub(super) fn is_of(&self, host: &Host) -> bool {
+    pub(super) fn is_of(&self, host: &UrlHost) -> bool {
         self.host == host.clone().at_port(self.is_https)
     }
 }

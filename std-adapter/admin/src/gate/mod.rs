@@ -2,7 +2,7 @@
 
 mod host;
 
-pub(super) use host::{Host, OriginOf};
+pub(super) use host::{OriginOf, UrlHost};
 
 use axum::http::header::{CONTENT_TYPE, HOST, HeaderName, ORIGIN};
 use axum::http::request::Parts;
@@ -14,9 +14,9 @@ use super::response::Problem;
 
 /// Which hosts and origins are served.
 #[derive(Debug, Default)]
-pub(super) struct Gate {
+pub(super) struct RequestGate {
     /// `None`: loopback only.
-    pub(super) hosts: Option<Vec<Host>>,
+    pub(super) hosts: Option<Vec<UrlHost>>,
     pub(super) origins: Vec<OriginOf>,
     /// Whether requests without an operator are served.
     pub(super) is_open: bool,
@@ -24,7 +24,7 @@ pub(super) struct Gate {
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-impl Gate {
+impl RequestGate {
     /// The operator, if the request may come in at all.
     pub(super) fn admit(&self, request: &Parts) -> Result<Operator, Problem> {
         self.check_host(request)?;
@@ -110,12 +110,12 @@ fn same_site(request: &Parts) -> Result<(), Problem> {
 }
 
 /// The host in the request line or `:authority` and the one in the header, which must agree.
-fn requested_host(request: &Parts) -> Result<Host, Problem> {
+fn requested_host(request: &Parts) -> Result<UrlHost, Problem> {
     let of_header = one(request, &HOST)?;
     let of_uri = request.uri.authority().map(Authority::as_str);
     let mut hosts = [of_uri, of_header].into_iter().flatten().map(|text| {
         let error = || Problem::bad_request(format!("{text:?} is not the name of a host"));
-        Host::parse(text).ok_or_else(error)
+        UrlHost::parse(text).ok_or_else(error)
     });
     let none = || Problem::bad_request("this request names no host: send the header Host");
     let host = hosts.next().ok_or_else(none)??;

@@ -37,9 +37,12 @@ pub(crate) struct OfSteps<D> {
 }
 
 /// A question to a store.
-pub(super) trait Asked<T>: Future<Output = Result<T, StoreError>> + Send + 'static {}
+pub(super) trait Question<T>:
+    Future<Output = Result<T, StoreError>> + Send + 'static
+{
+}
 
-impl<T, F: Future<Output = Result<T, StoreError>> + Send + 'static> Asked<T> for F {}
+impl<T, F: Future<Output = Result<T, StoreError>> + Send + 'static> Question<T> for F {}
 
 impl<D: Store> OfSteps<D> {
     pub(crate) fn new(name: Arc<str>, steps: &Steps<D>, shows_states: bool) -> Self {
@@ -59,7 +62,7 @@ impl<D: Store> OfSteps<D> {
     }
 
     /// What the store returns, within a time limit, ahead of any read that has not begun.
-    pub(super) async fn ask_first<T: Send + 'static, F: Asked<T>>(
+    pub(super) async fn ask_first<T: Send + 'static, F: Question<T>>(
         &self,
         asked: impl FnOnce(Steps<D>) -> F + Send + 'static,
     ) -> Result<T, Problem> {
@@ -67,14 +70,14 @@ impl<D: Store> OfSteps<D> {
     }
 
     /// What the store returns, within a time limit.
-    pub(super) async fn read<T: Send + 'static, F: Asked<T>>(
+    pub(super) async fn read<T: Send + 'static, F: Question<T>>(
         &self,
         asked: impl FnOnce(Steps<D>) -> F + Send + 'static,
     ) -> Result<T, Problem> {
         self.read_until(Instant::now() + PATIENCE, asked).await
     }
 
-    async fn read_until<T: Send + 'static, F: Asked<T>>(
+    async fn read_until<T: Send + 'static, F: Question<T>>(
         &self,
         until: Instant,
         asked: impl FnOnce(Steps<D>) -> F + Send + 'static,
@@ -110,7 +113,7 @@ impl<D: Store> OfSteps<D> {
 
     /// Once the store is asked, the turn ends with what it returns, even if the client is gone: a database goes on with
     /// queries that no client waits for.
-    async fn in_turn<T: Send + 'static, F: Asked<T>>(
+    async fn in_turn<T: Send + 'static, F: Question<T>>(
         &self,
         until: Instant,
         read: Option<OwnedSemaphorePermit>,

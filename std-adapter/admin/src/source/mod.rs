@@ -16,12 +16,12 @@ use super::response::Problem;
 use super::timeline::unix_ms;
 
 /// A registry or a breaker, and the name under which it is shown.
-pub(super) struct Named {
+pub(super) struct ShownSource {
     pub(super) name: Arc<str>,
     pub(super) source: Box<dyn Source>,
 }
 
-pub(super) type Command<'a> = &'a mut dyn FnMut(&dyn Control);
+pub(super) type OnBreaker<'a> = &'a mut dyn FnMut(&dyn Control);
 
 /// A registry or a breaker that is shown.
 pub(super) trait Source: Send + Sync {
@@ -32,10 +32,10 @@ pub(super) trait Source: Send + Sync {
     fn head(&self) -> Value;
 
     /// Visits one breaker after another, with the name of its key in a registry.
-    fn visit(&self, visit: &mut dyn FnMut(Option<&str>, Seen));
+    fn visit(&self, visit: &mut dyn FnMut(Option<&str>, SeenBreaker));
 
     /// Commands one breaker, if it exists.
-    fn command(&self, key: Option<&str>, command: Command<'_>) -> Result<(), Problem>;
+    fn command(&self, key: Option<&str>, command: OnBreaker<'_>) -> Result<(), Problem>;
 
     /// The rules of a key, or the common ones.
     fn rules(&self, key: Option<&str>) -> Result<Config, Problem>;
@@ -53,7 +53,7 @@ pub(super) trait Source: Send + Sync {
 
 /// A breaker and its state.
 #[derive(Debug, Serialize)]
-pub(super) struct Seen {
+pub(super) struct SeenBreaker {
     #[serde(flatten)]
     pub(super) snapshot: Snapshot,
     #[serde(serialize_with = "text_and_time")]
@@ -78,7 +78,7 @@ fn not_set(error: impl ToString) -> Problem {
 
 /// A fleet that this process has joined.
 #[cfg(feature = "fleet")]
-pub(super) struct Fleet {
+pub(super) struct ShownFleet {
     pub(super) name: Arc<str>,
     pub(super) status: tokio::sync::watch::Receiver<atomic_breaker_fleet::FleetStatus>,
     pub(super) holds: atomic_breaker_fleet::FleetHolds,
@@ -86,7 +86,7 @@ pub(super) struct Fleet {
 
 /// What the fleets say about a breaker that one of them holds open.
 #[cfg(feature = "fleet")]
-pub(super) fn hold(fleets: &[Fleet], of: &str, key: Option<&str>) -> Option<Value> {
+pub(super) fn hold(fleets: &[ShownFleet], of: &str, key: Option<&str>) -> Option<Value> {
     use atomic_breaker_fleet::FleetStage;
 
     let full = key.map(|key| format!("{of}/{key}"));
@@ -112,7 +112,7 @@ pub(super) fn hold(fleets: &[Fleet], of: &str, key: Option<&str>) -> Option<Valu
 
 /// How this process stands in a fleet.
 #[cfg(feature = "fleet")]
-pub(super) fn fleet(fleet: &Fleet) -> Value {
+pub(super) fn fleet(fleet: &ShownFleet) -> Value {
     let status = fleet.status.borrow().clone();
     // An error means that the sender, which would change it, is gone: this process has left.
     let is_joined = fleet.status.has_changed().is_ok();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::response::Problem;
 use super::super::text;
-use super::{Command, Seen, Source, not_set};
+use super::{OnBreaker, SeenBreaker, Source, not_set};
 
 /// A name can only be turned back into a key by searching those that have a slot, so no request can take up a slot.
 pub(crate) struct OfRegistry<H>(pub(crate) H);
@@ -57,9 +57,9 @@ impl<H: AnyRegistry<Key: fmt::Display> + Send + Sync> Source for OfRegistry<H> {
         })
     }
 
-    fn visit(&self, visit: &mut dyn FnMut(Option<&str>, Seen)) {
+    fn visit(&self, visit: &mut dyn FnMut(Option<&str>, SeenBreaker)) {
         for entry in self.0.entries() {
-            let seen = Seen {
+            let seen = SeenBreaker {
                 snapshot: entry.snapshot,
                 last_failure: entry.last_failure,
                 has_own_rules: entry.has_own_rules,
@@ -68,7 +68,7 @@ impl<H: AnyRegistry<Key: fmt::Display> + Send + Sync> Source for OfRegistry<H> {
         }
     }
 
-    fn command(&self, key: Option<&str>, command: Command<'_>) -> Result<(), Problem> {
+    fn command(&self, key: Option<&str>, command: OnBreaker<'_>) -> Result<(), Problem> {
         let (registry, key) = (&self.0, self.find(key)?);
         let done = registry.command_if_present(&key, |breaker| command(breaker));
         done.ok_or_else(absent)

@@ -10,15 +10,15 @@ use atomic_breaker_server::{
 use serde_json::{Value, json};
 
 use super::super::response::Problem;
-use super::{Command, Seen, Source, not_set};
+use super::{OnBreaker, SeenBreaker, Source, not_set};
 
 /// A handle to a breaker or resource.
 pub(crate) struct OfSingle<H> {
     handle: H,
-    parts: fn(&H) -> Parts<'_>,
+    parts: fn(&H) -> SingleParts<'_>,
 }
 
-struct Parts<'a> {
+struct SingleParts<'a> {
     control: &'a dyn Control,
     config: Config,
     /// Sets the rules of an `AdjustableBreaker`; those of others are fixed.
@@ -27,7 +27,7 @@ struct Parts<'a> {
     beside: Option<(&'a LastFailureCell, &'a Enforcement)>,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> SingleParts<'a> {
     fn of<C, W, T, O, R>(breaker: &'a Breaker<C, W, T, O, R>) -> Self
     where
         C: Clock + 'static,
@@ -55,7 +55,7 @@ impl<H> OfSingle<H> {
     {
         Self {
             handle,
-            parts: |it| Parts::of(it.as_breaker()),
+            parts: |it| SingleParts::of(it.as_breaker()),
         }
     }
 
@@ -66,19 +66,19 @@ impl<H> OfSingle<H> {
     {
         Self {
             handle,
-            parts: |it| Parts {
+            parts: |it| SingleParts {
                 beside: Some((it.last_failure(), it.enforcement())),
-                ..Parts::of(it.breaker().as_breaker())
+                ..SingleParts::of(it.breaker().as_breaker())
             },
         }
     }
 
-    fn parts(&self) -> Parts<'_> {
+    fn parts(&self) -> SingleParts<'_> {
         (self.parts)(&self.handle)
     }
 
     /// The parts, unless a key is named.
-    fn only(&self, key: Option<&str>) -> Result<Parts<'_>, Problem> {
+    fn only(&self, key: Option<&str>) -> Result<SingleParts<'_>, Problem> {
         if key.is_some() {
             let error = "this is a single breaker: leave the key out";
             return Err(Problem::bad_request(error));
@@ -102,9 +102,9 @@ impl<H: Send + Sync> Source for OfSingle<H> {
         })
     }
 
-    fn visit(&self, visit: &mut dyn FnMut(Option<&str>, Seen)) {
+    fn visit(&self, visit: &mut dyn FnMut(Option<&str>, SeenBreaker)) {
         let parts = self.parts();
-        let seen = Seen {
+        let seen = SeenBreaker {
             snapshot: parts.control.snapshot(),
             last_failure: parts.beside.and_then(|(failure, _)| failure.get()),
             has_own_rules: true,
@@ -112,7 +112,7 @@ impl<H: Send + Sync> Source for OfSingle<H> {
         visit(None, seen);
     }
 
-    fn command(&self, key: Option<&str>, command: Command<'_>) -> Result<(), Problem> {
+    fn command(&self, key: Option<&str>, command: OnBreaker<'_>) -> Result<(), Problem> {
         command(self.only(key)?.control);
         Ok(())
     }
@@ -122,7 +122,7 @@ impl<H: Send + Sync> Source for OfSingle<H> {
     }
 
     fn set_rules(&self, key: Option<&str>, rules: Config, dry: bool) -> Result<Config, Problem> {
-        let Parts { adjust, config, .. } = self.only(key)?;
+        let SingleParts { adjust, config, .. } = self.only(key)?;
         let Some(breaker) = adjust else {
             return Err(Problem::conflict(
                 "the rules of this breaker are fixed: build it with build_adjustable to replace them while it is in use",

@@ -25,7 +25,7 @@ impl Subject {
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Event {
+pub(crate) struct TimelineEvent {
     pub(crate) number: u64,
     /// Milliseconds since 1970.
     pub(crate) at: u64,
@@ -51,9 +51,9 @@ pub(super) struct Folded {
 
 impl Folded {
     /// The fold of one change, or of one more change than the event stands for that it continues.
-    pub(super) fn after(before: Option<&Event>, number: u64, at: u64) -> Self {
+    pub(super) fn after(before: Option<&TimelineEvent>, number: u64, at: u64) -> Self {
         match before {
-            Some(Event { folded, .. }) => Self {
+            Some(TimelineEvent { folded, .. }) => Self {
                 changes: folded.changes.saturating_add(1),
                 ..*folded
             },
@@ -66,7 +66,7 @@ impl Folded {
     }
 }
 
-impl Event {
+impl TimelineEvent {
     /// Whether it is one of those that repeat for as long as an outage lasts, and no operator did it.
     pub(super) fn is_probing(&self) -> bool {
         self.by.is_none() && self.transition().is_some_and(is_probing)
@@ -93,7 +93,7 @@ const fn is_probing(made: &Transition) -> bool {
 pub(crate) enum What {
     Transition {
         #[serde(flatten)]
-        made: Made,
+        made: MadeTransition,
         /// The text of the failure that caused it, if known.
         failure: Option<Box<str>>,
     },
@@ -103,14 +103,14 @@ pub(crate) enum What {
 
 /// A transition in the form in which it is shown.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Made {
+pub(crate) struct MadeTransition {
     #[serde(flatten)]
     pub(crate) transition: Transition,
     /// The cause in words.
     why: &'static str,
 }
 
-impl From<Transition> for Made {
+impl From<Transition> for MadeTransition {
     fn from(transition: Transition) -> Self {
         Self {
             transition,

@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use atomic_breaker_server::{Present, State};
 
-use super::event::{Event, Subject};
+use super::event::{Subject, TimelineEvent};
 use super::outage::Outage;
 
 /// Closed ones are forgotten first, then those that have not changed for longest.
 pub(super) struct LastOfEach {
     most: usize,
-    known: HashMap<Subject, Known>,
+    known: HashMap<Subject, LastKnown>,
     order: BTreeMap<(IsHeld, u64), Subject>,
 }
 
-struct Known {
-    last: Arc<Event>,
+struct LastKnown {
+    last: Arc<TimelineEvent>,
     outage: Option<Outage>,
 }
 
@@ -33,7 +33,7 @@ impl LastOfEach {
     }
 
     /// The last transition, and the outage if it is down.
-    pub(super) fn get(&self, subject: &Subject) -> Option<(Arc<Event>, Option<Outage>)> {
+    pub(super) fn get(&self, subject: &Subject) -> Option<(Arc<TimelineEvent>, Option<Outage>)> {
         let known = self.known.get(subject)?;
         Some((Arc::clone(&known.last), known.outage.clone()))
     }
@@ -45,7 +45,7 @@ impl LastOfEach {
 
     /// Keeps the event if it is a transition; of two that arrive in the wrong order, the one that is nearer to the
     /// present word. Without a word to compare with, the last to arrive.
-    pub(super) fn note(&mut self, event: &Arc<Event>, present: Option<Present<'_>>) {
+    pub(super) fn note(&mut self, event: &Arc<TimelineEvent>, present: Option<Present<'_>>) {
         let Some(transition) = event.transition() else {
             return;
         };
@@ -63,7 +63,7 @@ impl LastOfEach {
             self.order.remove(&place(&known.last));
         }
         self.order.insert(place(event), event.subject.clone());
-        let known = Known {
+        let known = LastKnown {
             last: Arc::clone(event),
             outage: Outage::after(outage, event, transition),
         };
@@ -76,7 +76,7 @@ impl LastOfEach {
     }
 }
 
-fn place(event: &Event) -> (IsHeld, u64) {
+fn place(event: &TimelineEvent) -> (IsHeld, u64) {
     let made = event.transition();
     let is_held = made.is_some_and(|made| made.to != State::Closed);
     (is_held, event.number)

@@ -7,7 +7,7 @@ mod outage;
 mod recorder;
 
 pub(super) use acting::Acting;
-pub(super) use event::{Change, Event, Made, Rules, Subject, What, unix_ms};
+pub(super) use event::{Change, MadeTransition, Rules, Subject, TimelineEvent, What, unix_ms};
 pub(super) use outage::{Outage, is_down};
 pub use recorder::Recorder;
 
@@ -33,21 +33,21 @@ use last::LastOfEach;
 /// A transition costs its caller a lock held for less than a microsecond, one or two allocations, and a reading of the
 /// wall clock; a rejection or an outcome costs nothing but the call that reports it.
 #[derive(Clone)]
-pub struct Timeline(Arc<Shared>);
+pub struct Timeline(Arc<TimelineShared>);
 
-struct Shared {
+struct TimelineShared {
     /// Differs from process to process, so that numbers of another one are not mistaken for those of this one.
     run: u32,
-    kept: Mutex<Kept>,
+    kept: Mutex<Recorded>,
     /// The number of the next event.
     next: watch::Sender<u64>,
 }
 
-struct Kept {
+struct Recorded {
     next: u64,
     most: usize,
     /// By number. Of the probes of an outage only the last is kept, which counts them.
-    events: BTreeMap<u64, Arc<Event>>,
+    events: BTreeMap<u64, Arc<TimelineEvent>>,
     /// Events with smaller numbers may have been forgotten.
     oldest: u64,
     last: LastOfEach,
@@ -83,9 +83,9 @@ impl Timeline {
     }
 
     fn sized(transitions: usize, keys: usize) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(TimelineShared {
             run: RandomState::new().hash_one(0) as u32,
-            kept: Mutex::new(Kept {
+            kept: Mutex::new(Recorded {
                 next: 1,
                 most: transitions,
                 events: BTreeMap::new(),
@@ -116,7 +116,7 @@ impl Timeline {
         let by = Acting::note(&subject.of);
         let mut kept = self.kept();
         let number = kept.next;
-        let mut event = Event {
+        let mut event = TimelineEvent {
             number,
             at,
             subject,
@@ -150,7 +150,7 @@ impl Timeline {
     }
 
     /// The newest events with smaller numbers than this, newest first, at most `most`.
-    pub(super) fn before(&self, number: u64, most: usize) -> Vec<Arc<Event>> {
+    pub(super) fn before(&self, number: u64, most: usize) -> Vec<Arc<TimelineEvent>> {
         let kept = self.kept();
         let older = kept.events.range(..number);
         older
@@ -161,7 +161,7 @@ impl Timeline {
     }
 
     /// What has happened from this number on, oldest first; `None` if that is more than is kept.
-    pub(super) fn since(&self, number: u64) -> Option<Vec<Arc<Event>>> {
+    pub(super) fn since(&self, number: u64) -> Option<Vec<Arc<TimelineEvent>>> {
         let kept = self.kept();
         if number < kept.oldest || number > kept.next {
             return None;
@@ -172,11 +172,14 @@ impl Timeline {
     }
 
     /// The last transition, and the outage if it is down.
-    pub(super) fn last_of(&self, subject: &Subject) -> Option<(Arc<Event>, Option<Outage>)> {
+    pub(super) fn last_of(
+        &self,
+        subject: &Subject,
+    ) -> Option<(Arc<TimelineEvent>, Option<Outage>)> {
         self.kept().last.get(subject)
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, Recorded> {
         // No foreign code runs under it.
         self.0.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use atomic_breaker_server::{State, Transition};
 
-use super::event::Event;
+use super::event::TimelineEvent;
 
 /// An outage lasts from the transition that leaves `closed` or `disabled` to the one that leads back there. A return of
 /// the traffic belongs to it: a breaker that trips while returning was not up in between.
@@ -15,7 +15,7 @@ pub(crate) struct Outage {
     /// Whether it was down before: how long is not known.
     pub(crate) is_longer: bool,
     /// The event that stands for the probes so far, if they were the last that happened.
-    pub(super) probes: Option<Arc<Event>>,
+    pub(super) probes: Option<Arc<TimelineEvent>>,
 }
 
 /// Whether calls are rejected in this state, all or some.
@@ -27,7 +27,7 @@ impl Outage {
     /// The outage after this transition, if it is still down.
     pub(super) fn after(
         before: Option<Self>,
-        event: &Arc<Event>,
+        event: &Arc<TimelineEvent>,
         made: &Transition,
     ) -> Option<Self> {
         if !is_down(made.to) {
@@ -47,7 +47,7 @@ impl Outage {
     }
 
     /// Notes a transition of which it is heard after a later one.
-    pub(super) fn note_late(&mut self, event: &Arc<Event>, made: &Transition) {
+    pub(super) fn note_late(&mut self, event: &Arc<TimelineEvent>, made: &Transition) {
         if self.probes.is_some() && event.is_probing() {
             self.probes = Some(Arc::clone(event));
         }

@@ -7,7 +7,7 @@ use atomic_breaker_server::{KeyedObserver, Observer, Present, Transition};
 
 use super::super::text;
 use super::Timeline;
-use super::event::{Made, Subject, What};
+use super::event::{MadeTransition, Subject, What};
 
 /// The most bytes of a failure's text.
 const FAILURE_BYTES: usize = 256;
@@ -45,7 +45,7 @@ impl Recorder {
         let key = key.map(text::of_key);
         let subject = Subject::new(&self.name, key.as_deref());
         let failure = failure.map(|words| text::bounded(&words, FAILURE_BYTES).into());
-        let made = Made::from(*transition);
+        let made = MadeTransition::from(*transition);
         self.timeline
             .record(subject, What::Transition { made, failure }, present);
     }

@@ -21,10 +21,10 @@ use futures_util::future::join;
 pub use messages::RedisMessages;
 use mirror::Mirror;
 use redis::{Client, FromRedisValue, IntoConnectionInfo, ProtocolVersion, ScriptInvocation};
-use text::{Change, Record};
+use text::{ChangeId, ServerRecord};
 
 /// A name, and what is packed under it.
-type Field = (Vec<u8>, Vec<u8>);
+type NamedRecord = (Vec<u8>, Vec<u8>);
 
 /// How many records are read at once: a few milliseconds of the server's time.
 const PART: u32 = 2_000;
@@ -128,14 +128,14 @@ impl RedisFleet {
             .arg(PART)
             .query_async(&mut used.connection())
             .await;
-        let (change, (next, part)): (Vec<u8>, (u64, Vec<Field>)) = explained(part)?;
+        let (change, (next, part)): (Vec<u8>, (u64, Vec<NamedRecord>)) = explained(part)?;
         used.answered();
         let records = part.into_iter().filter_map(|(name, packed)| {
-            let record = Record::parse(&packed)?;
+            let record = ServerRecord::parse(&packed)?;
             Some((Name::new(name).ok()?, record))
         });
         // Without a change there are no records.
-        let change = Change::parse(&change);
+        let change = ChangeId::parse(&change);
         Ok(change.is_none_or(|change| self.mirror.add(change, cursor, next, records)))
     }
 }
@@ -185,7 +185,7 @@ impl Fleet for RedisFleet {
         Ok(Answer {
             done,
             votes,
-            notice: Record::parse(&packed).map(|record| record.notice(now)),
+            notice: ServerRecord::parse(&packed).map(|record| record.notice(now)),
         })
     }
 
@@ -210,7 +210,7 @@ impl Fleet for RedisFleet {
         };
         let (answer, part) = join(self.invoke(&request), part).await;
         let (living, now, change): (u32, u64, Vec<u8>) = answer?;
-        let is_whole = match (Change::parse(&change), part) {
+        let is_whole = match (ChangeId::parse(&change), part) {
             (None, _) => {
                 self.mirror.clear();
                 true

@@ -8,7 +8,7 @@ use atomic_breaker_fleet::{Message, Name};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::text::{Change, Published, Record};
+use crate::text::{ChangeId, Published, ServerRecord};
 
 /// How long a reading waits for changes that were published and have not yet arrived.
 const ON_THE_WAY: Duration = Duration::from_millis(50);
@@ -20,25 +20,25 @@ const REMEMBERED: usize = 1_024;
 /// them into line.
 struct Scan {
     /// The last change when it began.
-    began: Change,
+    began: ChangeId,
     /// Where to continue.
     cursor: u64,
-    records: HashMap<Name, Record>,
+    records: HashMap<Name, ServerRecord>,
 }
 
 /// Clones share one mirror.
 #[derive(Clone)]
 pub(crate) struct Mirror {
-    state: watch::Sender<State>,
+    state: watch::Sender<Mirrored>,
     scan: Arc<Mutex<Option<Scan>>>,
 }
 
 #[derive(Default)]
-struct State {
-    records: HashMap<Name, Record>,
+struct Mirrored {
+    records: HashMap<Name, ServerRecord>,
     /// The changes that led to these records, the latest at the end. Each one directly follows the one before it, which
     /// it names. Empty if something was missed.
-    chain: VecDeque<Change>,
+    chain: VecDeque<ChangeId>,
     /// What was heard since something was missed, as the records may be on their way.
     since: VecDeque<Published>,
     /// The last reading found no records.
@@ -48,7 +48,7 @@ struct State {
 impl Mirror {
     pub(crate) fn new() -> Self {
         Self {
-            state: watch::Sender::new(State::default()),
+            state: watch::Sender::new(Mirrored::default()),
             scan: Arc::default(),
         }
     }
@@ -69,7 +69,7 @@ impl Mirror {
     }
 
     /// Whether everything up to this change has been heard, or will be within a moment.
-    pub(crate) async fn has(&self, change: Change) -> bool {
+    pub(crate) async fn has(&self, change: ChangeId) -> bool {
         let mut state = self.state.subscribe();
         let heard = state.wait_for(|state| !state.is_behind(change));
         let _in_time = timeout(ON_THE_WAY, heard).await;
@@ -102,10 +102,10 @@ impl Mirror {
     /// all have been read now.
     pub(crate) fn add(
         &self,
-        change: Change,
+        change: ChangeId,
         cursor: u64,
         next: u64,
-        records: impl Iterator<Item = (Name, Record)>,
+        records: impl Iterator<Item = (Name, ServerRecord)>,
     ) -> bool {
         let mut reading = self.scan();
         if reading.as_ref().map_or(0, |scan| scan.cursor) != cursor {
@@ -131,7 +131,7 @@ impl Mirror {
     }
 
     /// All records were read, as they were after this change.
-    fn replace(&self, change: Change, records: HashMap<Name, Record>) {
+    fn replace(&self, change: ChangeId, records: HashMap<Name, ServerRecord>) {
         self.state.send_modify(|state| {
             // Unless another reading has brought them already, and more was heard since.
             if !state.chain.contains(&change) {
@@ -149,9 +149,9 @@ impl Mirror {
     /// The server has no records.
     pub(crate) fn clear(&self) {
         self.start_anew();
-        self.state.send_replace(State {
+        self.state.send_replace(Mirrored {
             has_none: true,
-            ..State::default()
+            ..Mirrored::default()
         });
     }
 
@@ -168,13 +168,13 @@ impl Mirror {
     }
 }
 
-impl State {
+impl Mirrored {
     fn number(&self) -> u64 {
         self.chain.back().map_or(0, |last| last.number)
     }
 
     /// Whether it may still hear of this change.
-    fn is_behind(&self, change: Change) -> bool {
+    fn is_behind(&self, change: ChangeId) -> bool {
         !self.chain.is_empty() && self.number() < change.number
     }
 

@@ -12,7 +12,7 @@ const LEAD_MS: u64 = 365 * 24 * 60 * 60 * 1_000;
 
 /// The server's record of one breaker. Its times are on the server's clock, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Record {
+pub(crate) struct ServerRecord {
     id: PeriodId,
     is_open: bool,
     ends: u64,
@@ -25,7 +25,7 @@ pub(crate) struct Record {
 
 /// A change of the records: it is numbered, and a random mark tells it from another one with the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Change {
+pub(crate) struct ChangeId {
     pub(crate) number: u64,
     mark: u64,
 }
@@ -34,14 +34,14 @@ pub(crate) struct Change {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Published {
     /// The change before this one; `None` if this is the first.
-    pub(crate) before: Option<Change>,
-    pub(crate) change: Change,
+    pub(crate) before: Option<ChangeId>,
+    pub(crate) change: ChangeId,
     pub(crate) now: u64,
-    pub(crate) record: Record,
+    pub(crate) record: ServerRecord,
     pub(crate) name: Name,
 }
 
-impl Record {
+impl ServerRecord {
     pub(crate) fn parse(packed: &[u8]) -> Option<Self> {
         let mut parts = packed.split(|&byte| byte == b':');
         let mut next = || parts.next();
@@ -95,7 +95,7 @@ impl Record {
     }
 }
 
-impl Change {
+impl ChangeId {
     pub(crate) fn parse(text: &[u8]) -> Option<Self> {
         let mut parts = text.splitn(2, |&byte| byte == b':');
         Some(Self {
@@ -112,11 +112,11 @@ impl Published {
         let published = Self {
             before: match parts.next()? {
                 [] => None,
-                before => Some(Change::parse(before)?),
+                before => Some(ChangeId::parse(before)?),
             },
-            change: Change::parse(parts.next()?)?,
+            change: ChangeId::parse(parts.next()?)?,
             now: number(parts.next()?)?,
-            record: Record::parse(parts.next()?)?,
+            record: ServerRecord::parse(parts.next()?)?,
             name: Name::new(parts.next()?).ok()?,
         };
         Some(published).filter(|published| published.record.counts(published.now))

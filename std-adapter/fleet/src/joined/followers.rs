@@ -7,10 +7,10 @@ use atomic_breaker::{State, Transition};
 use atomic_breaker_server::RegistryError;
 
 use super::link::StepStart;
-use super::queue::{Registry, Target, ours};
-use super::requests::Request;
+use super::queue::{FollowedRegistry, Target, ours};
+use super::requests::EngineRequest;
 use super::{FleetHolds, FleetStatus};
-use crate::member::{Action, Context, Ended, Input, Local, Member};
+use crate::member::{Action, Context, EndedPeriods, Input, Local, Member};
 use crate::{Answer, FleetConfig, Message, Name, Notice};
 
 /// A breaker that follows.
@@ -31,14 +31,14 @@ pub(super) struct Followers {
     config: FleetConfig,
     all: HashMap<Name, Follower>,
     due: BTreeSet<(u64, Name)>,
-    registries: HashMap<Name, Registry>,
+    registries: HashMap<Name, FollowedRegistry>,
     /// The ended periods of breakers that were followed, and the order of these.
-    ended: HashMap<Name, Ended>,
+    ended: HashMap<Name, EndedPeriods>,
     ended_order: VecDeque<Name>,
     /// When idle keys were last looked for.
     swept_ms: u64,
     /// What the members ask the engine.
-    pub(super) asks: VecDeque<Request>,
+    pub(super) asks: VecDeque<EngineRequest>,
     /// What is shown of them.
     pub(super) status: FleetStatus,
     holds: FleetHolds,
@@ -76,7 +76,7 @@ impl Followers {
         wanted.map(|(name, _)| name.clone()).collect()
     }
 
-    pub(super) fn join_registry(&mut self, name: Name, registry: Registry) {
+    pub(super) fn join_registry(&mut self, name: Name, registry: FollowedRegistry) {
         // From now on its keys follow through the new one.
         for key in self.names(|follower| follower.registry.as_ref() == Some(&name)) {
             self.forget(&key);
@@ -119,7 +119,7 @@ impl Followers {
             registry.room += 1;
         }
         let ended = before.member.heard.ended;
-        if ended == Ended::default() || self.ended.insert(name.clone(), ended).is_some() {
+        if ended == EndedPeriods::default() || self.ended.insert(name.clone(), ended).is_some() {
             return;
         }
         self.ended_order.push_back(name.clone());
@@ -183,7 +183,12 @@ impl Followers {
     }
 
     /// Handles the engine's answer, or that there was none.
-    pub(super) fn answer(&mut self, now: StepStart, request: &Request, answer: Option<Answer>) {
+    pub(super) fn answer(
+        &mut self,
+        now: StepStart,
+        request: &EngineRequest,
+        answer: Option<Answer>,
+    ) {
         let (ask, asked_ms) = (request.ask, request.asked_ms);
         let input = Input::Answer {
             ask,
@@ -250,7 +255,7 @@ impl Followers {
         for action in actions {
             if let Action::Ask(ask) = action {
                 let (name, asked_ms) = (name.clone(), now.ms);
-                self.asks.push_back(Request {
+                self.asks.push_back(EngineRequest {
                     name,
                     ask,
                     asked_ms,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::FleetStatus;
-use super::requests::{Heard, Outgoing, Reply, Request, next};
+use super::requests::{EngineRequest, Outgoing, Reply, Subscribed, next};
 use crate::{Answer, Fleet, FleetConfig, FleetError, InstanceId, Message, Reading};
 
 /// The first pause before another try, and the longest.
@@ -24,7 +24,7 @@ pub(super) enum News {
     Message(Message),
     /// Everything was read. The first part of it was asked for at this time.
     Reading(u64, Vec<Message>),
-    Answer(Request, Option<Answer>),
+    Answer(EngineRequest, Option<Answer>),
 }
 
 /// All times are in milliseconds since `clock`.
@@ -109,7 +109,7 @@ impl<F: Fleet> Link<F> {
     }
 
     /// Sends a request. Without room for it, it is returned as one without an answer.
-    pub(super) fn ask(&mut self, request: Request) -> Option<News> {
+    pub(super) fn ask(&mut self, request: EngineRequest) -> Option<News> {
         if self.requests.are_full() {
             self.lose(FleetError::new("too many requests are already waiting"));
             return Some(News::Answer(request, None));
@@ -126,7 +126,7 @@ impl<F: Fleet> Link<F> {
         }
     }
 
-    fn heard(&mut self, heard: Heard<F>) -> Option<News> {
+    fn heard(&mut self, heard: Subscribed<F>) -> Option<News> {
         match heard {
             Ok((messages, message)) => {
                 self.requests.listen(messages);

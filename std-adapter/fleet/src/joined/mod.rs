@@ -18,11 +18,11 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::identity::{Held, of_this_machine};
+use super::identity::{IdHold, of_this_machine};
 use super::{Fleet, FleetConfig, FleetError, Name};
 use followers::Followers;
 use link::Link;
-use queue::{Places, Queue};
+use queue::{Queue, TakenPlaces};
 pub use seat::Seat;
 pub use seats::Seats;
 pub use status::{FleetHold, FleetHolds, FleetStage, FleetStatus};
@@ -55,12 +55,12 @@ const QUEUE: usize = 4_096;
 #[must_use = "dropping it leaves the fleet"]
 pub struct Joined {
     queue: Queue,
-    places: Places,
+    places: TakenPlaces,
     status: watch::Receiver<FleetStatus>,
     holds: FleetHolds,
     /// Aborted when dropped.
     _task: JoinSet<()>,
-    _held: Option<Held>,
+    _held: Option<IdHold>,
 }
 
 impl Joined {
@@ -91,7 +91,7 @@ impl Joined {
         tasks.spawn_on(task.run(), &runtime);
         Ok(Self {
             queue: Queue { events, overflows },
-            places: Places::default(),
+            places: TakenPlaces::default(),
             status: shown,
             holds,
             _task: tasks,

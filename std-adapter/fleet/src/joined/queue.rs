@@ -15,9 +15,9 @@ use crate::Name;
 use crate::member::Action;
 
 /// What comes from breakers and their users.
-pub(super) enum Event {
+pub(super) enum BreakerEvent {
     Breaker(Name, Box<dyn Target>),
-    Registry(Name, Registry),
+    Registry(Name, FollowedRegistry),
     Transition(Name, Transition),
     Rejected(Name),
     /// A key whose name is too long.
@@ -41,7 +41,7 @@ pub(super) trait Target: Send {
 type Find = dyn Fn(&Name) -> Option<Box<dyn Target>> + Send;
 
 /// A registry whose keys may follow.
-pub(super) struct Registry {
+pub(super) struct FollowedRegistry {
     /// Finds the breaker of a key by its name.
     pub(super) find: Box<Find>,
     /// How many more of them: only as many as have a slot.
@@ -51,12 +51,12 @@ pub(super) struct Registry {
 /// Where events wait for the task.
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
-    pub(super) events: Sender<Event>,
+    pub(super) events: Sender<BreakerEvent>,
     pub(super) overflows: Arc<AtomicU64>,
 }
 
 impl Queue {
-    pub(super) fn send(&self, event: Event) -> bool {
+    pub(super) fn send(&self, event: BreakerEvent) -> bool {
         let is_sent = self.events.try_send(event).is_ok();
         if !is_sent {
             // A counter that nothing else depends on.
@@ -69,9 +69,9 @@ impl Queue {
 /// The places that are in use, by type and name. A place that is asked for again is the same: rejections are awaited in
 /// the place that was taken, and noticed in the one that observes, so with two of them no call would ever probe.
 #[derive(Debug, Default)]
-pub(super) struct Places(Mutex<HashMap<(TypeId, Name), Weak<dyn Any + Send + Sync>>>);
+pub(super) struct TakenPlaces(Mutex<HashMap<(TypeId, Name), Weak<dyn Any + Send + Sync>>>);
 
-impl Places {
+impl TakenPlaces {
     pub(super) fn find<P>(&self, name: Name, place: impl FnOnce(Name) -> P) -> Arc<P>
     where
         P: Send + Sync + 'static,

@@ -27,7 +27,7 @@ const UNANSWERED: &str = "no answer";
 const UNCONNECTED: &str = "not connected";
 
 /// What a member asks about its breaker.
-pub(super) struct Request {
+pub(super) struct EngineRequest {
     pub(super) name: Name,
     pub(super) ask: Ask,
     pub(super) asked_ms: u64,
@@ -35,12 +35,12 @@ pub(super) struct Request {
 
 /// The outcome of a request, or of a reading with the time at which it was asked for.
 pub(super) enum Reply {
-    Answer(Request, Result<Answer, FleetError>),
+    Answer(EngineRequest, Result<Answer, FleetError>),
     Reading(u64, Result<Reading, FleetError>),
 }
 
 /// The subscription and its next message, which is absent when it has just begun; or the reason why it ended.
-pub(super) type Heard<F> = Result<(<F as Fleet>::Messages, Option<Message>), FleetError>;
+pub(super) type Subscribed<F> = Result<(<F as Fleet>::Messages, Option<Message>), FleetError>;
 
 pub(super) struct Outgoing<F: Fleet> {
     engine: Arc<F>,
@@ -49,7 +49,7 @@ pub(super) struct Outgoing<F: Fleet> {
     clock: Instant,
     room: Arc<Semaphore>,
     pub(super) replies: JoinSet<Reply>,
-    pub(super) heard: JoinSet<Heard<F>>,
+    pub(super) heard: JoinSet<Subscribed<F>>,
 }
 
 impl<F: Fleet> Outgoing<F> {
@@ -70,7 +70,7 @@ impl<F: Fleet> Outgoing<F> {
     }
 
     /// Asks about a breaker. The limit starts when the request is sent.
-    pub(super) fn ask(&mut self, request: Request) {
+    pub(super) fn ask(&mut self, request: EngineRequest) {
         let (engine, id, limit) = (Arc::clone(&self.engine), self.id, self.limit);
         let room = Arc::clone(&self.room);
         self.replies.spawn(async move {

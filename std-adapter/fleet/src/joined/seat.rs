@@ -7,13 +7,13 @@ use atomic_breaker::word::Bits;
 use atomic_breaker::{AnyBreaker, BitsOf, Config, Observer, Rejected, Snapshot, Transition};
 use atomic_breaker_server::RegistryError;
 
-use super::queue::{Event, Places, Queue, Target, is_ours};
+use super::queue::{BreakerEvent, Queue, TakenPlaces, Target, is_ours};
 use crate::Name;
 use crate::member::Action;
 
 /// What the observer and the task share.
 #[derive(Debug)]
-struct Shared {
+struct SeatShared {
     name: Name,
     /// The next rejection is awaited.
     is_armed: AtomicBool,
@@ -26,11 +26,11 @@ struct Shared {
 /// A transition costs a place in a queue; a rejection one load; a success or failure nothing. When the queue is
 /// full the event is dropped and [counted](super::FleetStatus::overflows).
 #[derive(Clone, Debug)]
-pub struct Seat(Arc<Shared>);
+pub struct Seat(Arc<SeatShared>);
 
 impl Seat {
-    pub(super) fn new(name: Name, places: &Places, queue: &Queue) -> Self {
-        Self(places.find(name, |name| Shared {
+    pub(super) fn new(name: Name, places: &TakenPlaces, queue: &Queue) -> Self {
+        Self(places.find(name, |name| SeatShared {
             name,
             is_armed: false.into(),
             queue: queue.clone(),
@@ -44,7 +44,7 @@ impl Seat {
     /// Returns whether the fleet had room for it and is still running.
     pub fn take<B: AnyBreaker + Send + 'static>(&self, breaker: B) -> bool {
         let (name, seat) = (self.0.name.clone(), self.clone());
-        let event = Event::Breaker(name, Box::new((seat, breaker)));
+        let event = BreakerEvent::Breaker(name, Box::new((seat, breaker)));
         self.0.queue.send(event)
     }
 }
@@ -53,7 +53,9 @@ impl Observer for Seat {
     fn transition(&self, transition: &Transition) {
         if !is_ours() {
             let name = self.0.name.clone();
-            self.0.queue.send(Event::Transition(name, *transition));
+            self.0
+                .queue
+                .send(BreakerEvent::Transition(name, *transition));
         }
     }
 
@@ -61,7 +63,9 @@ impl Observer for Seat {
         // Set by the task that receives what is sent; every rejection but the first of a period stops at the load.
         if self.0.is_armed.load(Ordering::Relaxed) && self.0.is_armed.swap(false, Ordering::Relaxed)
         {
-            self.0.queue.send(Event::Rejected(self.0.name.clone()));
+            self.0
+                .queue
+                .send(BreakerEvent::Rejected(self.0.name.clone()));
         }
     }
 }

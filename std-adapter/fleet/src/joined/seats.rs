@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use atomic_breaker::{Config, Rejected, Snapshot, Transition};
 use atomic_breaker_server::{AnyRegistry, KeyName, KeyedObserver, RegistryError};
 
-use super::queue::{Event, Places, Queue, Registry, Target, is_ours};
+use super::queue::{BreakerEvent, FollowedRegistry, Queue, TakenPlaces, Target, is_ours};
 use crate::Name;
 use crate::member::Action;
 use crate::name::SEPARATOR;
@@ -36,9 +36,9 @@ use crate::name::SEPARATOR;
 /// Keys that are open in the fleet get a slot here, even if they were never called here; so only as many follow as have
 /// a slot, and those beyond [go on alone](super::FleetStatus::left_alone). A transition costs a place in a queue; a
 /// rejection one load, or a lookup while some key is due for a probe; a success or failure nothing.
-pub struct Seats<K>(Arc<Shared<K>>);
+pub struct Seats<K>(Arc<SeatsShared<K>>);
 
-struct Shared<K> {
+struct SeatsShared<K> {
     registry: Name,
     /// Keys whose next rejection is awaited.
     armed: papaya::HashSet<K>,
@@ -47,7 +47,7 @@ struct Shared<K> {
     queue: Queue,
 }
 
-impl<K: Hash + Eq> Shared<K> {
+impl<K: Hash + Eq> SeatsShared<K> {
     fn arm(&self, key: K) {
         // Counted first, so that it is never too low.
         self.armed_count.fetch_add(1, Ordering::Relaxed);
@@ -67,11 +67,11 @@ impl<K: Hash + Eq> Shared<K> {
 }
 
 impl<K: Hash + Eq> Seats<K> {
-    pub(super) fn new(registry: Name, places: &Places, queue: &Queue) -> Self
+    pub(super) fn new(registry: Name, places: &TakenPlaces, queue: &Queue) -> Self
     where
         K: Send + Sync + 'static,
     {
-        Self(places.find(registry, |registry| Shared {
+        Self(places.find(registry, |registry| SeatsShared {
             registry,
             armed: papaya::HashSet::new(),
             armed_count: AtomicUsize::new(0),
@@ -99,7 +99,7 @@ impl<K: Hash + Eq> Seats<K> {
             }))
         });
         let name = self.0.registry.clone();
-        let event = Event::Registry(name, Registry { find, room });
+        let event = BreakerEvent::Registry(name, FollowedRegistry { find, room });
         self.0.queue.send(event)
     }
 }
@@ -128,8 +128,8 @@ impl<K: KeyName + Hash + Eq> KeyedObserver<K> for Seats<K> {
             return;
         }
         self.0.queue.send(match self.name_of(key) {
-            Some(name) => Event::Transition(name, *transition),
-            None => Event::LeftAlone,
+            Some(name) => BreakerEvent::Transition(name, *transition),
+            None => BreakerEvent::LeftAlone,
         });
     }
 
@@ -142,7 +142,7 @@ impl<K: KeyName + Hash + Eq> KeyedObserver<K> for Seats<K> {
         let is_armed = self.0.armed.pin().contains(key);
         if is_armed && self.0.disarm(key) {
             if let Some(name) = self.name_of(key) {
-                self.0.queue.send(Event::Rejected(name));
+                self.0.queue.send(BreakerEvent::Rejected(name));
             }
         }
     }

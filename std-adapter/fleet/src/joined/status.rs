@@ -80,11 +80,11 @@ impl FleetStage {
 #[derive(Debug)]
 struct AllHeld {
     clock: Instant,
-    held: Mutex<HashMap<Name, Hold>>,
+    held: Mutex<HashMap<Name, HeldBreaker>>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Hold {
+struct HeldBreaker {
     stage: FleetStage,
     ends_ms: u64,
     is_tripped_here: bool,
@@ -117,7 +117,7 @@ impl FleetHolds {
 
     /// Shows what a member knows after a step. `was_open_here` says that it was open because of its own calls before.
     pub(super) fn show(&self, name: &Name, member: &Member, was_open_here: bool) {
-        let hold = member.period.map(|period| Hold {
+        let hold = member.period.map(|period| HeldBreaker {
             stage: FleetStage::of(period.phase),
             ends_ms: period.ends,
             is_tripped_here: was_open_here || member.own.has_failed,
@@ -126,7 +126,7 @@ impl FleetHolds {
         match (hold, all.get_mut(name)) {
             (Some(hold), Some(shown)) => {
                 let is_tripped_here = shown.is_tripped_here || member.own.has_failed;
-                *shown = Hold {
+                *shown = HeldBreaker {
                     is_tripped_here,
                     ..hold
                 };

@@ -9,7 +9,7 @@ use tokio::time::sleep_until;
 use super::FleetStatus;
 use super::followers::Followers;
 use super::link::{Link, News};
-use super::queue::Event;
+use super::queue::BreakerEvent;
 use crate::Fleet;
 use crate::member::{Input, Local};
 
@@ -19,7 +19,7 @@ const HOUR_MS: u64 = 3_600_000;
 pub(super) struct Task<F: Fleet> {
     pub(super) link: Link<F>,
     pub(super) followers: Followers,
-    pub(super) events: mpsc::Receiver<Event>,
+    pub(super) events: mpsc::Receiver<BreakerEvent>,
     pub(super) shown: watch::Sender<FleetStatus>,
     pub(super) overflows: Arc<AtomicU64>,
 }
@@ -48,20 +48,22 @@ impl<F: Fleet> Task<F> {
     }
 
     /// Handles what a breaker or its user reports.
-    fn event(&mut self, event: Event) {
+    fn event(&mut self, event: BreakerEvent) {
         let (now, followers) = (self.link.now(), &mut self.followers);
         match event {
-            Event::Breaker(name, breaker) => {
+            BreakerEvent::Breaker(name, breaker) => {
                 followers.join(name, breaker, None);
                 self.link.read_soon();
             }
-            Event::Registry(name, registry) => {
+            BreakerEvent::Registry(name, registry) => {
                 followers.join_registry(name, registry);
                 self.link.read_soon();
             }
-            Event::Transition(name, made) => followers.transition(now, &name, &made),
-            Event::Rejected(name) => followers.step(now, &name, Input::Local(Local::Rejected)),
-            Event::LeftAlone => followers.status.left_alone += 1,
+            BreakerEvent::Transition(name, made) => followers.transition(now, &name, &made),
+            BreakerEvent::Rejected(name) => {
+                followers.step(now, &name, Input::Local(Local::Rejected));
+            }
+            BreakerEvent::LeftAlone => followers.status.left_alone += 1,
         }
     }
 

@@ -2,11 +2,11 @@
 
 /// The marks of the last periods that have ended, the latest first. A period further back, if an engine falls back to
 /// it, is new to every instance.
-pub(crate) type Ended = [Option<u64>; 8];
+pub(crate) type EndedPeriods = [Option<u64>; 8];
 
 /// What was heard from the engine.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct HeardFromEngine {
     /// The highest epoch so far.
     pub(crate) highest_epoch: u64,
     /// The latest epoch: of published messages, only a later one is news. Falls back with the engine.
@@ -15,10 +15,10 @@ pub(crate) struct Heard {
     pub(crate) at: Option<u64>,
     /// The mark of a period that no longer binds this instance: its own probe has succeeded, or an operator intervened.
     pub(crate) overruled: Option<u64>,
-    pub(crate) ended: Ended,
+    pub(crate) ended: EndedPeriods,
 }
 
-impl Heard {
+impl HeardFromEngine {
     /// Remembers that a period has ended.
     pub(super) fn end(&mut self, mark: u64) {
         if !self.ended.contains(&Some(mark)) {

@@ -14,8 +14,8 @@ use atomic_breaker::Config;
 use super::config::FleetConfig;
 use super::message::{Ask, Finding, PeriodId};
 pub use input::{Action, Context, Input, Local};
-pub(crate) use memory::Ended;
-use memory::{Heard, Own};
+pub(crate) use memory::EndedPeriods;
+use memory::{HeardFromEngine, Own};
 use period::{Followed, Phase};
 
 /// The protocol of one breaker in one instance. Given what happens, it returns what must be done, at once, and
@@ -54,7 +54,7 @@ pub struct Member {
     /// What the current step knows, and what it wants done.
     pub(crate) now: Context,
     pub(crate) actions: Vec<Action>,
-    pub(crate) heard: Heard,
+    pub(crate) heard: HeardFromEngine,
     pub(crate) own: Own,
     /// The period of the fleet that is open, and where this instance is in it.
     pub(crate) period: Option<Followed>,
@@ -73,7 +73,7 @@ impl Member {
             random: fastrand::Rng::with_seed(seed),
             now: Context::default(),
             actions: Vec::new(),
-            heard: Heard::default(),
+            heard: HeardFromEngine::default(),
             own: Own::default(),
             period: None,
             unconfirmed: None,

@@ -15,7 +15,7 @@ impl World {
         let now = self.context(who);
         let member = &mut self.instances[who].member;
         if self.mutation == Some(Mutation::EndsAreForgotten) {
-            member.heard.ended = crate::member::Ended::default();
+            member.heard.ended = crate::member::EndedPeriods::default();
         }
         if self.mutation == Some(Mutation::HungProbesKeepTheRight) {
             if let Some(Phase::Probing { probe, .. }) =

@@ -5,7 +5,7 @@ use super::key::Key;
 use crate::ledger::Ledger;
 use crate::ledger::record::Record;
 use crate::member::Member;
-use crate::member::memory::{Heard, Own};
+use crate::member::memory::{HeardFromEngine, Own};
 use crate::member::period::Phase;
 use crate::message::Finding;
 
@@ -65,7 +65,7 @@ impl Member {
     }
 }
 
-impl Heard {
+impl HeardFromEngine {
     fn key(&self, now_ms: u64, key: &mut Key) {
         let Self {
             highest_epoch,

@@ -101,7 +101,7 @@ impl<C> Log<C> {
     ///
     /// ```
     /// use atomic_breaker_observe::Log;
-    /// use atomic_breaker_server::{Breaker, Config, Resource, StdClock, word::NativeWord};
+    /// use atomic_breaker_server::{Breaker, Config, Guard, Resource, StdClock, word::NativeWord};
     ///
     /// type Logged = Resource<Breaker<StdClock, NativeWord, (), Log>>;
     ///

@@ -14,7 +14,7 @@ use crate::label::{Mode, OTHER, label};
 use crate::lock;
 
 /// The breakers of a name.
-pub(super) struct Breakers {
+pub(super) struct BreakerCounts {
     pub(super) meter: &'static Meter,
     pub(super) calls: Calls,
     /// The rejections by mode, in its order.
@@ -22,7 +22,7 @@ pub(super) struct Breakers {
     keys: Mutex<BTreeMap<String, &'static KeyCounts>>,
     pub(super) unlabelled: Unlabelled,
     /// The single breakers and the registries that are watched, by their addresses, if there ever was one.
-    watches: Mutex<Option<BTreeMap<usize, Arc<Look>>>>,
+    watches: Mutex<Option<BTreeMap<usize, Arc<LookAt>>>>,
     /// Whether there ever was a single breaker.
     has_single: OnceLock<()>,
 }
@@ -36,7 +36,7 @@ pub(super) struct KeyCounts {
 }
 
 /// Adds the current state of a breaker or registry; `None` once it is gone.
-type Look = dyn Fn(&mut Looked) -> Option<()> + Send + Sync;
+type LookAt = dyn Fn(&mut Looked) -> Option<()> + Send + Sync;
 
 /// The current state of all that is watched.
 #[derive(Default)]
@@ -85,7 +85,7 @@ const fn usual(cause: Cause) -> &'static [State] {
     }
 }
 
-impl Breakers {
+impl BreakerCounts {
     /// The breakers of that name, always the same ones. From now on their counters and the usual transitions are
     /// published, at zero before anything happens.
     pub(super) fn of(name: impl fmt::Display) -> &'static Self {
@@ -209,7 +209,7 @@ impl Breakers {
     }
 }
 
-impl Gauges for Breakers {
+impl Gauges for BreakerCounts {
     fn publish(&self, page: &Page<'_>) {
         for (end, name) in ENDS.iter().enumerate() {
             let labels = [(series::OUTCOME, *name)];

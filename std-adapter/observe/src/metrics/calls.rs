@@ -26,7 +26,7 @@ pub(super) const fn end_of(outcome: Outcome) -> usize {
 /// How many calls ended in which way, by lane: a thread with a lane of its own adds with a load and a store, because no
 /// other thread writes there; the last lane is shared. No other memory depends on these counts, so all orderings are
 /// relaxed.
-pub(super) struct Calls([Lane; lane::OWN + 1]);
+pub(super) struct Calls([CountLane; lane::OWN + 1]);
 
 // As the documentation of `Metrics` says.
 const _: () = assert!(size_of::<Calls>() <= 17_000);
@@ -34,11 +34,11 @@ const _: () = assert!(size_of::<Calls>() <= 17_000);
 /// Has cache lines of its own, in pairs, because that is how they are fetched.
 #[derive(Default)]
 #[repr(align(128))]
-struct Lane([AtomicU64; ENDS.len()]);
+struct CountLane([AtomicU64; ENDS.len()]);
 
 impl Default for Calls {
     fn default() -> Self {
-        Self(array::from_fn(|_| Lane::default()))
+        Self(array::from_fn(|_| CountLane::default()))
     }
 }
 

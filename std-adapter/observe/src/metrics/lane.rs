@@ -16,7 +16,7 @@ static HELD: Mutex<u128> = Mutex::new(0);
 
 thread_local! {
     static MINE: Cell<usize> = const { Cell::new(UNKNOWN) };
-    static HOLD: Hold = Hold::take();
+    static HOLD: LaneHold = LaneHold::take();
 }
 
 /// The lane of this thread, the same in all counters, if it is known to have one of its own: below [`OWN`], and no
@@ -37,9 +37,9 @@ pub(super) fn find() -> usize {
 }
 
 /// A lane that is given to another thread when this one ends, counts included.
-struct Hold(usize);
+struct LaneHold(usize);
 
-impl Hold {
+impl LaneHold {
     fn take() -> Self {
         let mut held = lock(&HELD);
         let lane = held.trailing_ones() as usize;
@@ -50,7 +50,7 @@ impl Hold {
     }
 }
 
-impl Drop for Hold {
+impl Drop for LaneHold {
     fn drop(&mut self) {
         // Values that are dropped later may still count.
         MINE.set(OWN);

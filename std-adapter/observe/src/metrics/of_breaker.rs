@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use atomic_breaker_server::{Enforcement, State, Transition};
 
-use super::breakers::Breakers;
+use super::breakers::BreakerCounts;
 use super::down::Standing;
 
 /// What [`Metrics`](super::Metrics) can count: [`OfBreaker`](super::OfBreaker), [`OfKeys`](super::OfKeys), with the
@@ -24,7 +24,7 @@ pub struct OfBreaker {
 
 /// Where the breaker is counted.
 pub(super) struct CountedBreaker {
-    pub(super) all: &'static Breakers,
+    pub(super) all: &'static BreakerCounts,
     /// What the gauges show.
     standing: Arc<Standing>,
 }
@@ -55,7 +55,7 @@ impl Observed for OfBreaker {
 
 impl CountedBreaker {
     fn of(name: impl fmt::Display) -> Self {
-        let all = Breakers::of(name);
+        let all = BreakerCounts::of(name);
         let standing = all.watch_single();
         Self { all, standing }
     }

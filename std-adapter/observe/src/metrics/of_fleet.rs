@@ -27,11 +27,11 @@ use crate::lock;
 ///
 /// Use one name per fleet: of several with the same name, the one that was watched last is shown.
 #[derive(Clone, Debug)]
-pub struct OfFleet(&'static Fleet);
+pub struct OfFleet(&'static WatchedFleet);
 
 /// The status of the fleet that is watched, if there ever was one.
 #[derive(Debug, Default)]
-struct Fleet(Mutex<Option<watch::Receiver<FleetStatus>>>);
+struct WatchedFleet(Mutex<Option<watch::Receiver<FleetStatus>>>);
 
 impl Metrics<OfFleet> {
     /// Publishes its status from now on. Once the process has left the fleet, it is shown as one that is not connected.
@@ -42,11 +42,11 @@ impl Metrics<OfFleet> {
 
 impl Observed for OfFleet {
     fn named(name: &dyn fmt::Display) -> Self {
-        Self(Meter::of(name).part(|_| Fleet::default()))
+        Self(Meter::of(name).part(|_| WatchedFleet::default()))
     }
 }
 
-impl Gauges for Fleet {
+impl Gauges for WatchedFleet {
     fn publish(&self, page: &Page<'_>) {
         let Some(watched) = lock(&self.0).clone() else {
             return;

@@ -160,18 +160,18 @@ impl JobObserver for Metrics<OfJobs> {
 
 /// What is known of the jobs of a name.
 #[derive(Debug, Default)]
-struct Stored(Mutex<Known>);
+struct Stored(Mutex<KnownJobs>);
 
 /// The kinds and lanes that the program knows, which are labels, and what the store has.
 #[derive(Debug, Default)]
-struct Known {
+struct KnownJobs {
     kinds: BTreeSet<&'static str>,
     lanes: BTreeSet<&'static str>,
     /// The store's last reply, and when it is no longer valid.
     seen: Option<(Counts, Instant)>,
 }
 
-impl Known {
+impl KnownJobs {
     fn lane(&self, lane: &str) -> &'static str {
         self.lanes.get(lane).unwrap_or(&OTHER)
     }

@@ -10,7 +10,7 @@ use atomic_breaker_server::{
     redact::printable,
 };
 
-use super::breakers::{Breakers, KeyCounts, Looked};
+use super::breakers::{BreakerCounts, KeyCounts, Looked};
 use super::calls::{CANCELLED, end_of};
 use super::down::is_down;
 use super::{Metrics, Observed};
@@ -44,7 +44,7 @@ use crate::label::{Mode, OTHER};
 /// that rates see it rise. Clones count together.
 #[derive(Clone)]
 pub struct OfKeys {
-    all: &'static Breakers,
+    all: &'static BreakerCounts,
     labelled: Arc<ByHash<&'static KeyCounts>>,
     other: &'static KeyCounts,
     most: usize,
@@ -75,7 +75,7 @@ impl Metrics<OfKeys> {
     /// has lost its slot is no longer shown. Without this there are no such gauges. Takes an `&Arc` of a registry, and ends
     /// when that is dropped, or a `&'static` registry, such as the hosts of a `ClientGuard` that was leaked or is a
     /// `static`.
-    pub fn watch<W: Watched>(&self, registry: W) {
+    pub fn watch<W: WatchedRegistry>(&self, registry: W) {
         let (address, lead) = registry.lead();
         let look = move |looked: &mut Looked| {
             for entry in lead()?.entries() {
@@ -97,7 +97,7 @@ impl Metrics<OfKeys> {
     label = "needs an `&Arc` of a registry, or a `&'static` registry",
     note = "the keys need `Display`, and all of the registry `Send` and `Sync`"
 )]
-pub trait Watched {
+pub trait WatchedRegistry {
     #[doc(hidden)]
     type Handle: AnyRegistry<Key: fmt::Display>;
 
@@ -111,7 +111,7 @@ pub trait Watched {
     );
 }
 
-impl<R> Watched for &Arc<R>
+impl<R> WatchedRegistry for &Arc<R>
 where
     Arc<R>: AnyRegistry<Key: fmt::Display>,
     R: Send + Sync + 'static,
@@ -124,7 +124,7 @@ where
     }
 }
 
-impl<K, C, T, O, S> Watched for &'static Registry<K, C, T, O, S>
+impl<K, C, T, O, S> WatchedRegistry for &'static Registry<K, C, T, O, S>
 where
     Self: AnyRegistry<Key: fmt::Display> + Send + Sync,
 {
@@ -137,7 +137,7 @@ where
 
 impl Observed for OfKeys {
     fn named(name: &dyn fmt::Display) -> Self {
-        let all = Breakers::of(name);
+        let all = BreakerCounts::of(name);
         let other = all.key(OTHER.to_owned(), usize::MAX, false);
         Self {
             all,
