@@ -104,8 +104,6 @@ pub use self::reqwest::{HttpClient, ReqwestErrors, into_reqwest, repeatable};
 pub use at_end::{AtEnd, WholeResponse};
 #[doc(no_inline)]
 pub use atomic_breaker_server::SlidingRatio;
-#[doc(hidden)]
-pub use atomic_breaker_server::parts;
 #[doc(no_inline)]
 pub use atomic_breaker_server::*;
 #[doc(no_inline)]

@@ -2,17 +2,23 @@
 
 use std::sync::Arc;
 
-use crate::{Counted, InFlightCounts, Leaving, Origin};
+use crate::{InFlightLimit, InFlightPermit, Leaving, Origin};
+
+/// Counts calls of each host.
+pub(crate) type HostCounts = InFlightLimit<(), Origin>;
+
+/// A call of a host that is counted until this is dropped.
+pub(crate) type CountedCall = InFlightPermit<Arc<HostCounts>, ()>;
 
 /// What a try needs when its caller leaves: one of the places of its host.
 #[derive(Debug)]
 pub(crate) struct LeavingHost {
     /// `None` for a probe, as the breaker bounds their number.
-    places: Option<(Arc<InFlightCounts>, Origin)>,
+    places: Option<(Arc<HostCounts>, Origin)>,
 }
 
 impl LeavingHost {
-    pub(crate) fn new(places: Arc<InFlightCounts>, host: Origin, is_probe: bool) -> Self {
+    pub(crate) fn new(places: Arc<HostCounts>, host: Origin, is_probe: bool) -> Self {
         Self {
             places: (!is_probe).then_some((places, host)),
         }
@@ -20,11 +26,11 @@ impl LeavingHost {
 }
 
 impl Leaving for LeavingHost {
-    type Room = Option<Counted<Arc<InFlightCounts>>>;
+    type Room = Option<CountedCall>;
 
     fn room(self) -> Option<Self::Room> {
         match self.places {
-            Some((places, host)) => InFlightCounts::try_count(places, &host).map(Some),
+            Some((places, host)) => HostCounts::try_count(places, &host).map(Some),
             None => Some(None),
         }
     }

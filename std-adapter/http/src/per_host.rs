@@ -2,9 +2,7 @@
 
 use http::Request;
 
-use crate::{
-    Admit, AnyRegistry, Guard, GuardPermit, Key, KeyedAdmit, Origin, OriginError, Rejection,
-};
+use crate::{Admit, AnyRegistry, Guard, GuardPermit, Key, Origin, OriginError, Outcome, Rejection};
 
 /// Asks the breaker of a request's host: for layers, and with the feature `reqwest` also for reqwest's own requests.
 ///
@@ -77,15 +75,21 @@ pub(crate) fn host_of(
     }
 }
 
-impl<H: AnyRegistry> KeyedAdmit for PerHost<H> {
-    type Registry = H;
-}
-
 impl<B, H: AnyRegistry<Key = Origin> + Clone> Admit<Request<B>> for PerHost<H> {
     type Permit = GuardPermit<Key<H>>;
 
     #[inline]
     fn admit(&self, request: &Request<B>) -> Result<Self::Permit, Rejection> {
         self.admit_to(Origin::of_request(request))
+    }
+
+    fn admit_again(
+        &self,
+        _: &Request<B>,
+        permit: Self::Permit,
+        outcome: Outcome,
+        why: impl FnOnce() -> String,
+    ) -> Result<Self::Permit, Rejection> {
+        permit.replace(outcome, why)
     }
 }

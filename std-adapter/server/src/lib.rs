@@ -6,7 +6,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `on_drop`, `thread_number` | a guard for code that may panic; a number for each thread |
+//! | `on_drop` | a guard for code that may panic |
 //! | `permit` | permits of any breaker |
 //! | `redact` | texts of failures, without secrets |
 //! | `last_failure` | the failure that opened a breaker |
@@ -14,9 +14,9 @@
 //! | `enforcement` | shadow mode: everything happens as usual, but calls pass |
 //! | `guard` | the calls of a resource or a key, and their permit |
 //! | `resource` | one breaker, with its last failure and shadow mode |
-//! | `in_flight` | a limit on calls in flight, which trips the breaker |
 //! | `sliding` | the share of failures within a sliding time window |
 //! | `registry` | one breaker per key |
+//! | `in_flight` | a limit on calls in flight, which trips the breaker |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
@@ -38,30 +38,23 @@ pub mod redact;
 mod registry;
 mod resource;
 mod sliding;
-mod thread_number;
 
 #[doc(no_inline)]
 pub use atomic_breaker_std::*;
 pub use enforcement::{Enforcement, PercentError};
 pub use guard::{Guard, GuardPermit};
-pub use in_flight::{Counted, CountsCalls, InFlightLimit, InFlightPermit};
+pub use in_flight::{InFlightLimit, InFlightPermit};
 pub use last_failure::LastFailureCell;
 pub use permit::{
-    Admit, AnyPermit, AtOnce, Gated, LastFailure, OneBreaker, Rejection, Report, ServiceError,
+    Admit, AnyPermit, AtOnce, Gated, LastFailure, Lot, Rejection, Report, ServiceError,
 };
 pub use registry::{
-    AnyRegistry, ByKey, Entry, InFlightByKey, InFlightCounts, Key, KeyBreaker, KeyName, Keyed,
-    KeyedAdmit, KeyedObserver, ObservedRegistry, OnKeyTransition, Registry, RegistryBuilder,
-    RegistryError, RegistryOf, RegistryStats, WhenFull,
+    AnyRegistry, ByKey, Entry, Key, KeyBreaker, KeyName, Keyed, KeyedObserver, ObservedRegistry,
+    OnKeyTransition, Registry, RegistryBuilder, RegistryError, RegistryOf, RegistryStats, WhenFull,
+    check_capacity,
 };
 pub use resource::Resource;
 pub use sliding::{SlidingBreaker, SlidingRatio};
-
-/// For packages that bring permits of their own, and need what this one does around a call.
-pub mod parts {
-    pub use crate::permit::Lot;
-    pub use crate::registry::check_capacity;
-}
 
 /// The README, whose code is compiled and run.
 #[cfg(doctest)]

@@ -8,8 +8,9 @@ use atomic_breaker::{AnyBreaker, BitsOf, Clock, Outcome, Permit, Rejected, State
 
 use crate::guard::{Granted, Grants};
 use crate::loss::{Begun, SharedFailure};
+use crate::permit::lease_of;
 use crate::redact::too_slow;
-use crate::{Admit, Enforcement, Guard, GuardPermit, LastFailureCell, OneBreaker, Rejection};
+use crate::{Admit, Enforcement, Gated, Guard, GuardPermit, LastFailureCell, Rejection};
 
 /// One breaker, the failure that opened it, and whether it is enforced. [`breaker`](Self::breaker) gives access to the
 /// breaker itself, for snapshots and commands; calls made through that ignore shadow mode and the last failure.
@@ -133,8 +134,20 @@ impl<B: AnyBreaker> Resource<B> {
 
 impl<B: AnyBreaker> Guard for &Resource<B> {}
 
-macro_rules! admit_through_resource {
+macro_rules! lead_to_resource {
     ($handle:ty) => {
+        impl<B: AnyBreaker> Gated for $handle {
+            type Awaited = B;
+
+            fn awaited(&self) -> &B {
+                &self.breaker
+            }
+
+            fn lease(&self) -> Duration {
+                lease_of(&self.breaker)
+            }
+        }
+
         impl<Q: ?Sized, B: AnyBreaker> Admit<Q> for $handle {
             type Permit = GuardPermit<Self>;
 
@@ -146,8 +159,8 @@ macro_rules! admit_through_resource {
     };
 }
 
-admit_through_resource!(&Resource<B>);
-admit_through_resource!(Arc<Resource<B>>);
+lead_to_resource!(&Resource<B>);
+lead_to_resource!(Arc<Resource<B>>);
 
 /// References and `Arc`s of a resource.
 impl<H: Deref<Target = Resource<B>>, B: AnyBreaker> Grants for H {
@@ -219,12 +232,4 @@ impl<H: Deref<Target = Resource<B>>, B: AnyBreaker> Grants for H {
 #[inline]
 fn granted<B: AnyBreaker>(permit: Permit<B>) -> Granted<BitsOf<B>> {
     Granted::by_breaker(permit.is_probe(), permit.into_token(), ())
-}
-
-impl<B: AnyBreaker> OneBreaker for Resource<B> {
-    type Breaker = B;
-
-    fn one_breaker(&self) -> &B {
-        &self.breaker
-    }
 }

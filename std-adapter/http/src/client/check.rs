@@ -10,7 +10,7 @@ use atomic_breaker::{
 };
 
 use super::ClientConfig;
-use crate::parts::check_capacity;
+use crate::check_capacity;
 use crate::{SlidingRatio, StdClock};
 
 /// Settings that contradict each other, or invalid ones; the message names them, and says what to do.

@@ -7,10 +7,8 @@ use std::sync::Arc;
 use atomic_breaker::{Clock, Config};
 
 use super::{ClientConfig, ClientConfigError};
-use crate::{
-    InFlightCounts, KeyedObserver, Origin, Registry, RetryBudget, RetryBudgets, SlidingRatio,
-    StdClock,
-};
+use crate::outliving::HostCounts;
+use crate::{KeyedObserver, Origin, Registry, RetryBudget, RetryBudgets, SlidingRatio, StdClock};
 
 /// The breakers of all hosts.
 pub type Hosts<C = StdClock> = Registry<Origin, C, SlidingRatio<C, 1>, SomeObserver>;
@@ -57,8 +55,8 @@ pub struct ClientGuard<C = StdClock> {
     hosts: Hosts<C>,
     pub(super) budgets: RetryBudgets,
     /// The tries that continue without their callers.
-    outliving: Arc<InFlightCounts>,
-    pub(super) in_flight: Option<Arc<InFlightCounts>>,
+    outliving: Option<Arc<HostCounts>>,
+    pub(super) in_flight: Option<Arc<HostCounts>>,
 }
 
 /// Hosts may share a place in the tables next to that of the breakers; more places would mostly be empty.
@@ -100,10 +98,10 @@ impl<C: Clock> ClientGuard<C> {
             .tally(|| SlidingRatio::by(clock.clone()))
             .build()
             .map_err(ClientConfigError::of)?;
-        let counts = |most| Arc::new(InFlightCounts::new(places, most));
+        let counts = |most| Arc::new(HostCounts::by_key((), most).for_keys(places));
         let budgets = RetryBudgets::new(config.budget, of_budgets);
         Ok(Self {
-            outliving: counts(config.outliving),
+            outliving: (config.outliving > 0).then(|| counts(config.outliving)),
             in_flight: config.in_flight_limit.map(counts),
             config,
             hosts,
@@ -153,12 +151,12 @@ impl<C: Clock> ClientGuard<C> {
     /// How many tries of a host are in flight, if they are [limited](ClientConfig::in_flight_limit): each counts until
     /// the head of its response. Without a limit they are not counted.
     pub fn in_flight(&self, host: &Origin) -> Option<u64> {
-        Some(self.in_flight.as_ref()?.of(host))
+        Some(self.in_flight.as_ref()?.in_flight_of(host))
     }
 
     /// The places of tries that continue without their callers. `None` if none may.
-    pub(crate) fn places(&self) -> Option<Arc<InFlightCounts>> {
-        (self.config.outliving > 0).then(|| Arc::clone(&self.outliving))
+    pub(crate) fn places(&self) -> Option<Arc<HostCounts>> {
+        self.outliving.clone()
     }
 
     /// The settings that it was built with.

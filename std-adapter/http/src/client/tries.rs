@@ -14,12 +14,12 @@ use tower_service::Service;
 
 use super::ending::{AtEitherEnd, ClientResponse, Responded, Tried};
 use super::guard::{ClientGuard, HostsOf};
-use crate::outliving::LeavingHost;
+use crate::outliving::{CountedCall, HostCounts, LeavingHost};
 use crate::retries::may_repeat;
 use crate::usual_errors::Again;
 use crate::{
-    AnyPermit, BudgetOf, Counted, ErrorRule, Guard, GuardPermit, InFlightCounts, Key, Origin,
-    Rejection, RetryBudget, ServiceError, Timed, Try, WithCauses,
+    AnyPermit, BudgetOf, ErrorRule, Guard, GuardPermit, Key, Origin, Rejection, RetryBudget,
+    ServiceError, Timed, Try, WithCauses,
 };
 
 /// The breaker of the host around a try: below it the limit of the try, fresh connections and the client.
@@ -49,7 +49,7 @@ impl Clone for Host {
 /// The permit of a try.
 pub(super) type TryPermit<H> = GuardPermit<Key<HostsOf<H>>>;
 /// The count of a try in flight.
-type InFlight = Counted<Arc<InFlightCounts>>;
+type InFlight = CountedCall;
 
 /// The error of a try: that of the client with its causes, or the time limit.
 pub(super) type TryError<E> = Timed<WithCauses<E>>;
@@ -128,7 +128,8 @@ where
         let Some(counts) = &self.guard.in_flight else {
             return Ok((permit, None));
         };
-        let (permit, counted) = InFlightCounts::limit(Arc::clone(counts), permit)?.into_parts();
+        let trip = |permit: GuardPermit<_>, outcome, why| permit.replace(outcome, || why);
+        let (permit, counted) = HostCounts::limit(Arc::clone(counts), permit, trip)?.into_parts();
         Ok((permit, Some(counted)))
     }
 

@@ -17,10 +17,9 @@ use super::last::Last;
 use super::upload::{Caller, Upload};
 use crate::callers_limit::CallersLimit;
 use crate::client::{AtEitherEnd, ProbesWait, Tried};
-use crate::outliving::LeavingHost;
+use crate::outliving::{HostCounts, LeavingHost};
 use crate::{
-    Admit, AnyPermit, ClientGuard, Clock, ErrorRule, Hosts, HttpClassifier, InFlightCounts, Origin,
-    PerHost, Try,
+    Admit, AnyPermit, ClientGuard, Clock, ErrorRule, Hosts, HttpClassifier, Origin, PerHost, Try,
 };
 
 /// A breaker among the middlewares of a `reqwest_middleware::ClientWithMiddleware`: one for all requests, or one per
@@ -120,7 +119,7 @@ pub struct BreakerMiddleware<A, X = ReqwestErrors> {
     report: AtEitherEnd<Tried<X>>,
     limit: Duration,
     /// The places of tries that go on without their callers. `None` if none do.
-    places: Option<Arc<InFlightCounts>>,
+    places: Option<Arc<HostCounts>>,
 }
 
 /// The limit unless set: as long as a probe's lease.
@@ -147,7 +146,7 @@ impl<A> BreakerMiddleware<A> {
                 at_end: None,
             },
             limit: USUAL_LIMIT,
-            places: Some(Arc::new(InFlightCounts::new(PLACES, OUTLIVING))),
+            places: Some(Arc::new(HostCounts::by_key((), OUTLIVING).for_keys(PLACES))),
         }
     }
 }
@@ -177,7 +176,7 @@ impl<A, X> BreakerMiddleware<A, X> {
     /// Probes always may. [`ClientConfig::outliving`](crate::ClientConfig::outliving) says more. With 0 none goes on, not
     /// even a probe: a call whose caller leaves is [cancelled](crate::Permit#dropped).
     pub fn outliving(mut self, tries: u32) -> Self {
-        self.places = (tries > 0).then(|| Arc::new(InFlightCounts::new(PLACES, tries)));
+        self.places = (tries > 0).then(|| Arc::new(HostCounts::by_key((), tries).for_keys(PLACES)));
         self
     }
 

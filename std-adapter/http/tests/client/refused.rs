@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Admit, Breaker, BreakerLayer, Config, HttpClassifier, InFlightByKey, InFlightLimit, Origin,
-    PerHost, Registry, Resource, State, UsualErrors, breaker,
+    Admit, Breaker, BreakerLayer, Config, HttpClassifier, InFlightLimit, Origin, PerHost, Registry,
+    Resource, State, UsualErrors, breaker,
 };
 use futures_util::future::join_all;
 use http::Request;
@@ -107,7 +107,7 @@ fn stacks() -> Vec<Stack> {
     let hosts: [Hosts; 2] = [(); 2].map(|()| Arc::new(Registry::new(RULES).unwrap()));
     let [resource, in_flight] = resources;
     let [by_host, limited] = hosts;
-    let per_host = InFlightByKey::new(PerHost::new(Arc::clone(&limited)), 100);
+    let per_host = InFlightLimit::by_key(PerHost::new(Arc::clone(&limited)), 100);
     #[cfg_attr(not(feature = "reqwest-middleware"), expect(unused_mut))]
     let mut stacks = vec![
         layered("a breaker alone", Arc::clone(&one), of_one(&one)),
@@ -239,7 +239,7 @@ mod middleware {
         let one: One = Arc::new(breaker(RULES));
         let hosts: [Hosts; 2] = [(); 2].map(|()| Arc::new(Registry::new(RULES).unwrap()));
         let [by_host, limited] = hosts;
-        let per_host = InFlightByKey::new(PerHost::new(Arc::clone(&limited)), 100);
+        let per_host = InFlightLimit::by_key(PerHost::new(Arc::clone(&limited)), 100);
         vec![
             through(
                 "a middleware with a breaker alone",

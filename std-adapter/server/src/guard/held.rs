@@ -72,6 +72,16 @@ impl<G: Grants> GuardPermit<G> {
         self
     }
 
+    /// Reports an outcome for a call that is not made, with words that say why, and asks for another permit.
+    pub fn replace(self, outcome: Outcome, why: impl FnOnce() -> String) -> Result<Self, Rejection>
+    where
+        G: Clone,
+    {
+        let guard = self.guard.clone();
+        self.report_because(outcome, why);
+        Self::acquire(guard)
+    }
+
     /// Ends the permit without a report, as dropping it does by default.
     pub fn cancel(mut self) {
         self.fails_when_dropped = false;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use atomic_breaker::{AnyBreaker, AsRules, Breaker, Clock, Observer, Permit, Tally, word::Word};
+use atomic_breaker::{AsRules, Breaker, Clock, Observer, Outcome, Permit, Tally, word::Word};
 
 use super::{AnyPermit, Rejection};
 
@@ -21,6 +21,19 @@ pub trait Admit<Q: ?Sized> {
 
     /// Asks for the right to make this request.
     fn admit(&self, request: &Q) -> Result<Self::Permit, Rejection>;
+
+    /// Reports an outcome for a call that is not made, with words that say why, and asks again for the same request. What
+    /// chooses a breaker by a key of the request takes that of the permit.
+    fn admit_again(
+        &self,
+        request: &Q,
+        permit: Self::Permit,
+        outcome: Outcome,
+        why: impl FnOnce() -> String,
+    ) -> Result<Self::Permit, Rejection> {
+        permit.report_because(outcome, why);
+        self.admit(request)
+    }
 }
 
 macro_rules! admit_through_breaker {
@@ -46,48 +59,3 @@ macro_rules! admit_through_breaker {
 
 admit_through_breaker!(&Breaker<C, W, T, O, R>);
 admit_through_breaker!(Arc<Breaker<C, W, T, O, R>>);
-
-/// What leads to one breaker for all requests: a breaker or a `Resource`, and references and `Arc`s of these.
-/// `InFlightLimit` requires it in addition to [`Admit`].
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` does not lead to one breaker for all requests",
-    note = "pass a `&'static` reference to, or an `Arc` of, a `Breaker` or a `Resource`; not a `ByKey`, which `InFlightByKey` limits"
-)]
-pub trait OneBreaker {
-    /// The breaker.
-    type Breaker: AnyBreaker;
-
-    /// The breaker itself, for inspection.
-    fn one_breaker(&self) -> &Self::Breaker;
-}
-
-impl<C, W, T, O, R> OneBreaker for Breaker<C, W, T, O, R>
-where
-    C: Clock,
-    W: Word,
-    T: Tally,
-    O: Observer,
-    R: AsRules<W::Bits>,
-{
-    type Breaker = Self;
-
-    fn one_breaker(&self) -> &Self {
-        self
-    }
-}
-
-impl<S: OneBreaker> OneBreaker for &S {
-    type Breaker = S::Breaker;
-
-    fn one_breaker(&self) -> &S::Breaker {
-        (**self).one_breaker()
-    }
-}
-
-impl<S: OneBreaker> OneBreaker for Arc<S> {
-    type Breaker = S::Breaker;
-
-    fn one_breaker(&self) -> &S::Breaker {
-        (**self).one_breaker()
-    }
-}

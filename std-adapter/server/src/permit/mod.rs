@@ -6,10 +6,11 @@ mod gated;
 mod lot;
 mod rejection;
 
-pub use admit::{Admit, OneBreaker};
+pub use admit::Admit;
 pub(crate) use any::run_async;
 pub use any::{AnyPermit, AtOnce, Report};
 pub use gated::Gated;
+pub(crate) use gated::lease_of;
 pub use lot::Lot;
 pub(crate) use lot::lot;
 pub use rejection::{LastFailure, Rejection, ServiceError};

@@ -1,18 +1,9 @@
 //! One breaker per key of a request.
 
+use atomic_breaker::Outcome;
+
 use super::{AnyRegistry, Key};
 use crate::{Admit, Guard, GuardPermit, Rejection};
-
-/// Admits each request through the breaker of its key: a [`ByKey`] or a `PerHost`.
-/// [`InFlightByKey`](super::InFlightByKey) requires it in addition to [`Admit`].
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` does not lead to a circuit breaker for each key",
-    note = "pass a `ByKey` or a `PerHost`; for one breaker there is `InFlightLimit`"
-)]
-pub trait KeyedAdmit {
-    /// The type that leads to the registry of the breakers.
-    type Registry: AnyRegistry;
-}
 
 /// Asks the breaker of a request's key; used in layers.
 ///
@@ -53,10 +44,6 @@ impl<H: AnyRegistry, F> ByKey<H, F> {
     }
 }
 
-impl<H: AnyRegistry, F> KeyedAdmit for ByKey<H, F> {
-    type Registry = H;
-}
-
 impl<Q, H, F> Admit<Q> for ByKey<H, F>
 where
     Q: ?Sized,
@@ -68,5 +55,15 @@ where
     #[inline]
     fn admit(&self, request: &Q) -> Result<Self::Permit, Rejection> {
         Key::new(self.registry.clone(), (self.key)(request)).acquire()
+    }
+
+    fn admit_again(
+        &self,
+        _: &Q,
+        permit: Self::Permit,
+        outcome: Outcome,
+        why: impl FnOnce() -> String,
+    ) -> Result<Self::Permit, Rejection> {
+        permit.replace(outcome, why)
     }
 }

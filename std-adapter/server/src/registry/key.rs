@@ -1,7 +1,6 @@
 //! One key of a registry: what guards its calls.
 
 use std::hash::{BuildHasher, Hash};
-use std::task::Waker;
 use std::time::Duration;
 
 use atomic_breaker::{
@@ -10,7 +9,7 @@ use atomic_breaker::{
 
 use super::insertion::COME_BACK_IN;
 use super::whole::Place;
-use super::{AnyRegistry, KeyedAdmit, KeyedObserver, Registry, RegistryOf, WhenFull};
+use super::{AnyRegistry, KeyedObserver, Registry, RegistryOf, WhenFull};
 use crate::guard::{Granted, Grants};
 use crate::loss::Begun;
 use crate::{Admit, Gated, Guard, GuardPermit, Rejection};
@@ -172,33 +171,16 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     }
 }
 
-impl<H: AnyRegistry> KeyedAdmit for Key<H> {
-    type Registry = H;
-}
-
 impl<H: AnyRegistry> Gated for Key<H> {
-    fn state(&self) -> State {
-        self.registry.state(&self.key)
-    }
+    type Awaited = Self;
 
-    fn epoch(&self) -> u16 {
-        let entry = self.registry.entry(&self.key);
-        entry.map_or(0, |entry| entry.snapshot.epoch())
-    }
-
-    fn wake_on_change(&self, _: &Waker) -> bool {
-        false
-    }
-
-    fn random(&self) -> u32 {
-        self.registry.clock.random()
+    fn awaited(&self) -> &Self {
+        self
     }
 
     fn lease(&self) -> Duration {
-        let lease_ms = self
-            .registry
-            .config_of(&self.key)
-            .lease_ms(Layout::WIDE.max_ms());
+        let config = self.registry.config_of(&self.key);
+        let lease_ms = config.lease_ms(Layout::WIDE.max_ms());
         Duration::from_millis(lease_ms.into())
     }
 }

@@ -15,14 +15,12 @@
 //! | `keyed_observer` | observers of a registry; those of a slot's breaker, which notify them with the key and the words |
 //! | `waiting` (`tokio`) | waiting for a key, and retrying |
 //! | `by_key`, `one_key` | one breaker per key of a request, for layers; that of one key, for a service that belongs to it |
-//! | `in_flight` | a limit on the calls in flight of each key, which trips the breaker |
 mod admission;
 mod builder;
 mod by_key;
 mod cap;
 mod classes;
 mod error;
-mod in_flight;
 mod insertion;
 mod key;
 mod key_name;
@@ -39,9 +37,8 @@ mod whole;
 pub use admission::KeyBreaker;
 #[doc(no_inline)]
 pub use builder::{RegistryBuilder, WhenFull};
-pub use by_key::{ByKey, KeyedAdmit};
+pub use by_key::ByKey;
 pub use error::{RegistryError, check_capacity};
-pub use in_flight::{InFlightByKey, InFlightCounts};
 pub use key::Key;
 pub use key_name::KeyName;
 pub use keyed_observer::{Keyed, KeyedObserver, OnKeyTransition};

@@ -12,6 +12,7 @@
 //! | `slice` | what was counted in a slice |
 //! | `shard` | counting and summing up |
 //! | `margin` | how many failures cannot trip yet |
+//! | `thread_number` | a number for each thread, which chooses its shard |
 //! | `ratio` | the tally |
 use crate::{Breaker, StdClock, word};
 
@@ -20,6 +21,7 @@ mod margin;
 mod ratio;
 mod shard;
 mod slice;
+mod thread_number;
 
 pub use ratio::SlidingRatio;
 

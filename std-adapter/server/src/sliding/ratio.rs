@@ -11,7 +11,8 @@ use atomic_breaker::{
 use super::head::Span;
 use super::margin::{self, Terms};
 use super::shard::{Counted, Shard, Sum};
-use crate::{StdClock, thread_number::thread_number};
+use super::thread_number::thread_number;
+use crate::StdClock;
 
 /// The share of failures within a sliding time window, for many cores: the [`Tally`] for [`Ratio::within`].
 ///

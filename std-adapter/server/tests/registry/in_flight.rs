@@ -5,17 +5,17 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use atomic_breaker_server::{
-    Admit, AnyPermit, ByKey, Failure, InFlightByKey, InFlightLimit, ManualClock, Outcome, Registry,
-    Resource, State, breaker,
+    Admit, AnyPermit, ByKey, Failure, InFlightLimit, ManualClock, Outcome, Registry, Resource,
+    State, breaker,
 };
 
 use super::threads::{Random, seed};
 use super::{Keys, RULES, SECOND, build};
 
-type Limited<'a> = InFlightByKey<ByKey<&'a Keys<'a>, fn(&u32) -> u32>>;
+type Limited<'a> = InFlightLimit<ByKey<&'a Keys<'a>, fn(&u32) -> u32>, u32>;
 
 fn limited<'a>(keys: &'a Keys<'a>, limit: u32) -> Limited<'a> {
-    InFlightByKey::new(ByKey::new(keys, |key: &u32| *key), limit)
+    InFlightLimit::by_key(ByKey::new(keys, |key: &u32| *key), limit)
 }
 
 #[test]
@@ -28,7 +28,11 @@ fn a_key_that_hangs_trips_before_anything_has_failed_and_others_are_untouched() 
     assert_eq!(keys.state(&1), State::Closed);
     let rejection = limit.admit(&1).unwrap_err();
     assert_eq!(&*rejection.last_failure.unwrap().text, "10 calls in flight");
-    assert_eq!(limit.in_flight(&1), 10, "the one that was rejected is none");
+    assert_eq!(
+        limit.in_flight_of(&1),
+        10,
+        "the one that was rejected is none"
+    );
     assert_eq!(
         (keys.state(&1), keys.state(&2)),
         (State::Open, State::Closed)
@@ -43,7 +47,7 @@ fn a_key_that_hangs_trips_before_anything_has_failed_and_others_are_untouched() 
     assert_eq!(keys.state(&1), State::Closed);
     assert!(limit.admit(&1).is_err(), "still too many");
     drop(hanging);
-    assert_eq!((limit.in_flight(&1), limit.in_flight(&2)), (0, 0));
+    assert_eq!((limit.in_flight_of(&1), limit.in_flight_of(&2)), (0, 0));
 }
 
 #[test]
@@ -58,7 +62,7 @@ fn calls_that_end_make_room_however_they_end() {
         c.report_shared(Outcome::Success, || unreachable!());
         drop(d);
     }
-    assert_eq!(limit.in_flight(&1), 0);
+    assert_eq!(limit.in_flight_of(&1), 0);
     limit.admit(&1).unwrap().report(Failure::new().into());
     assert_eq!(keys.entry(&1).unwrap().snapshot.failures(), 1);
 }
@@ -71,9 +75,9 @@ fn in_shadow_mode_all_calls_pass_and_it_trips_nevertheless() {
     let limit = &limited(&keys, 2);
     let hanging: Vec<_> = (0..10).map(|_| limit.admit(&1).unwrap()).collect();
     assert_eq!(keys.state(&1), State::Open);
-    assert_eq!(limit.in_flight(&1), 10);
+    assert_eq!(limit.in_flight_of(&1), 10);
     drop(hanging);
-    assert_eq!(limit.in_flight(&1), 0);
+    assert_eq!(limit.in_flight_of(&1), 0);
 }
 
 #[test]
@@ -85,7 +89,7 @@ fn the_key_of_a_request_is_computed_once_even_if_it_is_one_too_many() {
         asked.fetch_add(1, Relaxed);
         *key
     });
-    let limit = &InFlightByKey::new(by_key, 1);
+    let limit = &InFlightLimit::by_key(by_key, 1);
     let _held = limit.admit(&1).unwrap();
     assert_eq!(asked.swap(0, Relaxed), 1);
     assert!(limit.admit(&1).is_err());
@@ -99,7 +103,8 @@ fn keys_that_find_no_room_pass_uncounted_and_are_counted_when_there_is_room_agai
     // A row of eight.
     let limit = &limited(&keys, 1).for_keys(1);
     let held: Vec<_> = (0..20).map(|key| limit.admit(&key).unwrap()).collect();
-    let counted = |keys: std::ops::Range<u32>| keys.map(|key| limit.in_flight(&key)).sum::<u64>();
+    let counted =
+        |keys: std::ops::Range<u32>| keys.map(|key| limit.in_flight_of(&key)).sum::<u64>();
     assert_eq!(counted(0..20), 8);
     let _second = limit.admit(&19).unwrap();
     assert_eq!(keys.state(&19), State::Closed, "not counted, not limited");
@@ -134,7 +139,7 @@ fn threads_together_never_exceed_the_limit() {
         });
         assert!((81..=100).contains(&held), "{held}");
         assert_eq!(keys.state(&1), State::Open);
-        assert_eq!(limit.in_flight(&1), 0);
+        assert_eq!(limit.in_flight_of(&1), 0);
     }
 }
 
@@ -162,7 +167,7 @@ fn threads_with_many_keys_in_little_room_leave_no_count_behind() {
         }
     });
     for key in 0..24 {
-        assert_eq!(limit.in_flight(&key), 0, "{key}");
+        assert_eq!(limit.in_flight_of(&key), 0, "{key}");
         assert_eq!(keys.state(&key), State::Closed, "{key}");
     }
 }
@@ -171,7 +176,7 @@ fn threads_with_many_keys_in_little_room_leave_no_count_behind() {
 fn a_shared_failure_stays_one_through_a_limit() {
     let registry = Arc::new(Registry::new(RULES.consecutive_failures(5)).unwrap());
     let by_key = ByKey::new(Arc::clone(&registry), |key: &u32| *key);
-    let by_key = Arc::new(InFlightByKey::new(by_key, 100));
+    let by_key = Arc::new(InFlightLimit::by_key(by_key, 100));
     let permits: Vec<_> = (0..11).map(|_| by_key.admit(&1).unwrap()).collect();
     for permit in permits {
         permit.report_shared(Failure::new().into(), || "connection lost".to_owned());

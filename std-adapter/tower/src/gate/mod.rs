@@ -7,7 +7,7 @@ use std::fmt;
 use std::mem;
 use std::task::{Context, Poll, ready};
 
-use atomic_breaker::{AnyError, Failure, Outcome, State};
+use atomic_breaker::{AnyError, Failure, Outcome, State, wait::Awaited};
 use tokio::time::Instant;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -81,7 +81,7 @@ pub struct GateLayer<A, C = AnyError> {
 
 guard_layer!(GateLayer);
 
-impl<S, A: Admit<()> + Clone, C: Clone> Layer<S> for GateLayer<A, C> {
+impl<S, A: Admit<()> + Gated + Clone, C: Clone> Layer<S> for GateLayer<A, C> {
     type Service = GateService<S, A, C>;
 
     fn layer(&self, inner: S) -> Self::Service {
@@ -89,15 +89,17 @@ impl<S, A: Admit<()> + Clone, C: Clone> Layer<S> for GateLayer<A, C> {
     }
 }
 
+type EpochOf<A> = <<A as Gated>::Awaited as Awaited>::Epoch;
+
 /// The service of a [`GateLayer`]. A clone holds no permit and has no timer; one that is taken apart
 /// gives its permit back.
-pub struct GateService<S, A: Admit<()>, C = AnyError> {
+pub struct GateService<S, A: Admit<()> + Gated, C = AnyError> {
     inner: S,
     admit: A,
     report: C,
     held: Option<Held<A::Permit>>,
     unready: Unready,
-    pause: Pause,
+    pause: Pause<EpochOf<A>>,
 }
 
 /// Whether the inner service is not ready although a call would be admitted.
@@ -139,7 +141,7 @@ impl<P: AnyPermit> Drop for Held<P> {
     }
 }
 
-impl<S, A: Admit<()>, C> GateService<S, A, C> {
+impl<S, A: Admit<()> + Gated, C> GateService<S, A, C> {
     fn new(inner: S, admit: A, report: C) -> Self {
         Self {
             inner,
@@ -158,7 +160,8 @@ impl<S, A: Admit<()> + Gated, C> GateService<S, A, C> {
     /// Ready without a permit while closed or disabled, otherwise with one.
     fn poll_permit(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
-            if matches!(self.admit.state(), State::Closed | State::Disabled) {
+            let state = self.admit.awaited().snapshot().state();
+            if matches!(state, State::Closed | State::Disabled) {
                 self.held = None;
                 return Poll::Ready(());
             }
@@ -172,9 +175,9 @@ impl<S, A: Admit<()> + Gated, C> GateService<S, A, C> {
                 return Poll::Ready(());
             }
             self.held = None;
-            self.pause.listen(&self.admit, context);
-            let epoch = self.admit.epoch();
-            ready!(self.pause.poll(epoch, context));
+            self.pause.listen(self.admit.awaited(), context);
+            let epoch = self.admit.awaited().epoch();
+            ready!(self.pause.poll(&epoch, context));
             match self.admit.admit(&()) {
                 Ok(permit) => {
                     self.held = Some(Held::new(permit));
@@ -182,7 +185,8 @@ impl<S, A: Admit<()> + Gated, C> GateService<S, A, C> {
                 }
                 Err(rejection) => {
                     let rejected = rejection.rejected;
-                    self.pause.begin(epoch, rejected, &self.admit, context);
+                    self.pause
+                        .begin(epoch, rejected, self.admit.awaited(), context);
                 }
             }
         }
@@ -264,13 +268,13 @@ where
     }
 }
 
-impl<S: Clone, A: Admit<()> + Clone, C: Clone> Clone for GateService<S, A, C> {
+impl<S: Clone, A: Admit<()> + Gated + Clone, C: Clone> Clone for GateService<S, A, C> {
     fn clone(&self) -> Self {
         Self::new(self.inner.clone(), self.admit.clone(), self.report.clone())
     }
 }
 
-impl<S: fmt::Debug, A: Admit<()>, C> fmt::Debug for GateService<S, A, C> {
+impl<S: fmt::Debug, A: Admit<()> + Gated, C> fmt::Debug for GateService<S, A, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("GateService")
             .field("inner", &self.inner)

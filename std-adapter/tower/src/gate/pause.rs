@@ -7,7 +7,7 @@ use std::time::Duration;
 use atomic_breaker::{Rejected, State};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::Gated;
+use atomic_breaker::wait::Awaited;
 
 /// How often a gate looks if nothing wakes it.
 const LOOK_MS: u64 = 1_000;
@@ -18,26 +18,35 @@ const LOOK_WHEN_HEARD_MS: u64 = 10_000;
 const RETURNING_MS: u64 = 20;
 
 /// A pause that ends with its timer, or with the epoch in which the breaker rejected.
-#[derive(Debug, Default)]
-pub(super) struct Pause {
+#[derive(Debug)]
+pub(super) struct Pause<E> {
     /// Boxed, as the service moves; made once.
     timer: Option<Pin<Box<Sleep>>>,
     /// During the pause: in which epoch the breaker rejected, and in which state.
-    rejected: Option<(u16, State)>,
+    rejected: Option<(E, State)>,
 }
 
-impl Pause {
+impl<E> Default for Pause<E> {
+    fn default() -> Self {
+        Self {
+            timer: None,
+            rejected: None,
+        }
+    }
+}
+
+impl<E: PartialEq> Pause<E> {
     /// Starts a pause after a rejection.
     pub(super) fn begin(
         &mut self,
-        epoch: u16,
+        epoch: E,
         rejected: Rejected,
-        gated: &impl Gated,
+        breaker: &impl Awaited,
         context: &Context<'_>,
     ) {
         self.rejected = Some((epoch, rejected.state()));
-        let is_heard = self.listen(gated, context);
-        let pause_ms = ms(rejected, is_heard, gated.random());
+        let is_heard = self.listen(breaker, context);
+        let pause_ms = ms(rejected, is_heard, fastrand::u32(..));
         let deadline = Instant::now() + Duration::from_millis(pause_ms);
         match &mut self.timer {
             Some(timer) => timer.as_mut().reset(deadline),
@@ -47,17 +56,17 @@ impl Pause {
 
     /// Has the next transition wake the task if the current pause may be long; returns whether it will. Call it before
     /// looking at the state, so that no change is missed.
-    pub(super) fn listen(&self, gated: &impl Gated, context: &Context<'_>) -> bool {
+    pub(super) fn listen(&self, breaker: &impl Awaited, context: &Context<'_>) -> bool {
         match self.rejected {
             // Over before it matters, and each would leave a waker behind.
             None | Some((_, State::Returning)) => false,
-            Some(_) => gated.wake_on_change(context.waker()),
+            Some(_) => breaker.wake_on_change(context.waker()),
         }
     }
 
     /// Ready when there is no pause, or no longer one.
-    pub(super) fn poll(&mut self, epoch: u16, context: &mut Context<'_>) -> Poll<()> {
-        if let (Some(timer), Some((since, _))) = (&mut self.timer, self.rejected) {
+    pub(super) fn poll(&mut self, epoch: &E, context: &mut Context<'_>) -> Poll<()> {
+        if let (Some(timer), Some((since, _))) = (&mut self.timer, &self.rejected) {
             if since == epoch {
                 ready!(timer.as_mut().poll(context));
             }

@@ -7,8 +7,7 @@ use atomic_breaker::Outcome;
 use tokio::time::Instant;
 
 use super::{BudgetOf, RetryBudget, RetryConfig, RetryLayer, RetryPolicy};
-use crate::ServiceError;
-use crate::parts::Lot;
+use crate::{Lot, ServiceError};
 
 /// What follows from the result of a try.
 pub(super) enum Next<R> {

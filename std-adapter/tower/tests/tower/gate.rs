@@ -9,7 +9,7 @@ use std::time::Duration;
 use atomic_breaker_server::Resource;
 use atomic_breaker_server::{Key, Registry};
 use atomic_breaker_tower::{
-    Admit, AnyBreaker, Breaker, GateLayer, GateService, Observer, OneBreaker, ServiceError, State,
+    Admit, AnyBreaker, Breaker, GateLayer, GateService, Gated, Observer, ServiceError, State,
     TokioClock,
 };
 use tokio::time::{Instant, sleep};
@@ -22,7 +22,7 @@ pub(crate) type Gate<A> = GateService<Fake, A>;
 pub(crate) fn gate<A>(server: &A, fake: &Fake) -> Gate<A>
 where
     GateLayer<A>: Layer<Fake, Service = Gate<A>>,
-    A: Admit<()> + Clone,
+    A: Admit<()> + Gated + Clone,
 {
     GateLayer::new(server.clone()).layer(fake.twin())
 }
@@ -117,15 +117,15 @@ async fn a_transition_wakes_it_at_once_where_a_watch_is_the_observer_and_within_
 {
     async fn noticed<A>(server: A) -> Duration
     where
-        A: Admit<()> + OneBreaker + Clone,
+        A: Admit<()> + Gated<Awaited: AnyBreaker> + Clone,
     {
         let fake = Fake::new(Mood::Answers);
         let mut endpoint = GateLayer::new(server.clone()).layer(fake);
-        server.one_breaker().as_breaker().force_open();
+        server.awaited().as_breaker().force_open();
         let begin = Instant::now();
         let released = async {
             sleep(SECOND * 5 / 2).await;
-            server.one_breaker().as_breaker().reset();
+            server.awaited().as_breaker().reset();
         };
         let ((), is_ready) = tokio::join!(released, ready(&mut endpoint));
         is_ready.unwrap();

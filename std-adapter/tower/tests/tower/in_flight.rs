@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use atomic_breaker_server::{ByKey, InFlightByKey, Registry};
+use atomic_breaker_server::{ByKey, InFlightLimit, Registry};
 use atomic_breaker_tower::{BreakerLayer, State, TimeLimitLayer, TokioClock};
 use futures_util::poll;
 use tokio::task::JoinSet;
@@ -16,7 +16,7 @@ async fn a_key_that_hangs_opens_before_its_first_timeout_and_closes_when_it_is_w
     let keys = Registry::builder(RULES).clock(TokioClock).build().unwrap();
     let keys = Arc::new(keys);
     let by_key = ByKey::new(Arc::clone(&keys), |key: &u32| *key);
-    let limit = Arc::new(InFlightByKey::new(by_key, 10));
+    let limit = Arc::new(InFlightLimit::by_key(by_key, 10));
     let fake = Fake::new(Mood::Hangs);
     let service = ServiceBuilder::new()
         .layer(BreakerLayer::new(Arc::clone(&limit)))
@@ -27,7 +27,7 @@ async fn a_key_that_hangs_opens_before_its_first_timeout_and_closes_when_it_is_w
         hanging.spawn(service.clone().oneshot(1));
     }
     sleep(SECOND).await;
-    assert_eq!(limit.in_flight(&1), 10);
+    assert_eq!(limit.in_flight_of(&1), 10);
     let rejected = service.clone().oneshot(1).await.unwrap_err();
     let rejection = rejected.rejected().unwrap();
     let words = &rejection.last_failure.as_ref().unwrap().text;
@@ -38,7 +38,7 @@ async fn a_key_that_hangs_opens_before_its_first_timeout_and_closes_when_it_is_w
     sleep(10 * SECOND).await;
     assert_eq!(service.clone().oneshot(1).await.unwrap(), 1, "the probe");
     hanging.join_all().await;
-    assert_eq!(limit.in_flight(&1), 0);
+    assert_eq!(limit.in_flight_of(&1), 0);
     assert_eq!(service.oneshot(1).await.unwrap(), 1);
 }
 
@@ -46,7 +46,7 @@ async fn a_key_that_hangs_opens_before_its_first_timeout_and_closes_when_it_is_w
 async fn a_future_that_is_dropped_is_in_flight_no_more_wherever_it_stands() {
     let keys = Registry::builder(RULES).clock(TokioClock).build().unwrap();
     let by_key = ByKey::new(Arc::new(keys), |key: &u32| *key);
-    let limit = Arc::new(InFlightByKey::new(by_key, 10));
+    let limit = Arc::new(InFlightLimit::by_key(by_key, 10));
     for mood in [Mood::Hangs, Mood::NeverReady] {
         let mut service = ServiceBuilder::new()
             .layer(BreakerLayer::new(Arc::clone(&limit)))
@@ -56,9 +56,9 @@ async fn a_future_that_is_dropped_is_in_flight_no_more_wherever_it_stands() {
             for _ in 0..polls {
                 assert!(poll!(call.as_mut()).is_pending());
             }
-            assert_eq!(limit.in_flight(&1), 1);
+            assert_eq!(limit.in_flight_of(&1), 1);
             drop(call);
-            assert_eq!(limit.in_flight(&1), 0);
+            assert_eq!(limit.in_flight_of(&1), 0);
         }
     }
 }

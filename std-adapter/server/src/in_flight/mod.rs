@@ -1,0 +1,6 @@
+//! A limit on calls in flight: `limit` is what admits through it, `counts` the table behind it.
+
+mod counts;
+mod limit;
+
+pub use limit::{InFlightLimit, InFlightPermit};
