@@ -65,8 +65,8 @@ impl<D: Store> StepsBuilder<D> {
         self
     }
 
-    /// Who tells a person about jobs that make no progress; no person is told unless set. Set it for all workers of a
-    /// store.
+    /// Sets who tells a person about jobs that make no progress; no person is told unless set. Set it for all workers of
+    /// a store.
     pub fn notifier(mut self, notifier: impl Notifier) -> Self {
         self.notifier = Some(Arc::new(notifier));
         self

@@ -27,7 +27,7 @@ pub struct Change {
     pub state: Option<String>,
     /// How long until it is due, or until its lease ends if it still runs; `None` if it ends.
     pub due_in: Option<Duration>,
-    /// What it counts as.
+    /// What the change counts as.
     pub counts_as: CountsAs,
     /// A line in its history, with the number of the failure if it is one, otherwise 0. A parked job has each line once,
     /// and one that is held up only if a person is to be told.
@@ -97,8 +97,9 @@ impl Change {
     }
 
     /// The job was not tried, as a breaker within its step rejected it, or this worker does not know how to run it:
-    /// due again after a pause. Meanwhile it [counts as due](Counts::due), and [`Job::held_up`] says how often and since
-    /// when, until it is tried, [waits again](Store::unpark), or is [tried at once](Store::retry_now).
+    /// due again after a pause. Meanwhile it [counts as due](crate::Counts::due), and its
+    /// [`held_up`](crate::Job::held_up) says how often and since when, until it is tried,
+    /// [waits again](crate::Store::unpark), or is [tried at once](crate::Store::retry_now).
     pub fn held_up(due_in: Duration, is_known: bool, error: String) -> Self {
         let counts_as = if is_known {
             CountsAs::Rejected
@@ -123,9 +124,9 @@ impl Change {
         self
     }
 
-    /// Whether a person is to be told, unless one was: of a delay once, and of the end in any case. One who was told of a
-    /// job that has been [tried again](Store::retry_now) since, or [taken up](Store::unpark) and tried, was told of
-    /// another one.
+    /// Whether a person is to be told, unless one was: of a delay once, and of the end in any case. A person who was told
+    /// of a job that has been [tried again](crate::Store::retry_now) since, or [taken up](crate::Store::unpark) and tried,
+    /// was told of another one.
     pub const fn tell(mut self, tell: bool) -> Self {
         self.tell = tell;
         self

@@ -94,7 +94,7 @@ named! {
 }
 
 impl Status {
-    /// By its [name](Self::name).
+    /// The status with this [name](Self::name), if there is one.
     pub fn of(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.name() == name)
     }
@@ -119,11 +119,11 @@ pub struct Right {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Job {
-    /// Its id.
+    /// The id.
     pub id: JobId,
     /// The name of its workflow.
     pub kind: String,
-    /// What identifies it among jobs of its kind.
+    /// What identifies the job among those of its kind.
     pub key: String,
     /// The step that is next, or under way; for a job that has ended, its last.
     pub step: String,
@@ -131,7 +131,7 @@ pub struct Job {
     pub lane: String,
     /// The state after the steps that are done, as JSON.
     pub state: String,
-    /// Its status.
+    /// The status.
     pub status: Status,
     /// How often this step has failed.
     pub failures: u32,
@@ -166,7 +166,7 @@ pub struct Claimed {
     pub right: Right,
     /// The job as it was found.
     pub job: Job,
-    /// Its previous worker began its step, and has neither saved nor renewed its lease since.
+    /// Whether the previous worker began the step, and has neither saved nor renewed its lease since.
     pub is_lost: bool,
     /// Values in its row that no job can have, in words: it is to be parked. Another program wrote to the database.
     pub fault: Option<String>,
@@ -179,7 +179,7 @@ pub struct Failed {
     pub step: String,
     /// Which failure of this step it was, counted from 1; 0 for an event that was no try.
     pub failures: u32,
-    /// In words, at most [`LONGEST_ERROR`] bytes of them, without NUL.
+    /// In words, at most [`LONGEST_ERROR`](crate::LONGEST_ERROR) bytes of them, without NUL.
     pub error: String,
     /// How long ago.
     pub ago: Duration,

@@ -129,7 +129,7 @@ pub(super) enum Full {
     /// All places are taken.
     Room,
     Rejected(Rejection),
-    /// Its breaker panicked, or an observer of it: with this message.
+    /// The breaker panicked, or an observer of it: with this message.
     Panicked(String),
 }
 

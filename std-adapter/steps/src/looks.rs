@@ -54,13 +54,13 @@ pub(super) async fn work<D: Store>(
 
 /// What comes before the next look.
 enum NextLook {
-    /// There may be more, and there is room.
+    /// Looks at once: there may be more, and there is room.
     None,
-    /// Until a step has ended.
+    /// Waits until a step has ended.
     Room,
-    /// A job that comes changes nothing: the breaker rejects it.
+    /// Waits that long: a job that comes changes nothing, as the breaker rejects it.
     Asleep(Duration),
-    /// Or until a job comes.
+    /// Waits that long, or until a job comes.
     Until(Duration),
 }
 
@@ -119,7 +119,7 @@ impl<D: Store> Looks<D> {
         mut full: Option<Full>,
         poll: Duration,
     ) -> Result<NextLook, StoreError> {
-        let began = Instant::now();
+        let asked = Instant::now();
         let mut places = Vec::new();
         if self.holds {
             places.extend((0..most).map_while(|_| self.room.place()));
@@ -129,7 +129,7 @@ impl<D: Store> Looks<D> {
         let claim =
             database.ask_within(lease, Asked::Claim, |it| it.claim(lane, most as u32, lease));
         let claim = claim.await?;
-        let patience = self.inner.times.patience().saturating_sub(began.elapsed());
+        let patience = self.inner.times.patience().saturating_sub(asked.elapsed());
         self.failures = 0;
         let fewer = claim.jobs.len() < most;
         self.is_due = !fewer || claim.next_due.is_some_and(|next| next.is_zero());
@@ -169,7 +169,7 @@ impl<D: Store> Looks<D> {
         }));
     }
 
-    /// Then it is looked again whether a job is due: while the store fails, no breaker is asked.
+    /// The store has failed: the next look first asks it whether a job is due, and no breaker.
     fn failed(&mut self) -> NextLook {
         let poll = self.inner.times.poll;
         let pause = Schedule::new().held_up(poll, self.failures, ASKED_AGAIN);

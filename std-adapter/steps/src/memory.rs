@@ -24,7 +24,7 @@ struct Jobs {
     /// No id is given twice.
     last: i64,
     rows: BTreeMap<JobId, JobRow>,
-    /// By kind and key.
+    /// The jobs by kind and key.
     ids: HashMap<(String, String), JobId>,
     /// The jobs that have not ended: lane and when they are due.
     due: BTreeSet<(String, i64, JobId)>,

@@ -15,7 +15,7 @@ use super::{Job, Status};
 pub struct Stuck {
     /// The job as it was before it failed.
     pub job: Job,
-    /// Its status now: [`Status::Waiting`] if it will be tried again.
+    /// The status now: [`Status::Waiting`] if it will be tried again.
     pub status: Status,
     /// Why, in words.
     pub error: String,

@@ -16,7 +16,7 @@ use super::{Failed, HeldUp, Job, JobId, Right, Status, StoreError};
 pub struct JobRow {
     /// The name of its workflow.
     pub kind: String,
-    /// What identifies it among jobs of its kind.
+    /// What identifies the job among those of its kind.
     pub key: String,
     /// The step that is next, or under way.
     pub step: String,
@@ -24,7 +24,7 @@ pub struct JobRow {
     pub lane: String,
     /// The state, as JSON.
     pub state: String,
-    /// Its status.
+    /// The status.
     pub status: Status,
     /// How often this step has failed.
     pub failures: u32,
@@ -51,7 +51,7 @@ pub struct JobRow {
     pub held_since: Option<i64>,
     /// Since when the workers that claim it do not know it.
     pub unknown_since: Option<i64>,
-    /// Its history. A store that keeps it elsewhere reads the row without, and adds the line that a call has left here;
+    /// The history. A store that keeps it elsewhere reads the row without, and adds the line that a call has left here;
     /// for a parked job only if there is none that is the same at another time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<Line>,
@@ -109,7 +109,7 @@ impl JobRow {
         (self.status == Status::Running).then_some(Right { id, fence })
     }
 
-    /// Its status: once its lease is over, a job that ran waits for another worker.
+    /// The status at this time: once its lease is over, a job that ran waits for another worker.
     pub fn status_at(&self, now: i64) -> Status {
         match self.status {
             Status::Running if self.due <= now => Status::Waiting,

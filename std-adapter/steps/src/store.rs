@@ -52,9 +52,9 @@ impl Filter {
 /// How many jobs there are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// By lane and status; those with no jobs are left out.
+    /// How many, by lane and status; those with no jobs are left out.
     pub jobs: Vec<(String, Status, u64)>,
-    /// By lane, how many of the waiting jobs are due now or are [held up](crate::Job::held_up), those whose lease is over
+    /// How many of the waiting jobs are due now or are [held up](crate::Job::held_up), by lane, those whose lease is over
     /// included; lanes without any are left out.
     pub due: Vec<(String, u64)>,
     /// How long the job that has waited longest has been due; for one that is held up, since the first time; for one

@@ -80,9 +80,9 @@ impl Session {
             self.statement(sql::NOTE).await?,
         ];
         let client = &self.client;
-        let begun = client.batch_execute(begin);
-        let (begun, found) = tokio::join!(begun, client.query(&select, values));
-        begun?;
+        let (opened, found) =
+            tokio::join!(client.batch_execute(begin), client.query(&select, values));
+        opened?;
         let found = found?;
         let now = found.first().map_or(0, |row| row.get("now"));
         let before: Vec<_> = found.iter().map(row).collect();
@@ -109,7 +109,8 @@ impl Session {
             client.execute(&note, &lines),
             client.batch_execute("COMMIT"),
         );
-        (written?, noted?, committed?);
+        written.and(noted)?;
+        committed?;
         Ok(result)
     }
 }

@@ -21,14 +21,14 @@ SELECT *, "{schema}".micros() AS now FROM "{schema}".job WHERE kind = $1 AND key
 pub(crate) const NEXT_DUE: &str = "
 SELECT min(due) AS due, micros() AS now FROM job WHERE lane = $1 AND ended IS NULL";
 
-/// When the next job of a lane is due that is not due yet: those that another transaction has locked are claimed again in
-/// a while.
+/// When the next job of a lane is due that is not due yet: those that another transaction has locked are claimed again
+/// in a while.
 pub(crate) const NEXT_LATER: &str = "
 SELECT min(due) AS due, micros() AS now FROM job WHERE lane = $1 AND ended IS NULL AND due > micros()";
 
-/// Begins a transaction that does not wait for the disk. A renewed lease that is lost in a crash of the server ends sooner.
-/// A claim that is lost never happened, and its worker cannot save: no fence is used twice, and anything saved later
-/// reaches the disk only after the claim.
+/// Begins a transaction that does not wait for the disk. A renewed lease that is lost in a crash of the server ends
+/// sooner. A claim that is lost never happened, and its worker cannot save: no fence is used twice, and anything saved
+/// later reaches the disk only after the claim.
 pub(crate) const BEGIN_AT_EASE: &str = "BEGIN; SET LOCAL synchronous_commit = off";
 
 pub(crate) const DUE: &str = "
@@ -68,7 +68,8 @@ WHERE job.id = new.id";
 pub(crate) const NOTE: &str = "
 INSERT INTO failed (job, step, failures, error, at)
 SELECT job, step, failures, error, at
-FROM json_to_recordset($1::text::json) AS new (job bigint, once boolean, step text, failures bigint, error text, at bigint)
+FROM json_to_recordset($1::text::json)
+    AS new (job bigint, once boolean, step text, failures bigint, error text, at bigint)
 WHERE NOT (once AND EXISTS (
     SELECT FROM failed AS before
     WHERE before.job = new.job AND before.step = new.step

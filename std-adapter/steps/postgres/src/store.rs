@@ -212,14 +212,15 @@ impl Store for PostgresStore {
             micros(due_in)?;
         }
         let ids: Vec<_> = saves.iter().map(|save| save.right.id.get()).collect();
-        let save = |rows: &mut Jobs, now| {
-            let saved = saves.iter().map(|Save { right, change }| {
+        let change = |rows: &mut Jobs, now| {
+            let results = saves.iter().map(|Save { right, change }| {
                 let found = rows.binary_search_by_key(&right.id, |(id, _)| *id);
                 found.map_or(Saved::default(), |at| rows[at].1.save(*right, change, now))
             });
-            saved.collect()
+            results.collect()
         };
-        self.0.pool.change(BEGIN, sql::BY_IDS, &[&ids], save).await
+        let Connected { pool, .. } = &*self.0;
+        pool.change(BEGIN, sql::BY_IDS, &[&ids], change).await
     }
 
     async fn unpark(

@@ -38,7 +38,7 @@ impl<B: Default> Answer<Response<B>> {
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum NotKept {
-    /// Its query contains names that are not allowed; they may be secrets.
+    /// The query contains names that are not allowed; they may be secrets.
     #[error(
         "its query has names that are not allowed: allow them with `query`, if they are not secret"
     )]
@@ -46,13 +46,13 @@ pub enum NotKept {
     /// This header is marked as sensitive, and not allowed as a secret.
     #[error("its header {0:?} is marked as sensitive: let the client of the replay add it")]
     Sensitive(HeaderName),
-    /// Its body is larger than this many bytes, or the request as a whole is larger than a job may be.
+    /// The body is larger than this many bytes, or the request as a whole is larger than a job may be.
     #[error("it is too large: at most {0} bytes of a body are kept")]
     Large(usize),
-    /// Its body has trailers.
+    /// The body has trailers.
     #[error("its body has trailers")]
     Trailers,
-    /// Its body was cut off.
+    /// The body was cut off.
     #[error("its body was cut off")]
     Broken,
     /// The key of its job would have this many bytes, or contains NUL.
@@ -69,7 +69,7 @@ pub enum NotKept {
     /// Another request with this key is kept, as this job.
     #[error("job {0} has the same key but is another request: send another key")]
     OtherRequest(JobId),
-    /// Its schedule has no second try.
+    /// The schedule has no second try.
     #[error("its schedule has one try: set more")]
     NoTries,
     /// The store failed: it may or may not be kept.

@@ -126,7 +126,7 @@ impl Text {
     }
 }
 
-/// Its length between the quotes.
+/// The length of a text within JSON, between the quotes.
 fn in_json(text: &str) -> usize {
     let escaped = |byte| match byte {
         b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 8 | 12 => 2,
