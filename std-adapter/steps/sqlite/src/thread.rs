@@ -48,7 +48,7 @@ impl Thread {
         Ok(Self(asks))
     }
 
-    /// AnyResult entirely and kept, or not at all. If dropped before its turn, it is not done.
+    /// Done entirely and kept, or not at all. If dropped before its turn, it is not done.
     pub(crate) async fn ask<T: Send + 'static>(
         &self,
         does: Does,
