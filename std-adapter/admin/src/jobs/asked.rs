@@ -36,6 +36,19 @@ pub(crate) struct OfSteps<D> {
     changes: AtomicU64,
 }
 
+/// When a store is asked.
+pub(super) enum StoreTurn {
+    /// After the reads that came before.
+    Read,
+    /// Ahead of any read that has not begun.
+    First,
+}
+
+/// The time limit of what is asked now.
+pub(super) fn limit() -> Instant {
+    Instant::now() + PATIENCE
+}
+
 /// A question to a store.
 pub(super) trait Question<T>:
     Future<Output = Result<T, StoreError>> + Send + 'static
@@ -61,34 +74,9 @@ impl<D: Store> OfSteps<D> {
         self.changes.fetch_add(1, Ordering::Release);
     }
 
-    /// What the store returns, within a time limit, ahead of any read that has not begun.
-    pub(super) async fn ask_first<T: Send + 'static, F: Question<T>>(
-        &self,
-        asked: impl FnOnce(Steps<D>) -> F + Send + 'static,
-    ) -> Result<T, Problem> {
-        self.in_turn(Instant::now() + PATIENCE, None, asked).await
-    }
-
-    /// What the store returns, within a time limit.
-    pub(super) async fn read<T: Send + 'static, F: Question<T>>(
-        &self,
-        asked: impl FnOnce(Steps<D>) -> F + Send + 'static,
-    ) -> Result<T, Problem> {
-        self.read_until(Instant::now() + PATIENCE, asked).await
-    }
-
-    async fn read_until<T: Send + 'static, F: Question<T>>(
-        &self,
-        until: Instant,
-        asked: impl FnOnce(Steps<D>) -> F + Send + 'static,
-    ) -> Result<T, Problem> {
-        let read = self.turn(&self.reads, until).await?;
-        self.in_turn(until, Some(read), asked).await
-    }
-
     /// How many jobs there are, by status and by lane.
     pub(super) async fn counts(&self) -> Result<Value, Problem> {
-        let until = Instant::now() + PATIENCE;
+        let until = limit();
         // One request asks, and the others wait for its result.
         let kept = Arc::clone(&self.counted).lock_owned();
         let mut kept = timeout_at(until, kept).await.map_err(|_| self.is_late())?;
@@ -96,7 +84,7 @@ impl<D: Store> OfSteps<D> {
         if let Some(counted) = kept.as_ref().filter(|counted| counted.serves(changes)) {
             return counted.shown().ok_or_else(|| self.is_late());
         }
-        let shown = self.read_until(until, move |steps| async move {
+        let shown = self.ask(StoreTurn::Read, until, move |steps| async move {
             let began = Instant::now();
             let counts = timeout_at(until, steps.store().counts()).await;
             let (at, took) = (Instant::now(), began.elapsed());
@@ -111,14 +99,18 @@ impl<D: Store> OfSteps<D> {
         shown.await?.ok_or_else(|| self.is_late())
     }
 
-    /// Once the store is asked, the turn ends with what it returns, even if the client is gone: a database goes on with
-    /// queries that no client waits for.
-    async fn in_turn<T: Send + 'static, F: Question<T>>(
+    /// What the store returns, within the time limit. Once it is asked, the turn ends with what it returns, even if the
+    /// client is gone: a database goes on with queries that no client waits for.
+    pub(super) async fn ask<T: Send + 'static, F: Question<T>>(
         &self,
+        turn: StoreTurn,
         until: Instant,
-        read: Option<OwnedSemaphorePermit>,
         asked: impl FnOnce(Steps<D>) -> F + Send + 'static,
     ) -> Result<T, Problem> {
+        let read = match turn {
+            StoreTurn::Read => Some(self.turn(&self.reads, until).await?),
+            StoreTurn::First => None,
+        };
         let turn = self.turn(&self.asks, until).await?;
         let steps = self.steps.clone();
         let returned = tokio::spawn(async move {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::response::Problem;
 use super::super::{Operator, text};
-use super::asked::OfSteps;
+use super::asked::{OfSteps, StoreTurn, limit};
 use super::read::{absent, shown};
 
 /// A change as it is requested.
@@ -66,7 +66,11 @@ impl<D: Store> OfSteps<D> {
         request: &JobRequest,
     ) -> Result<Value, Problem> {
         let (id, command) = (request.id, request.r#do);
-        let read = || self.ask_first(move |steps| async move { steps.store().job(id).await });
+        let read = || {
+            self.ask(StoreTurn::First, limit(), move |steps| async move {
+                steps.store().job(id).await
+            })
+        };
         let job = read().await?.ok_or_else(|| absent(id))?;
         if request.status.is_some_and(|seen| seen != job.status) {
             let status = job.status.name();
@@ -74,7 +78,7 @@ impl<D: Store> OfSteps<D> {
                 "it has changed since you looked: it is {status} now; look again"
             )));
         }
-        let done = self.ask_first(move |steps| async move {
+        let done = self.ask(StoreTurn::First, limit(), move |steps| async move {
             match command {
                 JobCommand::RetryNow => steps.store().retry_now(id).await,
                 JobCommand::Cancel => steps.store().cancel(id).await,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::super::response::Problem;
 use super::super::text;
-use super::asked::OfSteps;
+use super::asked::{OfSteps, StoreTurn, limit};
 
 const MOST: u32 = 100;
 /// How many failures of a job are shown.
@@ -95,16 +95,16 @@ impl<D: Store> OfSteps<D> {
             key: None,
             after: query.after.map(JobId::new),
         };
-        let (limit, search) = (query.limit, query.search);
+        let (most, search) = (query.limit, query.search);
         let is_search = search.is_some();
-        let jobs = self.read(move |steps| async move {
+        let jobs = self.ask(StoreTurn::Read, limit(), move |steps| async move {
             match search {
                 Some(search) => search_for(&steps, filter, &search).await,
-                None => steps.store().list(&filter, limit).await,
+                None => steps.store().list(&filter, most).await,
             }
         });
         let jobs = jobs.await?;
-        let is_full = !is_search && jobs.len() >= limit as usize;
+        let is_full = !is_search && jobs.len() >= most as usize;
         // Where to continue, if there may be more.
         let last = jobs.last().filter(|_| is_full);
         Ok(json!({
@@ -116,7 +116,7 @@ impl<D: Store> OfSteps<D> {
     /// A job with its failures, the latest last; if there are many, only the last ones.
     pub(super) async fn one(&self, id: i64) -> Result<Value, Problem> {
         let id = JobId::new(id);
-        let both = self.read(move |steps| async move {
+        let both = self.ask(StoreTurn::Read, limit(), move |steps| async move {
             let Some(job) = steps.store().job(id).await? else {
                 return Ok(None);
             };
