@@ -1,10 +1,5 @@
 //! Calls with a time limit.
 
-#![expect(
-    clippy::manual_async_fn,
-    reason = "an `async fn` holds each argument that it uses twice, a block once"
-)]
-
 use core::fmt;
 use core::future::poll_fn;
 use core::pin::pin;
