@@ -7,6 +7,9 @@
 //! | `simulated` | the rules of the HTTP preset open in every simulated outage, and close after it |
 //! | `keepers` | every observer that keeps the last state shows the state in the word |
 //! | `peers` | cases from the test suites of other circuit breakers |
+//!
+//! The example `outage` starts real servers that fail, calls them with and without a breaker, and compares what it sees
+//! with what `atomic-breaker-tune` predicts.
 
 /// The code blocks of the pages, compiled and run.
 #[cfg(doctest)]

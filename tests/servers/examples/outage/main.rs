@@ -1,7 +1,7 @@
 //! A real outage, without and with a breaker; a server that needs time to warm up; and five hosts over HTTP.
 //!
 //! ```console
-//! cargo run --release -p atomic-breaker-http --example outage [PICTURE.svg]
+//! cargo run --release -p servers --example outage [PICTURE.svg]
 //! ```
 //!
 //! Starts servers as child processes on this machine and calls them. In the first scene a TCP server works, is
