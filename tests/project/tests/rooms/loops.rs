@@ -10,7 +10,7 @@ use crate::packages::Packages;
 /// No loop has more files than this.
 const LONGEST: usize = 7;
 /// There are no more loops than this.
-const MOST: usize = 16;
+const MOST: usize = 13;
 
 pub(crate) type Uses<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 
