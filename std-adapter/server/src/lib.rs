@@ -2,7 +2,7 @@
 //! shadow mode, or [one per key](Registry), such as a host, a shard or a tenant; limits on calls in flight; the [share of
 //! failures](SlidingRatio) within a sliding time window.
 //!
-//! It includes everything in [`atomic_breaker_std`].
+//! Everything in [`atomic_breaker_std`] is included.
 //!
 //! | module | contents |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! One breaker with the information that servers need beyond its state.
+//! A breaker with the information that servers need beyond its state.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::permit::lease_of;
 use crate::redact::too_slow;
 use crate::{Admit, Enforcement, Gated, Guard, GuardPermit, LastFailureCell, Rejection};
 
-/// One breaker, the failure that opened it, and whether it is enforced. [`breaker`](Self::breaker) gives access to the
+/// A breaker, the failure that opened it, and whether it is enforced. [`breaker`](Self::breaker) gives access to the
 /// breaker itself, for snapshots and commands; calls made through that ignore shadow mode and the last failure.
 ///
 /// ```

@@ -126,8 +126,8 @@ impl<G: Grants> AnyPermit for GuardPermit<G> {
         self.granted.kind != Kind::Unguarded
     }
 
-    /// For a call that passes in shadow mode, permission is asked for again each time, because the mode may have
-    /// changed.
+    /// Returns `false` for a call that passes in shadow mode, so that permission is asked for again each time, because the
+    /// mode may have changed.
     fn renew(&mut self) -> bool {
         let is_granted = matches!(self.granted.kind, Kind::Admitted | Kind::Probe);
         let renewed = is_granted.then(|| self.guard.renew(self.granted)).flatten();

@@ -1,4 +1,4 @@
-//! One surface of calls, for a resource and for a key of a registry.
+//! The surface of calls, for a resource and for a key of a registry.
 
 mod calls;
 mod grants;

@@ -18,7 +18,7 @@ use super::held::GuardPermit;
 use crate::permit::run_async;
 use crate::{AnyPermit, Rejection, Report, ServiceError, TokioTimer};
 
-/// One waiting caller. If only a share of the rejections is enforced, the dice are rolled once for all of this caller's
+/// A waiting caller. If only a share of the rejections is enforced, the dice are rolled once for all of this caller's
 /// looks: if they were rolled at each look, no caller would wait for long.
 struct Caller<G> {
     guard: G,

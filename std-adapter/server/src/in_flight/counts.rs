@@ -17,14 +17,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// count as one if their hashes are the same. The hasher is randomly seeded for each table, because that of the
 /// registry may be one that callers can guess.
 #[derive(Debug)]
-pub struct Counts {
+pub struct CallCounts {
     rows: Rows,
     pub(super) most: u32,
 }
 
 #[derive(Debug)]
 enum Rows {
-    /// For one key, whose hash is 0.
+    /// CallCounts one key, whose hash is 0.
     One(Row),
     Many(Box<[Row]>, RandomState),
 }
@@ -43,7 +43,7 @@ impl Row {
     }
 }
 
-impl Counts {
+impl CallCounts {
     pub(super) const fn of_one(most: u32) -> Self {
         let rows = Rows::One(Row::new());
         Self { rows, most }
@@ -76,7 +76,7 @@ impl Counts {
         }
     }
 
-    /// Counts a call of a key. Returns where, if there is room, and whether it is one too many.
+    /// CallCounts a call of a key. Returns where, if there is room, and whether it is one too many.
     pub(super) fn begin(&self, key: &impl Hash) -> (Option<usize>, bool) {
         let (row, tag) = self.row_of(key);
         let words = &self.rows()[row].0;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use atomic_breaker::{Failure, Outcome, Transition};
 
-use super::counts::Counts;
+use super::counts::CallCounts;
 use crate::registry::check_capacity;
 use crate::{Admit, AnyPermit, Rejection};
 
@@ -69,7 +69,7 @@ use crate::{Admit, AnyPermit, Rejection};
 /// a time wait for each other's writes. By key, it also hashes the key once more.
 pub struct InFlightLimit<A, K = ()> {
     admit: A,
-    counts: Counts,
+    counts: CallCounts,
     keys: PhantomData<fn(&K)>,
 }
 
@@ -85,7 +85,7 @@ impl<A> InFlightLimit<A> {
     /// If the limit is 0, which would let no call pass; in a `const` or `static` that is a compile error.
     pub const fn new(admit: A, limit: u32) -> Self {
         assert!(limit > 0, "{}", NONE_PASSES);
-        Self::over(admit, Counts::of_one(limit))
+        Self::over(admit, CallCounts::of_one(limit))
     }
 
     /// How many calls are in flight.
@@ -101,7 +101,7 @@ impl<A, K: Hash> InFlightLimit<A, K> {
     /// If the limit is 0, which would let no call pass.
     pub fn by_key(admit: A, limit: u32) -> Self {
         assert!(limit > 0, "{NONE_PASSES}");
-        Self::over(admit, Counts::for_keys(KEYS, limit))
+        Self::over(admit, CallCounts::for_keys(KEYS, limit))
     }
 
     /// Sets the number of keys that may have calls in flight at a time; each takes 16 bytes. Calls of a key that finds
@@ -116,7 +116,7 @@ impl<A, K: Hash> InFlightLimit<A, K> {
             check_capacity(keys).is_ok(),
             "calls in flight are counted for 1 to 16777216 keys at a time: change the number of keys"
         );
-        let counts = Counts::for_keys(keys, self.counts.most);
+        let counts = CallCounts::for_keys(keys, self.counts.most);
         Self::over(self.admit, counts)
     }
 
@@ -125,7 +125,7 @@ impl<A, K: Hash> InFlightLimit<A, K> {
         self.counts.of(key)
     }
 
-    /// Counts the call of a permit that was granted elsewhere. If it is one too many, `trip` reports an outcome that trips
+    /// CallCounts the call of a permit that was granted elsewhere. If it is one too many, `trip` reports an outcome that trips
     /// the breaker, with words that say why, and asks for another permit: [`GuardPermit::replace`](crate::GuardPermit) and
     /// [`Admit::admit_again`] do that. It is rejected unless calls pass in shadow mode.
     pub fn limit<H, P>(
@@ -138,7 +138,7 @@ impl<A, K: Hash> InFlightLimit<A, K> {
         P: AnyPermit<Key = K>,
     {
         let (place, is_too_many) = limit.counts.begin(permit.key());
-        let counted = Counted { limit, place };
+        let counted = CountedUntilDropped { limit, place };
         // Probes are bounded by the breaker. A call that passes in shadow mode has already been decided on.
         let permit = if is_too_many && !permit.is_probe() && permit.is_admitted() {
             let why = format!("{} calls in flight", counted.limit.counts.most);
@@ -149,11 +149,11 @@ impl<A, K: Hash> InFlightLimit<A, K> {
         Ok(InFlightPermit { counted, permit })
     }
 
-    /// Counts a call of a key that has no permit, until the returned value is dropped; `None` if it is one too many, or
+    /// CallCounts a call of a key that has no permit, until the returned value is dropped; `None` if it is one too many, or
     /// there is no room for its key.
     pub fn try_count<H: Deref<Target = Self>>(limit: H, key: &K) -> Option<InFlightPermit<H, ()>> {
         let (place, is_too_many) = limit.counts.begin(key);
-        let counted = Counted { limit, place };
+        let counted = CountedUntilDropped { limit, place };
         (place.is_some() && !is_too_many).then_some(InFlightPermit {
             counted,
             permit: (),
@@ -162,7 +162,7 @@ impl<A, K: Hash> InFlightLimit<A, K> {
 }
 
 impl<A, K> InFlightLimit<A, K> {
-    const fn over(admit: A, counts: Counts) -> Self {
+    const fn over(admit: A, counts: CallCounts) -> Self {
         Self {
             admit,
             counts,
@@ -176,8 +176,8 @@ impl<A, K> InFlightLimit<A, K> {
     }
 }
 
-impl<A, K> AsRef<Counts> for InFlightLimit<A, K> {
-    fn as_ref(&self) -> &Counts {
+impl<A, K> AsRef<CallCounts> for InFlightLimit<A, K> {
+    fn as_ref(&self) -> &CallCounts {
         &self.counts
     }
 }
@@ -190,14 +190,14 @@ impl<A, K> fmt::Debug for InFlightLimit<A, K> {
     }
 }
 
-/// Counts a call until it is dropped.
-struct Counted<H: Deref<Target: AsRef<Counts>>> {
+/// CallCounts a call until it is dropped.
+struct CountedUntilDropped<H: Deref<Target: AsRef<CallCounts>>> {
     limit: H,
     /// `None` if there was no room to count it.
     place: Option<usize>,
 }
 
-impl<H: Deref<Target: AsRef<Counts>>> Drop for Counted<H> {
+impl<H: Deref<Target: AsRef<CallCounts>>> Drop for CountedUntilDropped<H> {
     fn drop(&mut self) {
         if let Some(place) = self.place {
             self.limit.as_ref().end(place);
@@ -208,13 +208,13 @@ impl<H: Deref<Target: AsRef<Counts>>> Drop for Counted<H> {
 /// The right to one call, which is counted while it is in flight, by an [`InFlightLimit`] to which `H` leads. `P` is the
 /// permit of the breaker, or `()` for a call that is only counted.
 #[must_use = "report how the call went: a permit that is dropped counts as cancelled"]
-pub struct InFlightPermit<H: Deref<Target: AsRef<Counts>>, P> {
+pub struct InFlightPermit<H: Deref<Target: AsRef<CallCounts>>, P> {
     // Dropped in this order, so that anything that learns of the call's end no longer finds it counted.
-    counted: Counted<H>,
+    counted: CountedUntilDropped<H>,
     permit: P,
 }
 
-impl<H: Deref<Target: AsRef<Counts>>, P> InFlightPermit<H, P> {
+impl<H: Deref<Target: AsRef<CallCounts>>, P> InFlightPermit<H, P> {
     /// The permit, and the count, which ends when it is dropped: for calls that end before their permits do.
     pub fn into_parts(self) -> (P, InFlightPermit<H, ()>) {
         let counted = InFlightPermit {
@@ -225,7 +225,7 @@ impl<H: Deref<Target: AsRef<Counts>>, P> InFlightPermit<H, P> {
     }
 }
 
-impl<H: Deref<Target: AsRef<Counts>>, P: AnyPermit> AnyPermit for InFlightPermit<H, P> {
+impl<H: Deref<Target: AsRef<CallCounts>>, P: AnyPermit> AnyPermit for InFlightPermit<H, P> {
     type Key = P::Key;
 
     fn key(&self) -> &P::Key {
@@ -255,7 +255,7 @@ impl<H: Deref<Target: AsRef<Counts>>, P: AnyPermit> AnyPermit for InFlightPermit
     }
 }
 
-impl<H: Deref<Target: AsRef<Counts>>, P: fmt::Debug> fmt::Debug for InFlightPermit<H, P> {
+impl<H: Deref<Target: AsRef<CallCounts>>, P: fmt::Debug> fmt::Debug for InFlightPermit<H, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("InFlightPermit")
             .field("permit", &self.permit)

@@ -12,7 +12,7 @@ use atomic_breaker::{
 
 use super::insertion::COME_BACK_IN;
 use super::named::Wanted;
-use super::rules::Ruleset;
+use super::ruleset::Ruleset;
 use super::slot::Slot;
 use super::whole::Place;
 use super::{Keyed, KeyedObserver, Registry, WhenFull};
@@ -86,7 +86,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         }
     }
 
-    /// The permit of a call for which something stands in the way. `random` decides whether a rejection is enforced. A
+    /// The slow path of [`admit_at_once`](Self::admit_at_once). `random` decides whether a rejection is enforced. A
     /// call whose slot changes hands again and again passes.
     #[cold]
     #[inline(never)]
@@ -136,6 +136,9 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         slot.turn.is_still(place.turn(), &slot.word)
     }
 
+    /// The end of an admission: A looks up its slot and asks the breaker in it, while B evicts A's key and gives the slot to
+    /// another. If A notices, it gives back what it was granted, and looks again.
+    ///
     /// Notifies of the transition that was made. Returns `None` if the slot does not belong to the caller's key; what it
     /// granted is then given back. (If the word was corrupt and was replaced, a rejected call makes a transition, too.)
     fn settle(
@@ -177,11 +180,13 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         }
     }
 
-    /// To whom a transition in a slot that has changed hands belongs: to the key that has the slot now, which is
-    /// returned, or to the one that had it.
+    /// Which key a transition belongs to if the slot has changed hands: the new owner, which is returned, or the old one
+    /// (`None`). A looks its key up; B evicts that key, and C inserts another. If A asked the breaker before B retired the
+    /// word, the transition is of A's key; if afterwards, A has made it in the breaker of C's key, and the epoch of the
+    /// transition is not older than the word with which that key got the slot.
     fn owner_of(&self, made: &Transition, place: Place, slot: &Slot<K, T>) -> Option<Arc<K>> {
         let _places = self.places();
-        let born = AtomicU64::new(slot.born.load(Ordering::Relaxed));
+        let born = AtomicU64::new(slot.word_at_insert.load(Ordering::Relaxed));
         let born = Breaker::over(born, Config::new(), &self.clock).snapshot();
         let since_birth = made.epoch.wrapping_sub(born.epoch()) % 512;
         let is_next = slot.turn.get() == place.turn().wrapping_add(1);

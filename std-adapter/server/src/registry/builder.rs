@@ -10,23 +10,10 @@ use super::cap::Cap;
 use super::classes::RulesBy;
 use super::error::check_capacity;
 use super::named::AsHashed;
-use super::rules::{RuleTable, Ruleset};
+use super::ruleset::{RuleTable, Ruleset};
 use super::slot::Slot;
-use super::{OnKeyTransition, Registry, RegistryError};
+use super::{OnKeyTransition, Registry, RegistryError, WhenFull};
 use crate::{Enforcement, StdClock};
-
-/// What happens to a key that fails when no slot is available, because all keys that have one are open or pinned.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum WhenFull {
-    /// Its calls pass, and their failures do not count.
-    #[default]
-    Pass,
-    /// All keys without a slot share one breaker, until there is room again: their failures add up, and
-    /// when it opens they are rejected together.
-    Share,
-    /// Calls of keys without a slot are rejected, until there is room again.
-    Reject,
-}
 
 /// The parts of a [`Registry`]. `T` is a function that creates the memory of calls of a slot.
 #[must_use]
@@ -46,6 +33,19 @@ struct Settings<K> {
     capacity: usize,
     when_full: WhenFull,
     max_shut_out: Option<usize>,
+}
+
+impl<K: Hash + Eq> Registry<K> {
+    /// Creates a registry of 4,096 slots, with the clock of `std` and a hasher that is safe for keys from outside.
+    pub fn new(config: Config) -> Result<Self, RegistryError> {
+        Self::builder(config).build()
+    }
+
+    /// Builds a registry with another capacity, clock, memory, observer or hasher: pass them to the
+    /// [`RegistryBuilder`].
+    pub fn builder(config: Config) -> RegistryBuilder<K> {
+        RegistryBuilder::new(config)
+    }
 }
 
 impl<K> RegistryBuilder<K> {

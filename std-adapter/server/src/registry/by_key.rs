@@ -1,4 +1,4 @@
-//! One breaker per key of a request.
+//! A breaker per key of a request.
 
 use atomic_breaker::Outcome;
 

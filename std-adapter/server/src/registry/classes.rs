@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicU16;
 use atomic_breaker::{Clock, Config, Tally};
 
 use super::RegistryError;
-use super::rules::{RuleTable, Ruleset};
+use super::ruleset::{RuleTable, Ruleset};
 
 /// Which of the listed rules apply to a key: one more than their index, 0 for the common ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

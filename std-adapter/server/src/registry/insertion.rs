@@ -9,44 +9,30 @@ use atomic_breaker::{Breaker, Clock, Snapshot, State, Tally};
 
 use super::classes::Class;
 use super::named::{Named, Wanted};
+use super::places::{MOST_LOOKS, Places};
 use super::slot::Slot;
-use super::walk::{Stays, Walk};
 use super::whole::Place;
 use super::{KeyedObserver, Registry};
 use crate::on_drop::OnDrop;
 
-/// Which slots are free, and where the search for a victim goes on.
-#[derive(Debug, Default)]
-pub(super) struct Places {
-    /// How many slots have been given away at least once; they are the first ones.
-    pub(super) fresh: usize,
-    /// A slot that was taken from its key and has no new key yet.
-    spare: Option<usize>,
-    walk: Walk,
-    stays: Stays,
-}
-
 /// How many keys that may be forgotten are compared.
 const CANDIDATES: usize = 16;
-
-/// The most slots that one search looks at, because it holds the lock.
-pub(super) const MOST_LOOKS: usize = 1_024;
 
 /// How long a rejected caller should wait; the search for room is repeated at least this often.
 pub(super) const COME_BACK_IN: Duration = Duration::from_millis(100);
 
-/// What a slot is worth to its key.
+/// How easily the key of a slot is evicted: the first before the later ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Worth {
-    /// As good as absent: closed, with nothing counted or remembered against it.
-    Nothing,
+enum Evictability {
+    /// Closed, with nothing counted or remembered against it: as good as absent.
+    Free,
     /// Closed, with failures.
-    Little,
+    Failing,
     /// Open for a long time, half-open or returning, and no caller would have to wait: the only thing forgotten would
     /// be how often it has tripped in a row.
-    Some,
-    /// Everything else.
-    Kept,
+    Due,
+    /// Everything else: not to be evicted.
+    Pinned,
 }
 
 impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHasher>
@@ -97,10 +83,10 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         // Under the lock, so no other thread counts.
         let number = self.newest() + 1;
         // Stored before the key can be found, so that a thread that finds it sees these values.
-        slot.born
+        slot.word_at_insert
             .store(self.breaker(slot, ()).to_bits(), Ordering::Relaxed);
-        slot.since.store(number, Ordering::Relaxed);
-        slot.failed_at.store(0, Ordering::Relaxed);
+        slot.inserted_as.store(number, Ordering::Relaxed);
+        slot.failed_after.store(0, Ordering::Relaxed);
         slot.set_class(class);
         // Removes the key again if it does not get into the map.
         let unless_found = OnDrop::new(|| slot.key.store(None));
@@ -136,11 +122,11 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         for _ in 0..(2 * self.capacity()).min(MOST_LOOKS) {
             let index = places.walk.step(self.capacity());
             let slot = &self.slots[index];
-            match self.worth(slot, now) {
-                Worth::Nothing if self.evict(index) => return Some(index),
-                Worth::Nothing | Worth::Kept => {}
+            match self.evictability(slot, now) {
+                Evictability::Free if self.evict(index) => return Some(index),
+                Evictability::Free | Evictability::Pinned => {}
                 worth => {
-                    let stay = places.stays.of(slot.born_as(), self.capacity());
+                    let stay = places.stays.of(slot.inserted_as(), self.capacity());
                     candidates.push((worth, slot.last_needed() + stay, index));
                 }
             }
@@ -155,21 +141,21 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         indices.find(|&index| self.evict(index))
     }
 
-    fn worth(&self, slot: &Slot<K, T>, now: At) -> Worth {
+    fn evictability(&self, slot: &Slot<K, T>, now: At) -> Evictability {
         if slot.is_pinned() {
-            return Worth::Kept;
+            return Evictability::Pinned;
         }
         let ruleset = self.rules_of(slot);
         let snapshot = self.snapshot_at(slot, now);
         match snapshot.state() {
-            State::Closed if snapshot.failures() > 0 => Worth::Little,
+            State::Closed if snapshot.failures() > 0 => Evictability::Failing,
             // A tally remembers something against it.
-            State::Closed if ruleset.is_eager && slot.has_failed() => Worth::Little,
-            State::Closed => Worth::Nothing,
-            State::Open if !is_long_over(&snapshot, now) => Worth::Kept,
-            State::ForcedOpen | State::Disabled => Worth::Kept,
-            _ if snapshot.wait().is_none() => Worth::Some,
-            _ => Worth::Kept,
+            State::Closed if ruleset.is_eager && slot.has_failed() => Evictability::Failing,
+            State::Closed => Evictability::Free,
+            State::Open if !is_long_over(&snapshot, now) => Evictability::Pinned,
+            State::ForcedOpen | State::Disabled => Evictability::Pinned,
+            _ if snapshot.wait().is_none() => Evictability::Due,
+            _ => Evictability::Pinned,
         }
     }
 

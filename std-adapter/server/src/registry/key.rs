@@ -1,4 +1,4 @@
-//! One key of a registry: what guards its calls.
+//! What guards the calls of one key of a registry.
 
 use std::hash::{BuildHasher, Hash};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::guard::{Granted, Grants};
 use crate::loss::Begun;
 use crate::{Admit, Gated, Guard, GuardPermit, Rejection};
 
-/// One key of a registry, whose calls its breaker guards: [`Registry::of`](super::Registry::of). `H` leads to the registry:
+/// A key of a registry, whose calls its breaker guards: [`Registry::of`](super::Registry::of). `H` leads to the registry:
 /// a reference, or an `Arc` if the key is to own it.
 ///
 /// In layers it admits all requests: for a service that belongs to one key, such as the endpoint of a balancer under a

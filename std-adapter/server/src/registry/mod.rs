@@ -3,23 +3,25 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `builder`, `error` | building a registry, and errors in its configuration |
-//! | `rules`, `classes` | the rules of keys, replaced at run time; rules chosen by a function of the key |
-//! | `slot`, `turn` | a place for one key, and how its word changes hands |
-//! | `whole`, `call` | the registry, and handles that lead to one; calls of a key |
-//! | `admission`, `permit`, `report` | admitting a call of a key; its permit; what changes when it ends, including where the key had no slot when it began |
-//! | `cap` | when too many keys are shut out |
-//! | `insertion`, `walk` | which keys get a slot, and which lose it, or that none is available; the order in which slots are looked at, and which keys stay longer |
 //! | `named`, `key_name` | keys with their hashes; keys that can be read back from their text |
+//! | `ruleset`, `classes` | rules, checked and stored once; rules chosen by a function of the key |
+//! | `turn`, `slot` | how the word of a slot changes hands; a place for one key |
+//! | `walk`, `places` | the order in which slots are looked at, and which keys stay longer; where the next key gets a slot |
+//! | `cap` | when too many keys are shut out |
+//! | `error`, `keyed_observer` | errors in a configuration; observers of a registry, and those of a slot's breaker, which notify them with the key and the words |
+//! | `whole`, `builder` | the registry, and handles that lead to one; building it |
+//! | `rules` | the rules of keys, replaced at run time |
+//! | `insertion` | which keys get a slot, and which lose it, or that none is available |
+//! | `enforced` | which rejections are enforced |
+//! | `admission`, `report` | admitting a call of a key; what changes when it ends, including where the key had no slot when it began |
 //! | `operation` | what an operator sees and does |
-//! | `keyed_observer` | observers of a registry; those of a slot's breaker, which notify them with the key and the words |
-//! | `waiting` (`tokio`) | waiting for a key, and retrying |
-//! | `by_key`, `one_key` | one breaker per key of a request, for layers; that of one key, for a service that belongs to it |
+//! | `key`, `by_key` | one key, whose calls are guarded; one breaker per key of a request, for layers |
 mod admission;
 mod builder;
 mod by_key;
 mod cap;
 mod classes;
+mod enforced;
 mod error;
 mod insertion;
 mod key;
@@ -27,8 +29,10 @@ mod key_name;
 mod keyed_observer;
 mod named;
 mod operation;
+mod places;
 mod report;
 mod rules;
+mod ruleset;
 mod slot;
 mod turn;
 mod walk;
@@ -36,11 +40,11 @@ mod whole;
 
 pub use admission::KeyBreaker;
 #[doc(no_inline)]
-pub use builder::{RegistryBuilder, WhenFull};
+pub use builder::RegistryBuilder;
 pub use by_key::ByKey;
 pub use error::{RegistryError, check_capacity};
 pub use key::Key;
 pub use key_name::KeyName;
 pub use keyed_observer::{Keyed, KeyedObserver, OnKeyTransition};
 pub use operation::{Entry, RegistryStats};
-pub use whole::{AnyRegistry, ObservedRegistry, Registry, RegistryOf};
+pub use whole::{AnyRegistry, ObservedRegistry, Registry, RegistryOf, WhenFull};

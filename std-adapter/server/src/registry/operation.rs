@@ -78,7 +78,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         loop {
             let turn = slot.turn.get();
             let key = slot.key.load_full()?;
-            let since = slot.since.load(Ordering::Relaxed);
+            let since = slot.inserted_as.load(Ordering::Relaxed);
             let entry = Entry {
                 snapshot: self.breaker(slot, ()).snapshot(),
                 last_failure: slot.last_failure.get(),

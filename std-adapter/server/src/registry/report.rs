@@ -133,7 +133,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         // A counter: unchanged if no key got a slot since, and no rules were replaced.
         let may_matter = outcome == Some(Outcome::Success) && self.newest() != granted.bits;
         if counts || may_matter {
-            self.report_as_born(key, counts, granted, outcome, why)
+            self.report_as_inserted(key, counts, granted, outcome, why)
         } else {
             self.notify(key, outcome);
             None
@@ -141,7 +141,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     }
 
     #[cold]
-    fn report_as_born(
+    fn report_as_inserted(
         &self,
         key: &K,
         counts: bool,
@@ -165,7 +165,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
             None if counts && self.when_full == WhenFull::Share => Some(self.shared()),
             None => None,
         };
-        let born = place.and_then(|place| Some((place, self.as_born(place, started_ms)?)));
+        let born = place.and_then(|place| Some((place, self.token_at_insert(place, started_ms)?)));
         let Some((place, token)) = born else {
             self.notify_uncounted(key, started_ms, outcome);
             return None;
@@ -175,7 +175,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
 
     /// The token that such a call was granted; `None` if the slot has changed hands since, or if it would be a probe:
     /// the call was never granted a probe slot, so it has none to give back.
-    fn as_born(&self, place: Place, started_ms: u32) -> Option<Token<u64>> {
+    fn token_at_insert(&self, place: Place, started_ms: u32) -> Option<Token<u64>> {
         let slot = &self.slots[place.slot()];
         let breaker = self.breaker(slot, ());
         let is_shared = place.slot() == self.capacity();
@@ -183,7 +183,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         let granted = if is_shared {
             breaker.to_bits()
         } else {
-            slot.born.load(Ordering::Relaxed)
+            slot.word_at_insert.load(Ordering::Relaxed)
         };
         if !self.is_still(place, slot) {
             return None;

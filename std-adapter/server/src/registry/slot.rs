@@ -6,7 +6,7 @@ use arc_swap::ArcSwapOption;
 use atomic_breaker::word::{self, AtomicU64};
 
 use super::classes::Class;
-use super::rules::RuleId;
+use super::ruleset::RuleId;
 use super::turn::Turn;
 use crate::LastFailureCell;
 use crate::loss::SharedFailure;
@@ -18,18 +18,18 @@ use crate::loss::SharedFailure;
 pub(super) struct Slot<K, T> {
     pub(super) word: AtomicU64,
     pub(super) turn: Turn<word::AtomicU32>,
-    /// One more than the id of the key's own rules, or 0 if it has none.
+    /// The id of the key's own rules plus one, or 0 if it has none.
     own_rules: AtomicU32,
     /// Which rules apply to the key if it has none of its own.
     class: AtomicU8,
     /// How many reasons there are not to evict it now: an operator is at work, or the key has rules of its own.
     pins: AtomicU32,
     /// The word with which this key got the slot.
-    pub(super) born: AtomicU64,
+    pub(super) word_at_insert: AtomicU64,
     /// How many keys had got a slot when this one did.
-    pub(super) since: AtomicU64,
+    pub(super) inserted_as: AtomicU64,
     /// How many keys had got a slot when this one failed last, or was commanded; 0 if it never was.
-    pub(super) failed_at: AtomicU64,
+    pub(super) failed_after: AtomicU64,
     pub(super) key: ArcSwapOption<K>,
     pub(super) last_failure: LastFailureCell,
     pub(super) shared_failure: SharedFailure,
@@ -44,9 +44,9 @@ impl<K, T> Slot<K, T> {
             own_rules: AtomicU32::new(0),
             class: AtomicU8::new(0),
             pins: AtomicU32::new(0),
-            born: AtomicU64::new(0),
-            since: AtomicU64::new(0),
-            failed_at: AtomicU64::new(0),
+            word_at_insert: AtomicU64::new(0),
+            inserted_as: AtomicU64::new(0),
+            failed_after: AtomicU64::new(0),
             key: ArcSwapOption::const_empty(),
             last_failure: LastFailureCell::new(),
             shared_failure: SharedFailure::new(),
@@ -57,24 +57,26 @@ impl<K, T> Slot<K, T> {
     /// Notes that the key failed when that many keys had got a slot. Written at most once until the next key gets one.
     #[inline]
     pub(super) fn note_failure(&self, inserted: u64) {
-        if self.failed_at.load(Ordering::Relaxed) != inserted {
-            self.failed_at.store(inserted, Ordering::Relaxed);
+        if self.failed_after.load(Ordering::Relaxed) != inserted {
+            self.failed_after.store(inserted, Ordering::Relaxed);
         }
     }
 
     /// Whether it has failed, or was commanded, since it got the slot.
     pub(super) fn has_failed(&self) -> bool {
-        self.failed_at.load(Ordering::Relaxed) != 0
+        self.failed_after.load(Ordering::Relaxed) != 0
     }
 
     /// The number of the key among those that got a slot.
-    pub(super) fn born_as(&self) -> u64 {
-        self.since.load(Ordering::Relaxed)
+    pub(super) fn inserted_as(&self) -> u64 {
+        self.inserted_as.load(Ordering::Relaxed)
     }
 
     /// How many keys had got a slot when this one failed last, or got its own.
     pub(super) fn last_needed(&self) -> u64 {
-        self.failed_at.load(Ordering::Relaxed).max(self.born_as())
+        self.failed_after
+            .load(Ordering::Relaxed)
+            .max(self.inserted_as())
     }
 
     /// The key's own rules, if it has any.

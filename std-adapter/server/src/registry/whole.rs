@@ -6,15 +6,15 @@ use std::ops::Deref;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 
-use crate::{Clock, Config, Enforcement, StdClock, Tally};
+use crate::{Clock, Enforcement, StdClock, Tally};
 
+use super::KeyedObserver;
 use super::cap::Cap;
 use super::classes::Classes;
-use super::insertion::Places;
 use super::named::{AsHashed, Named};
-use super::rules::RuleTable;
+use super::places::Places;
+use super::ruleset::RuleTable;
 use super::slot::Slot;
-use crate::{KeyedObserver, RegistryBuilder, RegistryError, WhenFull};
 
 /// A breaker for each key (a host, a shard, a tenant), in a fixed number of slots.
 ///
@@ -77,11 +77,11 @@ use crate::{KeyedObserver, RegistryBuilder, RegistryError, WhenFull};
 /// A key's own `Hash`, `Eq` and `Clone` must not call the registry, and neither must its `Drop`. If one panics, the
 /// panic reaches the call that ran it, whose report may be lost; other keys keep their breakers, except that a key that
 /// may be evicted may be closed and cleared. A panic in `Drop` within the map is caught there. The function of
-/// [`rules_by`](RegistryBuilder::rules_by) runs before anything changes, without the lock.
+/// [`rules_by`](super::RegistryBuilder::rules_by) runs before anything changes, without the lock.
 ///
 /// # Rules
 ///
-/// The common rules apply to all keys. [`rules_by`](RegistryBuilder::rules_by) sets others for classes of keys,
+/// The common rules apply to all keys. [`rules_by`](super::RegistryBuilder::rules_by) sets others for classes of keys,
 /// [`set_config_of`](Self::set_config_of) for a single key; the latter take precedence. All of them can be replaced
 /// while calls are under way: the rules at the end of a call decide what it counts, even if rules that remember calls
 /// have only just replaced others under which the key had no slot.
@@ -89,7 +89,7 @@ use crate::{KeyedObserver, RegistryBuilder, RegistryError, WhenFull};
 /// # Hosts that share a load
 ///
 /// If many of them fail at once, the rest may not be able to carry the load that is taken from them:
-/// [`max_shut_out`](RegistryBuilder::max_shut_out) limits how many keys are shut out at a time.
+/// [`max_shut_out`](super::RegistryBuilder::max_shut_out) limits how many keys are shut out at a time.
 ///
 /// # Parameters
 ///
@@ -144,17 +144,17 @@ impl Place {
     }
 }
 
-impl<K: Hash + Eq> Registry<K> {
-    /// Creates a registry of 4,096 slots, with the clock of `std` and a hasher that is safe for keys from outside.
-    pub fn new(config: Config) -> Result<Self, RegistryError> {
-        Self::builder(config).build()
-    }
-
-    /// Builds a registry with another capacity, clock, memory, observer or hasher: pass them to the
-    /// [`RegistryBuilder`].
-    pub fn builder(config: Config) -> RegistryBuilder<K> {
-        RegistryBuilder::new(config)
-    }
+/// What happens to a key that fails when no slot is available, because all keys that have one are open or pinned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WhenFull {
+    /// Its calls pass, and their failures do not count.
+    #[default]
+    Pass,
+    /// All keys without a slot share one breaker, until there is room again: their failures add up, and
+    /// when it opens they are rejected together.
+    Share,
+    /// Calls of keys without a slot are rejected, until there is room again.
+    Reject,
 }
 
 impl<K, C, T, O, S> Registry<K, C, T, O, S> {

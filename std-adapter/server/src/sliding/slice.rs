@@ -1,4 +1,4 @@
-//! One slice of time in one word.
+//! A slice of time in one word.
 //!
 //! ```text
 //! 63           38 37         18 17      9 8        0
@@ -98,7 +98,7 @@ impl Slice {
         Self(self.0 + one)
     }
 
-    /// For a full slice: half of the calls and of the failures, so that the share stays the same.
+    /// What becomes of a full slice: half of the calls and of the failures, so that the share stays the same.
     #[cold]
     const fn halved(self) -> Self {
         let calls = self.calls().div_ceil(2) * ONE_CALL;
