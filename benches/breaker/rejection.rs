@@ -8,7 +8,8 @@ use atomic_breaker::{
     word::{AtomicU32, AtomicU64},
 };
 #[cfg(unix)]
-use atomic_breaker_http::{BootClock, CoarseClock, StdClock};
+use atomic_breaker_http::StdClock;
+use atomic_breaker_server::{BootClock, CoarseClock};
 use criterion::{BenchmarkId, Criterion};
 
 use super::{AnyWord, RULES};

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 #[cfg(unix)]
-use atomic_breaker_http::{BootClock, Clock, CoarseClock, StdClock};
+use atomic_breaker_http::{Clock, StdClock};
+use atomic_breaker_server::{BootClock, CoarseClock};
 
 use crate::rounds::Case;
 

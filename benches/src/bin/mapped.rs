@@ -11,10 +11,9 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use atomic_breaker_http::{
-    AnyPermit, BootClock, Breaker, Config, Guard, Observer, Outcome, Registry, word::Word,
-};
+use atomic_breaker_http::{Breaker, Config, Guard, Outcome, Registry};
 use atomic_breaker_mapped::{MappedSlab, for_forks};
+use atomic_breaker_server::{AnyPermit, BootClock, Observer, word::Word};
 use benches::head;
 use benches::hosts::{HOSTS, take_slots};
 use benches::paired::Paired;

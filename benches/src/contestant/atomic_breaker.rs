@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use atomic_breaker_http::{
-    Breaker, CallError, Clock, CoarseClock, Config, LastCalls, Ratio, StdClock, Tally,
-    word::NativeWord,
-};
+use atomic_breaker_http::{Breaker, Clock, Config, Ratio, StdClock};
+use atomic_breaker_server::{CallError, CoarseClock, LastCalls, Tally, word::NativeWord};
 
 use super::{Answer, AsyncCaller, Caller, Contestant, Operation, Rules, Work};
 

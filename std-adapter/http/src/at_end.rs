@@ -2,13 +2,14 @@
 
 use std::fmt;
 
+use atomic_breaker_server::{AnyError, AnyPermit, Report};
 use http::Response;
 use http_body::Body;
 
 use crate::body::BodyEnds;
 use crate::errors::report_by;
 use crate::rules::report_head;
-use crate::{AnyError, AnyPermit, ErrorRule, Head, HttpRules, Report, ReportingBody, ResponseHead};
+use crate::{ErrorRule, Head, HttpRules, ReportingBody, ResponseHead};
 
 /// Waits for the end of the body, so that a truncated one counts as a failure, and trailers count. If the head already says
 /// that the call failed, or is ignored, that is reported at once. For HTTP:
@@ -34,7 +35,7 @@ use crate::{AnyError, AnyPermit, ErrorRule, Head, HttpRules, Report, ReportingBo
 ///
 /// Created by [`HttpClassifier::at_end_of_body`](super::HttpClassifier::at_end_of_body) and
 /// [`GrpcClassifier::at_end_of_body`](super::GrpcClassifier::at_end_of_body), or around [rules](HttpRules) of your own. It is
-/// a [`Report`] and not a [`Classify`](crate::Classify): it goes where the response is handed out with another body, and not
+/// a [`Report`] and not a [`Classify`](atomic_breaker_server::Classify): it goes where the response is handed out with another body, and not
 /// into [`call_with`](atomic_breaker::Breaker::call_with), which would report at the head.
 /// [`AnyPermit::run_async`] accepts it. A `reqwest::Response` becomes an `http::Response`, and `into_reqwest`
 /// turns it back.

@@ -4,12 +4,13 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use atomic_breaker_server::{AnyError, AnyPermit};
 use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
 use crate::errors::report_by;
-use crate::{AnyError, AnyPermit, ErrorRule, HttpRules, Outcome, Scope};
+use crate::{ErrorRule, HttpRules, Outcome, Scope};
 
 /// What the ends of a body say that say nothing by themselves.
 #[derive(Clone, Copy)]
@@ -35,7 +36,7 @@ pin_project! {
     ///
     /// - **While it waits for the server** (the last poll was pending, such as when a timeout or a client's
     ///   disconnection drops the call): the permit is cancelled, like that of a future that is
-    ///   [dropped](crate::Permit#dropped). It neither helps a server that hangs nor hurts one whose caller went away,
+    ///   [dropped](atomic_breaker_server::Permit#dropped). It neither helps a server that hangs nor hurts one whose caller went away,
     ///   and a permit that is held for too long counts.
     /// - **Otherwise**, unread or between two frames: the reader did not want more. The [head](crate::Head::Open) decided what
     ///   that counts as.

@@ -5,10 +5,12 @@ use std::fmt::{self, Write};
 use std::io;
 use std::iter::successors;
 
+use atomic_breaker_server::CallError;
+use atomic_breaker_server::redact::without_secrets;
+
 #[cfg(feature = "reqwest")]
 use crate::client_error::ClientError;
-use crate::redact::without_secrets;
-use crate::{CallError, Rejection, ServiceError, Timed};
+use crate::{Rejection, ServiceError, Timed};
 
 /// An error whose text names its causes, to be shown, logged and kept by a breaker: at most 8 of them and 512 bytes,
 /// without the URL that reqwest adds, and without likely secrets in the others.
@@ -36,7 +38,7 @@ impl<E: Error + 'static> Error for WithCauses<E> {
     }
 }
 
-/// An error and its causes, in a few words, [without what may be secret](crate::redact::without_secrets): at most 512
+/// An error and its causes, in a few words, [without what may be secret](atomic_breaker_server::redact::without_secrets): at most 512
 /// bytes of at most eight of them.
 pub fn text_of(error: &(dyn Error + 'static)) -> String {
     let mut text = String::new();

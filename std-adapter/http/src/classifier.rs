@@ -3,14 +3,12 @@
 use std::fmt;
 use std::time::Duration;
 
+use atomic_breaker_server::{AnyError, AnyPermit, Classify, Report};
 use http::StatusCode;
 
 use crate::errors::{is_quota, scope_of_status};
 use crate::rules::{at_head, report_head};
-use crate::{
-    AnyError, AnyPermit, AtEnd, Classify, ErrorRule, Failure, Head, HttpRules, Outcome, Report,
-    ResponseHead, RetryAfter, Scope,
-};
+use crate::{AtEnd, ErrorRule, Failure, Head, HttpRules, Outcome, ResponseHead, RetryAfter, Scope};
 
 /// The [classifier](Classify) of HTTP: 5xx, 408 and every `Err` count as failed, a 429 is neutral, a `Retry-After` of a 503
 /// opens the breaker at once. The [table](crate#what-counts-as-what) says why, and how to change it. It looks at the head of the response;
@@ -37,7 +35,7 @@ use crate::{
 /// assert_eq!(*PAYMENTS.call_with(HTTP, call)?.body(), "maintenance");
 /// let wait = PAYMENTS.acquire().unwrap_err().retry_in();
 /// assert!(wait > Some(Duration::from_secs(29)));
-/// # Ok::<(), atomic_breaker_http::CallError<io::Error>>(())
+/// # Ok::<(), atomic_breaker_server::CallError<io::Error>>(())
 /// ```
 #[derive(Clone, Copy)]
 #[must_use]

@@ -1,8 +1,9 @@
 //! What an error says about the server, whom it concerns, and how often it counts.
 
+use atomic_breaker_server::{AnyError, AnyPermit};
 use http::StatusCode;
 
-use crate::{AnyError, AnyPermit, Failure, Outcome};
+use crate::{Failure, Outcome};
 
 /// Says what an error counts as: that of a call without a response, or of a truncated body. Closures
 /// `|error: &E| -> Outcome` implement it.
@@ -50,7 +51,7 @@ pub enum Scope {
     /// its breaker. A failure of weight 0, which `UsualErrors` returns here for the sake of retries, then counts 1.
     Unprocessed,
     /// The caller, whose own time limit has passed: as if it had dropped the call, which is neutral while the call is
-    /// [young](crate::Permit#dropped).
+    /// [young](atomic_breaker_server::Permit#dropped).
     Caller,
     /// A time limit of the client, which may have been waiting for the host or for a slow reader. At the head it counts
     /// as its outcome says; so it does in a body if the client was waiting for the host when the limit passed. If not,

@@ -1,10 +1,12 @@
 //! [`atomic-breaker`](atomic_breaker) circuit breakers for HTTP and gRPC: what responses say about the server that sent
 //! them, and everything around an HTTP client in the right order: [`ClientGuard`].
 //!
-//! It includes everything in [`atomic_breaker_server`] and [`atomic_breaker_tower`], and [`SlidingRatio`].
+//! The root has what the signatures here name, and what every program with a breaker needs. The rest is in
+//! [`atomic_breaker_server`] and [`atomic_breaker_tower`].
 //!
 //! ```
-//! use atomic_breaker_http::{Breaker, CallError, Config, HttpClassifier, breaker};
+//! use atomic_breaker_http::{Breaker, Config, HttpClassifier, breaker};
+//! use atomic_breaker_server::CallError;
 //! use http::Response;
 //! use std::io;
 //!
@@ -31,14 +33,14 @@
 //! | `Err` | failure; with [`UsualErrors`] not for the caller's own mistakes, and a connection that was lost or refused its requests counts once for all of them | there was no response | [`errors`](HttpClassifier::errors) |
 //! | truncated body | the head alone counts | to see it, something must wait for the body | [`at_end_of_body`](HttpClassifier::at_end_of_body) |
 //! | gRPC, whose status is 200 whatever happened | see [`GrpcClassifier`] | the code comes in the trailers | [`codes`](GrpcClassifier::codes) |
-//! | call dropped before its result | cancelled, [neutral while young](crate::Permit#dropped) | its caller went away | [`Config::cancel_limit`](crate::Config::cancel_limit) |
+//! | call dropped before its result | cancelled, [neutral while young](atomic_breaker_server::Permit#dropped) | its caller went away | [`Config::cancel_limit`](crate::Config::cancel_limit) |
 //!
 //! # Where it goes
 //!
 //! | you have | use |
 //! |---|---|
 //! | a client whose responses are `http::Response<_>` (hyper, a tower service) | [`call_async_with`](atomic_breaker::Breaker::call_async_with) and [`HttpClassifier`] |
-//! | the same, and bodies should count | [`AnyPermit::run_async`] and [`at_end_of_body`](HttpClassifier::at_end_of_body) |
+//! | the same, and bodies should count | [`AnyPermit::run_async`](atomic_breaker_server::AnyPermit::run_async) and [`at_end_of_body`](HttpClassifier::at_end_of_body) |
 //! | reqwest | `HttpClient`, or `BreakerMiddleware`: features `reqwest`, `reqwest-middleware` |
 //! | another client with its own response type | [`HttpClassifier::response`] in a closure, with `&(r.status(), r.headers())` |
 //! | a client that turns statuses into errors (`error_for_status`) | [`errors`](HttpClassifier::errors), or a "404" counts as if there had been no response |
@@ -103,11 +105,12 @@ pub use self::reqwest::{BreakerMiddleware, rejection_of};
 pub use self::reqwest::{HttpClient, ReqwestErrors, into_reqwest, repeatable};
 pub use at_end::{AtEnd, WholeResponse};
 #[doc(no_inline)]
-pub use atomic_breaker_server::SlidingRatio;
+pub use atomic_breaker_server::{
+    Breaker, Clock, Config, Failure, Guard, KeyedObserver, Outcome, Ratio, Registry, Rejection,
+    ServiceError, State, StdClock, Timed, TokioClock, breaker,
+};
 #[doc(no_inline)]
-pub use atomic_breaker_server::*;
-#[doc(no_inline)]
-pub use atomic_breaker_tower::*;
+pub use atomic_breaker_tower::{Backoff, BudgetConfig, RetryBudget};
 pub use body::ReportingBody;
 #[cfg(feature = "reqwest")]
 pub use bytes::Bytes;

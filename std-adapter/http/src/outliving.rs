@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::{InFlightLimit, InFlightPermit, Leaving, Origin};
+use atomic_breaker_server::{InFlightLimit, InFlightPermit};
+use atomic_breaker_tower::Leaving;
+
+use crate::Origin;
 
 /// Counts calls of each host.
 pub(crate) type HostCounts = InFlightLimit<(), Origin>;

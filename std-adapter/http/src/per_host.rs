@@ -1,8 +1,9 @@
 //! The breaker of a request's host.
 
+use atomic_breaker_server::{Admit, AnyRegistry, GuardPermit, Key};
 use http::Request;
 
-use crate::{Admit, AnyRegistry, Guard, GuardPermit, Key, Origin, OriginError, Outcome, Rejection};
+use crate::{Guard, Origin, OriginError, Outcome, Rejection};
 
 /// Asks the breaker of a request's host: for layers, and with the feature `reqwest` also for reqwest's own requests.
 ///
@@ -13,7 +14,8 @@ use crate::{Admit, AnyRegistry, Guard, GuardPermit, Key, Origin, OriginError, Ou
 /// here.
 ///
 /// ```
-/// use atomic_breaker_http::{Admit, Config, Origin, PerHost, Registry};
+/// use atomic_breaker_http::{Config, Origin, PerHost, Registry};
+/// use atomic_breaker_server::Admit;
 /// use http::{Request, Uri};
 /// use std::sync::LazyLock;
 ///

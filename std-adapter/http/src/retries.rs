@@ -2,17 +2,19 @@
 
 use std::time::Duration;
 
+use atomic_breaker_tower::RetryPolicy;
 use http::{HeaderMap, Method, Request};
 
 use crate::rules::at_head;
-use crate::{ErrorRule, Failure, HttpClassifier, Outcome, ResponseHead, RetryPolicy, Scope};
+use crate::{ErrorRule, Failure, HttpClassifier, Outcome, ResponseHead, Scope};
 
 /// HTTP requests may be sent twice if their method or their sender says so. What the classifier counts as a failure is tried
 /// again, and so is a 429 that it ignores, but not before a `Retry-After` has elapsed. Give the breaker below the same
 /// classifier. [`ClientGuard`](crate::ClientGuard) does all this by itself.
 ///
 /// ```
-/// use atomic_breaker_http::{HttpClassifier, RetryBudget, RetryConfig, RetryLayer};
+/// use atomic_breaker_http::{HttpClassifier, RetryBudget};
+/// use atomic_breaker_tower::{RetryConfig, RetryLayer};
 ///
 /// static BUDGET: RetryBudget = RetryBudget::new();
 /// const RETRY: RetryLayer<&RetryBudget, HttpClassifier> =

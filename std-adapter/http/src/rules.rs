@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use atomic_breaker_server::{AnyPermit, Classify, Report};
 use http::HeaderMap;
 
 use crate::errors::{report_by, status_text};
-use crate::{AnyPermit, Classify, ErrorRule, Outcome, Report, ResponseHead, Scope};
+use crate::{ErrorRule, Outcome, ResponseHead, Scope};
 
 /// What the responses of a protocol say about the server: at the head, and at the end of the body. [`HttpClassifier`]
 /// and [`GrpcClassifier`] know theirs; [`AtHead`] and [`AtEnd`](crate::AtEnd) report by any. They also need an

@@ -5,12 +5,13 @@ use std::io;
 use std::sync::{Arc, LazyLock};
 
 use atomic_breaker_http::{
-    AtEnd, AtHead, Breaker, BreakerLayer, BreakerMiddleware, BreakerService, ByKey, ClientBody,
-    ClientConfig, ClientError, ClientGuard, ClientLayer, ClientService, Config, ErrorRule, Failure,
-    GrpcClassifier, GrpcCode, GrpcDeadlineLayer, GrpcDeadlineService, Hosts, HttpClassifier,
-    HttpClient, Origin, Outcome, PerHost, Registry, ReqwestErrors, Resource, RetryBudget,
-    RetryConfig, RetryLayer, RetryService, StdClock, TokioClock, UsualErrors, breaker,
+    AtEnd, AtHead, Breaker, BreakerMiddleware, ClientBody, ClientConfig, ClientError, ClientGuard,
+    ClientLayer, ClientService, Config, ErrorRule, Failure, GrpcClassifier, GrpcCode,
+    GrpcDeadlineLayer, GrpcDeadlineService, Hosts, HttpClassifier, HttpClient, Origin, Outcome,
+    PerHost, Registry, ReqwestErrors, RetryBudget, StdClock, TokioClock, UsualErrors, breaker,
 };
+use atomic_breaker_server::{ByKey, Resource};
+use atomic_breaker_tower::{BreakerLayer, BreakerService, RetryConfig, RetryLayer, RetryService};
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper_util::client::legacy::{Client, connect::HttpConnector};

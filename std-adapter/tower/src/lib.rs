@@ -12,7 +12,8 @@
 //! A layer holds a handle to the breaker and never creates one, so however often it is applied (axum applies it per
 //! route), all services share the same breaker.
 //!
-//! This package includes everything in [`atomic_breaker_server`].
+//! The root has what the signatures here name, and what every program with a breaker needs. The rest is in
+//! [`atomic_breaker_server`].
 //!
 //! # Which retry to use when
 //!
@@ -69,10 +70,10 @@ macro_rules! guard_layer {
         }
 
         impl<A, C> $layer<A, C> {
-            /// Asks a [classifier](crate::Classify), such as a closure, what a result means.
+            /// Asks a [classifier](atomic_breaker_server::Classify), such as a closure, what a result means.
             pub fn classify<T, E, K>(self, classify: K) -> $layer<A, crate::AtOnce<K>>
             where
-                K: crate::Classify<T, E>,
+                K: atomic_breaker_server::Classify<T, E>,
             {
                 self.report(crate::AtOnce(classify))
             }
@@ -95,7 +96,10 @@ mod time_limit;
 mod try_layer;
 
 #[doc(no_inline)]
-pub use atomic_breaker_server::*;
+pub use atomic_breaker_server::{
+    Admit, AnyPermit, AtOnce, Breaker, Config, Failure, Outcome, Rejection, Report, ServiceError,
+    State, StdClock, Timed, TokioClock, breaker,
+};
 pub use gate::{GateLayer, GateService};
 pub use outliving::{Leaving, Try};
 pub use retry::{

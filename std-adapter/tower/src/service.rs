@@ -26,7 +26,7 @@ use crate::{Admit, AnyPermit, Rejection, Report, ServiceError};
 /// it counts: [`TimeLimitLayer`](crate::TimeLimitLayer). Nothing is boxed or allocated.
 ///
 /// **Callers that leave** before that limit say nothing about the service as long as their calls are
-/// [young](crate::Permit#dropped), and fail its probes afterwards. So set [`Config::slow_call`](crate::Config::slow_call)
+/// [young](atomic_breaker_server::Permit#dropped), and fail its probes afterwards. So set [`Config::slow_call`](crate::Config::slow_call)
 /// and [`Config::cancel_limit`](crate::Config::cancel_limit), 250 ms unless set, to more than a healthy answer takes.
 /// [`TryLayer`](crate::TryLayer), whose calls go on when their callers leave, needs no such care. How long a service that
 /// answers in 400 ms stays shut with 200 callers a second that leave after 300 ms, beside one a second that waits:

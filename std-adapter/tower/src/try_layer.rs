@@ -5,6 +5,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use atomic_breaker::AnyError;
+use atomic_breaker_server::Classify;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::util::Oneshot;
 use tower_layer::Layer;
@@ -12,13 +13,13 @@ use tower_service::Service;
 
 use crate::outliving::{Leaving, Try};
 use crate::service::ResponseFuture;
-use crate::{Admit, AnyPermit, AtOnce, Classify, Report, ServiceError, TimeLimitLayer, Timed};
+use crate::{Admit, AnyPermit, AtOnce, Report, ServiceError, TimeLimitLayer, Timed};
 
 /// A [`BreakerLayer`](crate::BreakerLayer) with a [`TimeLimitLayer`] below it, in which a try goes on when its caller
 /// leaves: in a task, until the service has answered or the limit has passed. So the breaker learns what the service
 /// does, and not how patient its callers are.
 ///
-/// With the two layers alone, a call whose caller leaves is [cancelled](crate::Permit#dropped): if all callers leave
+/// With the two layers alone, a call whose caller leaves is [cancelled](atomic_breaker_server::Permit#dropped): if all callers leave
 /// earlier than the limit, a service that hangs is never tripped; and if a healthy one takes longer than
 /// [`Config::cancel_limit`](crate::Config::cancel_limit), 250 ms unless set, callers that leave just then fail its probes,
 /// and keep it shut for those that would wait. Here, whichever callers leave, and whenever:
@@ -92,7 +93,7 @@ impl<A> TryLayer<A> {
 }
 
 impl<A, C> TryLayer<A, C> {
-    /// Asks a [classifier](crate::Classify), such as a closure, what a result means.
+    /// Asks a [classifier](atomic_breaker_server::Classify), such as a closure, what a result means.
     pub fn classify<T, E, K: Classify<T, E>>(self, classify: K) -> TryLayer<A, AtOnce<K>> {
         self.report(AtOnce(classify))
     }
@@ -109,7 +110,7 @@ impl<A, C> TryLayer<A, C> {
     }
 
     /// How many tries may go on at a time when their callers leave, those of all services of this layer together; 256
-    /// unless set. Probes always may. A try that finds no place is [cancelled](crate::Permit#dropped); with a breaker per
+    /// unless set. Probes always may. A try that finds no place is [cancelled](atomic_breaker_server::Permit#dropped); with a breaker per
     /// key, allow as many as trip one, times the keys that may hang at once. With 0 none goes on, not even a probe.
     #[must_use]
     pub fn outliving(mut self, tries: usize) -> Self {

@@ -9,8 +9,9 @@ use atomic_breaker::{
     AnyBreaker, Breaker, Clock, Config, ManualClock, Observer, OnTransition, State, Transition,
     word::{AtomicU32, AtomicU64, Word},
 };
-use atomic_breaker_http::{AnyPermit, Failure, Guard, Outcome, Resource, StateWatch};
+use atomic_breaker_http::{Failure, Guard, Outcome};
 use atomic_breaker_observe::{Metrics, publish};
+use atomic_breaker_server::{AnyPermit, Resource, StateWatch};
 
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use metrics_exporter_prometheus::PrometheusBuilder;

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use atomic_breaker_http::{
-    Breaker, BreakerLayer, ByKey, CoarseClock, Config, Guard, Ratio, Registry, Resource,
-    SlidingRatio, breaker,
-};
+use atomic_breaker_http::{Breaker, Config, Guard, Ratio, Registry, breaker};
+use atomic_breaker_server::{ByKey, CoarseClock, Resource, SlidingRatio};
+use atomic_breaker_tower::BreakerLayer;
 use benches::hosts::HOSTS;
 use benches::rounds::Case;
 use rustc_hash::FxBuildHasher;

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use atomic_breaker_http::{AnyBreaker, Breaker, Config, Rules, StdClock, word, word::NativeWord};
+use atomic_breaker_http::{Breaker, Config, StdClock};
+use atomic_breaker_server::{AnyBreaker, Rules, word, word::NativeWord};
 use benches::contestant::{
     self, AtomicBreaker, BreakerCrate, Caller, CircuitBreakerCrate, CircuitbreakerRs, Contestant,
     Failsafe, Nobreak, Recloser, TowerResilience,

@@ -5,10 +5,9 @@
 
 use std::hint::black_box;
 
-use atomic_breaker_http::{
-    AnyPermit, Breaker, Config, Guard, KeyedObserver, Observer, Outcome, Registry, StdClock,
-};
+use atomic_breaker_http::{Breaker, Config, Guard, KeyedObserver, Outcome, Registry, StdClock};
 use atomic_breaker_observe::{Log, Metrics, OfKeys};
+use atomic_breaker_server::{AnyPermit, Observer};
 use benches::hosts::{HOSTS, take_slots};
 use benches::rounds::Case;
 use rustc_hash::FxBuildHasher;

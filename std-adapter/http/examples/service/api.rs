@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use atomic_breaker_http::{CallError, Rejected, Snapshot};
+use atomic_breaker_server::{CallError, Rejected, Snapshot};
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::http::header::RETRY_AFTER;

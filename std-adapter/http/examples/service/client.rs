@@ -3,7 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use atomic_breaker_http::{CallError, Failure, Outcome};
+use atomic_breaker_http::{Failure, Outcome};
+use atomic_breaker_server::CallError;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::header::RETRY_AFTER;
 use axum::http::{HeaderMap, Request, Response, StatusCode};

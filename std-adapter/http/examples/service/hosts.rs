@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use atomic_breaker_http::{
-    Breaker, Config, Observer, Snapshot, State, StdClock, Transition, word::NativeWord,
-};
+use atomic_breaker_http::{Breaker, Config, State, StdClock};
+use atomic_breaker_server::{Observer, Snapshot, Transition, word::NativeWord};
 
 /// A short open time, so that the example is short; a few seconds are usual.
 const RULES: Config = Config::new()

@@ -8,10 +8,11 @@ use atomic_breaker::{
     Breaker, Ratio, Rules, TripRule,
     word::{AtomicU64, Layout},
 };
+use atomic_breaker_server::SlidingRatio;
+use atomic_breaker_server::check_capacity;
 
 use super::ClientConfig;
-use crate::check_capacity;
-use crate::{SlidingRatio, StdClock};
+use crate::StdClock;
 
 /// Settings that contradict each other, or invalid ones; the message names them, and says what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]

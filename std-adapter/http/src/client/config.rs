@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use atomic_breaker::{Config, Ratio};
+use atomic_breaker_tower::RetryConfig;
 
-use crate::{Backoff, BudgetConfig, RetryConfig};
+use crate::{Backoff, BudgetConfig};
 
 /// How requests are made: deadline, tries, breakers. Each setting names its default.
 ///
@@ -206,7 +207,7 @@ impl ClientConfig {
     ///
     /// The price: the request of a caller that leaves keeps its connection a little longer, for at most 32 calls per
     /// host. With 0 no try continues, not even a probe: a call whose caller leaves is
-    /// [cancelled](crate::Permit#dropped). A runtime that shuts down cancels what it runs. One that is kept but not
+    /// [cancelled](atomic_breaker_server::Permit#dropped). A runtime that shuts down cancels what it runs. One that is kept but not
     /// run, such as a current-thread runtime between two calls of `block_on`, holds the tries that callers left in it:
     /// until it runs again they keep their places here, and count as [in flight](Self::in_flight_limit). With such
     /// runtimes use 0.
@@ -219,7 +220,7 @@ impl ClientConfig {
     /// is noticed before its first try has timed out. No limit unless set. Probes are not limited.
     ///
     /// Set it to about twice what a healthy host has at the busiest time: the calls per second, times the seconds that
-    /// one takes. As with [`InFlightLimit`](crate::InFlightLimit), the call that exceeds the limit is rejected.
+    /// one takes. As with [`InFlightLimit`](atomic_breaker_server::InFlightLimit), the call that exceeds the limit is rejected.
     pub const fn in_flight_limit(mut self, tries: u32) -> Self {
         self.in_flight_limit = Some(tries);
         self

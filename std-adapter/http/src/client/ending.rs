@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
+use atomic_breaker_server::{AnyPermit, Report};
 use http::{HeaderMap, Response, StatusCode};
 use http_body::Body;
 
@@ -10,8 +11,8 @@ use super::config::ProbesWait;
 use crate::rules::report_head;
 use crate::usual_errors::scope_of;
 use crate::{
-    AnyPermit, AtEnd, ErrorRule, Failure, HttpClassifier, Outcome, Report, ReportingBody,
-    ResponseHead, Scope, Timed, UsualErrors, WholeResponse, WithCauses,
+    AtEnd, ErrorRule, Failure, HttpClassifier, Outcome, ReportingBody, ResponseHead, Scope, Timed,
+    UsualErrors, WholeResponse, WithCauses,
 };
 
 /// Reports a try at the head of its response, or at the end of its body.

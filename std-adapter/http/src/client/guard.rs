@@ -5,10 +5,12 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use atomic_breaker::{Clock, Config};
+use atomic_breaker_server::SlidingRatio;
+use atomic_breaker_tower::RetryBudgets;
 
 use super::{ClientConfig, ClientConfigError};
 use crate::outliving::HostCounts;
-use crate::{KeyedObserver, Origin, Registry, RetryBudget, RetryBudgets, SlidingRatio, StdClock};
+use crate::{KeyedObserver, Origin, Registry, RetryBudget, StdClock};
 
 /// The breakers of all hosts.
 pub type Hosts<C = StdClock> = Registry<Origin, C, SlidingRatio<C, 1>, SomeObserver>;
@@ -31,7 +33,7 @@ pub type SomeObserver = Option<Arc<dyn KeyedObserver<Origin> + Send + Sync>>;
 ///   the limit of a try and begins with the next request. If the rules require several successes or a gradual return,
 ///   these come on top.
 ///
-/// A runtime that is dropped, such as one per request, ends its tries: they are [cancelled](crate::Permit#dropped). If
+/// A runtime that is dropped, such as one per request, ends its tries: they are [cancelled](atomic_breaker_server::Permit#dropped). If
 /// callers there leave after less than half of a try's limit, a host that hangs is never tripped: set
 /// [`Config::slow_call`](crate::Config::slow_call) to less than they wait, or keep one runtime for all requests.
 ///

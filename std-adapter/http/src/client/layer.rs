@@ -12,6 +12,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use atomic_breaker::Clock;
+use atomic_breaker_tower::RetryLayer;
 use http::Request;
 use tokio::time::timeout;
 use tower::ServiceExt;
@@ -25,7 +26,7 @@ use super::tries::{Host, Tries, TryPermit};
 use crate::per_host::host_of;
 #[cfg(feature = "reqwest")]
 use crate::{ClientError, callers_limit::CallersLimit};
-use crate::{Deadline, ErrorRule, HttpClassifier, Origin, RequestError, RetryLayer, UsualErrors};
+use crate::{Deadline, ErrorRule, HttpClassifier, Origin, RequestError, UsualErrors};
 
 /// The layer of a [`ClientGuard`]: deadline, retry, breaker of the host, limit of a try. `B` is the body of requests,
 /// which must be `Clone` to be sent again; `H` leads to the guard; `X` judges the errors of the client.

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use atomic_breaker::Clock;
+use atomic_breaker_server::{AnyPermit, GuardPermit, Key};
+use atomic_breaker_tower::{BudgetOf, Try};
 use http::Request;
 use tokio::time::timeout;
 use tower::ServiceExt;
@@ -17,10 +19,7 @@ use super::guard::{ClientGuard, HostsOf};
 use crate::outliving::{CountedCall, HostCounts, LeavingHost};
 use crate::retries::may_repeat;
 use crate::usual_errors::Again;
-use crate::{
-    AnyPermit, BudgetOf, ErrorRule, Guard, GuardPermit, Key, Origin, Rejection, RetryBudget,
-    ServiceError, Timed, Try, WithCauses,
-};
+use crate::{ErrorRule, Guard, Origin, Rejection, RetryBudget, ServiceError, Timed, WithCauses};
 
 /// The breaker of the host around a try: below it the limit of the try, fresh connections and the client.
 #[derive(Clone)]

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::time::Duration;
 
+use atomic_breaker_server::AnyError;
 use http::{HeaderMap, StatusCode, header::CONTENT_TYPE};
 
 use crate::errors::is_quota;
 use crate::{
-    AnyError, AtEnd, AtHead, ErrorRule, Failure, GrpcCode, Head, HttpRules, Outcome, ResponseHead,
+    AtEnd, AtHead, ErrorRule, Failure, GrpcCode, Head, HttpRules, Outcome, ResponseHead,
     RetryAfter, Scope,
 };
 
@@ -41,7 +42,7 @@ use crate::{
 /// - For **gRPC-Web**, whose status is within the data of the body, the breaker belongs above the layer that translates
 ///   it. Below that layer, calls that end without a `grpc-status` are ignored.
 ///
-/// It is no [`Classify`](crate::Classify), as a verdict at the headers would count calls as successes whose failure arrives
+/// It is no [`Classify`](atomic_breaker_server::Classify), as a verdict at the headers would count calls as successes whose failure arrives
 /// in the trailers. If a verdict at the headers is what you want, [`at_head`](Self::at_head) is a classifier.
 ///
 /// Errors that end many calls at once, such as those of a connection, count once with the rule
@@ -152,7 +153,7 @@ impl<X> GrpcClassifier<X> {
 
 /// What results say.
 impl<X> GrpcClassifier<X> {
-    /// What the server says about a retry, for [`RetryPolicy::retry_after`](crate::RetryPolicy::retry_after): how long to wait, or
+    /// What the server says about a retry, for [`RetryPolicy::retry_after`](atomic_breaker_tower::RetryPolicy::retry_after): how long to wait, or
     /// [`Duration::MAX`] if it asks not to try again ([`RetryAfter::push_back_hint`]).
     pub fn retry_hint(&self, metadata: &HeaderMap) -> Option<Duration> {
         self.hints.push_back_hint(metadata)

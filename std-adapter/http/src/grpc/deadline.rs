@@ -18,7 +18,7 @@ const GRPC_TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 /// `DEADLINE_EXCEEDED`
 const EXCEEDED: HeaderValue = HeaderValue::from_static("4");
 
-/// Above a [`TryLayer`](crate::TryLayer): honours the time limits that the callers of gRPC set (`grpc-timeout`, tonic's
+/// Above a [`TryLayer`](atomic_breaker_tower::TryLayer): honours the time limits that the callers of gRPC set (`grpc-timeout`, tonic's
 /// `set_timeout`), as deadlines of the caller and not of the try.
 ///
 /// The server ends a call at the limit that it is told, and so does tonic's `Channel`. So if all callers are less
@@ -31,7 +31,8 @@ const EXCEEDED: HeaderValue = HeaderValue::from_static("4");
 /// Limits that are longer than that of a try, or invalid, are left as they are. With a limit of 0 no call is made.
 ///
 /// ```
-/// use atomic_breaker_http::{GrpcClassifier, GrpcDeadlineLayer, Origin, PerHost, Registry, TryLayer};
+/// use atomic_breaker_http::{GrpcClassifier, GrpcDeadlineLayer, Origin, PerHost, Registry};
+/// use atomic_breaker_tower::TryLayer;
 /// use std::time::Duration;
 /// use tower::ServiceBuilder;
 ///
@@ -53,7 +54,7 @@ pub struct GrpcDeadlineLayer {
 }
 
 impl GrpcDeadlineLayer {
-    /// The limit of a try, as it is given to the [`TryLayer`](crate::TryLayer) beneath.
+    /// The limit of a try, as it is given to the [`TryLayer`](atomic_breaker_tower::TryLayer) beneath.
     pub const fn new(try_limit: Duration) -> Self {
         Self { try_limit }
     }

@@ -11,7 +11,7 @@ use http::{Request, Uri};
 
 pub use host::OriginError;
 
-use crate::KeyName;
+use atomic_breaker_server::KeyName;
 
 /// The server that a request goes to: scheme, host and port (RFC 6454), as a key for a breaker per host.
 ///

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use atomic_breaker_server::{AnyPermit, Report};
 use http::{Extensions, StatusCode};
 use pin_project_lite::pin_project;
 use reqwest::{Request, Response};
@@ -17,7 +18,7 @@ use crate::callers_limit::{CallersLimit, timed_out};
 use crate::client::{AtEitherEnd, Tried};
 use crate::retries::may_be_sent_twice;
 use crate::usual_errors::Again;
-use crate::{AnyPermit, ClientResponse, ErrorRule, Outcome, Report, WithCauses};
+use crate::{ClientResponse, ErrorRule, Outcome, WithCauses};
 
 /// A call with all that it needs, as it may go on without its caller.
 pub(super) struct Call<P, X> {

@@ -3,6 +3,7 @@
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker, ready};
 
+use atomic_breaker_server::AnyPermit;
 use bytes::Bytes;
 use http::Request;
 use http_body::Body;
@@ -12,7 +13,7 @@ use tower_service::Service;
 use crate::at_end::OwnLimit;
 use crate::callers_limit::{CallersLimit, take_apart};
 use crate::client::Responded;
-use crate::{AnyPermit, ClientError, ClientResponse, WholeResponse};
+use crate::{ClientError, ClientResponse, WholeResponse};
 
 /// reqwest's client for layers that send a request again: it takes [`http::Request`]s, as `reqwest::Request`s are not
 /// `Clone`, and returns `reqwest::Response`s.

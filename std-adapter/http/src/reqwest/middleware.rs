@@ -5,6 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use atomic_breaker_server::{Admit, AnyPermit};
+use atomic_breaker_tower::Try;
 use http::Extensions;
 use reqwest::{Request, Response};
 use reqwest_middleware::{ClientWithMiddleware, Error, Middleware, Next, Result};
@@ -18,9 +20,7 @@ use super::upload::{Caller, Upload};
 use crate::callers_limit::CallersLimit;
 use crate::client::{AtEitherEnd, ProbesWait, Tried};
 use crate::outliving::{HostCounts, LeavingHost};
-use crate::{
-    Admit, AnyPermit, ClientGuard, Clock, ErrorRule, Hosts, HttpClassifier, Origin, PerHost, Try,
-};
+use crate::{ClientGuard, Clock, ErrorRule, Hosts, HttpClassifier, Origin, PerHost};
 
 /// A breaker among the middlewares of a `reqwest_middleware::ClientWithMiddleware`: one for all requests, or one per
 /// host.
@@ -66,7 +66,7 @@ use crate::{
 /// Whichever callers leave, and whenever, a host is judged by what it does itself, as with a
 /// [`ClientGuard`](crate::ClientGuard#bounds): one that hangs opens its breaker within a limit of the last of as many
 /// calls as the rules require failures, and one that stays healthy is served again after the open time and a probe.
-/// A runtime that is dropped ends what goes on in it: such calls are [cancelled](crate::Permit#dropped).
+/// A runtime that is dropped ends what goes on in it: such calls are [cancelled](atomic_breaker_server::Permit#dropped).
 ///
 /// A probe whose own streamed body keeps the host waiting holds its slot meanwhile, for up to two limits, and then says
 /// nothing; callers who all trickle keep a healthy host shut. So do not pass on bodies of callers that you do not trust
@@ -132,8 +132,8 @@ const OUTLIVING: u32 = 32;
 impl<A> BreakerMiddleware<A> {
     /// Asks a breaker, and sends through a client. With a time limit of 30 s.
     ///
-    /// `admit` is a `&'static` reference to or an `Arc` of a breaker or of a [`Resource`](crate::Resource), for all
-    /// requests together, [`PerHost`] for one breaker per host, or a [`ByKey`](crate::ByKey) for one per another key of a
+    /// `admit` is a `&'static` reference to or an `Arc` of a breaker or of a [`Resource`](atomic_breaker_server::Resource), for all
+    /// requests together, [`PerHost`] for one breaker per host, or a [`ByKey`](atomic_breaker_server::ByKey) for one per another key of a
     /// request. `client` is the `reqwest::Client` to which the middleware is attached, or a `ClientWithMiddleware` around
     /// it with those middlewares that belong beneath the breaker.
     pub fn new(admit: A, client: impl Into<ClientWithMiddleware>) -> Self {
@@ -174,7 +174,7 @@ impl<A, X> BreakerMiddleware<A, X> {
 
     /// How many calls of a host may go on at a time, each in a task of its own, when their callers leave; 32 unless set.
     /// Probes always may. [`ClientConfig::outliving`](crate::ClientConfig::outliving) says more. With 0 none goes on, not
-    /// even a probe: a call whose caller leaves is [cancelled](crate::Permit#dropped).
+    /// even a probe: a call whose caller leaves is [cancelled](atomic_breaker_server::Permit#dropped).
     pub fn outliving(mut self, tries: u32) -> Self {
         self.places = (tries > 0).then(|| Arc::new(HostCounts::by_key((), tries).for_keys(PLACES)));
         self

@@ -22,9 +22,8 @@ pub use errors::ReqwestErrors;
 #[cfg(feature = "reqwest-middleware")]
 pub use middleware::BreakerMiddleware;
 
-use crate::{
-    Admit, AnyRegistry, GuardPermit, Key, Origin, OriginError, PerHost, Rejection, ResponseHead,
-};
+use crate::{Origin, OriginError, PerHost, Rejection, ResponseHead};
+use atomic_breaker_server::{Admit, AnyRegistry, GuardPermit, Key};
 
 impl ResponseHead for reqwest::Response {
     fn status(&self) -> StatusCode {

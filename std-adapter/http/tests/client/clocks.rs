@@ -4,9 +4,9 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    ClientConfig, ClientGuard, Clock, Config, Guard, ManualClock, Origin, Ratio, Registry,
-    SlidingRatio, State,
+    ClientConfig, ClientGuard, Clock, Config, Guard, Origin, Ratio, Registry, State,
 };
+use atomic_breaker_server::{ManualClock, SlidingRatio};
 use http::Uri;
 
 const HOUR: Duration = Duration::from_secs(3_600);

@@ -9,9 +9,10 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    CallError, ClientConfig, ClientGuard, Config, ErrorRule, Failure, Origin, Outcome, Rejected,
-    Rejection, RequestError, ServiceError, State, Timed, UsualErrors, WithCauses,
+    ClientConfig, ClientGuard, Config, ErrorRule, Failure, Origin, Outcome, Rejection,
+    RequestError, ServiceError, State, Timed, UsualErrors, WithCauses,
 };
+use atomic_breaker_server::{CallError, Rejected};
 use http::{Request, Uri};
 use http_body::{Body, Frame};
 use hyper_util::client::legacy::connect::HttpConnector;

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use atomic_breaker_http::{Backoff, BudgetConfig, ClientConfig, Ratio, TripRule};
+use atomic_breaker_http::{Backoff, BudgetConfig, ClientConfig, Ratio};
+use atomic_breaker_server::TripRule;
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Admit, Breaker, BreakerLayer, Config, HttpClassifier, InFlightLimit, Origin, PerHost, Registry,
-    Resource, State, UsualErrors, breaker,
+    Breaker, Config, HttpClassifier, Origin, PerHost, Registry, State, UsualErrors, breaker,
 };
+use atomic_breaker_server::{Admit, InFlightLimit, Resource};
+use atomic_breaker_tower::BreakerLayer;
 use futures_util::future::join_all;
 use http::Request;
 use http_body_util::Empty;

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Breaker, BreakerLayer, ClientConfig, ClientGuard, Config, KeyedObserver, Origin, Present,
-    Resource, State, TokioClock, Transition,
+    Breaker, ClientConfig, ClientGuard, Config, KeyedObserver, Origin, State, TokioClock,
 };
+use atomic_breaker_server::{Present, Resource, Transition};
+use atomic_breaker_tower::BreakerLayer;
 use http::{Request, Response, Uri};
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 

@@ -7,9 +7,10 @@ use std::task::Poll;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    AtEnd, Breaker, Config, ErrorRule, Failure, Head, HttpClassifier, HttpRules, ManualClock,
-    Outcome, Permit, Report, ReportingBody, ResponseHead, Scope, State,
+    AtEnd, Breaker, Config, ErrorRule, Failure, Head, HttpClassifier, HttpRules, Outcome,
+    ReportingBody, ResponseHead, Scope, State,
 };
+use atomic_breaker_server::{ManualClock, Permit, Report};
 use http::{HeaderMap, Response};
 use http_body::Body;
 

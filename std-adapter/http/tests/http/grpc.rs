@@ -5,9 +5,10 @@ use std::io;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    AtHead, Classify, Config, Failure, GrpcClassifier, GrpcCode, Guard, HttpRules, Outcome, Report,
-    Resource, Timed, UsualErrors, WithCauses, breaker,
+    AtHead, Config, Failure, GrpcClassifier, GrpcCode, Guard, HttpRules, Outcome, Timed,
+    UsualErrors, WithCauses, breaker,
 };
+use atomic_breaker_server::{Classify, Report, Resource};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 
 use crate::support::{ONE, Random, headers, response};

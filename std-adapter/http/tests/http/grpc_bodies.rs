@@ -2,7 +2,8 @@
 
 use std::convert::Infallible;
 
-use atomic_breaker_http::{AtEnd, Failure, GrpcClassifier, Outcome, Report, ReportingBody};
+use atomic_breaker_http::{AtEnd, Failure, GrpcClassifier, Outcome, ReportingBody};
+use atomic_breaker_server::Report;
 use http::Response;
 use http_body::Body;
 

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use atomic_breaker_http::{
-    Breaker, Config, GrpcClassifier, GrpcDeadlineLayer, State, TokioClock, TryLayer,
-};
+use atomic_breaker_http::{Breaker, Config, GrpcClassifier, GrpcDeadlineLayer, State, TokioClock};
+use atomic_breaker_tower::TryLayer;
 use axum::body::Body;
 use http::{Request, Response};
 use http_body_util::BodyExt;

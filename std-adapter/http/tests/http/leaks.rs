@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use atomic_breaker_http::redact::without_secrets;
+use atomic_breaker_server::redact::without_secrets;
 
 use crate::support::Random;
 

@@ -8,9 +8,10 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    AnyError, AnyPermit, AtEnd, AtOnce, Breaker, Classify, Config, Failure, GrpcClassifier,
-    HttpClassifier, HttpRules, Outcome, Permit, Report, ServiceError, State, breaker,
+    AtEnd, Breaker, Config, Failure, GrpcClassifier, HttpClassifier, HttpRules, Outcome,
+    ServiceError, State, breaker,
 };
+use atomic_breaker_server::{AnyError, AnyPermit, AtOnce, Classify, Permit, Report};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State as Shared};

@@ -199,7 +199,7 @@ fn what_cannot_be_a_host_is_not_a_key() {
 
 #[test]
 fn origins_can_be_read_back_from_their_names() {
-    use atomic_breaker_http::KeyName;
+    use atomic_breaker_server::KeyName;
 
     for uri in [
         "https://API.example:443/x",

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 
 use atomic_breaker_http::{
-    Breaker, Config, GrpcClassifier, GuardPermit, HttpClassifier, Outcome, Report, Resource, State,
-    breaker,
+    Breaker, Config, GrpcClassifier, HttpClassifier, Outcome, State, breaker,
 };
+use atomic_breaker_server::{GuardPermit, Report, Resource};
 use http::{Response, StatusCode};
 use http_body::Body;
 

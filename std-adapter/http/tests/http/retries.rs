@@ -4,9 +4,9 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use atomic_breaker_http::{
-    Breaker, BreakerLayer, BudgetConfig, Config, HttpClassifier, MayRepeat, RetryBudget,
-    RetryConfig, RetryLayer, RetryPolicy, TokioClock,
+    Breaker, BudgetConfig, Config, HttpClassifier, MayRepeat, RetryBudget, TokioClock,
 };
+use atomic_breaker_tower::{BreakerLayer, RetryConfig, RetryLayer, RetryPolicy};
 use http::{HeaderValue, Method, Request, Response};
 use tokio::time::Instant;
 use tower::{ServiceBuilder, ServiceExt, service_fn};

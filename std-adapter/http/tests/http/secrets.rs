@@ -4,9 +4,9 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use atomic_breaker_http::{
-    AnyPermit, Config, Failure, Guard, KeyedObserver, Present, Registry, Resource, ServiceError,
-    Transition, WithCauses, breaker, redact,
+    Config, Failure, Guard, KeyedObserver, Registry, ServiceError, WithCauses, breaker,
 };
+use atomic_breaker_server::{AnyPermit, Present, Resource, Transition, redact};
 
 use crate::support::Random;
 

@@ -7,9 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    AtEnd, Breaker, Config, Failure, HttpClassifier, HttpRules, Report, ServiceError, State,
-    breaker,
+    AtEnd, Breaker, Config, Failure, HttpClassifier, HttpRules, ServiceError, State, breaker,
 };
+use atomic_breaker_server::Report;
 use axum::body::{Body, Bytes};
 use http::{Method, Request, Response};
 use http_body_util::BodyExt;

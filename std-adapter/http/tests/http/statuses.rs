@@ -5,9 +5,9 @@ use std::io::{self, ErrorKind};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Cause, Classify, Config, Failure, GrpcClassifier, HttpClassifier, HttpRules, ManualClock,
-    Outcome, Report, ResponseHead, State,
+    Config, Failure, GrpcClassifier, HttpClassifier, HttpRules, Outcome, ResponseHead, State,
 };
+use atomic_breaker_server::{Cause, Classify, ManualClock, Report};
 use http::{Response, StatusCode};
 
 use crate::support::{Fate, Log, ONE, Script, response, script};

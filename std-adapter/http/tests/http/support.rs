@@ -7,7 +7,8 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use atomic_breaker_http::{Admit, AnyPermit, Failure, Outcome, Report, ServiceError, Transition};
+use atomic_breaker_http::{Failure, Outcome, ServiceError};
+use atomic_breaker_server::{Admit, AnyPermit, Report, Transition};
 use http::{HeaderMap, HeaderName, HeaderValue, Response};
 use http_body::{Body, Frame, SizeHint};
 

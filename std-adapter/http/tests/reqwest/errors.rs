@@ -6,9 +6,10 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    CallError, ClientError, ErrorRule, Failure, HttpClassifier, HttpRules, Outcome, Rejected,
-    RequestError, ReqwestErrors, ServiceError, Timed, UsualErrors, WithCauses,
+    ClientError, ErrorRule, Failure, HttpClassifier, HttpRules, Outcome, RequestError,
+    ReqwestErrors, ServiceError, Timed, UsualErrors, WithCauses,
 };
+use atomic_breaker_server::{CallError, Rejected};
 use http_body::{Body, Frame};
 use reqwest::Client;
 use reqwest::redirect::Policy;

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Backoff, BreakerLayer, ClientConfig, ClientError, ClientGuard, ClientService, Config,
-    HttpClassifier, HttpClient, MayRepeat, Origin, OriginError, PerHost, Registry, RequestError,
-    ServiceError, State, breaker, repeatable,
+    Backoff, ClientConfig, ClientError, ClientGuard, ClientService, Config, HttpClassifier,
+    HttpClient, MayRepeat, Origin, OriginError, PerHost, Registry, RequestError, ServiceError,
+    State, breaker, repeatable,
 };
+use atomic_breaker_tower::BreakerLayer;
 use http::{Request, StatusCode};
 use reqwest::{Method, Response, Url};
 use tower::{ServiceBuilder, ServiceExt};

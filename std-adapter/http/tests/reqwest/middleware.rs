@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use atomic_breaker_http::{
     Breaker, BreakerMiddleware, ClientConfig, ClientGuard, Config, HttpClassifier, Origin, PerHost,
-    Registry, Rejected, Rejection, RequestError, Resource, State, breaker, rejection_of,
+    Registry, Rejection, RequestError, State, breaker, rejection_of,
 };
+use atomic_breaker_server::{Rejected, Resource};
 use http::{Extensions, StatusCode};
 use reqwest::{Request, Response};
 use reqwest_middleware::{

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use atomic_breaker_http::{BreakerLayer, HttpClassifier};
+use atomic_breaker_http::HttpClassifier;
 use atomic_breaker_steps::{
     Lane, MemoryStore, Status, Steps, Store,
     requests::{Answer, KeepBody, KeepConfig, KeepService, NotKept},
 };
+use atomic_breaker_tower::BreakerLayer;
 use futures_util::future::join_all;
 use tokio::time::{Instant, sleep, timeout};
 use tower::{Layer, ServiceExt};

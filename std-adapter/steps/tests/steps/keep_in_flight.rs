@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use atomic_breaker_http::{Breaker, BreakerLayer, Config, HttpClassifier, TokioClock};
+use atomic_breaker_http::{Breaker, Config, HttpClassifier, TokioClock};
 use atomic_breaker_steps::{
     Filter, Lane, Status, Steps, Store,
     requests::{KeepBody, KeepConfig, KeepService, NotKept},
 };
+use atomic_breaker_tower::BreakerLayer;
 use futures_util::future::join_all;
 use http::{Request, Response};
 use tokio::time::{sleep, timeout};

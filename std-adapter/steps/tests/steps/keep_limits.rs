@@ -4,11 +4,12 @@ use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use atomic_breaker_http::{Breaker, BreakerLayer, Config, HttpClassifier, Rejection, breaker};
+use atomic_breaker_http::{Breaker, Config, HttpClassifier, Rejection, breaker};
 use atomic_breaker_steps::{
     Lane, MemoryStore, Steps, Workflow,
     requests::{KeepBody, KeepConfig, NotKept},
 };
+use atomic_breaker_tower::BreakerLayer;
 use futures_util::{FutureExt, future::join_all};
 use http::{Request, Response};
 use http_body::Body;

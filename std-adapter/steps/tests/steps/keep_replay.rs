@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_http::{Breaker, BreakerLayer, HttpClassifier, State, TokioClock};
+use atomic_breaker_http::{Breaker, HttpClassifier, State, TokioClock};
 use atomic_breaker_steps::{
     Lane, MemoryStore, Status, Steps, Store,
     requests::{KeepBody, KeepConfig, KeptRequest},
 };
+use atomic_breaker_tower::BreakerLayer;
 use tokio::time::sleep;
 use tower::Layer;
 

@@ -3,13 +3,12 @@
 use std::error::Error;
 use std::time::Duration;
 
-use atomic_breaker_http::{
-    Breaker, BreakerLayer, Config, HttpClassifier, MayRepeat, Rejection, State, breaker,
-};
+use atomic_breaker_http::{Breaker, Config, HttpClassifier, MayRepeat, Rejection, State, breaker};
 use atomic_breaker_steps::{
     Lane, MemoryStore, Status, Steps, Store,
     requests::{Answer, KeepBody, KeepConfig, NotKept},
 };
+use atomic_breaker_tower::BreakerLayer;
 use http::Request;
 use tokio::time::sleep;
 use tower::util::MapResponseLayer;

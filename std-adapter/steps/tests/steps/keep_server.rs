@@ -7,11 +7,12 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use atomic_breaker_http::{Breaker, BreakerLayer, Config, HttpClassifier, TokioClock};
+use atomic_breaker_http::{Breaker, Config, HttpClassifier, TokioClock};
 use atomic_breaker_steps::{
     Filter, Job, JobId, Lane, MemoryStore, Steps, Store, Workflow,
     requests::{Answer, KeepBody, KeepConfig, KeepError, KeepService, KeptRequest},
 };
+use atomic_breaker_tower::BreakerLayer;
 use http::{HeaderMap, Request, Response};
 use http_body::Body;
 use http_body_util::BodyExt;

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use atomic_breaker_http::{Breaker, Config, Observer, Outcome, State, TokioClock, Transition};
+use atomic_breaker_http::{Breaker, Config, Outcome, State, TokioClock};
+use atomic_breaker_server::{Observer, Transition};
 use atomic_breaker_steps::{Lane, MemoryStore, Ran, Status, StepError, Steps, Store, Workflow};
 use tokio::time::sleep;
 

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_http::{Breaker, Config, Observer, State, TokioClock, word::NativeWord};
+use atomic_breaker_http::{Breaker, Config, State, TokioClock};
 use atomic_breaker_server::{Admit, InFlightLimit};
+use atomic_breaker_server::{Observer, word::NativeWord};
 use atomic_breaker_steps::{
     Filter, Lane, MemoryStore, Ran, Status, StepError, Steps, StepsBuilder, Store, Workflow,
 };

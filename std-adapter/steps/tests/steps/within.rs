@@ -51,10 +51,10 @@ fn steps(
                         script.act("only").await.map_err(|error| error.to_string())
                     });
                     call.await.map_err(|error| match error {
-                        atomic_breaker_http::CallError::Rejected(rejected) => {
+                        atomic_breaker_server::CallError::Rejected(rejected) => {
                             StepError::from(rejected)
                         }
-                        atomic_breaker_http::CallError::Failed(error) => StepError::from(error),
+                        atomic_breaker_server::CallError::Failed(error) => StepError::from(error),
                     })?;
                     Ok(state)
                 }

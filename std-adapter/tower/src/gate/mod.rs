@@ -12,7 +12,8 @@ use tokio::time::Instant;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::{Admit, AnyPermit, Gated, Rejection, Report, ResponseFuture, ServiceError};
+use crate::{Admit, AnyPermit, Rejection, Report, ResponseFuture, ServiceError};
+use atomic_breaker_server::Gated;
 use pause::Pause;
 
 /// Makes a service not ready while its breaker would reject: for the endpoints of a balancer, which then sends requests
@@ -31,7 +32,7 @@ use pause::Pause;
 /// The breaker is one of the endpoint's own, or that of a key of a registry (`Key` of `atomic-breaker-server`): its
 /// `max_shut_out` then holds for the pool.
 ///
-/// While the endpoint is not ready it has one timer, boxed once. With a [`StateWatch`](crate::StateWatch) as observer
+/// While the endpoint is not ready it has one timer, boxed once. With a [`StateWatch`](atomic_breaker_server::StateWatch) as observer
 /// every transition wakes it; changes made elsewhere, such as by another process, it notices within ten seconds, or
 /// within one if there is no such observer. Each of these checks counts as a rejection for the breaker's observer.
 ///

@@ -8,10 +8,10 @@ use atomic_breaker::{
     wait::Timer,
     word::{AtomicU64, Word},
 };
+use atomic_breaker_server::TokioTimer;
 
 use super::RetryConfigError;
 use super::tokens::{MAX_TOKENS, MILLI, Tokens, Withdrawn};
-use crate::TokioTimer;
 
 /// Stops retry storms: a retry costs a token, a success deposits a share of one, and a few are added over time.
 ///

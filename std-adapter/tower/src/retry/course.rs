@@ -4,10 +4,11 @@ use std::mem;
 use std::time::Duration;
 
 use atomic_breaker::Outcome;
+use atomic_breaker_server::Lot;
 use tokio::time::Instant;
 
 use super::{BudgetOf, RetryBudget, RetryConfig, RetryLayer, RetryPolicy};
-use crate::{Lot, ServiceError};
+use crate::ServiceError;
 
 /// What follows from the result of a try.
 pub(super) enum Next<R> {

@@ -4,7 +4,8 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
-use atomic_breaker_tower::{BudgetConfig, RetryBudget, RetryBudgets, word::AtomicU64};
+use atomic_breaker_server::word::AtomicU64;
+use atomic_breaker_tower::{BudgetConfig, RetryBudget, RetryBudgets};
 
 use crate::budget_of;
 

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
-use atomic_breaker_tower::{BudgetConfig, RetryBudget, word::Word};
+use atomic_breaker_server::word::Word;
+use atomic_breaker_tower::{BudgetConfig, RetryBudget};
 use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// A word of loom's. The turnstile makes every two accesses conflict, so that loom tries all their orders:

@@ -4,9 +4,10 @@ use std::io;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use atomic_breaker_server::{AnyError, Classify};
 use atomic_breaker_tower::{
-    AnyError, Breaker, BreakerLayer, BudgetOf, Classify, Config, Outcome, RetryLayer, RetryPolicy,
-    ServiceError, TokioClock,
+    Breaker, BreakerLayer, BudgetOf, Config, Outcome, RetryLayer, RetryPolicy, ServiceError,
+    TokioClock,
 };
 use tokio::time::{Instant, sleep};
 use tower::{Service, ServiceBuilder, service_fn};

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use atomic_breaker_tower::{Breaker, Config, StateWatch, TokioClock, word::NativeWord};
+use atomic_breaker_server::{StateWatch, word::NativeWord};
+use atomic_breaker_tower::{Breaker, Config, TokioClock};
 use tower::Service;
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);

@@ -7,10 +7,10 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use atomic_breaker_server::Resource;
+use atomic_breaker_server::{AnyBreaker, Gated, Observer};
 use atomic_breaker_server::{Key, Registry};
 use atomic_breaker_tower::{
-    Admit, AnyBreaker, Breaker, GateLayer, GateService, Gated, Observer, ServiceError, State,
-    TokioClock,
+    Admit, Breaker, GateLayer, GateService, ServiceError, State, TokioClock,
 };
 use tokio::time::{Instant, sleep};
 use tower::{Layer, Service, ServiceBuilder, ServiceExt};

@@ -4,9 +4,8 @@ use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use atomic_breaker_http::{
-    Breaker, CallError, Config, Observer, State, StdClock, Tally, Transition, word::NativeWord,
-};
+use atomic_breaker_http::{Breaker, Config, State, StdClock};
+use atomic_breaker_server::{CallError, Observer, Tally, Transition, word::NativeWord};
 
 use super::load::{self, Outcome};
 

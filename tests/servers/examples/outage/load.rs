@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use atomic_breaker_http::Transition;
+use atomic_breaker_server::Transition;
 
 use super::guard::Guarding;
 use super::scenario::Mode;

@@ -10,7 +10,8 @@ use std::thread;
 use std::time::Duration;
 
 use atomic_breaker::{Failure, LastCalls};
-use atomic_breaker_http::{Config, Ratio, SlidingRatio};
+use atomic_breaker_http::{Config, Ratio};
+use atomic_breaker_server::SlidingRatio;
 use atomic_breaker_tune::{CallLog, Completion, Figures, LoggedCall, Replay};
 
 use super::guard::{Guard, Guarding, USEFUL};

@@ -5,8 +5,9 @@ use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 use std::time::Duration;
 
-use atomic_breaker_http::{Clock, SharedClock, TokioTimer, wait::HasTimer};
+use atomic_breaker_http::Clock;
 use atomic_breaker_mapped::MachineClock;
+use atomic_breaker_server::{SharedClock, TokioTimer, wait::HasTimer};
 use tokio::time::Instant;
 
 /// Repeats one scenario.

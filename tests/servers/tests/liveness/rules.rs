@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use atomic_breaker_http::{Config, Control, State, TripRule};
+use atomic_breaker_http::{Config, State};
+use atomic_breaker_server::{Control, TripRule};
 
 use super::dice::Dice;
 use super::host::LONGEST_ANSWER;

@@ -4,9 +4,8 @@ use std::panic::resume_unwind;
 use std::rc::Rc;
 use std::time::Duration;
 
-use atomic_breaker_http::{
-    Breaker, CallError, Clock, Failure, Observer, Outcome, Snapshot, State, Transition, word::Word,
-};
+use atomic_breaker_http::{Breaker, Clock, Failure, Outcome, State};
+use atomic_breaker_server::{CallError, Observer, Snapshot, Transition, word::Word};
 
 use super::dice::{Dice, Time};
 use super::host::{Host, LIMIT, LONGEST_ANSWER, Trouble};

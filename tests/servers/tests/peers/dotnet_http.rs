@@ -7,9 +7,10 @@ use std::time::{Duration, SystemTime};
 
 use atomic_breaker_http::{
     Backoff, Breaker, ClientBody, ClientConfig, ClientGuard, ClientService, Config, Failure,
-    HttpClassifier, ManualClock, MayRepeat, Origin, Outcome, Ratio, RequestError, RetryAfter,
-    RetryPolicy, State, TokioClock,
+    HttpClassifier, MayRepeat, Origin, Outcome, Ratio, RequestError, RetryAfter, State, TokioClock,
 };
+use atomic_breaker_server::ManualClock;
+use atomic_breaker_tower::RetryPolicy;
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use tokio::time::Instant;
 use tower::{ServiceBuilder, ServiceExt, service_fn};

@@ -3,10 +3,11 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use atomic_breaker_http::{
-    AnyPermit, Breaker, BreakerLayer, CallError, Cause, Config, Control, Failure, Guard,
-    ManualClock, Outcome, Ratio, Resource, SlidingRatio, State, Wait,
+use atomic_breaker_http::{Breaker, Config, Failure, Guard, Outcome, Ratio, State};
+use atomic_breaker_server::{
+    AnyPermit, CallError, Cause, Control, ManualClock, Resource, SlidingRatio, Wait,
 };
+use atomic_breaker_tower::BreakerLayer;
 use tokio::time::timeout;
 use tower::{Layer, ServiceExt};
 
@@ -14,7 +15,7 @@ use crate::support::{Ask, MS, RULES, SECOND, Server, breaker, just_before, play}
 
 type Sliding<'a> = Breaker<
     &'a ManualClock,
-    atomic_breaker_http::word::NativeWord,
+    atomic_breaker_server::word::NativeWord,
     SlidingRatio<&'a ManualClock, 1>,
 >;
 
@@ -166,7 +167,7 @@ fn a_probe_closes_or_opens_depending_on_its_result() {
 fn the_whole_flow_is_reported_with_its_causes() {
     let clock = ManualClock::new();
     let made = Mutex::new(Vec::new());
-    let log = |transition: &atomic_breaker_http::Transition| {
+    let log = |transition: &atomic_breaker_server::Transition| {
         made.lock().unwrap().push((transition.to, transition.cause));
     };
     let breaker = Breaker::builder(RULES, &clock).on_transition(log).build();

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Backoff, Breaker, BreakerLayer, Failure, HttpClassifier, Outcome, RetryConfig, RetryLayer,
-    RetryPolicy, ServiceError, State, TimeLimitLayer, Timed, TokioClock,
+    Backoff, Breaker, Failure, HttpClassifier, Outcome, ServiceError, State, Timed, TokioClock,
 };
+use atomic_breaker_tower::{BreakerLayer, RetryConfig, RetryLayer, RetryPolicy, TimeLimitLayer};
 use http::Response;
 use tokio::time::{Instant, sleep, timeout};
 use tower::{Layer, ServiceBuilder, ServiceExt, service_fn};

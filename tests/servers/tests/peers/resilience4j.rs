@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use atomic_breaker_http::{
-    Breaker, Config, Failure, LastCalls, ManualClock, Outcome, Ratio, Rejected, SlidingRatio,
-    State, Transition,
-};
+use atomic_breaker_http::{Breaker, Config, Failure, Outcome, Ratio, State};
+use atomic_breaker_server::{LastCalls, ManualClock, Rejected, SlidingRatio, Transition};
 
 use crate::support::{Diary, Event, MS, RULES, SECOND, just_before, play};
 
@@ -17,7 +15,7 @@ pub(crate) const RING: Config = Config::new()
     .probes(4);
 
 pub(crate) type Ring<'a, O = ()> =
-    Breaker<&'a ManualClock, atomic_breaker_http::word::NativeWord, LastCalls, O>;
+    Breaker<&'a ManualClock, atomic_breaker_server::word::NativeWord, LastCalls, O>;
 
 pub(crate) fn ring(rules: Config, clock: &ManualClock) -> Ring<'_> {
     Breaker::builder(rules, clock)

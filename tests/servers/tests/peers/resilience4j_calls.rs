@@ -3,10 +3,9 @@
 use std::future::ready;
 use std::io;
 
-use atomic_breaker_http::{
-    AnyPermit, Breaker, BreakerLayer, CallError, Failure, Fallback, Guard, ManualClock, Outcome,
-    Prober, Registry, Resource, State, Timed, TokioClock,
-};
+use atomic_breaker_http::{Breaker, Failure, Guard, Outcome, Registry, State, Timed, TokioClock};
+use atomic_breaker_server::{AnyPermit, CallError, Fallback, ManualClock, Prober, Resource};
+use atomic_breaker_tower::BreakerLayer;
 use tokio::time::sleep;
 use tower::{Layer, ServiceExt};
 

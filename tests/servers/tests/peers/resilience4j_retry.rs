@@ -3,9 +3,8 @@
 use std::io;
 use std::time::Duration;
 
-use atomic_breaker_http::{
-    Backoff, BreakerLayer, RetryConfig, RetryLayer, State, TimeLimitLayer, Timed,
-};
+use atomic_breaker_http::{Backoff, State, Timed};
+use atomic_breaker_tower::{BreakerLayer, RetryConfig, RetryLayer, TimeLimitLayer};
 use tokio::time::{Instant, sleep};
 use tower::{Layer, Service, ServiceBuilder, ServiceExt};
 

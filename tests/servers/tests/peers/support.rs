@@ -9,9 +9,10 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    AnyError, Breaker, BreakerLayer, BudgetConfig, BudgetOf, Classify, Config, Observer, Outcome,
-    Rejected, RetryBudget, RetryLayer, RetryPolicy, ServiceError, State, TokioClock, Transition,
+    Breaker, BudgetConfig, Config, Outcome, RetryBudget, ServiceError, State, TokioClock,
 };
+use atomic_breaker_server::{AnyError, Classify, Observer, Rejected, Transition};
+use atomic_breaker_tower::{BreakerLayer, BudgetOf, RetryLayer, RetryPolicy};
 use tokio::time::{Instant, sleep};
 use tower::{Service, ServiceBuilder};
 
@@ -261,12 +262,12 @@ impl Observer for Diary {
 
 /// A sequence of calls: `x` fails, `.` succeeds, `r` is rejected. Returns the state at the end.
 pub(crate) fn play<C, T, O>(
-    breaker: &Breaker<C, atomic_breaker_http::word::NativeWord, T, O>,
+    breaker: &Breaker<C, atomic_breaker_server::word::NativeWord, T, O>,
     calls: &str,
 ) -> State
 where
     C: atomic_breaker_http::Clock,
-    T: atomic_breaker_http::Tally,
+    T: atomic_breaker_server::Tally,
     O: Observer,
 {
     for call in calls.chars() {

@@ -4,9 +4,9 @@ use std::io;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use atomic_breaker_http::{
-    Breaker, BreakerLayer, GateLayer, ServiceError, State, StateWatch, TokioClock,
-};
+use atomic_breaker_http::{Breaker, ServiceError, State, TokioClock};
+use atomic_breaker_server::StateWatch;
+use atomic_breaker_tower::{BreakerLayer, GateLayer};
 use futures_util::poll;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};

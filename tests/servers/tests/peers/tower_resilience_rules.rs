@@ -3,10 +3,9 @@
 use std::io;
 use std::sync::Arc;
 
-use atomic_breaker_http::{
-    Breaker, BreakerLayer, CallError, Cause, Config, Control, Failure, LastCalls, ManualClock,
-    Outcome, Ratio, SlidingRatio, State,
-};
+use atomic_breaker_http::{Breaker, Config, Failure, Outcome, Ratio, State};
+use atomic_breaker_server::{CallError, Cause, Control, LastCalls, ManualClock, SlidingRatio};
+use atomic_breaker_tower::BreakerLayer;
 use tokio::time::sleep;
 use tower::{Layer, ServiceExt, service_fn};
 

@@ -2,7 +2,8 @@
 
 use std::cell::Cell;
 
-use atomic_breaker_http::{Guard, ManualClock, Registry, ServiceError, WhenFull};
+use atomic_breaker_http::{Guard, Registry, ServiceError};
+use atomic_breaker_server::{ManualClock, WhenFull};
 
 use test_support::week::{Host, config, protects, week_by_hand};
 

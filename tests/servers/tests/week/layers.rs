@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use atomic_breaker_http::{
-    Breaker, BreakerLayer, ClientConfig, ClientGuard, Guard, Registry, Resource, ServiceError,
-    State, TimeLimitLayer, TokioClock,
+    Breaker, ClientConfig, ClientGuard, Guard, Registry, ServiceError, State, TokioClock,
 };
+use atomic_breaker_server::Resource;
+use atomic_breaker_tower::{BreakerLayer, TimeLimitLayer};
 use http::{Request, Response};
 use tokio::time::timeout;
 use tower::{Layer, ServiceBuilder, ServiceExt, service_fn};

@@ -6,8 +6,9 @@ use std::io;
 use std::mem::forget;
 use std::sync::Arc;
 
-use atomic_breaker_http::{ManualClock, Permit, State};
+use atomic_breaker_http::State;
 use atomic_breaker_mapped::{MappedBreaker, MappedBuilder, MappedSlab};
+use atomic_breaker_server::{ManualClock, Permit};
 
 use super::SECOND;
 use test_support::week::{Host, config, protects, week_by_hand};

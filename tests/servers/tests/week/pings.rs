@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use atomic_breaker_http::{Breaker, Config, Failure, Outcome, Prober, State, TokioClock};
+use atomic_breaker_http::{Breaker, Config, Failure, Outcome, State, TokioClock};
+use atomic_breaker_server::Prober;
 
 use super::SECOND;
 use test_support::week::{Host, protects, week};

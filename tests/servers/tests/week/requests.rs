@@ -3,13 +3,14 @@
 use std::io;
 
 use atomic_breaker_http::{
-    BreakerLayer, ByKey, ClientConfig, ClientGuard, HttpClassifier, Origin, RetryBudget,
-    RetryConfig, RetryLayer, TokioClock,
+    ClientConfig, ClientGuard, HttpClassifier, Origin, RetryBudget, TokioClock,
 };
+use atomic_breaker_server::ByKey;
 use atomic_breaker_steps::{
     Lane, MemoryStore, Steps, Workflow,
     requests::{Answer, KeepBody, KeepConfig, KeepService, KeptRequest, NotKept},
 };
+use atomic_breaker_tower::{BreakerLayer, RetryConfig, RetryLayer};
 use http::{Request, Response, Uri};
 use tokio::time::{Instant, sleep, timeout};
 use tower::{Layer, Service, ServiceExt, service_fn};

@@ -5,9 +5,9 @@ use std::mem::forget;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use atomic_breaker_http::{
-    Admit, AnyPermit, Breaker, Clock, Config, InFlightLimit, ManualClock, Outcome, Permit, Ratio,
-    Resource, SlidingRatio, TokioClock, word::NativeWord,
+use atomic_breaker_http::{Breaker, Clock, Config, Outcome, Ratio, TokioClock};
+use atomic_breaker_server::{
+    Admit, AnyPermit, InFlightLimit, ManualClock, Permit, Resource, SlidingRatio, word::NativeWord,
 };
 use tokio::time::{sleep, timeout};
 

@@ -6,9 +6,9 @@ use std::io;
 use std::sync::Arc;
 
 use atomic_breaker_http::{
-    Breaker, ClientConfig, ClientGuard, ClientLayer, Guard, OnKeyTransition, OnTransition, Origin,
-    Resource, TokioClock, Transition,
+    Breaker, ClientConfig, ClientGuard, ClientLayer, Guard, Origin, TokioClock,
 };
+use atomic_breaker_server::{OnKeyTransition, OnTransition, Resource, Transition};
 use http::{Request, Response};
 use tokio::time::timeout;
 use tower::util::BoxCloneSyncService;

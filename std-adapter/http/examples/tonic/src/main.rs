@@ -22,9 +22,10 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use atomic_breaker_http::{
-    AtEnd, Config, GrpcClassifier, GrpcDeadlineLayer, Origin, PerHost, Registry, ServiceError, State,
-    Timed, TryLayer, UsualErrors, WithCauses,
+    AtEnd, Config, GrpcClassifier, GrpcDeadlineLayer, Origin, PerHost, Registry, ServiceError,
+    State, Timed, UsualErrors, WithCauses,
 };
+use atomic_breaker_tower::TryLayer;
 use server::{Mood, Server};
 use tokio::time::sleep;
 use tonic::Status;

@@ -3,9 +3,8 @@
 use std::error::Error as _;
 use std::time::Duration;
 
-use atomic_breaker_http::{
-    Failure, Outcome, Rejection, RetryBudget, RetryConfig, RetryLayer, RetryPolicy, ServiceError,
-};
+use atomic_breaker_http::{Failure, Outcome, Rejection, RetryBudget, ServiceError};
+use atomic_breaker_tower::{RetryConfig, RetryLayer, RetryPolicy};
 use tonic::body::Body;
 use tonic::client::GrpcService;
 use tonic::codegen::{Bytes, StdError};

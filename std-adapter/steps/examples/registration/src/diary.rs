@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use atomic_breaker_http::{Observer, Rejected, Transition};
+use atomic_breaker::{Observer, Rejected, Transition};
 use atomic_breaker_steps::{
     CountsAs, Change, Claim, Counts, Failed, Filter, Job, JobId, NewJob, Put, Right, Save, Saved,
     Status, Store, StoreError,

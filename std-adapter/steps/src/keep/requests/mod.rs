@@ -9,7 +9,8 @@
 //! ```
 //!
 //! ```
-//! use atomic_breaker_http::{BreakerLayer, HttpClassifier};
+//! use atomic_breaker_http::HttpClassifier;
+//! use atomic_breaker_tower::BreakerLayer;
 //! use atomic_breaker_steps::{
 //!     Breaker, Config, Lane, MemoryStore, Steps, breaker, requests::{Answer, KeepBody, KeepConfig},
 //! };

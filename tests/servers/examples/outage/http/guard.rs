@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use atomic_breaker_http::{
     ClientBody, ClientConfig, ClientGuard, ClientService, Config, KeyedObserver, Origin, Ratio,
-    RequestError, State, StdClock, Transition,
+    RequestError, State, StdClock,
 };
+use atomic_breaker_server::Transition;
 use axum::body::Bytes;
 use axum::http::{Request, Response, Uri};
 use http_body_util::Empty;

@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use atomic_breaker_http::{State, Transition};
+use atomic_breaker_http::State;
+use atomic_breaker_server::Transition;
 use axum::http::Uri;
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;

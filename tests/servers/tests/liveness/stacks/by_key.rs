@@ -7,9 +7,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Backoff, BreakerLayer, BudgetByKey, BudgetConfig, ByKey, Clock, Config, Failure,
-    HttpClassifier, Outcome, Registry, RetryBudgets, RetryConfig, RetryLayer, ServiceError,
-    TimeLimitLayer,
+    Backoff, BudgetConfig, Clock, Config, Failure, HttpClassifier, Outcome, Registry, ServiceError,
+};
+use atomic_breaker_server::ByKey;
+use atomic_breaker_tower::{
+    BreakerLayer, BudgetByKey, RetryBudgets, RetryConfig, RetryLayer, TimeLimitLayer,
 };
 use http::{Request, Response};
 use http_body::{Body, Frame, SizeHint};

@@ -6,8 +6,9 @@ use std::fmt::Debug;
 use std::rc::Rc;
 use std::time::Duration;
 
-use atomic_breaker_http::{
-    Breaker, CallError, Config, LastCalls, Outcome, Ratio, Rules, SlidingRatio, Tally, Token,
+use atomic_breaker_http::{Breaker, Config, Outcome, Ratio};
+use atomic_breaker_server::{
+    CallError, LastCalls, Rules, SlidingRatio, Tally, Token,
     word::{AtomicU32, AtomicU64, Word},
 };
 use tokio::time::sleep;

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined, Seat, contract::Ledger};
-use atomic_breaker_http::{Breaker, Clock, Config, word::NativeWord};
+use atomic_breaker_http::{Breaker, Clock, Config};
+use atomic_breaker_server::word::NativeWord;
 
 use crate::dice::{Dice, Time};
 use crate::explore::explore;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use atomic_breaker_http::{BreakerLayer, InFlightLimit, TimeLimitLayer};
+use atomic_breaker_server::InFlightLimit;
+use atomic_breaker_tower::{BreakerLayer, TimeLimitLayer};
 use tower::{Layer, ServiceExt};
 
 use super::layers::{Guarded, Kind, Layered, seen, service, timed};

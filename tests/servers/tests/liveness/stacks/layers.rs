@@ -7,8 +7,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Backoff, Breaker, BreakerLayer, Config, GateLayer, Outcome, Resource, RetryBudget, RetryConfig,
-    RetryLayer, RetryPolicy, ServiceError, State, TimeLimitLayer, Timed, word::NativeWord,
+    Backoff, Breaker, Config, Outcome, RetryBudget, ServiceError, State, Timed,
+};
+use atomic_breaker_server::{Resource, word::NativeWord};
+use atomic_breaker_tower::{
+    BreakerLayer, GateLayer, RetryConfig, RetryLayer, RetryPolicy, TimeLimitLayer,
 };
 use tokio::time::{Sleep, sleep};
 use tower::{Layer, Service, ServiceExt, service_fn};

@@ -7,10 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
-use atomic_breaker_http::{
-    AnyPermit, Config, Failure, Guard, Key, KeyedObserver, Outcome, Registry, ServiceError,
-    Transition, WhenFull,
-};
+use atomic_breaker_http::{Config, Failure, Guard, KeyedObserver, Outcome, Registry, ServiceError};
+use atomic_breaker_server::{AnyPermit, Key, Transition, WhenFull};
 use tokio::time::sleep;
 
 use crate::dice::{Dice, Time};
@@ -32,7 +30,7 @@ type Keys = &'static Registry<u64, Time, (), Nervous>;
 impl KeyedObserver<u64> for Nervous {
     fn transition(&self, key: &u64, transition: &Transition) {
         if *key < PLACES as u64 {
-            atomic_breaker_http::Observer::transition(self, transition);
+            atomic_breaker_server::Observer::transition(self, transition);
         }
     }
 }

@@ -9,11 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use atomic_breaker_http::{
-    Breaker, Clock, Config, Rules,
+use atomic_breaker_http::{Breaker, Clock, Config};
+use atomic_breaker_mapped::{MappedBuilder, MappedWord};
+use atomic_breaker_server::{
+    Rules,
     word::{AtomicU64, Word},
 };
-use atomic_breaker_mapped::{MappedBuilder, MappedWord};
 
 use crate::dice::{Dice, Time};
 use crate::explore::explore;

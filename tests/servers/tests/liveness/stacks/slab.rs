@@ -7,8 +7,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
-use atomic_breaker_http::{CallError, Clock, Config};
+use atomic_breaker_http::{Clock, Config};
 use atomic_breaker_mapped::{MappedSlab, SlotBreaker};
+use atomic_breaker_server::CallError;
 
 use super::shared::InFile;
 use crate::dice::{Dice, Time};

@@ -8,7 +8,8 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use atomic_breaker_http::{Breaker, CallError, Clock, Config, word::NativeWord};
+use atomic_breaker_http::{Breaker, Clock, Config};
+use atomic_breaker_server::{CallError, word::NativeWord};
 use atomic_breaker_steps::{
     Filter, Lane, MemoryStore, Ran, Schedule, Status, StepContext, StepError, Steps, Store, Worker,
     Workflow,

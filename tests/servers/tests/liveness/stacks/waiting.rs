@@ -5,9 +5,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_http::{
-    Breaker, CallError, Config, Prober, Retry, StateWatch, Timed, word::NativeWord,
-};
+use atomic_breaker_http::{Breaker, Config, Timed};
+use atomic_breaker_server::{CallError, Prober, Retry, StateWatch, word::NativeWord};
 use tokio::task::{JoinHandle, spawn_local};
 
 use crate::dice::{Dice, Time};

@@ -6,10 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
-use atomic_breaker_http::{
-    AnyPermit, Breaker, Config, Guard, Registry, Resource, Retry, ServiceError, StateWatch,
-    word::NativeWord,
-};
+use atomic_breaker_http::{Breaker, Config, Guard, Registry, ServiceError};
+use atomic_breaker_server::{AnyPermit, Resource, Retry, StateWatch, word::NativeWord};
 
 use tokio::time::sleep;
 

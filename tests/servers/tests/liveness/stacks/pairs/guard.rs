@@ -8,9 +8,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    AtOnce, Bytes, ClientConfig, ClientGuard, Config, Guard as _, Origin, RequestError,
-    ServiceError, repeatable,
+    Bytes, ClientConfig, ClientGuard, Config, Guard as _, Origin, RequestError, ServiceError,
+    repeatable,
 };
+use atomic_breaker_server::AtOnce;
 use http::{Request, Response, Uri};
 use reqwest_middleware::ClientWithMiddleware;
 use tokio::time::timeout;

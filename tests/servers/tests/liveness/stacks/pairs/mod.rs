@@ -15,7 +15,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined, Seat};
-use atomic_breaker_http::{Breaker, Config, Resource, word::NativeWord};
+use atomic_breaker_http::{Breaker, Config};
+use atomic_breaker_server::{Resource, word::NativeWord};
 
 use crate::dice::{Dice, Time};
 use crate::explore::explore;

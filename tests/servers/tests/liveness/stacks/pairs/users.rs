@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_http::{
-    BreakerLayer, BreakerMiddleware, Clock, Prober, TimeLimitLayer, TryLayer,
-};
+use atomic_breaker_http::{BreakerMiddleware, Clock};
+use atomic_breaker_server::Prober;
+use atomic_breaker_tower::{BreakerLayer, TimeLimitLayer, TryLayer};
 use reqwest_middleware::ClientWithMiddleware;
 use tokio::task::{JoinHandle, spawn_local};
 use tokio::time::timeout;
