@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use crate::list::only_listed;
 use crate::packages::{Packages, root, sources};
 
 const POINTERS: [&str; 8] = ["That", "One", "It", "Those", "The same", "Of", "As", "For"];
@@ -48,7 +47,7 @@ fn no_doc_comment_begins_with_a_word_that_points_at_its_neighbour() {
         .iter()
         .map(|(file, count)| format!("{file}: {count}"))
         .collect();
-    only_listed("prose.txt", found.iter().map(String::as_str));
+    assert!(found.is_empty(), "\n{}", found.join("\n"));
 }
 
 #[test]
