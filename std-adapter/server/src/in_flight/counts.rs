@@ -24,7 +24,7 @@ pub struct CallCounts {
 
 #[derive(Debug)]
 enum Rows {
-    /// CallCounts one key, whose hash is 0.
+    /// Counts one key, whose hash is 0.
     One(Row),
     Many(Box<[Row]>, RandomState),
 }
@@ -76,7 +76,7 @@ impl CallCounts {
         }
     }
 
-    /// CallCounts a call of a key. Returns where, if there is room, and whether it is one too many.
+    /// Counts a call of a key. Returns where, if there is room, and whether it is one too many.
     pub(super) fn begin(&self, key: &impl Hash) -> (Option<usize>, bool) {
         let (row, tag) = self.row_of(key);
         let words = &self.rows()[row].0;

@@ -125,7 +125,7 @@ impl<A, K: Hash> InFlightLimit<A, K> {
         self.counts.of(key)
     }
 
-    /// CallCounts the call of a permit that was granted elsewhere. If it is one too many, `trip` reports an outcome that trips
+    /// Counts the call of a permit that was granted elsewhere. If it is one too many, `trip` reports an outcome that trips
     /// the breaker, with words that say why, and asks for another permit: [`GuardPermit::replace`](crate::GuardPermit) and
     /// [`Admit::admit_again`] do that. It is rejected unless calls pass in shadow mode.
     pub fn limit<H, P>(
@@ -149,7 +149,7 @@ impl<A, K: Hash> InFlightLimit<A, K> {
         Ok(InFlightPermit { counted, permit })
     }
 
-    /// CallCounts a call of a key that has no permit, until the returned value is dropped; `None` if it is one too many, or
+    /// Counts a call of a key that has no permit, until the returned value is dropped; `None` if it is one too many, or
     /// there is no room for its key.
     pub fn try_count<H: Deref<Target = Self>>(limit: H, key: &K) -> Option<InFlightPermit<H, ()>> {
         let (place, is_too_many) = limit.counts.begin(key);
@@ -190,7 +190,7 @@ impl<A, K> fmt::Debug for InFlightLimit<A, K> {
     }
 }
 
-/// CallCounts a call until it is dropped.
+/// Counts a call until it is dropped.
 struct CountedUntilDropped<H: Deref<Target: AsRef<CallCounts>>> {
     limit: H,
     /// `None` if there was no room to count it.
