@@ -9,7 +9,7 @@ use atomic_breaker::{
 };
 #[cfg(unix)]
 use atomic_breaker_http::StdClock;
-use atomic_breaker_server::{BootClock, CoarseClock};
+use atomic_breaker_std::{BootClock, CoarseClock};
 use criterion::{BenchmarkId, Criterion};
 
 use super::{AnyWord, RULES};

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 #[cfg(unix)]
 use atomic_breaker_http::{Clock, StdClock};
-use atomic_breaker_server::{BootClock, CoarseClock};
+use atomic_breaker_std::{BootClock, CoarseClock};
 
 use crate::rounds::Case;
 

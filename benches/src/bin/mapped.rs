@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use atomic_breaker_http::{Breaker, Config, Guard, Outcome, Registry};
 use atomic_breaker_mapped::{MappedSlab, for_forks};
-use atomic_breaker_server::{AnyPermit, BootClock, Observer, word::Word};
+use atomic_breaker_server::{AnyPermit, Observer, word::Word};
+use atomic_breaker_std::BootClock;
 use benches::head;
 use benches::hosts::{HOSTS, take_slots};
 use benches::paired::Paired;

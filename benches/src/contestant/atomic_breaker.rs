@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use atomic_breaker_http::{Breaker, Clock, Config, Ratio, StdClock};
-use atomic_breaker_server::{CallError, CoarseClock, LastCalls, Tally, word::NativeWord};
+use atomic_breaker_server::{CallError, LastCalls, Tally, word::NativeWord};
+use atomic_breaker_std::CoarseClock;
 
 use super::{Answer, AsyncCaller, Caller, Contestant, Operation, Rules, Work};
 

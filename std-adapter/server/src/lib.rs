@@ -2,7 +2,7 @@
 //! shadow mode, or [one per key](Registry), such as a host, a shard or a tenant; limits on calls in flight; the [share of
 //! failures](SlidingRatio) within a sliding time window.
 //!
-//! Everything in [`atomic_breaker_std`] is included.
+//! The names that go with these are included; everything else is in [`atomic_breaker_std`].
 //!
 //! | module | contents |
 //! |---|---|
@@ -40,7 +40,16 @@ mod resource;
 mod sliding;
 
 #[doc(no_inline)]
-pub use atomic_breaker_std::*;
+pub use atomic_breaker_std::{
+    Adjust, AdjustableBreaker, AnyBreaker, AnyError, AsRules, Breaker, CallError, Cause, Classify,
+    Clock, Config, ConfigError, Control, Failure, Fallback, KeptRules, LastCalls, ManualClock,
+    Memory, Observer, OnTransition, Outcome, Permit, Present, Prober, Ratio, Rejected, Retry,
+    Rules, SharedClock, Snapshot, State, StdClock, Tally, TimeLimit, Timed, Token, Transition,
+    TripRule, Unguarded, Verdict, Wait, adjustable_breaker, breaker, tally, wait, word,
+};
+#[cfg(feature = "tokio")]
+#[doc(no_inline)]
+pub use atomic_breaker_std::{StateWatch, TokioClock, TokioTimer};
 pub use enforcement::{Enforcement, PercentError};
 pub use guard::{Guard, GuardPermit};
 pub use in_flight::{InFlightLimit, InFlightPermit};

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use atomic_breaker_http::{Breaker, Config, Guard, Ratio, Registry, breaker};
-use atomic_breaker_server::{ByKey, CoarseClock, Resource, SlidingRatio};
+use atomic_breaker_server::{ByKey, Resource, SlidingRatio};
+use atomic_breaker_std::CoarseClock;
 use atomic_breaker_tower::BreakerLayer;
 use benches::hosts::HOSTS;
 use benches::rounds::Case;

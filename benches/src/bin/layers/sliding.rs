@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use atomic_breaker_http::{Breaker, Clock, Config, Ratio, StdClock};
-use atomic_breaker_server::{CoarseClock, Memory, SlidingRatio, Tally, Verdict, tally::Call};
+use atomic_breaker_server::{Memory, SlidingRatio, Tally, Verdict, tally::Call};
+use atomic_breaker_std::CoarseClock;
 use benches::rounds::Case;
 
 pub(crate) const SHARDED: &str = "16 shards";
