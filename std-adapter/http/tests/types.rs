@@ -82,19 +82,15 @@ fn classifiers_are_statics() {
     let _ = (OF_BODIES, STREAMS, OF_CHANNEL);
 }
 
+type ByHost<R> = BreakerService<Hyper, PerHost<&'static Registry<Origin>>, R>;
+
 /// As many layers as a user's own stack has.
 struct Stack {
-    by_host: BreakerService<Hyper, PerHost<&'static Registry<Origin>>, HttpClassifier>,
+    by_host: ByHost<HttpClassifier>,
     shared: BreakerService<Hyper, PerHost<Arc<Registry<Origin>>>, HttpClassifier>,
-    retried: RetryService<
-        BreakerService<Hyper, PerHost<&'static Registry<Origin>>, HttpClassifier>,
-        &'static RetryBudget,
-        HttpClassifier,
-    >,
+    retried: RetryService<ByHost<HttpClassifier>, &'static RetryBudget, HttpClassifier>,
     whole: BreakerService<Hyper, &'static Breaker, AtEnd<HttpClassifier, UsualErrors>>,
-    channel: GrpcDeadlineService<
-        BreakerService<Hyper, PerHost<&'static Registry<Origin>>, AtEnd<GrpcClassifier>>,
-    >,
+    channel: GrpcDeadlineService<ByHost<AtEnd<GrpcClassifier>>>,
     by_tenant: BreakerLayer<ByTenant>,
 }
 

@@ -12,6 +12,10 @@ use crate::{Backoff, BudgetConfig};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch in the file"
+)]
 struct File {
     deadline_ms: Option<u64>,
     try_limit_ms: Option<u64>,
