@@ -2,6 +2,7 @@
 
 mod builder;
 mod known;
+mod static_breaker;
 
 pub use builder::{Adjustable, Builder, LaterRules};
 pub use known::{Known, StaticBreaker};

@@ -90,14 +90,3 @@ impl<const N: u32> Bits for TickBits<N> {
         Self(bits as u32)
     }
 }
-
-/// The word that the target handles natively: `AtomicU64` where 64-bit atomics are lock-free,
-/// `AtomicU32` elsewhere (Cortex-M, `riscv32`).
-#[cfg(target_has_atomic = "64")]
-pub type NativeWord = super::AtomicU64;
-/// The word that the target handles natively: `AtomicU32`.
-#[cfg(not(target_has_atomic = "64"))]
-pub type NativeWord = super::AtomicU32;
-
-/// The bits of [`NativeWord`].
-pub type NativeBits = <NativeWord as super::Word>::Bits;

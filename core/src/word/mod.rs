@@ -60,7 +60,7 @@ mod peek;
 mod retained;
 mod ticks;
 
-pub use bits::{Bits, NativeBits, NativeWord, TickBits};
+pub use bits::{Bits, TickBits};
 #[cfg(feature = "wide")]
 pub use critical_section_word::CriticalSectionWord;
 pub use layout::Layout;
@@ -201,6 +201,17 @@ word_of_atomic!(AtomicU32 => u32);
 pub use portable_atomic::AtomicU64;
 #[cfg(target_has_atomic = "64")]
 word_of_atomic!(AtomicU64 => u64);
+
+/// The word that the target handles natively: `AtomicU64` where 64-bit atomics are lock-free,
+/// `AtomicU32` elsewhere (Cortex-M, `riscv32`).
+#[cfg(target_has_atomic = "64")]
+pub type NativeWord = AtomicU64;
+/// The word that the target handles natively: `AtomicU32`.
+#[cfg(not(target_has_atomic = "64"))]
+pub type NativeWord = AtomicU32;
+
+/// The bits of [`NativeWord`].
+pub type NativeBits = <NativeWord as Word>::Bits;
 
 // The atomic accesses of this crate. `Ordering::` appears nowhere else.
 

@@ -14,6 +14,7 @@ mod keep;
 mod layout;
 mod open;
 mod send;
+mod state;
 mod storage;
 
 use core::fmt;
@@ -29,8 +30,8 @@ pub use atomic_breaker::{
 pub use config::{JournalConfig, WhenCorrupt, WhenFull};
 pub use error::{Corruption, JournalError, Misfit};
 use layout::Geometry;
-use open::State;
 pub use send::{Entry, Sent};
+use state::State;
 use storage::Storage;
 
 /// The pages about the journal, whose code is compiled.

@@ -8,24 +8,8 @@ use crate::Journal;
 use crate::config::WhenCorrupt;
 use crate::error::{Corruption, Io, JournalError};
 use crate::layout::{FoundHead, Head};
+use crate::state::State;
 use crate::storage::Cursor;
-
-/// The state of a journal: everything here could be read from flash again.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct State {
-    /// The page that is being written: the youngest.
-    pub(crate) sequence: u32,
-    /// Where the next record is written.
-    pub(crate) write: u32,
-    /// The number of the next entry.
-    pub(crate) next: u32,
-    /// Entries that were dropped.
-    pub(crate) dropped: u32,
-    /// Entries that are waiting.
-    pub(crate) waiting: u32,
-    /// The page of the oldest waiting entry, and an address at or before it.
-    pub(crate) oldest: (u32, u32),
-}
 
 /// What the records of some pages say.
 #[derive(Default)]

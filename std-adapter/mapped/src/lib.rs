@@ -42,7 +42,7 @@
 //! | `memory` | memory as words, the only unsafe code |
 //! | `machine_clock`, `layout` | a clock that all processes read alike; where each word is |
 //! | `file` | a file that is opened, checked and made by one process at a time |
-//! | `single` | one breaker |
+//! | `single`, `open` | one breaker, and the short way to it |
 //! | `slot`, `slab` | one for each key |
 #![cfg(all(unix, target_has_atomic = "64"))]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -56,6 +56,7 @@ mod file;
 mod layout;
 mod machine_clock;
 mod memory;
+mod open;
 mod single;
 mod slab;
 mod slot;
@@ -65,9 +66,10 @@ pub use atomic_breaker_std::*;
 pub use builder::{KeyedWords, MappedBuilder, SingleWord};
 pub use error::MappedError;
 pub use machine_clock::MachineClock;
+pub use open::for_forks;
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub use single::open;
-pub use single::{MappedBreaker, MappedWord, for_forks};
+pub use open::open;
+pub use single::{MappedBreaker, MappedWord};
 pub use slab::{MappedSlab, NoSlot, SlotBreaker};
 
 /// The README, whose code is compiled.

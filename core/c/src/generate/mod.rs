@@ -16,18 +16,19 @@
 //!
 //! The settings are those of [`Config`]; a failure ratio needs more than one word, and is not offered.
 
+mod asked;
 mod header;
 mod rust;
 
-use std::collections::BTreeMap;
 use std::format;
 use std::string::{String, ToString as _};
-use std::vec::Vec;
 
 use atomic_breaker::word::{Bits, TickBits};
 use atomic_breaker::{Config, Rules};
 use serde::Deserialize as _;
 use toml::{Table, Value};
+
+use asked::{Asked, Breakers};
 
 /// The two files.
 #[derive(Clone, Debug)]
@@ -37,18 +38,6 @@ pub struct Generated {
     /// The Rust file of the library: `breakers.rs`.
     pub rust: String,
 }
-
-/// A breaker of the file.
-struct Breaker {
-    name: String,
-    /// The settings as they stand in the file, checked.
-    settings: Table,
-    retained: bool,
-    seed_from: Option<String>,
-}
-
-/// The breakers by the binary logarithm of their tick.
-type Breakers = BTreeMap<u32, Vec<Breaker>>;
 
 /// More of one tick than a byte tells apart, or than anyone wants in one program.
 const MOST: usize = 200;
@@ -87,7 +76,7 @@ pub fn generate(text: &str) -> Result<Generated, String> {
 }
 
 /// Reads and checks the settings of a breaker.
-fn breaker(name: String, mut settings: Table) -> Result<(u32, Breaker), String> {
+fn breaker(name: String, mut settings: Table) -> Result<(u32, Asked), String> {
     check_name(&name)?;
     let tick_ms = match settings.remove("tick_ms") {
         None => 64,
@@ -135,7 +124,7 @@ fn breaker(name: String, mut settings: Table) -> Result<(u32, Breaker), String> 
     }
     let log2 = tick_ms.trailing_zeros();
     check(config, log2)?;
-    let breaker = Breaker {
+    let breaker = Asked {
         name,
         settings,
         retained,

@@ -8,7 +8,6 @@ use atomic_breaker_std::config::Growth;
 use atomic_breaker_std::{Config, TripRule};
 use siphasher::sip::SipHasher24;
 
-use super::REMOVE;
 use super::machine::Machine;
 use crate::MappedError;
 use crate::MemoryOrigin;
@@ -32,6 +31,7 @@ const IS_BEGUN: u64 = u64::from_be_bytes(*b"AtomBrk?");
 /// Covers the layout of the breaker's word as well.
 const VERSION_HERE: u64 = 1;
 
+const REMOVE: &str = "stop the processes that use it and remove it, or use another path";
 pub(super) const FOREIGN: &str = "is not a file of breakers: use another path";
 
 /// What all processes that share a file must agree on.

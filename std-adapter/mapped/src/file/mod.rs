@@ -38,7 +38,6 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const ZEROS: [u8; 1 << 12] = [0; 1 << 12];
 const PAUSE: Duration = Duration::from_millis(1);
 
-const REMOVE: &str = "stop the processes that use it and remove it, or use another path";
 const LOCKED: &str = "has been locked by another process for 2 s, perhaps by one that was stopped while it wrote the \
                       file: let it go on or end it (`fuser` names it), then try again";
 const OTHER_BOOT: &str = "is in use by processes that see another boot id, such as those of a container that has its \
