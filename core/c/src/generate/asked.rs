@@ -7,7 +7,7 @@ use std::vec::Vec;
 use toml::Table;
 
 /// A breaker that the file asks for.
-pub(super) struct Asked {
+pub(super) struct RequestedBreaker {
     pub(super) name: String,
     /// The settings as they stand in the file, checked.
     pub(super) settings: Table,
@@ -16,4 +16,4 @@ pub(super) struct Asked {
 }
 
 /// The breakers by the binary logarithm of their tick.
-pub(super) type Breakers = BTreeMap<u32, Vec<Asked>>;
+pub(super) type Breakers = BTreeMap<u32, Vec<RequestedBreaker>>;

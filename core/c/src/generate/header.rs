@@ -3,7 +3,7 @@
 use std::format;
 use std::string::String;
 
-use super::asked::{Asked, Breakers};
+use super::asked::{Breakers, RequestedBreaker};
 
 pub(super) fn of(breakers: &Breakers) -> String {
     let each = breakers.iter().flat_map(|(log2, same_tick)| {
@@ -37,7 +37,7 @@ extern \"C\" {{
     )
 }
 
-fn functions(breaker: &Asked, tick_ms: u32) -> String {
+fn functions(breaker: &RequestedBreaker, tick_ms: u32) -> String {
     let name = &breaker.name;
     let kind = if breaker.retained {
         "ab_retained"

@@ -28,7 +28,7 @@ use atomic_breaker::{Config, Rules};
 use serde::Deserialize as _;
 use toml::{Table, Value};
 
-use asked::{Asked, Breakers};
+use asked::{Breakers, RequestedBreaker};
 
 /// The two files.
 #[derive(Clone, Debug)]
@@ -76,7 +76,7 @@ pub fn generate(text: &str) -> Result<Generated, String> {
 }
 
 /// Reads and checks the settings of a breaker.
-fn breaker(name: String, mut settings: Table) -> Result<(u32, Asked), String> {
+fn breaker(name: String, mut settings: Table) -> Result<(u32, RequestedBreaker), String> {
     check_name(&name)?;
     let tick_ms = match settings.remove("tick_ms") {
         None => 64,
@@ -124,7 +124,7 @@ fn breaker(name: String, mut settings: Table) -> Result<(u32, Asked), String> {
     }
     let log2 = tick_ms.trailing_zeros();
     check(config, log2)?;
-    let breaker = Asked {
+    let breaker = RequestedBreaker {
         name,
         settings,
         retained,

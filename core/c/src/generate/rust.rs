@@ -6,7 +6,7 @@ use std::vec::Vec;
 
 use toml::{Table, Value};
 
-use super::asked::{Asked, Breakers};
+use super::asked::{Breakers, RequestedBreaker};
 
 /// Settings of several numbers, in the order in which the builder takes them.
 const ARGUMENTS: &[(&str, [&str; 2])] = &[
@@ -28,9 +28,9 @@ pub(super) fn of(breakers: &Breakers) -> String {
 }
 
 /// The breakers of a tick.
-fn module(log2: u32, breakers: &[Asked]) -> String {
+fn module(log2: u32, breakers: &[RequestedBreaker]) -> String {
     let is_one = breakers.len() == 1;
-    let lines = |line: &dyn Fn(usize, &Asked) -> String| -> String {
+    let lines = |line: &dyn Fn(usize, &RequestedBreaker) -> String| -> String {
         let each = breakers.iter().enumerate();
         each.map(|(index, breaker)| line(index, breaker)).collect()
     };
@@ -128,7 +128,10 @@ mod ticks_of_{tick_ms}_ms {{
 }
 
 /// What a handle leads to.
-fn by_index(breakers: &[Asked], value: impl Fn(usize, &Asked) -> String) -> String {
+fn by_index(
+    breakers: &[RequestedBreaker],
+    value: impl Fn(usize, &RequestedBreaker) -> String,
+) -> String {
     let each = breakers.iter().enumerate();
     let values: Vec<_> = each.map(|(index, of)| value(index, of)).collect();
     let Some((last, others)) = values.split_last() else {

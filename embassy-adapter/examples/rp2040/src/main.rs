@@ -16,8 +16,7 @@ use core::time::Duration;
 
 use atomic_breaker_embassy::word::Retained;
 use atomic_breaker_embassy::{
-    Breaker, Config, DefmtLog, EmbassyClock, GuardedI2c, State, StateWatch,
-    static_breaker,
+    Breaker, Config, DefmtLog, EmbassyClock, GuardedI2c, State, StateWatch, static_breaker,
 };
 use defmt::info;
 use embassy_executor::Spawner;

@@ -8,9 +8,7 @@ use core::mem::size_of_val;
 use core::time::Duration;
 
 use atomic_breaker_embassy::word::AtomicU32;
-use atomic_breaker_embassy::{
-    Breaker, Config, EmbassyClock, GuardedI2c, Retry, static_breaker,
-};
+use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, GuardedI2c, Retry, static_breaker};
 use atomic_breaker_journal::{Entry, Journal, JournalConfig};
 use embassy_executor::Spawner;
 use embedded_hal::i2c::{ErrorKind, ErrorType as I2cErrorType, Operation};

@@ -163,7 +163,13 @@ async fn main(_spawner: Spawner) {
     let opened = Journal::<_, 32>::open(Nvmc, PAGES, config).await;
     let mut journal = opened.expect("a journal, or to be formatted");
     kept(|kept| kept.is_formatted = true);
-    let breaker = Breaker::new(Config::new(), WithTimer { clock: ManualClock::new(), timer: EmbassyTimer });
+    let breaker = Breaker::new(
+        Config::new(),
+        WithTimer {
+            clock: ManualClock::new(),
+            timer: EmbassyTimer,
+        },
+    );
     let is_down = RefCell::new(false);
     let send = async |entry: Entry<'_>| {
         if *is_down.borrow() {
@@ -184,9 +190,7 @@ async fn main(_spawner: Spawner) {
         let (limit, choice) = (TimeLimit::NONE, random(8));
         match choice {
             0 => {
-                let sent = journal
-                    .send_or_keep(&breaker, limit, bytes, send)
-                    .await;
+                let sent = journal.send_or_keep(&breaker, limit, bytes, send).await;
                 acknowledge(sent.map(|_| journal.next_number() - 1));
             }
             1 => {
@@ -198,9 +202,7 @@ async fn main(_spawner: Spawner) {
         breaker.reset();
     }
     is_down.replace(false);
-    let sent = journal
-        .send_all(&breaker, TimeLimit::NONE, send)
-        .await;
+    let sent = journal.send_all(&breaker, TimeLimit::NONE, send).await;
     assert!(sent.expect("it works").stopped.is_none());
     let kept = kept(|kept| *kept);
     assert_eq!(

@@ -8,9 +8,7 @@ use core::future::{Future, poll_fn};
 use core::pin::pin;
 use core::time::Duration;
 
-use atomic_breaker_embassy::{
-    Breaker, Config, EmbassyClock, State, StateWatch, word::NativeWord,
-};
+use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, State, StateWatch, word::NativeWord};
 use embassy_executor::Spawner;
 use embassy_futures::join::join4;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;

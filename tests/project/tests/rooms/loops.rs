@@ -10,7 +10,7 @@ use crate::packages::Packages;
 /// No loop has more files than this.
 const LONGEST: usize = 3;
 /// There are no more loops than this.
-const MOST: usize = 12;
+const MOST: usize = 8;
 
 pub(crate) type Uses<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 

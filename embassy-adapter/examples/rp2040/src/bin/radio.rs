@@ -13,9 +13,7 @@
 use core::time::Duration;
 
 use atomic_breaker_embassy::word::AtomicU32;
-use atomic_breaker_embassy::{
-    Breaker, Config, DefmtLog, EmbassyClock, static_breaker,
-};
+use atomic_breaker_embassy::{Breaker, Config, DefmtLog, EmbassyClock, static_breaker};
 use atomic_breaker_journal::{Entry, Journal, JournalConfig, WhenFull};
 use defmt::{info, unwrap};
 use embassy_executor::Spawner;

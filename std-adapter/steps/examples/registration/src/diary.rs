@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use atomic_breaker::{Observer, Rejected, Transition};
 use atomic_breaker_steps::{
-    CountsAs, Change, Claim, Counts, Failed, Filter, Job, JobId, NewJob, Put, Right, Save, Saved,
+    Change, Claim, Counts, CountsAs, Failed, Filter, Job, JobId, NewJob, Put, Right, Save, Saved,
     Status, Store, StoreError,
 };
 
