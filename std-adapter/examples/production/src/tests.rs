@@ -21,7 +21,7 @@ async fn a_host_that_fails_is_left_alone_and_asked_again_when_it_works() {
         CALLS.fetch_add(1, Relaxed);
         let status = if WORKS.load(Relaxed) { 200 } else { 500 };
         let answer = http::Response::builder().status(status).body("7.50");
-        ready(Ok::<_, ClientError>(answer.unwrap().into()))
+        ready(Ok::<reqwest::Response, ClientError>(answer.unwrap().into()))
     });
     let (guard, _) = guard::start(ClientConfig::new()).unwrap();
     let url = "http://host.example/".parse().unwrap();
@@ -64,7 +64,9 @@ impl Body for Drips {
 async fn a_body_that_drips_without_end_is_given_up() {
     let host = service_fn(|_: http::Request<Bytes>| {
         let body = reqwest::Body::wrap(Drips(Box::pin(sleep(Drips::PAUSE))));
-        ready(Ok::<_, ClientError>(http::Response::new(body).into()))
+        ready(Ok::<reqwest::Response, ClientError>(
+            http::Response::new(body).into(),
+        ))
     });
     let (guard, _) = guard::start(ClientConfig::new()).unwrap();
     let url = "http://host.example/".parse().unwrap();
