@@ -29,6 +29,7 @@ mod eviction;
 mod full;
 mod in_flight;
 mod keys;
+mod leaks;
 mod model;
 mod observed;
 mod panicking;

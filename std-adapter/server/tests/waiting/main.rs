@@ -1,6 +1,8 @@
 //! Waiting for a resource, trying again, time limits, in paused time: nothing here sleeps.
 #![cfg(feature = "tokio")]
 
+mod cancelled;
+
 use std::cell::Cell;
 use std::future::pending;
 use std::sync::Arc;
