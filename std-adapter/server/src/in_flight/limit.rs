@@ -59,9 +59,10 @@ use crate::{Admit, AnyPermit, Rejection};
 /// responses that are still being read count as well. Calls that hang keep counting until they end, so give them a time
 /// limit.
 ///
-/// Never more than the limit are in flight, except for probes, calls that pass in shadow mode or because the registry
-/// is full, and keys for which there is no [room](Self::for_keys). Each call is counted before it is decided on, so if
-/// several begin at the same time and together exceed the limit, all of them may be rejected.
+/// Never more than the limit are in flight, except for probes, calls that pass in shadow mode, because the registry is
+/// full or the breaker is disabled, keys for which there is no [room](Self::for_keys), and calls that were admitted, but
+/// not yet counted, when the breaker opened and closed again. Each call is counted before it is decided on, so if several
+/// begin at the same time and together exceed the limit, all of them may be rejected.
 ///
 /// # What it costs
 ///
