@@ -9,6 +9,7 @@ use atomic_breaker_steps::{
 };
 use test_support::faulty_store::{Fault, FaultyStore};
 use tokio::task::spawn_local;
+use tokio::time::timeout;
 
 use super::Guarded;
 use crate::dice::Dice;
@@ -33,6 +34,10 @@ pub(super) fn slow(dice: &mut Dice) -> Fault {
         _ => Fault::Late(dice.ms(0..9_500)),
     }
 }
+
+/// How long callers wait for their jobs. Jobs that have failed often are due in hours: without a limit their callers would
+/// take all the places of the scenario, and nobody would call any more.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Work {
     pub(super) fn new(
@@ -87,8 +92,8 @@ impl Work {
             return Answer::Other;
         }
         let key = self.next.replace(self.next.get() + 1).to_string();
-        match self.steps.run(&self.workflow, &key, &7).await {
-            Ok(Ran::Done(_)) => Answer::Served,
+        match timeout(PATIENCE, self.steps.run(&self.workflow, &key, &7)).await {
+            Ok(Ok(Ran::Done(_))) => Answer::Served,
             _ => Answer::Other,
         }
     }
