@@ -66,27 +66,6 @@ fn calls_that_end_after_their_key_lost_its_slot_are_counted_once() {
 }
 
 #[test]
-fn calls_that_share_a_breaker_are_counted_and_their_rejections_too() {
-    let clock = ManualClock::new();
-    let hosts = Registry::builder(RULES)
-        .capacity(1)
-        .when_full(WhenFull::Share)
-        .clock(&clock)
-        .observer(Metrics::new("shared"))
-        .build()
-        .unwrap();
-    hosts.command(&1, |host| host.trip()).unwrap();
-    for key in 2..4 {
-        let _ = hosts.of(key).call(|| Err::<(), _>("no answer"));
-    }
-    assert!(hosts.of(4).acquire().is_err());
-    let page = Page::now();
-    assert_eq!(page.calls("shared", "failure"), Some(2));
-    let rejections = page.get("rejections", "shared", &[("enforcement", "enforced")]);
-    assert_eq!(rejections, Some(1));
-}
-
-#[test]
 fn keys_named_ahead_are_there_at_zero_and_count_at_once() {
     let metrics = Metrics::new("named").named(["a"]);
     let hosts = hosts(&metrics);

@@ -243,21 +243,11 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
                 ..self.absent(ruleset)
             });
         }
-        if self.when_full == WhenFull::Share {
-            let slot = &self.slots[self.capacity()];
-            return acquired(self.shared(), &self.breaker(slot, ()))
-                .or_else(|rejected| self.reject(key, slot, rejected, random));
-        }
         let rejected = Rejected::new(State::Open, COME_BACK_IN);
         if self.is_enforced(key, rejected, random) {
             return Err(rejected.into());
         }
         Ok(Granted::unguarded(Place::NONE))
-    }
-
-    /// The slot shared by the keys that got none.
-    pub(super) fn shared(&self) -> Place {
-        Place::new(self.capacity() as u32, 0)
     }
 }
 

@@ -226,10 +226,7 @@ impl<K, C, T, O, S> RegistryBuilder<K, C, T, O, S> {
             .max_shut_out
             .map(|most| Cap::try_new(most, settings.capacity))
             .transpose()?;
-        // One extra slot is shared by the keys that got none.
-        let slots: Box<[_]> = (0..=settings.capacity)
-            .map(|_| Slot::new(tally()))
-            .collect();
+        let slots: Box<[_]> = (0..settings.capacity).map(|_| Slot::new(tally())).collect();
         let tally = &slots[0].tally;
         let table = RuleTable::new(Ruleset::try_new(settings.config, &self.clock, tally)?);
         let classes = settings

@@ -161,12 +161,11 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
 
     /// The snapshot for a key without a slot.
     fn snapshot_of_absent(&self) -> Snapshot {
-        if self.when_full == WhenFull::Pass || !self.is_known_to_be_full() {
-            return Snapshot::new(State::Closed);
-        }
         match self.when_full {
-            WhenFull::Share => self.breaker(&self.slots[self.capacity()], ()).snapshot(),
-            WhenFull::Pass | WhenFull::Reject => Snapshot::new(State::Open).with_wait(COME_BACK_IN),
+            WhenFull::Reject if self.is_known_to_be_full() => {
+                Snapshot::new(State::Open).with_wait(COME_BACK_IN)
+            }
+            WhenFull::Pass | WhenFull::Reject => Snapshot::new(State::Closed),
         }
     }
 }

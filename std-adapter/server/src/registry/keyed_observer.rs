@@ -203,8 +203,6 @@ pub(super) struct Explained<'a, K, O, F> {
     pub(super) keyed: Keyed<'a, K, O>,
     /// Keeps the words, and returns them if there are any.
     pub(super) explain: F,
-    /// Whether the slot is the one shared by the keys that got none: its transitions belong to no key.
-    pub(super) is_shared: bool,
 }
 
 impl<K, O, F> Observer for Explained<'_, K, O, F>
@@ -216,7 +214,7 @@ where
         let words = (self.explain)(transition, present);
         let Keyed { key, observer } = self.keyed;
         match words {
-            _ if self.is_shared || !observer.is_listening() => {}
+            _ if !observer.is_listening() => {}
             Some(words) => observer.opened(key, transition, present, &words),
             None => observer.changed(key, transition, present),
         }

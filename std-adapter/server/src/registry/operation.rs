@@ -36,7 +36,7 @@ pub struct RegistryStats {
     /// Keys that lost their slot, since the start.
     pub evicted: u64,
     /// How many calls found no slot, since the start: depending on [`WhenFull`](super::WhenFull), they passed without
-    /// being counted, shared a breaker or were rejected.
+    /// being counted, or were rejected.
     pub unguarded: u64,
 }
 

@@ -11,7 +11,7 @@ use super::admission::{COUNTED, Granted};
 use super::keyed_observer::{Explained, Keyed};
 use super::slot::Slot;
 use super::whole::Place;
-use super::{KeyedObserver, Registry, WhenFull};
+use super::{KeyedObserver, Registry};
 use crate::guard::Kind;
 use crate::loss::Begun;
 use crate::redact::{too_slow, without_secrets};
@@ -92,7 +92,6 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
                 observer: &self.observer,
             },
             explain,
-            is_shared: place.slot() == self.capacity(),
         };
         let breaker = self.breaker(slot, observer);
         let permit = breaker.resume(Token::from_raw(granted, started_ms));
@@ -160,12 +159,10 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         if counts && found.is_none() && granted.bits != COUNTED {
             self.count_unguarded();
         }
-        let place = match found {
-            Some((place, _)) => Some(place),
-            None if counts && self.when_full == WhenFull::Share => Some(self.shared()),
-            None => None,
-        };
-        let born = place.and_then(|place| Some((place, self.token_at_insert(place, started_ms)?)));
+        let born = found.and_then(|(place, slot)| {
+            let token = self.token_at_insert(place, slot, started_ms)?;
+            Some((place, token))
+        });
         let Some((place, token)) = born else {
             self.notify_uncounted(key, started_ms, outcome);
             return None;
@@ -175,16 +172,14 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
 
     /// The token that such a call was granted; `None` if the slot has changed hands since, or if it would be a probe:
     /// the call was never granted a probe slot, so it has none to give back.
-    fn token_at_insert(&self, place: Place, started_ms: u32) -> Option<Token<u64>> {
-        let slot = &self.slots[place.slot()];
+    fn token_at_insert(
+        &self,
+        place: Place,
+        slot: &Slot<K, T>,
+        started_ms: u32,
+    ) -> Option<Token<u64>> {
         let breaker = self.breaker(slot, ());
-        let is_shared = place.slot() == self.capacity();
-        // The shared breaker was never assigned to a key, so its current word is used.
-        let granted = if is_shared {
-            breaker.to_bits()
-        } else {
-            slot.word_at_insert.load(Ordering::Relaxed)
-        };
+        let granted = slot.word_at_insert.load(Ordering::Relaxed);
         if !self.is_still(place, slot) {
             return None;
         }

@@ -150,9 +150,6 @@ pub enum WhenFull {
     /// Its calls pass, and their failures do not count.
     #[default]
     Pass,
-    /// All keys without a slot share one breaker, until there is room again: their failures add up, and
-    /// when it opens they are rejected together.
-    Share,
     /// Calls of keys without a slot are rejected, until there is room again.
     Reject,
 }
@@ -175,8 +172,7 @@ impl<K, C, T, O, S> Registry<K, C, T, O, S> {
 
     /// The number of keys that can be remembered.
     pub fn capacity(&self) -> usize {
-        // One extra slot is shared by the keys that got none.
-        self.slots.len() - 1
+        self.slots.len()
     }
 
     /// Leaks the registry so that handles cost nothing: for registries that live as long as the program. A `static`

@@ -5,7 +5,7 @@ use atomic_breaker_server::{
     AnyPermit, Breaker, Failure, Guard, ManualClock, Outcome, Registry, State, WhenFull,
 };
 
-use super::{Diary, MS, RULES, SECOND, build, fail, full, succeed};
+use super::{Diary, MS, RULES, SECOND, build, fail, succeed};
 
 #[test]
 fn two_keys_that_fail_in_turn_trip_in_a_registry_full_of_others() {
@@ -77,37 +77,6 @@ fn a_later_retry_after_of_the_first_calls_moves_the_deadline() {
     other.report(Failure::retry_after(60 * SECOND).into());
     let snapshot = keys.entry(&1).unwrap().snapshot;
     assert_eq!(snapshot.retry_in(), Some(60 * SECOND));
-}
-
-#[test]
-fn a_shared_breaker_counts_failures_that_come_slowly() {
-    let clock = ManualClock::new();
-    let keys = full(&clock, WhenFull::Share);
-    let passed = (1..1_000)
-        .filter(|&key| {
-            clock.advance(101 * MS);
-            let permit = keys.of(key).acquire();
-            permit
-                .map(|permit| permit.report(Failure::new().into()))
-                .is_ok()
-        })
-        .count();
-    assert!(passed < 20, "{passed}");
-}
-
-#[test]
-fn a_shared_breaker_stays_open_for_its_open_time() {
-    let clock = ManualClock::new();
-    let keys = full(&clock, WhenFull::Share);
-    for key in 1..5 {
-        fail(&keys, key);
-    }
-    assert!(keys.of(7).acquire().is_err());
-    clock.advance(101 * MS);
-    assert!(keys.of(8).acquire().is_err(), "still full, open for 10 s");
-    keys.command(&0, |breaker| breaker.reset()).unwrap();
-    clock.advance(101 * MS);
-    assert!(keys.of(8).acquire().is_ok(), "there is room again");
 }
 
 #[test]

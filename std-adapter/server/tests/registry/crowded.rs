@@ -135,7 +135,7 @@ fn a_half_open_key_keeps_its_slot_while_all_its_probes_are_out() {
 /// All slots are those of keys with a failure counted that are called all the time.
 #[test]
 fn a_key_that_fails_trips_at_its_limit_at_any_capacity() {
-    for when_full in [WhenFull::Pass, WhenFull::Share, WhenFull::Reject] {
+    for when_full in [WhenFull::Pass, WhenFull::Reject] {
         for capacity in [1, 2, 64, 1_000, 1_024, 1_025, 4_096, 20_000] {
             let clock = ManualClock::new();
             let keys = Registry::<u32>::builder(RULES.consecutive_failures(5))
@@ -280,7 +280,7 @@ fn a_key_that_changes_slots_during_listing_is_not_listed_twice() {
 
 #[test]
 fn calls_without_a_slot_are_counted_however_they_end() {
-    for when_full in [WhenFull::Pass, WhenFull::Share, WhenFull::Reject] {
+    for when_full in [WhenFull::Pass, WhenFull::Reject] {
         let clock = ManualClock::new();
         let keys = super::full(&clock, when_full);
         fail(&keys, 1);

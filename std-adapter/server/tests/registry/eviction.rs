@@ -106,17 +106,6 @@ fn without_room_further_keys_pass_and_that_is_counted() {
 }
 
 #[test]
-fn without_room_further_keys_can_share_a_breaker() {
-    let clock = ManualClock::new();
-    let keys = full(&clock, WhenFull::Share);
-    fail(&keys, 7);
-    fail(&keys, 8);
-    fail(&keys, 9);
-    assert!(!succeed(&keys, 10), "the failures add up");
-    assert_eq!(keys.entries().count(), 1);
-}
-
-#[test]
 fn without_room_further_keys_can_be_rejected() {
     let clock = ManualClock::new();
     let keys = full(&clock, WhenFull::Reject);

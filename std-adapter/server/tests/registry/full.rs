@@ -1,4 +1,4 @@
-//! A registry without room: the breaker that its callers share, and when it looks for room again.
+//! A registry without room: how calls are counted, and when it looks for room again.
 
 use std::time::Duration;
 
@@ -7,34 +7,7 @@ use atomic_breaker_server::{
     WhenFull,
 };
 
-use super::{MS, RULES, SECOND, build, fail, full, succeed};
-
-#[test]
-fn a_late_failure_does_not_free_the_slot_of_a_probe_of_the_shared_breaker() {
-    let clock = ManualClock::new();
-    let keys = build(&clock)
-        .capacity(1)
-        .when_full(WhenFull::Share)
-        .build()
-        .unwrap();
-    // Begins before the registry is full.
-    let late = keys.of(1).acquire().unwrap();
-    keys.command(&0, |breaker| breaker.force_open()).unwrap();
-    fail(&keys, 2);
-    fail(&keys, 2);
-    assert!(keys.of(2).acquire().is_err(), "the shared breaker is open");
-    clock.advance(10 * SECOND + 101 * MS);
-    let probe = keys.of(2).acquire().unwrap();
-    assert!(probe.is_probe());
-    assert!(keys.of(3).acquire().is_err(), "one probe at a time");
-    late.report(Failure::new().into());
-    assert!(
-        keys.of(3).acquire().is_err(),
-        "the probe is still under way"
-    );
-    probe.report(Outcome::Success);
-    assert!(keys.of(3).acquire().is_ok());
-}
+use super::{RULES, SECOND, fail, full, succeed};
 
 #[test]
 fn a_registry_that_was_full_and_then_idle_for_long_looks_for_room_again() {
@@ -51,7 +24,7 @@ fn a_registry_that_was_full_and_then_idle_for_long_looks_for_room_again() {
 
 #[test]
 fn a_call_without_a_slot_is_counted_once_if_rules_remember_calls() {
-    for when_full in [WhenFull::Pass, WhenFull::Share, WhenFull::Reject] {
+    for when_full in [WhenFull::Pass, WhenFull::Reject] {
         let clock = ManualClock::new();
         let keys = remembering(&clock, when_full);
         let ends: [fn(GuardPermit<Key<_>>); 4] = [

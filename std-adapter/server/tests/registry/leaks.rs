@@ -212,7 +212,7 @@ fn threads_in_shadow_and_eviction_leave_nothing_behind() {
     let keys: Keys<'_> = build(&clock)
         .capacity(8)
         .max_shut_out(2)
-        .when_full(WhenFull::Share)
+        .when_full(WhenFull::Reject)
         .build()
         .unwrap();
     let limited = Arc::new(InFlightLimit::by_key(

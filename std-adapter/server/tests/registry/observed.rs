@@ -94,7 +94,7 @@ fn measured(clock: &ManualClock, when_full: Option<WhenFull>) -> Keys<'_, Ends> 
 /// Keys with a slot and without one, also where there is no room.
 #[test]
 fn observers_see_a_slow_success_as_a_slow_failure_wherever_its_key_is() {
-    for when_full in [None, Some(WhenFull::Pass), Some(WhenFull::Share)] {
+    for when_full in [None, Some(WhenFull::Pass)] {
         let clock = ManualClock::starting_at(5);
         let keys = measured(&clock, when_full);
         for _ in 0..2 {
@@ -112,7 +112,7 @@ fn observers_see_a_slow_success_as_a_slow_failure_wherever_its_key_is() {
 /// It counts as a failure, but what observers are told is how it ended.
 #[test]
 fn observers_see_a_slow_drop_as_cancelled_wherever_its_key_is() {
-    for when_full in [None, Some(WhenFull::Pass), Some(WhenFull::Share)] {
+    for when_full in [None, Some(WhenFull::Pass)] {
         let clock = ManualClock::starting_at(5);
         let keys = measured(&clock, when_full);
         for _ in 0..2 {

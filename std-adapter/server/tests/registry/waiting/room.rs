@@ -57,20 +57,6 @@ async fn a_retry_gives_up_when_there_is_no_room_in_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_that_shares_a_breaker_waits_for_that() {
-    let keys = full(WhenFull::Share);
-    for _ in 0..2 {
-        let _ = keys.of(1).call(|| Err::<(), _>("no answer"));
-    }
-    assert!(keys.of(2).acquire().is_err(), "the shared breaker is open");
-    let begin = Instant::now();
-    let permit = keys.of(2).acquire_when_ready().await;
-    assert!(permit.is_probe());
-    let waited = ms_since(begin);
-    assert!((10_000..=11_100).contains(&waited), "{waited}");
-}
-
-#[tokio::test(start_paused = true)]
 async fn in_shadow_mode_a_key_without_room_passes() {
     let keys = full(WhenFull::Reject);
     for percent in [0, 1] {
@@ -105,7 +91,7 @@ async fn a_key_that_is_waited_for_loses_its_slot_like_any_other() {
 /// More keys that fail than there are slots, on several threads: slots change hands while they are looked at.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn waiters_on_several_threads_for_room_and_for_their_key_are_all_served() {
-    for when_full in [WhenFull::Pass, WhenFull::Share, WhenFull::Reject] {
+    for when_full in [WhenFull::Pass, WhenFull::Reject] {
         let keys = Registry::builder(RULES.open_for(5 * MS))
             .capacity(2)
             .when_full(when_full);

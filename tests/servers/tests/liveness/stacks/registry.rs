@@ -206,6 +206,5 @@ macro_rules! policies {
 
 policies! {
     Pass, keys_that_would_pass, keys_that_pass;
-    Share, keys_that_would_share, keys_that_share;
     Reject, keys_that_would_be_rejected, keys_that_are_rejected;
 }
