@@ -6,7 +6,7 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use atomic_breaker::word::{AtomicU32, AtomicU64};
-use atomic_breaker::{Breaker, Cause, ManualClock, Observer, Transition};
+use atomic_breaker::{Breaker, Cause, ManualClock, Observer, Permit, Transition};
 use criterion::{BenchmarkId, Criterion};
 
 use super::{AnyWord, RULES, breaker, succeed};
@@ -47,7 +47,8 @@ fn on<W: AnyWord>(criterion: &mut Criterion) {
     group.bench_function(id("attempt"), |bencher| {
         let breaker = breaker::<W>(RULES, &clock);
         bencher.iter(|| {
-            let attempt = black_box(&breaker).attempt();
+            let permit = black_box(&breaker).acquire();
+            let attempt = permit.map(Permit::failing_when_dropped);
             attempt.map(|attempt| {
                 attempt.success();
             })

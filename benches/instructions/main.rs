@@ -206,7 +206,7 @@ macro_rules! on {
             #[library_benchmark]
             #[bench::once(closed())]
             fn closed_attempt(breaker: &'static Subject) -> bool {
-                let attempt = breaker.attempt();
+                let attempt = breaker.acquire().map(Permit::failing_when_dropped);
                 attempt
                     .map(|attempt| {
                         attempt.success();

@@ -10,7 +10,7 @@ use crate::error::Rejected;
 use crate::machine::{Machine, Step};
 use crate::observer::Observer;
 use crate::outcome::or_on_panic;
-use crate::permit::{Attempt, Permit};
+use crate::permit::Permit;
 use crate::state::State;
 use crate::tally::Tally;
 use crate::time::TimeBase;
@@ -39,36 +39,11 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// # Ok(()) }
     /// ```
     ///
-    /// With `?`, use [`attempt`](Self::attempt), which counts as failed when it is dropped, or
-    /// [`call`](Self::call). `acquire` is for code that reports every outcome itself.
+    /// With `?`, make it one that is [failing when dropped](Permit::failing_when_dropped), or use [`call`](Self::call):
+    /// a plain permit is for code that reports every outcome itself.
     #[inline]
     pub fn acquire(&self) -> Result<Permit<&Self>, Rejected> {
         Permit::acquire(self)
-    }
-
-    /// Asks for the right to one call that counts as failed unless reported otherwise: for code that returns
-    /// early with `?` or `return` when something goes wrong.
-    ///
-    /// ```
-    /// use atomic_breaker::{Breaker, Config, ManualClock};
-    ///
-    /// fn first_number(
-    ///     breaker: &Breaker<ManualClock>,
-    ///     answer: &str,
-    /// ) -> Result<u32, Box<dyn std::error::Error>> {
-    ///     let attempt = breaker.attempt()?;
-    ///     let number = answer.split(' ').next().ok_or("empty")?.parse()?;
-    ///     attempt.success();
-    ///     Ok(number)
-    /// }
-    ///
-    /// let breaker = Breaker::new(Config::new(), ManualClock::new());
-    /// assert!(first_number(&breaker, "x").is_err());
-    /// assert_eq!(breaker.snapshot().failures(), 1);
-    /// ```
-    #[inline]
-    pub fn attempt(&self) -> Result<Attempt<&Self>, Rejected> {
-        self.acquire().map(Permit::failing_when_dropped)
     }
 
     #[inline]

@@ -28,7 +28,7 @@
 //! |---|---|
 //! | guard a closure | [`Breaker::call`] |
 //! | guard a future | [`Breaker::call_async`]; a timeout [belongs inside](Breaker::call_async) |
-//! | return early with `?` | [`Breaker::attempt`] |
+//! | return early with `?` | [`Permit::failing_when_dropped`] |
 //! | report later, or from elsewhere | [`Breaker::acquire`] and its [`Permit`]; [`Token`] |
 //! | say which errors count | [`Breaker::call_with`] and a [classifier](Classify) |
 //! | set it up | [`Config`]; with memory or an observer, [`Builder`] |

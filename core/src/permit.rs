@@ -47,8 +47,8 @@ pub struct Permit<H: AnyBreaker, const FAILS_WHEN_DROPPED: bool = false> {
     ticket: Ticket<BitsOf<H>>,
 }
 
-/// The right to one call that counts as failed when it is dropped without a report: what
-/// [`Breaker::attempt`](crate::Breaker::attempt) returns, for code that returns early with `?`.
+/// The right to one call that counts as failed when it is dropped without a report: a permit made
+/// [`failing_when_dropped`](Permit::failing_when_dropped), for code that returns early with `?`.
 ///
 /// In an `async` function, dropping the future drops the attempt, too, whether because of a timeout or because the
 /// result is no longer wanted: both then count as failures. [`Breaker::call_async`](crate::Breaker::call_async) tells
@@ -71,7 +71,26 @@ impl<H: AnyBreaker> Permit<H> {
         }
     }
 
-    /// A permit that counts as failed when it is dropped without a report.
+    /// A permit that counts as failed when it is dropped without a report: for code that returns early with `?` or `return`
+    /// when something goes wrong.
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, Config, ManualClock};
+    ///
+    /// fn first_number(
+    ///     breaker: &Breaker<ManualClock>,
+    ///     answer: &str,
+    /// ) -> Result<u32, Box<dyn std::error::Error>> {
+    ///     let attempt = breaker.acquire()?.failing_when_dropped();
+    ///     let number = answer.split(' ').next().ok_or("empty")?.parse()?;
+    ///     attempt.success();
+    ///     Ok(number)
+    /// }
+    ///
+    /// let breaker = Breaker::new(Config::new(), ManualClock::new());
+    /// assert!(first_number(&breaker, "x").is_err());
+    /// assert_eq!(breaker.snapshot().failures(), 1);
+    /// ```
     #[inline]
     pub fn failing_when_dropped(mut self) -> Attempt<H> {
         Permit {

@@ -32,10 +32,11 @@
 //! ```
 //!
 //! To report later, or elsewhere, acquire a [`Permit`]; from an `Arc` the permit is owned, so it can move to a spawned
-//! thread or task. For code that returns early with `?` there is an [`attempt`](atomic_breaker::Breaker::attempt). To learn
+//! thread or task. For code that returns early with `?`, make it [fail when dropped](Permit::failing_when_dropped). To learn
 //! when it opens, add an [`Observer`], which can be a closure.
 //!
-//! Everything in the core crate is re-exported here, with `Arc` and `Box` where they make sense.
+//! Everything in the core crate that a program with `std` needs is re-exported here, with `Arc` and `Box` where they make
+//! sense.
 //!
 //! # Where to begin
 //!
@@ -90,11 +91,21 @@ mod rules;
 mod runtime;
 mod std_clock;
 
-// The alias below takes the place of core's own `Breaker`.
+#[cfg(feature = "serde")]
+#[doc(inline)]
+pub use atomic_breaker::ConfigOver;
 #[doc(inline)]
 pub use atomic_breaker::wait::{Mutating, Prober, Retry, TimeLimit, Timed};
+// All of core but `Breaker`: the alias below takes its place.
 #[doc(inline)]
-pub use atomic_breaker::*;
+pub use atomic_breaker::{
+    Adjust, Adjustable, AnyBreaker, AnyError, AsRules, Attempt, BitsOf, Builder, CallError, Cause,
+    Classify, Clock, Config, ConfigError, ConstTally, Control, CorruptWord, Failure, Fallback,
+    Known, LastCalls, LaterRules, ManualClock, Memory, Observer, OnTransition, Outcome, Permit,
+    Present, Ratio, Rejected, Rules, SharedClock, Snapshot, State, StaticBreaker, Tally, Token,
+    Transition, TripRule, Unguarded, Verdict, Wait, clock, config, observer, outcome, state,
+    static_breaker, tally, wait, word,
+};
 #[cfg(all(feature = "shared", unix))]
 pub use boot_clock::BootClock;
 #[cfg(feature = "coarse")]

@@ -26,7 +26,7 @@ fn parse(answer: &str) -> Result<u32, Anything> {
 #[test]
 fn an_attempt_that_is_left_by_a_question_mark_counts_as_failed() {
     fn call(server: &Breaker, answer: &str) -> Result<u32, Anything> {
-        let attempt = server.attempt()?;
+        let attempt = server.acquire()?.failing_when_dropped();
         let number = parse(answer)?;
         attempt.success();
         Ok(number)

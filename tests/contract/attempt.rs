@@ -11,7 +11,7 @@ type Anything = Box<dyn Error>;
 
 /// The code that most users write first, with `attempt` instead of `acquire`.
 fn first_number<W: AnyWord>(breaker: &Tested<'_, W>, answer: &str) -> Result<u32, Anything> {
-    let attempt = breaker.attempt()?;
+    let attempt = breaker.acquire()?.failing_when_dropped();
     let word = answer.split(' ').next().ok_or("no answer")?;
     let number = word.parse()?;
     attempt.success();
@@ -75,7 +75,7 @@ fn a_probe_that_is_left_by_the_question_mark_opens_again<W: AnyWord>() {
     let snapshot = breaker.snapshot();
     assert_eq!((snapshot.state(), snapshot.trips()), (State::Open, 2));
     clock.advance(ms(10));
-    let attempt = breaker.attempt().unwrap();
+    let attempt = breaker.acquire().unwrap().failing_when_dropped();
     assert!(attempt.is_probe());
     let made = attempt.success().map(|made| made.cause);
     assert_eq!(made, Some(Cause::ProbesSucceeded));
@@ -84,7 +84,7 @@ fn a_probe_that_is_left_by_the_question_mark_opens_again<W: AnyWord>() {
 fn an_attempt_reports_what_a_permit_reports<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules(), &clock);
-    let attempt = || breaker.attempt().unwrap();
+    let attempt = || breaker.acquire().unwrap().failing_when_dropped();
     assert_eq!(attempt().report(Failure::with_weight(3)), None);
     assert_eq!(breaker.snapshot().failures(), 3);
     assert_eq!(attempt().report(Outcome::Ignored), None);
@@ -108,9 +108,9 @@ fn an_attempt_reports_what_a_permit_reports<W: AnyWord>() {
 fn an_attempt_is_reported_as_one_outcome<W: AnyWord>() {
     let (clock, diary) = (ManualClock::new(), Diary::default());
     let breaker = observed::<W>(rules(), &clock, &diary);
-    drop(breaker.attempt().unwrap());
-    breaker.attempt().unwrap().success();
-    breaker.attempt().unwrap().cancel();
+    drop(breaker.acquire().unwrap().failing_when_dropped());
+    breaker.acquire().unwrap().failing_when_dropped().success();
+    breaker.acquire().unwrap().failing_when_dropped().cancel();
     let expected = [Failure::new().into(), Outcome::Success];
     assert_eq!(*diary.outcomes.borrow(), expected);
     assert_eq!(diary.cancelled.get(), 1);
@@ -120,7 +120,7 @@ fn a_panic_fails_an_attempt<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules().consecutive_failures(1), &clock);
     let attempted = || {
-        let _attempt = breaker.attempt().unwrap();
+        let _attempt = breaker.acquire().unwrap().failing_when_dropped();
         panic!("between");
     };
     catch_unwind(AssertUnwindSafe(attempted)).unwrap_err();
@@ -133,13 +133,13 @@ fn any_permit_becomes_an_attempt<W: AnyWord>() {
     drop(breaker.acquire().unwrap().failing_when_dropped());
     drop(Permit::acquire(&breaker).unwrap().failing_when_dropped());
     assert_eq!(breaker.state(), State::Open);
-    assert!(breaker.attempt().is_err());
+    assert!(breaker.acquire().is_err());
 }
 
 fn an_attempt_of_an_earlier_epoch_counts_no_failure<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules().consecutive_failures(1), &clock);
-    let attempt = breaker.attempt().unwrap();
+    let attempt = breaker.acquire().unwrap().failing_when_dropped();
     breaker.reset();
     drop(attempt);
     assert_eq!(breaker.state(), State::Closed);
@@ -161,10 +161,10 @@ on_both_words!(
 fn an_attempt_shows_whether_it_is_a_probe() {
     let clock = ManualClock::new();
     let breaker = breaker::<super::support::Fine>(rules().open_for(ms(0)), &clock);
-    let attempt = breaker.attempt().unwrap();
+    let attempt = breaker.acquire().unwrap().failing_when_dropped();
     assert_eq!(format!("{attempt:?}"), "Attempt { is_probe: false, .. }");
     breaker.trip();
-    let probe = breaker.attempt().unwrap();
+    let probe = breaker.acquire().unwrap().failing_when_dropped();
     assert_eq!(format!("{probe:?}"), "Attempt { is_probe: true, .. }");
 }
 
@@ -172,7 +172,7 @@ fn an_attempt_shows_whether_it_is_a_probe() {
 #[test]
 fn the_question_mark_makes_a_call_error_of_a_rejection() {
     fn work(breaker: &Tested<'_, super::support::Fine>) -> Result<(), CallError<()>> {
-        let attempt = breaker.attempt()?;
+        let attempt = breaker.acquire()?.failing_when_dropped();
         attempt.success();
         Ok(())
     }

@@ -37,7 +37,7 @@ fn a_closed_success_is_two_loads_no_swap_and_no_clock<W: AnyWord>() {
         for _ in 0..3 {
             assert_eq!(breaker.call(|| Ok::<_, ()>(1)), Ok(1));
             assert_eq!(word.taken(), (2, 0));
-            breaker.attempt().unwrap().success();
+            breaker.acquire().unwrap().failing_when_dropped().success();
             assert_eq!(word.taken(), (2, 0));
         }
     }

@@ -218,7 +218,7 @@ fn anyhow_takes_both() {
         Ok(merged)
     }
     fn parse_by_hand(breaker: &Breaker<&ManualClock>, text: &str) -> anyhow::Result<u32> {
-        let attempt = breaker.attempt()?;
+        let attempt = breaker.acquire()?.failing_when_dropped();
         let number = text.parse::<u32>()?;
         attempt.success();
         Ok(number)

@@ -224,12 +224,12 @@
 //! #![deny(unused_must_use)]
 //! use atomic_breaker_std::{Config, breaker};
 //! let guard = breaker(Config::new());
-//! guard.attempt().unwrap();
+//! guard.acquire().unwrap().failing_when_dropped();
 //! ```
 //! ```compile_fail,E0382
 //! use atomic_breaker_std::{Config, breaker};
 //! let guard = breaker(Config::new());
-//! let attempt = guard.attempt().unwrap();
+//! let attempt = guard.acquire().unwrap().failing_when_dropped();
 //! attempt.success();
 //! attempt.cancel();
 //! ```

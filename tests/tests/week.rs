@@ -139,7 +139,7 @@ fn an_attempt_that_is_left_by_the_question_mark() {
     fn program<W: Word>(breaker: &Guarded<'_, W>, _: &ManualClock, is_up: bool) -> (bool, bool) {
         let reached = Cell::new(false);
         let work = || -> Result<u32, Box<dyn std::error::Error>> {
-            let attempt = breaker.attempt()?;
+            let attempt = breaker.acquire()?.failing_when_dropped();
             let answer = reach(&reached, is_up)?;
             attempt.success();
             Ok(answer)

@@ -34,7 +34,7 @@
 //! Observers are notified of their own process's transitions only. The memory for a [failure
 //! ratio](Config::failure_ratio) is not shared either, so such rules are rejected.
 //!
-//! Everything in `atomic-breaker-std` is re-exported here, so this package is the only one to depend on.
+//! What breakers in memory need of `atomic-breaker-std` is re-exported here, so begin with this package alone.
 //!
 //! | module | contents |
 //! |---|---|
@@ -61,8 +61,15 @@ mod single;
 mod slab;
 mod slot;
 
+#[cfg(any(target_os = "linux", target_os = "android"))]
 #[doc(no_inline)]
-pub use atomic_breaker_std::*;
+pub use atomic_breaker_std::CoarseClock;
+#[doc(no_inline)]
+pub use atomic_breaker_std::{
+    AnyBreaker, BootClock, Breaker, CallError, Cause, Clock, Config, ConfigError, ManualClock,
+    Observer, OnTransition, Permit, Ratio, Rejected, Rules, SharedClock, Snapshot, State,
+    Transition, Wait, word,
+};
 pub use builder::{KeyedWords, MappedBuilder, SingleWord};
 pub use error::MappedError;
 pub use machine_clock::MachineClock;

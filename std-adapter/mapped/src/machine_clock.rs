@@ -12,7 +12,8 @@ use atomic_breaker_std::{BootClock, ManualClock, SharedClock};
 /// A clock that each process reads in its own way does not compile:
 ///
 /// ```compile_fail,E0277
-/// use atomic_breaker_mapped::{Config, MappedBuilder, StdClock};
+/// use atomic_breaker_mapped::{Config, MappedBuilder};
+/// use atomic_breaker_std::StdClock;
 ///
 /// let builder = MappedBuilder::new(Config::new()).clock(StdClock);
 /// # let _ = builder;

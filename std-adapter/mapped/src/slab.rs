@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::atomic::Ordering;
 
 use atomic_breaker_std::word::AtomicU64;
-use atomic_breaker_std::{BootClock, Breaker, CallError, Observer, Rules, Snapshot};
+use atomic_breaker_std::{BootClock, Breaker, Observer, Rules, Snapshot};
 
 use crate::layout::{REFUSED, Shape};
 use crate::memory::Memory;
@@ -15,15 +15,20 @@ use crate::{MachineClock, MemoryOrigin};
 /// A breaker for each of many keys (hosts, shards, tenants), in memory that processes share.
 ///
 /// ```
-/// use atomic_breaker_mapped::{Config, MappedError, MappedSlab};
+/// use atomic_breaker_mapped::{CallError, Config, MappedError, MappedSlab};
 ///
 /// let hosts = MappedSlab::builder(Config::new().consecutive_failures(2)).for_forks()?;
 /// // Now fork the workers.
+/// let call = |host: &str, answer: Result<u32, &'static str>| match hosts.breaker(host) {
+///     Ok(breaker) => breaker.call(|| answer),
+///     // No slot is left for this host: unguarded.
+///     Err(_) => answer.map_err(CallError::Failed),
+/// };
 /// for _ in 0..2 {
-///     let _ = hosts.call("a.example", || Err::<(), _>("no answer"));
+///     let _ = call("a.example", Err("no answer"));
 /// }
-/// assert!(hosts.call("a.example", || Ok::<_, &str>(7)).is_err());
-/// assert_eq!(hosts.call("b.example", || Ok::<_, &str>(7)), Ok(7));
+/// assert!(call("a.example", Ok(7)).is_err());
+/// assert_eq!(call("b.example", Ok(7)), Ok(7));
 ///
 /// for (key, snapshot) in hosts.entries() {
 ///     println!("{}: {}", String::from_utf8_lossy(&key), snapshot.state());
@@ -35,8 +40,8 @@ use crate::{MachineClock, MemoryOrigin};
 ///
 /// A key has up to 98 bytes unless [told otherwise](crate::MappedBuilder::max_key_bytes), and keeps its slot from its
 /// first call until the file is removed: no key is forgotten. So set a [capacity](crate::MappedBuilder::capacity) that all
-/// keys fit into. Calls for further keys pass unguarded, or [are an error](Self::breaker), and are
-/// [counted](Self::refused) over all processes. Where outsiders choose the keys, they can fill the slab: use a
+/// keys fit into. Further keys have [no breaker](Self::breaker), and are [counted](Self::refused) over all processes: let
+/// their calls pass unguarded, as above, or reject them. Where outsiders choose the keys, they can fill the slab: use a
 /// `Registry` of `atomic-breaker-server` in each process, which forgets, or admit only keys that you know.
 ///
 /// A key is looked up without a lock or a write. Its slot depends on random bits in the file, so outsiders cannot
@@ -72,22 +77,6 @@ pub enum NoSlot {
 }
 
 impl<C: MachineClock> MappedSlab<C> {
-    /// Calls `f` through the breaker of the key, as [`Breaker::call`] does; unguarded if there is no slot for
-    /// the key.
-    ///
-    /// # Errors
-    /// [`CallError`]: it was rejected, or `f` failed.
-    pub fn call<T, E>(
-        &self,
-        key: impl AsRef<[u8]>,
-        f: impl FnOnce() -> Result<T, E>,
-    ) -> Result<T, CallError<E>> {
-        match self.breaker(key) {
-            Ok(breaker) => breaker.call(f),
-            Err(_) => f().map_err(CallError::Failed),
-        }
-    }
-
     /// The breaker of a key. It gets a slot if it has none.
     ///
     /// # Errors

@@ -71,7 +71,7 @@ impl<B> Resource<B> {
 /// use atomic_breaker_server::{Config, Guard, Resource, breaker};
 ///
 /// let server = Resource::new(breaker(Config::new()));
-/// let _permit = server.acquire()?.failing_when_dropped();
+/// let _permit = server.acquire()?;
 /// # Ok::<(), atomic_breaker_server::Rejection>(())
 /// ```
 ///
@@ -81,7 +81,7 @@ impl<B> Resource<B> {
 /// use atomic_breaker_server::{Config, Guard, Resource, breaker};
 ///
 /// let server = Resource::new(breaker(Config::new()));
-/// let _attempt = server.attempt()?;
+/// let _token = server.resume(todo!());
 /// # Ok::<(), atomic_breaker_server::Rejected>(())
 /// ```
 ///

@@ -6,8 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use atomic_breaker_server::{
-    Admit, AnyPermit, Breaker, Config, Failure, InFlightLimit, ManualClock, Outcome, Resource,
-    State,
+    Admit, AnyPermit, Breaker, Config, Failure, Guard, InFlightLimit, ManualClock, Outcome,
+    Resource, State,
 };
 
 type Manual = Resource<Breaker<Arc<ManualClock>>>;
@@ -171,4 +171,21 @@ fn a_limit_that_is_reset_under_load_loses_no_count() {
         done.store(true, Ordering::Relaxed);
     });
     assert_eq!(limit.in_flight(), 0);
+}
+
+/// With the permit of an earlier epoch a call cannot open the breaker, so it asks for another one.
+#[test]
+fn a_permit_from_before_a_reset_does_not_exceed_the_limit() {
+    let (_, limit) = limited(1);
+    let resource = limit.get_ref();
+    let _held = limit.admit(&()).unwrap();
+    let early = resource.acquire().unwrap();
+    resource.breaker().trip();
+    resource.breaker().reset();
+    let late = InFlightLimit::limit(&*limit, early, |permit, outcome, why| {
+        permit.replace(outcome, || why)
+    });
+    assert!(late.is_err());
+    assert_eq!(resource.breaker().state(), State::Open);
+    assert_eq!(limit.in_flight(), 1);
 }

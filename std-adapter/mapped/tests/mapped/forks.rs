@@ -7,7 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use atomic_breaker_mapped::{self as mapped, MappedSlab};
-use atomic_breaker_mapped::{Config, State, breaker};
+use atomic_breaker_mapped::{Config, State};
+use atomic_breaker_std::breaker;
 
 use super::support::{Dir, heard, other, part, say};
 

@@ -52,7 +52,9 @@ fn any_bits_in_the_slots_are_safe_and_searches_end() {
         }
         write_in_place(&path, &bytes);
         for key in 0..100_u8 {
-            let _ = hosts.call([key], || Err::<(), _>("down"));
+            let _ = hosts
+                .breaker([key])
+                .map(|host| host.call(|| Err::<(), _>("down")));
         }
         assert!(hosts.keys() <= 64);
         assert!(hosts.entries().count() <= 128);
@@ -66,7 +68,9 @@ fn any_bits_in_the_slots_are_safe_and_searches_end() {
         for index in (9..11).chain(16..HEADER) {
             set_word(&path, index, dice.below(u64::MAX));
         }
-        let _ = hosts.call(b"key", || Err::<(), _>("down"));
+        let _ = hosts
+            .breaker(b"key")
+            .map(|host| host.call(|| Err::<(), _>("down")));
     }
 }
 
@@ -79,7 +83,7 @@ fn only_keys_that_calls_find_are_shown() {
         .capacity(2)
         .max_key_bytes(7);
     let hosts = builder.open(&path).unwrap();
-    let _ = hosts.call("a", || Err::<(), _>("down"));
+    hosts.breaker("a").unwrap().acquire().unwrap().failure();
     for slot in (HEADER..HEADER + 4 * 8).step_by(8) {
         // Only free slots are filled.
         let words: Vec<u8> = fs::read(&path).unwrap();

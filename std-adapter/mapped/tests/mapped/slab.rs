@@ -59,24 +59,20 @@ fn a_full_slab_guards_the_keys_it_has_and_counts_the_others() {
         assert_eq!(refused, NoSlot::Full { capacity: 100 });
     }
     assert_eq!((hosts.keys(), hosts.refused()), (100, 9_900));
-    assert_eq!(hosts.call("x", || Ok::<_, ()>(7)), Ok(7));
-    assert!(hosts.call("x", || Err::<(), _>("down")).is_err());
-    assert_eq!(hosts.refused(), 9_902);
     hosts.breaker("42").unwrap().trip();
-    assert!(hosts.call("42", || Ok::<_, ()>(7)).is_err());
+    assert!(hosts.breaker("42").unwrap().acquire().is_err());
     let error = NoSlot::Full { capacity: 100 }.to_string();
     assert!(error.starts_with("all 100 slots are taken: set a greater `capacity`"));
 }
 
 #[test]
-fn a_key_that_is_too_long_passes_and_is_counted() {
+fn a_key_that_is_too_long_has_no_breaker_and_is_counted() {
     let hosts = slab(10).for_forks().unwrap();
     let long = [b'x'; 31];
     let refused = hosts.breaker(long).unwrap_err();
     assert_eq!(refused, NoSlot::KeyTooLong { bytes: 31, max: 30 });
-    assert_eq!(hosts.call(long, || Ok::<_, ()>(7)), Ok(7));
     assert!(hosts.get(long).is_none());
-    assert_eq!((hosts.keys(), hosts.refused()), (0, 2));
+    assert_eq!((hosts.keys(), hosts.refused()), (0, 1));
     assert!(hosts.breaker(&long[..30]).is_ok());
     // Far longer than a slot can record.
     assert!(hosts.get([b'x'; 5_000]).is_none());

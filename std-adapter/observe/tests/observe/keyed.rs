@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use atomic_breaker_observe::{Metrics, OfKeys};
-use atomic_breaker_server::{
-    AnyPermit, Failure, Guard, ManualClock, Outcome, Registry, State, WhenFull,
-};
+use atomic_breaker_server::{AnyPermit, Failure, Guard, ManualClock, Outcome, Registry, State};
 
 use crate::support::{Page, RULES, SECOND};
 

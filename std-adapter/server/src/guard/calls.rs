@@ -69,8 +69,9 @@ pub trait Guard: Grants + Clone {
         report: R,
         operation: impl FnOnce() -> Result<V, E>,
     ) -> Result<R::Output<GuardPermit<Self>>, ServiceError<E>> {
-        let permit = self.acquire()?;
-        permit.run(report, operation).map_err(ServiceError::Failed)
+        let (permit, result) = self.acquire()?.judged(operation);
+        let result = report.report(permit, result);
+        result.map_err(ServiceError::Failed)
     }
 
     /// [`call`](Self::call) for futures, with any runtime or none. Dropping the future cancels the call; put a time limit
@@ -155,7 +156,7 @@ pub trait Guard: Grants + Clone {
     #[cfg(feature = "tokio")]
     #[cfg_attr(docsrs, doc(cfg(feature = "tokio")))]
     fn acquire_when_ready(self) -> impl Future<Output = GuardPermit<Self>> {
-        GuardPermit::acquire_when_ready(self)
+        waiting::acquire_when_ready(self)
     }
 
     /// [`call_async`](Self::call_async), repeated as the [`Retry`] says: an error is a failure and is retried. Waits while

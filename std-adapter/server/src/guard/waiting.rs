@@ -118,14 +118,9 @@ impl<V, X: fmt::Display> Report<(Result<V, X>, Outcome), Infallible> for Classif
     }
 }
 
-impl<G: Grants + Clone> GuardPermit<G> {
-    /// [`Guard::acquire_when_ready`](crate::Guard::acquire_when_ready), for an `Arc` of a [`Resource`](crate::Resource) as
-    /// well.
-    #[cfg_attr(docsrs, doc(cfg(feature = "tokio")))]
-    pub async fn acquire_when_ready(guard: G) -> Self {
-        let caller = Caller::new(guard);
-        admitted(&caller, TokioTimer, || caller.acquire().ok()).await
-    }
+pub(super) async fn acquire_when_ready<G: Grants + Clone>(guard: G) -> GuardPermit<G> {
+    let caller = Caller::new(guard);
+    admitted(&caller, TokioTimer, || caller.acquire().ok()).await
 }
 
 /// Makes the call repeatedly, as the policy says; only what counts as a failure is retried. Returns the result of the last

@@ -60,9 +60,8 @@ use crate::{Admit, AnyPermit, Rejection};
 /// limit.
 ///
 /// Never more than the limit are in flight, except for probes, calls that pass in shadow mode, because the registry is
-/// full or the breaker is disabled, keys for which there is no [room](Self::for_keys), and calls that were admitted, but
-/// not yet counted, when the breaker opened and closed again. Each call is counted before it is decided on, so if several
-/// begin at the same time and together exceed the limit, all of them may be rejected.
+/// full or the breaker is disabled, and keys for which there is no [room](Self::for_keys). Each call is counted before it is
+/// decided on, so if several begin at the same time and together exceed the limit, all of them may be rejected.
 ///
 /// # What it costs
 ///
@@ -131,8 +130,8 @@ impl<A, K: Hash> InFlightLimit<A, K> {
     /// [`Admit::admit_again`] do that. It is rejected unless calls pass in shadow mode.
     pub fn limit<H, P>(
         limit: H,
-        permit: P,
-        trip: impl FnOnce(P, Outcome, String) -> Result<P, Rejection>,
+        mut permit: P,
+        trip: impl Fn(P, Outcome, String) -> Result<P, Rejection>,
     ) -> Result<InFlightPermit<H, P>, Rejection>
     where
         H: Deref<Target = Self>,
@@ -140,13 +139,16 @@ impl<A, K: Hash> InFlightLimit<A, K> {
     {
         let (place, is_too_many) = limit.counts.begin(permit.key());
         let counted = CountedUntilDropped { limit, place };
-        // Probes are bounded by the breaker. A call that passes in shadow mode has already been decided on.
-        let permit = if is_too_many && !permit.is_probe() && permit.is_admitted() {
+        // A asks for a permit; the breaker opens and is reset, and A's report changes nothing any more. With its next permit
+        // it does. Not for ever: the breaker of a key without a slot never opens.
+        for _ in 0..2 {
+            // Probes are bounded by the breaker. A call that passes in shadow mode has already been decided on.
+            if !is_too_many || permit.is_probe() || !permit.is_admitted() {
+                break;
+            }
             let why = format!("{} calls in flight", counted.limit.counts.most);
-            trip(permit, Failure::tripping().into(), why)?
-        } else {
-            permit
-        };
+            permit = trip(permit, Failure::tripping().into(), why)?;
+        }
         Ok(InFlightPermit { counted, permit })
     }
 

@@ -69,21 +69,8 @@ pub trait AnyPermit: Sized {
         self.end(outcome, true, Some(why))
     }
 
-    /// Runs an operation, and reports how it ended. If it panics, the call has failed.
-    ///
-    /// # Errors
-    /// The operation's.
-    fn run<T, E, R: Report<T, E>>(
-        self,
-        report: R,
-        operation: impl FnOnce() -> Result<T, E>,
-    ) -> Result<R::Output<Self>, E> {
-        let (permit, result) = self.judged(operation);
-        report.report(permit, result)
-    }
-
-    /// [`run`](Self::run) for futures: a call whose permit may outlive it, if the [`Report`] takes it along, as the body of
-    /// a response does. Dropping the future cancels the call.
+    /// Runs an operation, and reports how it ended: a call whose permit may outlive it, if the [`Report`] takes it along,
+    /// as the body of a response does. If it panics, the call has failed; dropping the future cancels it.
     ///
     /// ```
     /// use atomic_breaker_server::{AnyError, AnyPermit, Breaker, Config, Permit, ServiceError, breaker};

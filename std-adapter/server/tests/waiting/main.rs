@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use atomic_breaker_server::{
-    AnyPermit, Breaker, Config, Failure, Guard, GuardPermit, Observer, Outcome, Rejected, Resource,
-    Retry, ServiceError, State, StateWatch, Timed, TokioClock, word::NativeWord,
+    AnyPermit, Breaker, Config, Failure, Guard, Observer, Outcome, Rejected, Resource, Retry,
+    ServiceError, State, StateWatch, Timed, TokioClock, word::NativeWord,
 };
 use futures_util::FutureExt;
 use tokio::task::JoinSet;
@@ -58,7 +58,6 @@ async fn every_future_of_a_resource_can_be_spawned() {
     static SERVER: OnTokio = Resource::new(Breaker::new(RULES, TokioClock));
     let operation = async || Ok::<_, String>(7);
     drop(is_send(SERVER.acquire_when_ready()));
-    drop(is_send(GuardPermit::acquire_when_ready(&SERVER)));
     drop(is_send(SERVER.retry_with(
         |_: &_| Outcome::Success,
         Retry::new(),
@@ -78,7 +77,7 @@ async fn a_waiter_for_a_resource_is_woken_and_not_counted_as_rejected() {
     for _ in 0..50 {
         let server = Arc::clone(&server);
         waiters.spawn(async move {
-            let permit = GuardPermit::acquire_when_ready(server).await;
+            let permit = server.acquire_when_ready().await;
             permit.report(Outcome::Success);
             begin.elapsed()
         });

@@ -37,7 +37,7 @@ fn a_call_that_is_left_by_the_question_mark() {
 fn an_attempt_of_a_key_that_is_left_by_the_question_mark() {
     fn ask(hosts: &MappedSlab<&ManualClock>, host: &Host) -> Result<u32, Box<dyn Error>> {
         let breaker = hosts.breaker("a.example")?;
-        let attempt = breaker.attempt()?;
+        let attempt = breaker.acquire()?.failing_when_dropped();
         let value = host.answer_at_once()?;
         attempt.success();
         Ok(value)

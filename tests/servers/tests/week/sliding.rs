@@ -41,7 +41,7 @@ async fn a_call_that_is_left_by_the_question_mark() {
 async fn a_timeout_around_an_attempt() {
     let (host, breaker) = (Host::hanging(), by(TokioClock));
     let ask = async || -> Result<u32, Box<dyn Error>> {
-        let attempt = breaker.attempt()?;
+        let attempt = breaker.acquire()?.failing_when_dropped();
         let value = timeout(SECOND / 2, host.answer()).await??;
         attempt.success();
         Ok(value)
