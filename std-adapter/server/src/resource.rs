@@ -97,9 +97,13 @@ struct NoWayAround;
 impl<B: AnyBreaker> Resource<B> {
     /// Rejects a call, with the failure that is the reason, or lets it pass in shadow mode.
     #[cold]
-    fn reject(&self, rejected: Rejected, random: impl Fn() -> u32) -> Result<(), Rejection> {
+    fn reject(
+        &self,
+        rejected: Rejected,
+        random: impl Fn() -> u32,
+    ) -> Result<Granted<BitsOf<B>>, Rejection> {
         if !self.enforcement.is_enforced(random) {
-            return Ok(());
+            return Ok(Granted::unguarded(()));
         }
         let breaker = self.breaker.as_breaker();
         let last_failure = self.last_failure.of_rejection(breaker, rejected);
@@ -189,10 +193,7 @@ impl<H: Deref<Target = Resource<B>>, B: AnyBreaker> Grants for H {
     fn grant(&self, random: impl Fn() -> u32) -> Result<Granted<BitsOf<B>>, Rejection> {
         match self.breaker.as_breaker().acquire() {
             Ok(permit) => Ok(granted(permit)),
-            Err(rejected) => {
-                self.reject(rejected, random)?;
-                Ok(Granted::unguarded(()))
-            }
+            Err(rejected) => self.reject(rejected, random),
         }
     }
 

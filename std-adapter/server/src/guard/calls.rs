@@ -10,10 +10,9 @@ use atomic_breaker::{
 };
 
 use super::grants::Grants;
-use super::held::GuardPermit;
+use super::held::{GuardPermit, guarded};
 #[cfg(feature = "tokio")]
 use super::waiting;
-use crate::permit::run_async;
 use crate::{AnyPermit, Rejection, Report, ServiceError};
 
 /// What guards calls: a [`Resource`](crate::Resource), or a [`Key`](crate::Key) of a registry. `PAYMENTS.call(..)` and
@@ -199,19 +198,4 @@ pub trait Guard: Grants + Clone {
     {
         waiting::retry(self, classify, policy, operation)
     }
-}
-
-async fn guarded<G, V, E, R, F>(
-    guard: G,
-    report: R,
-    operation: impl FnOnce() -> F,
-) -> Result<R::Output<GuardPermit<G>>, ServiceError<E>>
-where
-    G: Grants,
-    R: Report<V, E>,
-    F: Future<Output = Result<V, E>>,
-{
-    let permit = GuardPermit::acquire(guard)?;
-    let result = run_async(permit, report, operation).await;
-    result.map_err(ServiceError::Failed)
 }

@@ -11,8 +11,8 @@ use atomic_breaker::{Failure, Outcome, Transition};
 
 use super::grants::{Granted, Grants, Kind};
 use crate::loss::Begun;
-use crate::permit::lot;
-use crate::{AnyPermit, Rejection};
+use crate::permit::{lot, run_admitted};
+use crate::{AnyPermit, Rejection, Report, ServiceError};
 
 /// The right to one call of a [`Guard`](crate::Guard), reported as [`AnyPermit`] says. Dropping it cancels it. `G` leads
 /// to what guards the call: a reference to or an `Arc` of a [`Resource`](crate::Resource), or a [`Key`](crate::Key).
@@ -46,7 +46,10 @@ impl<G: Grants> GuardPermit<G> {
     #[inline(always)]
     pub(crate) fn acquire_by(guard: G, random: impl Fn(&G) -> u32) -> Result<Self, Rejection> {
         let begun = Begun::now();
-        let granted = guard.grant(|| random(&guard))?;
+        let granted = match guard.grant(|| random(&guard)) {
+            Ok(granted) => granted,
+            Err(rejection) => return Err(rejection),
+        };
         Ok(Self::new(guard, granted, begun))
     }
 
@@ -98,6 +101,21 @@ impl<G: Grants> GuardPermit<G> {
         self.granted.kind = Kind::Ended;
         self.guard.end(granted, outcome, why)
     }
+}
+
+/// Makes a call, unless it is rejected.
+pub(super) fn guarded<G, V, E, R, F>(
+    guard: G,
+    report: R,
+    operation: impl FnOnce() -> F,
+) -> impl Future<Output = Result<R::Output<GuardPermit<G>>, ServiceError<E>>>
+where
+    G: Grants,
+    R: Report<V, E>,
+    F: Future<Output = Result<V, E>>,
+{
+    let admit = || GuardPermit::acquire(guard).map_err(ServiceError::Rejected);
+    run_admitted(admit, report, operation, ServiceError::Failed)
 }
 
 impl<G: Grants> AnyPermit for GuardPermit<G> {

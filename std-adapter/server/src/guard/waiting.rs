@@ -14,8 +14,8 @@ use atomic_breaker::{
 use tokio::time::timeout;
 
 use super::grants::Grants;
-use super::held::GuardPermit;
-use crate::permit::run_async;
+use super::held::{GuardPermit, guarded};
+use crate::permit::run_admitted;
 use crate::{AnyPermit, Rejection, Report, ServiceError, TokioTimer};
 
 /// A waiting caller. If only a share of the rejections is enforced, the dice are rolled once for all of this caller's
@@ -52,10 +52,6 @@ impl<G: Grants + Clone> Caller<G> {
         L: TryLimit<Error<X>: fmt::Display>,
         F: Future<Output = Result<V, X>>,
     {
-        let permit = match self.acquire() {
-            Ok(permit) => permit,
-            Err(rejection) => return Tried::Rejected(ServiceError::Rejected(rejection)),
-        };
         let classified = async || {
             let result = {
                 let mut sleep = pin!(limit.sleep(&TokioTimer));
@@ -68,8 +64,18 @@ impl<G: Grants + Clone> Caller<G> {
             let outcome = classify.classify(&result);
             Ok((result, outcome))
         };
-        let Ok((result, outcome)) = run_async(permit, Classified, classified).await;
-        Tried::new(result.map_err(ServiceError::Failed), outcome)
+        let admit = || self.acquire().map_err(ServiceError::Rejected);
+        match run_admitted(
+            admit,
+            Classified,
+            classified,
+            |never: Infallible| match never {},
+        )
+        .await
+        {
+            Ok((result, outcome)) => Tried::new(result.map_err(ServiceError::Failed), outcome),
+            Err(rejected) => Tried::Rejected(rejected),
+        }
     }
 }
 
@@ -152,26 +158,24 @@ where
 }
 
 /// Makes a call that takes no longer than the limit.
-pub(super) async fn call_timeout<G, V, E, F>(
+pub(super) fn call_timeout<G, V, E, F>(
     guard: G,
     limit: TimeLimit,
     operation: impl FnOnce() -> F,
-) -> Result<V, ServiceError<Timed<E>>>
+) -> impl Future<Output = Result<V, ServiceError<Timed<E>>>>
 where
     G: Grants,
     E: fmt::Display,
     F: Future<Output = Result<V, E>>,
 {
-    let limited = async || match limit.limit() {
+    let limited = async move || match limit.limit() {
         None => operation().await.map_err(Timed::Failed),
         Some(time) => match timeout(time, operation()).await {
             Ok(result) => result.map_err(Timed::Failed),
             Err(_) => Err(Timed::TimedOut),
         },
     };
-    let permit = GuardPermit::acquire(guard)?;
-    let result = run_async(permit, InTime(limit), limited).await;
-    result.map_err(ServiceError::Failed)
+    guarded(guard, InTime(limit), limited)
 }
 
 /// Reports errors, and calls that took too long.

@@ -95,7 +95,7 @@ pub trait AnyPermit: Sized {
         R: Report<T, E>,
         F: Future<Output = Result<T, E>>,
     {
-        run_async(self, report, operation)
+        run_admitted(|| Ok(self), report, operation, |error| error)
     }
 
     /// Returns the permit of a finished call and the verdict on it; if `judge` panics, the call has failed.
@@ -122,24 +122,26 @@ pub trait AnyPermit: Sized {
     }
 }
 
-/// [`AnyPermit::run_async`]. The methods of this package call this function: with the future of a method of a trait in it,
+/// [`AnyPermit::run_async`], and what is done to get the permit: one future, because each layer would hold permit and
+/// operation once more. The methods of this package call this function: with the future of a method of a trait in it,
 /// today's compiler cannot show that a future is `Send` if its result borrows.
-pub(crate) async fn run_async<P, T, E, R, F>(
-    permit: P,
+pub(crate) async fn run_admitted<P, T, E, X, R, F>(
+    admit: impl FnOnce() -> Result<P, X>,
     report: R,
     operation: impl FnOnce() -> F,
-) -> Result<R::Output<P>, E>
+    failed: impl FnOnce(E) -> X,
+) -> Result<R::Output<P>, X>
 where
     P: AnyPermit,
     R: Report<T, E>,
     F: Future<Output = Result<T, E>>,
 {
-    let mut permit = Some(permit);
+    let mut permit = Some(admit()?);
     let mut future = pin!(P::count_panic(&mut permit, operation));
     let result =
         poll_fn(|context| P::count_panic(&mut permit, || future.as_mut().poll(context))).await;
     let permit = permit.expect("taken by a panic alone");
-    report.report(permit, result)
+    report.report(permit, result).map_err(failed)
 }
 
 impl<H: AnyBreaker> AnyPermit for Permit<H> {

@@ -7,7 +7,7 @@ mod lot;
 mod rejection;
 
 pub use admit::Admit;
-pub(crate) use any::run_async;
+pub(crate) use any::run_admitted;
 pub use any::{AnyPermit, AtOnce, Report};
 pub use gated::Gated;
 pub(crate) use gated::lease_of;
