@@ -36,9 +36,7 @@ pub use self::metrics::OfFleet;
 #[cfg(all(feature = "metrics", feature = "steps"))]
 pub use self::metrics::OfJobs;
 #[cfg(feature = "metrics")]
-pub use self::metrics::{
-    Metrics, Observed, OfBreaker, OfKeys, WatchedRegistry, publish, publish_each_second,
-};
+pub use self::metrics::{Metrics, Observed, OfBreaker, OfKeys, publish, publish_each_second};
 #[cfg(feature = "tracing")]
 pub use log::Log;
 

@@ -20,7 +20,7 @@ pub fn start(config: ClientConfig) -> Result<(&'static Guard, Timeline), ClientC
     let (timeline, metrics) = (Timeline::new(), Metrics::new("hosts"));
     let observers = (Log::new("hosts"), (metrics.clone(), timeline.of("hosts")));
     let guard = ClientGuard::with(config, TokioClock, observers)?.leak();
-    metrics.watch(guard.hosts());
+    metrics.watch_static(guard.hosts());
     Ok((guard, timeline))
 }
 

@@ -25,7 +25,7 @@ pub use of_breaker::{Observed, OfBreaker};
 pub use of_fleet::OfFleet;
 #[cfg(feature = "steps")]
 pub use of_jobs::OfJobs;
-pub use of_keys::{OfKeys, WatchedRegistry};
+pub use of_keys::OfKeys;
 pub use publish::{publish, publish_each_second};
 
 /// Counts what happens to breakers for the `metrics` facade, and shows their states. `Metrics` count for one breaker,

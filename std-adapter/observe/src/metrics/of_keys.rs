@@ -6,8 +6,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use atomic_breaker_server::{
-    AnyRegistry, KeyedObserver, Outcome, Present, Registry, Rejected, State, Transition,
-    redact::printable,
+    AnyRegistry, KeyedObserver, Outcome, Present, Rejected, State, Transition, redact::printable,
 };
 
 use super::breakers::{BreakerCounts, KeyCounts, Looked};
@@ -72,11 +71,31 @@ impl Metrics<OfKeys> {
     }
 
     /// Publishes the gauges of the states as well: their values are looked up in the registry each time, so a key that
-    /// has lost its slot is no longer shown. Without this there are no such gauges. Takes an `&Arc` of a registry, and ends
-    /// when that is dropped, or a `&'static` registry, such as the hosts of a `ClientGuard` that was leaked or is a
-    /// `static`.
-    pub fn watch<W: WatchedRegistry>(&self, registry: W) {
-        let (address, lead) = registry.lead();
+    /// has lost its slot is no longer shown. Without this there are no such gauges. Ends when the registry is dropped.
+    pub fn watch<R>(&self, registry: &Arc<R>)
+    where
+        Arc<R>: AnyRegistry<Key: fmt::Display>,
+        R: Send + Sync + 'static,
+    {
+        let weak = Arc::downgrade(registry);
+        self.look_at(weak.as_ptr().addr(), move || weak.upgrade());
+    }
+
+    /// [`watch`](Self::watch) for a registry that lives as long as the program, such as the hosts of a `ClientGuard` that
+    /// was leaked or is a `static`.
+    pub fn watch_static<R>(&self, registry: &'static R)
+    where
+        &'static R: AnyRegistry<Key: fmt::Display>,
+        R: Sync,
+    {
+        self.look_at(ptr::from_ref(registry).addr(), move || Some(registry));
+    }
+
+    /// The address tells registries apart.
+    fn look_at<H>(&self, address: usize, lead: impl Fn() -> Option<H> + Send + Sync + 'static)
+    where
+        H: AnyRegistry<Key: fmt::Display>,
+    {
         let look = move |looked: &mut Looked| {
             for entry in lead()?.entries() {
                 let state = entry.snapshot.state();
@@ -88,50 +107,6 @@ impl Metrics<OfKeys> {
             Some(())
         };
         self.0.all.watch(address, look);
-    }
-}
-
-/// What [`Metrics::watch`] takes: an `&Arc` of a registry, or a `&'static` registry.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be watched",
-    label = "needs an `&Arc` of a registry, or a `&'static` registry",
-    note = "the keys need `Display`, and all of the registry `Send` and `Sync`"
-)]
-pub trait WatchedRegistry {
-    #[doc(hidden)]
-    type Handle: AnyRegistry<Key: fmt::Display>;
-
-    /// What tells registries apart, and what leads to this one as long as there is one.
-    #[doc(hidden)]
-    fn lead(
-        self,
-    ) -> (
-        usize,
-        impl Fn() -> Option<Self::Handle> + Send + Sync + 'static,
-    );
-}
-
-impl<R> WatchedRegistry for &Arc<R>
-where
-    Arc<R>: AnyRegistry<Key: fmt::Display>,
-    R: Send + Sync + 'static,
-{
-    type Handle = Arc<R>;
-
-    fn lead(self) -> (usize, impl Fn() -> Option<Arc<R>> + Send + Sync + 'static) {
-        let weak = Arc::downgrade(self);
-        (weak.as_ptr().addr(), move || weak.upgrade())
-    }
-}
-
-impl<K, C, T, O, S> WatchedRegistry for &'static Registry<K, C, T, O, S>
-where
-    Self: AnyRegistry<Key: fmt::Display> + Send + Sync,
-{
-    type Handle = Self;
-
-    fn lead(self) -> (usize, impl Fn() -> Option<Self> + Send + Sync + 'static) {
-        (ptr::from_ref(self).addr(), move || Some(self))
     }
 }
 

@@ -137,7 +137,7 @@ fn a_registry_that_lives_as_long_as_the_program_is_watched_by_reference() {
     let metrics = Metrics::new("leaked");
     let hosts = Registry::builder(RULES).observer(metrics.clone());
     let hosts: &'static _ = hosts.build().unwrap().leak();
-    metrics.watch(hosts);
+    metrics.watch_static(hosts);
     hosts.command(&"a", |host| host.trip()).unwrap();
     let open = || Page::now().get("key_open", "leaked", &[("key", "a")]);
     assert_eq!(open(), Some(1));

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 pub use printable::printable;
 
+use self::value::start_of;
 use crate::LastFailure;
 
 /// The maximum number of bytes that are kept of a failure.
@@ -101,13 +102,6 @@ fn bounded(text: &str) -> &str {
     let line = start.rfind('\n').filter(|line| *line > LONGEST / 2);
     let word = || start.rfind(char::is_whitespace);
     &start[..line.or_else(word).unwrap_or(start.len())]
-}
-
-/// At most that many bytes, and only whole characters.
-fn start_of(text: &str, bytes: usize) -> &str {
-    let mut ends = (0..=bytes.min(text.len())).rev();
-    let end = ends.find(|&end| text.is_char_boundary(end));
-    &text[..end.unwrap_or(0)]
 }
 
 /// The text with each `%XX` replaced by its character, if that is visible or white space; `None` if there are none.

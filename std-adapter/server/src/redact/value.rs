@@ -136,7 +136,7 @@ fn without_marks(word: &str) -> usize {
 
 /// `password=with spaces;other=..`
 fn in_list(value: &str, before: &str) -> Option<usize> {
-    let near = line(super::start_of(value, FAR));
+    let near = line(start_of(value, FAR));
     let is_of_list = before.trim_end().ends_with(';');
     let Some((first, next)) = near.split_once(';') else {
         return is_of_list.then(|| without_marks(&near[..near.find('"').unwrap_or(near.len())]));
@@ -145,6 +145,13 @@ fn in_list(value: &str, before: &str) -> Option<usize> {
     let has_name = next.trim_start_matches(is_name).starts_with('=');
     let is_value = (has_name || is_of_list) && !first.contains(['=', '"', '&']);
     is_value.then_some(first.len())
+}
+
+/// At most that many bytes, and only whole characters.
+pub(super) fn start_of(text: &str, bytes: usize) -> &str {
+    let mut ends = (0..=bytes.min(text.len())).rev();
+    let end = ends.find(|&end| text.is_char_boundary(end));
+    &text[..end.unwrap_or(0)]
 }
 
 pub(super) fn line(text: &str) -> &str {

@@ -10,11 +10,11 @@ use atomic_breaker::{
     Transition, word::AtomicU64,
 };
 
+use super::breakers::Place;
 use super::insertion::COME_BACK_IN;
 use super::named::Wanted;
 use super::ruleset::Ruleset;
 use super::slot::Slot;
-use super::whole::Place;
 use super::{Keyed, KeyedObserver, Registry, WhenFull};
 use crate::Rejection;
 use crate::guard::{self, Kind};

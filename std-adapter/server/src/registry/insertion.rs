@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use atomic_breaker::{Breaker, Clock, Snapshot, State, Tally};
 
+use super::breakers::Place;
 use super::classes::Class;
 use super::named::{Named, Wanted};
 use super::places::{MOST_LOOKS, Places};
 use super::slot::Slot;
-use super::whole::Place;
 use super::{KeyedObserver, Registry};
 use crate::on_drop::OnDrop;
 

@@ -7,8 +7,8 @@ use atomic_breaker::{
     Clock, Outcome, Snapshot, State, Tally, Transition, wait::Awaited, word::Layout,
 };
 
+use super::breakers::Place;
 use super::insertion::COME_BACK_IN;
-use super::whole::Place;
 use super::{AnyRegistry, KeyedObserver, Registry, RegistryOf, WhenFull};
 use crate::guard::{Granted, Grants};
 use crate::loss::Begun;

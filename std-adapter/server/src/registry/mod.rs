@@ -9,7 +9,7 @@
 //! | `walk`, `places` | the order in which slots are looked at, and which keys stay longer; where the next key gets a slot |
 //! | `cap` | when too many keys are shut out |
 //! | `error`, `keyed_observer` | errors in a configuration; observers of a registry, and those of a slot's breaker, which notify them with the key and the words |
-//! | `whole`, `builder` | the registry, and handles that lead to one; building it |
+//! | `breakers`, `builder` | the registry, and handles that lead to one; building it |
 //! | `rules` | the rules of keys, replaced at run time |
 //! | `insertion` | which keys get a slot, and which lose it, or that none is available |
 //! | `enforced` | which rejections are enforced |
@@ -17,6 +17,7 @@
 //! | `operation` | what an operator sees and does |
 //! | `key`, `by_key` | one key, whose calls are guarded; one breaker per key of a request, for layers |
 mod admission;
+mod breakers;
 mod builder;
 mod by_key;
 mod cap;
@@ -36,9 +37,9 @@ mod ruleset;
 mod slot;
 mod turn;
 mod walk;
-mod whole;
 
 pub use admission::KeyBreaker;
+pub use breakers::{AnyRegistry, ObservedRegistry, Registry, RegistryOf, WhenFull};
 #[doc(no_inline)]
 pub use builder::RegistryBuilder;
 pub use by_key::ByKey;
@@ -47,4 +48,3 @@ pub use key::Key;
 pub use key_name::KeyName;
 pub use keyed_observer::{Keyed, KeyedObserver, OnKeyTransition};
 pub use operation::{Entry, RegistryStats};
-pub use whole::{AnyRegistry, ObservedRegistry, Registry, RegistryOf, WhenFull};

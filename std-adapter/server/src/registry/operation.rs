@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 use atomic_breaker::{Clock, Snapshot, State, Tally};
 
 use super::admission::KeyBreaker;
+use super::breakers::Place;
 use super::slot::Slot;
-use super::whole::Place;
 use super::{Keyed, KeyedObserver, Registry, RegistryError};
 use crate::LastFailure;
 use crate::on_drop::OnDrop;

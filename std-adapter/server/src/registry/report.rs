@@ -8,9 +8,9 @@ use std::time::Duration;
 use atomic_breaker::{Clock, Failure, Outcome, Present, State, Tally, Token, Transition};
 
 use super::admission::{COUNTED, Granted};
+use super::breakers::Place;
 use super::keyed_observer::{Explained, Keyed};
 use super::slot::Slot;
-use super::whole::Place;
 use super::{KeyedObserver, Registry};
 use crate::guard::Kind;
 use crate::loss::Begun;

@@ -8,9 +8,9 @@ use crate::list::only_listed;
 use crate::packages::Packages;
 
 /// No loop has more files than this.
-const LONGEST: usize = 3;
+const LONGEST: usize = 2;
 /// There are no more loops than this.
-const MOST: usize = 8;
+const MOST: usize = 7;
 
 pub(crate) type Uses<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 

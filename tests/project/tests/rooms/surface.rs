@@ -77,7 +77,7 @@ const SURFACES: [&str; 5] = [
 /// There are no more public functions that make a guarded call than this.
 const MOST_CALLS: usize = 23;
 /// There are no more traits that lead to a breaker than this.
-const MOST_TRAITS: usize = 6;
+const MOST_TRAITS: usize = 5;
 
 /// `call`, `call_async_with`, `retry`, but neither `calls` nor `retry_after`.
 fn is_call(function: &str) -> bool {
