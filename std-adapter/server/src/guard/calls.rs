@@ -37,6 +37,26 @@ use crate::{AnyPermit, Rejection, Report, ServiceError};
 /// registry. A resource in an `Arc` is borrowed, and so is a registry. To own the `Arc` instead, for a permit that goes to
 /// another task or into the body of a response, use [`Key::new`](crate::Key::new), or [`GuardPermit::acquire`] and then
 /// [`run_async`](AnyPermit::run_async).
+///
+/// # Generic code that is spawned
+///
+/// Today's compiler cannot know whether the futures of a `G: Guard` may move between threads. A permit's future it knows:
+///
+/// ```
+/// use atomic_breaker_server::{AnyError, AnyPermit, Config, Guard, Resource, ServiceError, breaker};
+/// use std::io;
+///
+/// async fn fetch(guard: impl Guard) -> Result<u8, ServiceError<io::Error>> {
+///     // In the place of `guard.call_async(..)`.
+///     let permit = guard.acquire()?;
+///     permit.run_async(AnyError, || async { Ok(7) }).await.map_err(ServiceError::Failed)
+/// }
+///
+/// fn spawn(_: impl Future<Output: Send> + Send + 'static) {}
+///
+/// static PAYMENTS: Resource = Resource::new(breaker(Config::new()));
+/// spawn(fetch(&PAYMENTS));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not guard calls",
     note = "pass a reference to a `Resource`, or `registry.of(key)`"
