@@ -1,4 +1,5 @@
 //! One surface of calls: by a reference to a resource, by a key, in generic code, from an `Arc`, in spawned tasks.
+#![cfg(feature = "tokio")]
 
 use std::future::Future;
 use std::sync::{Arc, LazyLock};
