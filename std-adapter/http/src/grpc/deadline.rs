@@ -148,7 +148,7 @@ where
                     response.map(|body| GrpcDeadlineBody {
                         body,
                         passes: ends.map(sleep_until),
-                        has_passed: false,
+                        has_ended: false,
                     })
                 }));
             }
@@ -168,7 +168,7 @@ fn exceeded<R: Default>() -> Response<GrpcDeadlineBody<R>> {
     let mut response = Response::new(GrpcDeadlineBody {
         body: R::default(),
         passes: None,
-        has_passed: false,
+        has_ended: false,
     });
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
@@ -184,7 +184,7 @@ pin_project! {
         body: R,
         #[pin]
         passes: Option<Sleep>,
-        has_passed: bool,
+        has_ended: bool,
     }
 }
 
@@ -197,25 +197,28 @@ impl<R: Body> Body for GrpcDeadlineBody<R> {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<R::Data>, R::Error>>> {
         let this = self.project();
-        if *this.has_passed {
+        if *this.has_ended {
             return Poll::Ready(None);
         }
         let passes = this.passes.as_pin_mut();
         // Before the body, as one that always has more must end, too.
         if passes.is_some_and(|passes| passes.poll(context).is_ready()) {
-            *this.has_passed = true;
+            *this.has_ended = true;
             let trailers = HeaderMap::from_iter([(GRPC_STATUS, EXCEEDED)]);
             return Poll::Ready(Some(Ok(Frame::trailers(trailers))));
         }
-        this.body.poll_frame(context)
+        let frame = ready!(this.body.poll_frame(context));
+        // No second end follows if the limit passes before the next poll.
+        *this.has_ended = !matches!(&frame, Some(Ok(frame)) if frame.is_data());
+        Poll::Ready(frame)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.has_passed || self.body.is_end_stream()
+        self.has_ended || self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        if self.has_passed {
+        if self.has_ended {
             SizeHint::with_exact(0)
         } else {
             self.body.size_hint()

@@ -1,20 +1,22 @@
 //! gRPC calls whose callers set a time limit of their own, in virtual time.
 
 use std::convert::Infallible;
-use std::future::pending;
+use std::future::{pending, ready};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use atomic_breaker_http::{Breaker, Config, GrpcClassifier, GrpcDeadlineLayer, State, TokioClock};
 use atomic_breaker_tower::TryLayer;
-use axum::body::Body;
-use http::{Request, Response};
-use http_body_util::BodyExt;
+use axum::body::{Body, Bytes};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
+use http_body_util::{BodyExt, Full};
 use tokio::time::{Instant, sleep, timeout};
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 
 const LIMIT: Duration = Duration::from_millis(600);
+const GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
 const OPEN: Duration = Duration::from_secs(1);
 
 /// A server, what it was told, and the breaker in front of it.
@@ -161,4 +163,26 @@ async fn a_limit_covers_the_body_and_ends_it_with_a_status() {
     let body = response.into_body().collect().await.unwrap();
     assert_eq!(began.elapsed(), Duration::from_millis(200));
     assert_eq!(body.trailers().unwrap()["grpc-status"], "4");
+}
+
+/// The trailers of a call that was in time are its end, also if its reader looks again after the limit.
+#[tokio::test(start_paused = true)]
+async fn a_body_that_ended_in_time_has_no_second_end_after_the_limit() {
+    let answer = |_: Request<()>| async {
+        let trailers = HeaderMap::from_iter([(GRPC_STATUS, HeaderValue::from_static("0"))]);
+        let body = Full::new(Bytes::from_static(b"data")).with_trailers(ready(Some(Ok(trailers))));
+        Ok::<_, Infallible>(Response::new(Body::new(body)))
+    };
+    let service = ServiceBuilder::new()
+        .layer(GrpcDeadlineLayer::new(LIMIT))
+        .service(service_fn(answer));
+    let mut request = Request::new(());
+    let own = HeaderValue::from_static("100m");
+    request.headers_mut().insert("grpc-timeout", own);
+    let mut body = pin!(service.oneshot(request).await.unwrap().into_body());
+    assert!(body.frame().await.unwrap().unwrap().is_data());
+    let trailers = body.frame().await.unwrap().unwrap().into_trailers();
+    assert_eq!(trailers.unwrap()[GRPC_STATUS], "0");
+    sleep(LIMIT).await;
+    assert!(body.frame().await.is_none());
 }
