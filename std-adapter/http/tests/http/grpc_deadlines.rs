@@ -149,7 +149,7 @@ async fn with_a_limit_of_0_no_call_is_made() {
 #[tokio::test(start_paused = true)]
 async fn a_limit_covers_the_body_and_ends_it_with_a_status() {
     let service = service_fn(|_: Request<()>| async {
-        let forever = futures_util::stream::pending::<Result<axum::body::Bytes, Infallible>>();
+        let forever = futures_util::stream::pending::<Result<Bytes, Infallible>>();
         Ok::<_, Infallible>(Response::new(Body::from_stream(forever)))
     });
     let service = ServiceBuilder::new()
