@@ -78,11 +78,11 @@ impl<B> Resource<B> {
 /// and this does not:
 ///
 /// ```compile_fail,E0599
-/// use atomic_breaker_server::{Config, Guard, Resource, breaker};
+/// use atomic_breaker_server::{Guard, Resource, Token};
 ///
-/// let server = Resource::new(breaker(Config::new()));
-/// let _token = server.resume(todo!());
-/// # Ok::<(), atomic_breaker_server::Rejected>(())
+/// fn bypass(server: &Resource, token: Token) {
+///     let _permit = server.resume(token);
+/// }
 /// ```
 ///
 /// ```compile_fail,E0277

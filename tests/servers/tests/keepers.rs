@@ -20,9 +20,10 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 trait Keeper: Observer {
     /// The number of rounds: enough to pass the epochs of both kinds of word at which the observer keeps a transition.
     const ROUNDS: u32 = 600;
-    /// How many transitions are made elsewhere: around all that look like none to one of the words.
-    const ELSEWHERE: &[u32] = &elsewhere();
-
+    /// How many transitions are made elsewhere: around those that look like none to one of the words, 16 and 512.
+    fn elsewhere() -> Vec<u32> {
+        (0..40).chain(500..530).collect()
+    }
     fn new() -> Self;
     fn shown(&self) -> State;
 }
@@ -35,17 +36,6 @@ impl Keeper for StateWatch {
     fn shown(&self) -> State {
         self.last().map_or(State::Closed, |last| last.to)
     }
-}
-
-/// Up to 40, which the 32-bit word counts twice, and around the 512 that the 64-bit word tells apart.
-const fn elsewhere() -> [u32; 70] {
-    let mut all = [0; 70];
-    let mut index = 0;
-    while index < 70 {
-        all[index] = index as u32 + if index < 40 { 0 } else { 460 };
-        index += 1;
-    }
-    all
 }
 
 type OnEmbassy = atomic_breaker_embassy::StateWatch<CriticalSectionRawMutex, 1>;
@@ -79,7 +69,9 @@ impl Observer for Gauge {
 impl Keeper for Gauge {
     const ROUNDS: u32 = 5;
     /// Each takes a page of all gauges.
-    const ELSEWHERE: &[u32] = &[0, 1, 2, 14, 15, 16, 17, 31, 32, 510, 511, 512, 513];
+    fn elsewhere() -> Vec<u32> {
+        vec![0, 1, 2, 14, 15, 16, 17, 31, 32, 510, 511, 512, 513]
+    }
 
     fn new() -> Self {
         static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
@@ -102,10 +94,8 @@ impl Keeper for Gauge {
                 && line.ends_with("} 1")
         });
         let shown = shown.unwrap_or_else(|| panic!("no state: {page}"));
-        let state = State::ALL
-            .iter()
-            .find(|state| shown.contains(&format!("state=\"{}\"", label(**state))));
-        *state.unwrap()
+        let is_shown = |state: &&State| shown.contains(&format!("state=\"{}\"", label(**state)));
+        *State::ALL.iter().find(is_shown).unwrap()
     }
 }
 
@@ -231,7 +221,7 @@ fn after_a_late_reading<K: Keeper>() {
 
 /// Another breaker over the same word makes this many transitions, and this one makes the last.
 fn after_changes_elsewhere<K: Keeper, W: Word + Default>() {
-    for &elsewhere in K::ELSEWHERE {
+    for elsewhere in K::elsewhere() {
         let (clock, keeper, word) = (ManualClock::new(), K::new(), W::default());
         let here = Breaker::builder(Config::new(), &clock)
             .word(&word)
