@@ -77,7 +77,8 @@ async fn a_server_that_hangs_holds_no_call_longer_than_the_limit() {
     let builder = PostgresStore::builder(server.config());
     let store = builder
         .connections(1)
-        .time_limit(Duration::from_millis(300))
+        // Creating the tables takes a large part of a second on a disk that others write to as well.
+        .time_limit(Duration::from_secs(2))
         .connect()
         .await;
     let store = store.unwrap();
@@ -101,9 +102,9 @@ async fn a_server_that_hangs_holds_no_call_longer_than_the_limit() {
     for _ in 0..3 {
         let began = Instant::now();
         let error = store.claim("a", 1, LEASE).await.unwrap_err();
-        assert!(error.to_string().contains("300ms"), "{error}");
+        assert!(error.to_string().contains("2s"), "{error}");
         assert!(
-            began.elapsed() < Duration::from_secs(3),
+            began.elapsed() < Duration::from_secs(20),
             "{:?}",
             began.elapsed()
         );
