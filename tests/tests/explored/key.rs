@@ -1,7 +1,7 @@
 //! Keys that tell two worlds apart.
 
 use std::collections::HashSet;
-use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasherDefault, Hasher};
 
 use atomic_breaker::word::Bits;
 use tests::reference::{Growth, Mode, Reference, Rules, Trip};
@@ -95,7 +95,7 @@ impl Hasher for AsItIs {
 pub(crate) struct Key<'a, W: Cell> {
     world: &'a World<W::Bits>,
     ages: Ages,
-    numbers: Vec<u64>,
+    print: [u64; 2],
 }
 
 impl<'a, W: Cell> Key<'a, W> {
@@ -105,18 +105,23 @@ impl<'a, W: Cell> Key<'a, W> {
         let mut key = Self {
             world,
             ages,
-            numbers: Vec::with_capacity(48),
+            print: [0; 2],
         };
         key.word();
         key.reference();
         key.permits();
-        let hash = |salt: u64| {
-            let mut hasher = DefaultHasher::new();
-            salt.hash(&mut hasher);
-            key.numbers.hash(&mut hasher);
-            hasher.finish()
-        };
-        (hash(0), hash(1))
+        key.print.into()
+    }
+
+    /// Takes up numbers by multiplying and folding, as wyhash does, in each half with a factor of its own.
+    fn add<const N: usize>(&mut self, numbers: [u64; N]) {
+        const FACTORS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xd6e8_feb8_6659_fd93];
+        for number in numbers {
+            for (half, factor) in self.print.iter_mut().zip(FACTORS) {
+                let product = u128::from(*half ^ number ^ factor) * u128::from(factor);
+                *half = (product >> 64) as u64 ^ product as u64 ^ number.rotate_left(32);
+            }
+        }
     }
 
     fn seen(&self) -> &'a Reference {
@@ -164,13 +169,13 @@ impl<'a, W: Cell> Key<'a, W> {
         } else {
             0
         };
-        self.numbers.extend([below_time, age]);
+        self.add([below_time, age]);
     }
 
     /// The reference, relative to now.
     fn reference(&mut self) {
         let seen = self.seen();
-        self.numbers.extend([
+        self.add([
             self.world.rules as u64,
             seen.now % seen.rules.grain.tick,
             self.world.behind,
@@ -214,7 +219,7 @@ impl<'a, W: Cell> Key<'a, W> {
                 [4, hold(0), hold(1), 0, 0]
             }
         };
-        self.numbers.extend(mode);
+        self.add(mode);
     }
 
     /// How many of the probes in flight have no holder any more.
@@ -236,7 +241,9 @@ impl<'a, W: Cell> Key<'a, W> {
             }
         }
         permits.sort_unstable();
-        self.numbers.extend(permits.into_iter().flatten());
+        for permit in permits {
+            self.add(permit);
+        }
     }
 
     fn permit(&self, ((granted, _), permit): &Held<W::Bits>) -> [u64; 5] {

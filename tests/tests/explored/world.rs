@@ -72,8 +72,13 @@ impl<B: Bits> World<B> {
         event: Event,
         next: &mut Self,
     ) -> Option<Result<(), String>> {
+        // Most events of a world cannot happen, and copying it takes longer than they do.
+        if !self.can_happen(event) {
+            return None;
+        }
         next.clone_from(self);
-        if !next.time(event)? {
+        if !event.concerns_the_breaker() {
+            next.pass_by(event);
             return Some(Ok(()));
         }
         if let Event::Rules(number) = event {
@@ -101,29 +106,32 @@ impl<B: Bits> World<B> {
         Some(outcome)
     }
 
-    /// Whether the event can happen (`None` if not), and whether it concerns the breaker.
-    fn time(&mut self, event: Event) -> Option<bool> {
+    fn can_happen(&self, event: Event) -> bool {
+        match event {
+            Event::StepBack => self.behind == 0,
+            Event::Acquire(caller, _) => self.held[caller].is_none(),
+            Event::Report(caller, _)
+            | Event::Renew(caller)
+            | Event::Drop(caller)
+            | Event::Lose(caller) => self.held[caller].is_some(),
+            Event::Rules(number) => number != self.rules,
+            _ => true,
+        }
+    }
+
+    /// An event in which the breaker takes no part.
+    fn pass_by(&mut self, event: Event) {
         match event {
             Event::Pass => {
                 self.reference.now += 1;
                 self.behind = self.behind.saturating_sub(1);
-                Some(false)
             }
-            Event::StepBack if self.behind == 0 => {
+            Event::StepBack => {
                 self.reference.now -= 1;
                 self.behind = 1;
-                Some(false)
             }
-            Event::StepBack => None,
-            Event::Acquire(caller, _) if self.held[caller].is_some() => None,
-            Event::Report(caller, _) | Event::Renew(caller) | Event::Drop(caller)
-                if self.held[caller].is_none() =>
-            {
-                None
-            }
-            Event::Lose(caller) => self.held[caller].take().map(|_| false),
-            Event::Rules(number) if number == self.rules => None,
-            _ => Some(true),
+            Event::Lose(caller) => self.held[caller] = None,
+            _ => unreachable!("the breaker takes part in {event:?}"),
         }
     }
 
