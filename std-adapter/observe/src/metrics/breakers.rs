@@ -187,24 +187,37 @@ impl BreakerCounts {
         Some(looked)
     }
 
-    /// Sets the gauges of the keys, of which these are down.
-    fn publish_keys(&self, page: &Page<'_>, down: &BTreeSet<String>) {
-        let set = |label: &str, is_down: bool, since| {
+    /// How often each key was noted to be down or up.
+    fn times_noted(&self) -> BTreeMap<String, u64> {
+        let keys = lock(&self.keys).clone().into_iter();
+        keys.map(|(label, counts)| (label, counts.down_since.times()))
+            .collect()
+    }
+
+    /// Sets the gauges of the keys, of which these were down at a look that began after so many notes.
+    fn publish_keys(
+        &self,
+        page: &Page<'_>,
+        times: &BTreeMap<String, u64>,
+        down: &BTreeSet<String>,
+    ) {
+        let set = |label: &str, since| {
             let labels = [(series::KEY, label)];
-            page.gauge(series::KEY_OPEN, &labels, float(is_down.into()));
+            page.gauge(series::KEY_OPEN, &labels, float((since != 0).into()));
             page.gauge(series::KEY_DOWN_SINCE, &labels, down::seconds(since));
         };
         let keys = lock(&self.keys).clone();
         for (label, counts) in keys.iter().filter(|(label, _)| *label != OTHER) {
-            let is_down = down.contains(label);
             // What happened without a notification is noted here.
-            set(label, is_down, counts.down_since.note(|| is_down));
+            let since = counts
+                .down_since
+                .note_look(times.get(label), down.contains(label));
+            set(label, since);
         }
         if keys.contains_key(OTHER) {
             let has_label = |key: &String| key != OTHER && keys.contains_key(key);
             let unlabelled = down.iter().filter(|key| !has_label(key));
-            let since = self.unlabelled.note(unlabelled);
-            set(OTHER, since != 0, since);
+            set(OTHER, self.unlabelled.note(unlabelled));
         }
     }
 }
@@ -215,6 +228,7 @@ impl Gauges for BreakerCounts {
             let labels = [(series::OUTCOME, *name)];
             page.counter(series::CALLS, &labels, self.calls.sum(end));
         }
+        let times = self.times_noted();
         let Some(looked) = self.look() else {
             return;
         };
@@ -227,6 +241,6 @@ impl Gauges for BreakerCounts {
             let since = down::seconds(looked.first_down.unwrap_or_default());
             page.gauge(series::DOWN_SINCE, &[], since);
         }
-        self.publish_keys(page, &looked.down);
+        self.publish_keys(page, &times, &looked.down);
     }
 }

@@ -38,16 +38,29 @@ fn after(before: u64, is_down: bool) -> u64 {
     }
 }
 
-/// Since when a key has been down; 0 while it is up.
+/// Since when a key has been down, 0 while it is up; and how often that was noted.
 #[derive(Default)]
-pub(super) struct DownSince(Mutex<u64>);
+pub(super) struct DownSince(Mutex<(u64, u64)>);
 
 impl DownSince {
     /// Notes whether it is down, which is looked up under the lock: of two threads the last one is right.
-    pub(super) fn note(&self, is_down: impl FnOnce() -> bool) -> u64 {
-        let mut since = lock(&self.0);
-        *since = after(*since, is_down());
-        *since
+    pub(super) fn note(&self, is_down: impl FnOnce() -> bool) {
+        let mut noted = lock(&self.0);
+        *noted = (after(noted.0, is_down()), noted.1 + 1);
+    }
+
+    /// How often it was noted: asked for before a look at all keys, which is slow and therefore not done under the lock.
+    pub(super) fn times(&self) -> u64 {
+        lock(&self.0).1
+    }
+
+    /// Notes what that look has found, unless something was noted since. Returns since when it has been down.
+    pub(super) fn note_look(&self, times: Option<&u64>, is_down: bool) -> u64 {
+        let mut noted = lock(&self.0);
+        if times == Some(&noted.1) {
+            *noted = (after(noted.0, is_down), noted.1 + 1);
+        }
+        noted.0
     }
 }
 
@@ -87,11 +100,12 @@ impl Unlabelled {
         since.values().min().copied().unwrap_or_default()
     }
 
-    /// Notes that a key is up again, so that its next outage is another one.
+    /// Notes that a key is up again, so that its next outage is another one. The key is written without the lock, as that
+    /// is code of the user's.
     pub(super) fn end(&self, key: impl FnOnce() -> String) {
-        let mut since = lock(&self.0);
-        if !since.is_empty() {
-            since.remove(&key());
+        if !lock(&self.0).is_empty() {
+            let key = key();
+            lock(&self.0).remove(&key);
         }
     }
 }

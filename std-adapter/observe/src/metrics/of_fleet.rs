@@ -25,18 +25,24 @@ use crate::lock;
 /// # Ok(()) }
 /// ```
 ///
-/// Use one name per fleet: of several with the same name, the one that was watched last is shown.
+/// Use one name per fleet: of several with the same name, the one that was watched last is shown. The counter of a fleet
+/// that was left and joined again goes on.
 #[derive(Clone, Debug)]
 pub struct OfFleet(&'static WatchedFleet);
 
-/// The status of the fleet that is watched, if there ever was one.
+/// The status of the fleet that is watched, if there ever was one, and how many requests went unanswered in those before.
 #[derive(Debug, Default)]
-struct WatchedFleet(Mutex<Option<watch::Receiver<FleetStatus>>>);
+struct WatchedFleet(Mutex<(Option<watch::Receiver<FleetStatus>>, u64)>);
 
 impl Metrics<OfFleet> {
     /// Publishes its status from now on. Once the process has left the fleet, it is shown as one that is not connected.
     pub fn watch_fleet(&self, fleet: &Joined) {
-        *lock(&self.0.0.0) = Some(fleet.watch());
+        let status = fleet.watch();
+        let (watched, before) = &mut *lock(&self.0.0.0);
+        if let Some(last) = watched.take_if(|last| !last.same_channel(&status)) {
+            *before += last.borrow().unanswered;
+        }
+        *watched = Some(status);
     }
 }
 
@@ -48,7 +54,7 @@ impl Observed for OfFleet {
 
 impl Gauges for WatchedFleet {
     fn publish(&self, page: &Page<'_>) {
-        let Some(watched) = lock(&self.0).clone() else {
+        let (Some(watched), before) = lock(&self.0).clone() else {
             return;
         };
         // Without a sender, no more is heard from the engine.
@@ -60,6 +66,6 @@ impl Gauges for WatchedFleet {
         };
         page.gauge(CONNECTED, &[], float(is_connected.into()));
         page.gauge(INSTANCES, &[], float(living.into()));
-        page.counter(UNANSWERED, &[], unanswered);
+        page.counter(UNANSWERED, &[], before + unanswered);
     }
 }

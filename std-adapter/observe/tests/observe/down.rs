@@ -1,12 +1,17 @@
 //! Since when breakers and keys have been down.
 
-use std::sync::Arc;
+use std::cell::OnceCell;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use atomic_breaker_observe::Metrics;
+use atomic_breaker_observe::{Metrics, publish};
 use atomic_breaker_server::{Breaker, Config, Guard, ManualClock, Registry};
+use metrics::Key;
 
-use crate::support::{Page, RULES, counted};
+use crate::support::{CallsBack, Page, RULES, counted};
 
 fn now() -> f64 {
     SystemTime::now()
@@ -30,7 +35,7 @@ fn since(name: &str, key: Option<&str>) -> Option<f64> {
 
 /// As long as it takes to tell two times apart.
 fn wait() {
-    std::thread::sleep(Duration::from_millis(5));
+    thread::sleep(Duration::from_millis(5));
 }
 
 #[test]
@@ -152,4 +157,62 @@ fn a_key_that_is_named_other_is_down_as_other() {
     assert!(since("other down", Some("other")).unwrap() > 0.0);
     hosts.command(&"other", |host| host.reset()).unwrap();
     assert_eq!(since("other down", Some("other")), Some(0.0));
+}
+
+#[test]
+fn a_key_that_opens_while_metrics_are_published_is_down_since_then() {
+    let metrics = Metrics::new("opens meanwhile").named(["a"]);
+    let hosts = Registry::builder(RULES).observer(metrics.clone());
+    let hosts = Arc::new(hosts.build().unwrap());
+    metrics.watch(&hosts);
+    let opened = OnceCell::new();
+    // When the first gauge is set, the states have been looked at.
+    let trip_once = |gauge: &Key| {
+        if gauge.labels().any(|it| it.value() == "opens meanwhile") {
+            opened.get_or_init(|| hosts.command(&"a", |host| host.trip()).unwrap());
+        }
+    };
+    let recorder = CallsBack::new(|| {}, trip_once);
+    metrics::with_local_recorder(&recorder, publish);
+    assert!(opened.get().is_some());
+    let after = now();
+    wait();
+    let began = since("opens meanwhile", Some("a")).unwrap();
+    assert!(began > 0.0 && began <= after, "{began}");
+}
+
+/// A key that has another thread publish while it is written, once it is told to.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Publishing;
+
+static PUBLISHES: AtomicBool = AtomicBool::new(false);
+static HAS_PUBLISHED: AtomicBool = AtomicBool::new(false);
+
+impl fmt::Display for Publishing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if PUBLISHES.swap(false, Ordering::SeqCst) {
+            let (ended, end) = mpsc::channel();
+            thread::spawn(move || {
+                publish();
+                let _ = ended.send(());
+            });
+            let end = end.recv_timeout(Duration::from_secs(10));
+            HAS_PUBLISHED.store(end.is_ok(), Ordering::SeqCst);
+        }
+        f.write_str("a")
+    }
+}
+
+#[test]
+fn publishing_does_not_wait_for_a_key_that_is_being_written() {
+    let metrics = Metrics::new("publishing").max_keys(0);
+    let hosts = Registry::builder(RULES).observer(metrics.clone());
+    let hosts = Arc::new(hosts.build().unwrap());
+    metrics.watch(&hosts);
+    hosts.command(&Publishing, |it| it.trip()).unwrap();
+    assert!(since("publishing", Some("other")).unwrap() > 0.0);
+    PUBLISHES.store(true, Ordering::SeqCst);
+    hosts.command(&Publishing, |it| it.reset()).unwrap();
+    assert!(HAS_PUBLISHED.load(Ordering::SeqCst));
+    assert_eq!(since("publishing", Some("other")), Some(0.0));
 }

@@ -30,3 +30,27 @@ async fn an_engine_that_is_lost_and_found_again_and_a_fleet_that_is_left_show() 
     tokio::time::sleep(SECOND).await;
     assert_eq!(connected(), Some(0));
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_went_unanswered_still_counts_after_a_fleet_is_joined_again() {
+    let unanswered = || {
+        Page::now()
+            .get("fleet_unanswered", "rejoined", &[])
+            .unwrap()
+    };
+    let metrics = Metrics::new("rejoined");
+    let engine = InProcess::new();
+    let mut before = 0;
+    for _ in 0..3 {
+        engine.cut();
+        let fleet = Joined::new(engine.clone(), FleetConfig::new(3)).unwrap();
+        metrics.watch_fleet(&fleet);
+        metrics.watch_fleet(&fleet);
+        assert_eq!(unanswered(), before);
+        tokio::time::sleep(60 * SECOND).await;
+        before += fleet.status().unanswered;
+        assert_eq!(unanswered(), before);
+        engine.mend();
+    }
+    assert!(before > 0);
+}

@@ -4,10 +4,9 @@ use std::cell::Cell;
 use std::thread;
 
 use atomic_breaker_observe::{Metrics, OfBreaker, publish};
-use metrics::{Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit};
 use metrics_exporter_prometheus::PrometheusBuilder;
 
-use crate::support::{Page, counted};
+use crate::support::{CallsBack, Page, counted};
 
 #[test]
 fn a_recorder_that_comes_late_and_one_that_replaces_it_get_all_that_was_counted() {
@@ -65,51 +64,23 @@ fn names_with_the_suffixes_that_prometheus_recommends_are_sound() {
     assert!(page.contains("\ncircuit_breaker_breakers{"));
 }
 
-/// Calls a breaker, publishes and creates metrics while it is called.
-struct CallsBack<'a, F: Fn()> {
-    call: F,
-    depth: &'a Cell<u32>,
-}
-
-impl<F: Fn()> Recorder for CallsBack<'_, F> {
-    fn describe_counter(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
-
-    fn describe_gauge(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
-
-    fn describe_histogram(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
-
-    fn register_counter(&self, _: &Key, _: &Metadata<'_>) -> Counter {
-        if self.depth.get() == 0 {
-            self.depth.set(1);
-            (self.call)();
-            publish();
-        }
-        Counter::noop()
-    }
-
-    fn register_gauge(&self, _: &Key, _: &Metadata<'_>) -> Gauge {
-        (self.call)();
-        Gauge::noop()
-    }
-
-    fn register_histogram(&self, _: &Key, _: &Metadata<'_>) -> Histogram {
-        Histogram::noop()
-    }
-}
-
 #[test]
 fn a_recorder_may_use_the_breaker_publish_and_make_others() {
     let breaker = counted("called-back");
-    let depth = Cell::new(0);
-    let recorder = CallsBack {
-        call: || {
-            breaker.trip();
-            breaker.reset();
-            breaker.call(|| Ok::<_, ()>(())).unwrap();
-            drop(Metrics::<OfBreaker>::new("made-meanwhile"));
-        },
-        depth: &depth,
+    let call = || {
+        breaker.trip();
+        breaker.reset();
+        breaker.call(|| Ok::<_, ()>(())).unwrap();
+        drop(Metrics::<OfBreaker>::new("made-meanwhile"));
     };
+    let depth = Cell::new(0);
+    let publish_once = || {
+        if depth.replace(1) == 0 {
+            call();
+            publish();
+        }
+    };
+    let recorder = CallsBack::new(publish_once, |_| call());
     metrics::with_local_recorder(&recorder, publish);
     assert_eq!(depth.get(), 1);
     assert!(Page::now().calls("called-back", "success") > Some(1));

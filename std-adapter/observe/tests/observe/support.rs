@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use atomic_breaker_observe::{Metrics, publish};
 use atomic_breaker_server::{Breaker, Config, StdClock, word::NativeWord};
+use metrics::{Counter, Gauge, Histogram, Key, KeyName, Recorder, SharedString, Unit};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -58,6 +59,40 @@ impl Page {
 
     pub(crate) fn breakers(&self, name: &str, state: &str) -> Option<u64> {
         self.get("breakers", name, &[("state", state)])
+    }
+}
+
+/// A recorder that calls back when a counter or a gauge is registered.
+pub(crate) struct CallsBack<C, G> {
+    counter: C,
+    gauge: G,
+}
+
+impl<C: Fn(), G: Fn(&Key)> CallsBack<C, G> {
+    pub(crate) fn new(counter: C, gauge: G) -> Self {
+        Self { counter, gauge }
+    }
+}
+
+impl<C: Fn(), G: Fn(&Key)> Recorder for CallsBack<C, G> {
+    fn describe_counter(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn describe_gauge(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn describe_histogram(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn register_counter(&self, _: &Key, _: &metrics::Metadata<'_>) -> Counter {
+        (self.counter)();
+        Counter::noop()
+    }
+
+    fn register_gauge(&self, key: &Key, _: &metrics::Metadata<'_>) -> Gauge {
+        (self.gauge)(key);
+        Gauge::noop()
+    }
+
+    fn register_histogram(&self, _: &Key, _: &metrics::Metadata<'_>) -> Histogram {
+        Histogram::noop()
     }
 }
 
