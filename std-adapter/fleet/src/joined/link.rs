@@ -195,7 +195,7 @@ impl<F: Fleet> Link<F> {
 
     /// Something went unanswered: the engine is not relied on until it has been read again.
     fn lose(&mut self, error: FleetError) {
-        self.contact = None;
+        let was_relied_on = self.contact.take().is_some();
         let status = &mut self.status;
         // A repeated error is logged once, until the engine has answered in between.
         if status.is_connected || status.last_error.as_ref() != Some(&error) {
@@ -209,7 +209,8 @@ impl<F: Fleet> Link<F> {
         status.unanswered += 1;
         status.last_error = Some(error);
         self.reads.asked_first = None;
-        if self.is_subscribed {
+        // Of many requests that are lost together, one puts the next reading off.
+        if self.is_subscribed && (was_relied_on || self.reads.at.is_none()) {
             let pause = pause(&mut self.reads.lost);
             self.reads.at = Some(self.now().ms + pause.as_millis() as u64);
         }

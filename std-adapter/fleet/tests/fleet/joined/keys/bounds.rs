@@ -121,6 +121,26 @@ async fn two_thousand_keys_that_open_at_once_open_everywhere() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn many_requests_that_go_unanswered_at_once_put_the_next_reading_off_as_one_does() {
+    let engine = InProcess::new();
+    let process = Process::new(&engine, 4_096);
+    idle(20).await;
+    engine.hang(true);
+    for host in 0..100 {
+        process.trip(&host.to_string());
+    }
+    idle(260).await;
+    let status = process.status();
+    assert!(
+        !status.is_connected && status.unanswered >= 50,
+        "{status:?}"
+    );
+    engine.hang(false);
+    idle(100).await;
+    assert!(process.status().is_connected, "{:?}", process.status());
+}
+
+#[tokio::test(start_paused = true)]
 async fn another_registry_of_that_name_takes_the_place_of_the_first() {
     let engine = InProcess::new();
     let process = Process::new(&engine, 8);
