@@ -1,7 +1,8 @@
-//! Tests that all databases share, besides the contract: `storm` kills workers at random, `claims` measures, and
-//! `damaged` has rows that another program has changed.
+//! Tests that all databases share, besides the contract: `compared` makes random calls, `storm` kills workers at random,
+//! `claims` measures, and `damaged` has rows that another program has changed.
 
 pub mod claims;
+pub mod compared;
 pub mod damaged;
 mod diary;
 pub mod storm;

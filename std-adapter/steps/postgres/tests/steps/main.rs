@@ -18,6 +18,7 @@ mod sharing;
 use atomic_breaker_postgres::PostgresStore;
 use atomic_breaker_steps::contract;
 use server::Server;
+use test_support::stores::compared;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_keeps_what_stores_promise() {
@@ -31,4 +32,12 @@ async fn a_store_keeps_what_stores_promise() {
         builder.connect().await.unwrap()
     })
     .await;
+}
+
+#[tokio::test]
+async fn random_calls_are_answered_as_by_the_store_in_memory() {
+    let Some(server) = Server::start().await else {
+        return;
+    };
+    compared::answers_like_the_store_in_memory(&server.store().await).await;
 }

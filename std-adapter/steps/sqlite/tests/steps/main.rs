@@ -20,7 +20,7 @@ use std::cell::RefCell;
 use atomic_breaker_sqlite::{SqliteStore, rusqlite::Connection};
 use atomic_breaker_steps::contract;
 use folder::Folder;
-use test_support::stores::{LEASE, claim, put};
+use test_support::stores::{LEASE, claim, compared, put};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_in_a_file_keeps_what_stores_promise() {
@@ -46,4 +46,10 @@ async fn a_store_in_memory_keeps_its_jobs_to_itself() {
     put(&one, "k").await;
     assert_eq!(claim(&one, 9, LEASE).await.len(), 1);
     assert!(claim(&other, 9, LEASE).await.is_empty());
+}
+
+#[tokio::test]
+async fn random_calls_are_answered_as_by_the_store_in_memory() {
+    let store = SqliteStore::open(":memory:").unwrap();
+    compared::answers_like_the_store_in_memory(&store).await;
 }
