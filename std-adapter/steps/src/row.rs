@@ -166,7 +166,7 @@ pub fn since(now: i64, then: i64) -> Duration {
     Duration::from_micros(u64::try_from(now.saturating_sub(then)).unwrap_or(0))
 }
 
-/// The time after `now`, or the last there is.
+/// The time after `now`; one that is too long counts as the longest.
 pub(super) fn after(now: i64, time: Duration) -> i64 {
-    now.saturating_add(micros(time).unwrap_or(i64::MAX))
+    now.saturating_add(micros(time).unwrap_or(LONGEST.as_micros() as i64))
 }

@@ -111,9 +111,10 @@ impl Counts {
 ///
 /// Each call is done entirely or not at all, and ends within a bounded time: workers wait for it. After a [`StoreError`]
 /// it is not known which of the two; jobs that were claimed become due again when the lease is over. Times are those of
-/// the store's own clock.
+/// the store's own clock. A lease or a pause longer than 100,000 years counts as that long.
 pub trait Store: Send + Sync + 'static {
-    /// Keeps a job, unless there is one of its kind and key. Claims it at once for `lease`, if one is given.
+    /// Keeps a job, unless there is one of its kind and key. Claims it at once for `lease`, if one is given; without one, a
+    /// delay longer than 100,000 years is an error.
     fn put(
         &self,
         job: &NewJob,

@@ -113,7 +113,8 @@ async fn put(
     new: &NewJob,
     lease: Option<Duration>,
 ) -> Result<Put, Fault> {
-    let due = micros(lease.unwrap_or(new.delay))?;
+    // From now on, which only the server knows.
+    let due = JobRow::new(new, lease, 0)?.due;
     let is_claimed = lease.is_some();
     let values: [Typed<'_>; 7] = [
         (&new.kind, Type::TEXT),
@@ -208,9 +209,6 @@ impl Store for PostgresStore {
     }
 
     async fn save(&self, saves: &[Save]) -> Result<Vec<Saved>, StoreError> {
-        for due_in in saves.iter().filter_map(|save| save.change.due_in) {
-            micros(due_in)?;
-        }
         let ids: Vec<_> = saves.iter().map(|save| save.right.id.get()).collect();
         let change = |rows: &mut Jobs, now| {
             let results = saves.iter().map(|Save { right, change }| {

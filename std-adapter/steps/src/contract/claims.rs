@@ -8,8 +8,8 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::{
-    LEASE, NEAR, SHORT, claim, claim_after, claim_one, done, end_one, found, job, job_with, keys,
-    pause, put, save,
+    LEASE, NEAR, NOW, SHORT, claim, claim_after, claim_one, done, end_one, found, job, job_with,
+    keys, pause, put, save,
 };
 
 pub(super) async fn a_job_is_kept_as_it_was_given(store: &impl Store) {
@@ -301,4 +301,24 @@ pub(super) async fn a_renewed_lease_holds(store: &impl Store) {
     assert!(store.renew(right, LEASE).await.unwrap());
     pause(SHORT * 2).await;
     assert!(claim(store, 1, LEASE).await.is_empty());
+}
+
+pub(super) async fn a_lease_that_no_clock_counts_holds(store: &impl Store) {
+    let put = store.put(&job("k"), Some(Duration::MAX)).await.unwrap();
+    let Put::New(id, Some(right)) = put else {
+        panic!("{put:?}");
+    };
+    assert!(store.renew(right, Duration::MAX).await.unwrap());
+    assert!(claim(store, 9, LEASE).await.is_empty());
+    assert_eq!(found(store, id).await.status, Status::Running);
+    assert!(save(store, right, Change::back(NOW)).await.is_held);
+    let right = claim(store, 1, Duration::MAX).await[0].right;
+    assert!(claim(store, 9, LEASE).await.is_empty());
+    assert!(
+        save(store, right, Change::back(Duration::MAX))
+            .await
+            .is_held
+    );
+    assert!(claim(store, 9, LEASE).await.is_empty());
+    assert_eq!(found(store, id).await.status, Status::Waiting);
 }

@@ -85,7 +85,8 @@ promises! {
         a_job_whose_lease_is_over_is_claimed_again_and_was_lost
         jobs_lost_together_are_not_blamed_and_come_alone
         a_job_that_runs_is_due_when_its_lease_is_over
-        a_renewed_lease_holds;
+        a_renewed_lease_holds
+        a_lease_that_no_clock_counts_holds;
     held_up:
         a_job_that_is_held_up_counts_as_due_and_not_as_tried
         who_gives_a_job_back_says_whether_it_knows_it

@@ -7,7 +7,7 @@ use atomic_breaker_steps::{Change, Put, Save, Status, Store};
 use futures_util::future::join_all;
 
 use crate::server::Server;
-use test_support::stores::{LEASE, claim, claim_one, job, put, save};
+use test_support::stores::{LEASE, claim, claim_one, job, put};
 
 #[tokio::test]
 async fn a_job_is_kept_if_the_application_commits() {
@@ -98,30 +98,16 @@ async fn a_job_that_is_saved_twice_in_a_batch_is_saved_in_order() {
 }
 
 #[tokio::test]
-async fn a_time_that_cannot_be_kept_is_named_and_nothing_is_saved() {
+async fn a_time_that_cannot_be_kept_is_named_and_nothing_is_kept() {
     let Some(server) = Server::start().await else {
         return;
     };
     let store = server.store().await;
-    let error = store
-        .put(&job("k").delay(Duration::MAX), None)
-        .await
-        .unwrap_err();
+    let never = job("k").delay(Duration::MAX);
+    let error = store.put(&never, None).await.unwrap_err();
     assert!(error.to_string().contains("100,000 years"), "{error}");
     put(&store, "k").await;
-    let right = claim_one(&store).await.right;
-    let back = |due_in| Save {
-        right,
-        change: Change::back(due_in),
-    };
-    let saves = [back(Duration::ZERO), back(Duration::MAX)];
-    store.save(&saves).await.unwrap_err();
-    let job = store.job(right.id).await.unwrap().unwrap();
-    assert_eq!(job.status, Status::Running, "entirely or not at all");
-    let due_in = Duration::from_secs(1_000 * 366 * 24 * 60 * 60);
-    assert!(save(&store, right, Change::back(due_in)).await.is_held);
-    let forever = Duration::MAX;
-    assert_eq!(store.forget(forever, 9).await.unwrap(), 0);
+    assert_eq!(store.forget(Duration::MAX, 9).await.unwrap(), 0);
 }
 
 #[tokio::test]
@@ -173,4 +159,30 @@ async fn stores_in_schemas_of_their_own_share_nothing() {
     assert!(claim(&other, 9, LEASE).await.is_empty());
     put(&other, "k").await;
     assert_eq!(claim(&one, 9, LEASE).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_save_that_fails_saves_nothing_of_its_batch() {
+    let Some(server) = Server::start().await else {
+        return;
+    };
+    let (store, client) = (server.store().await, server.client().await);
+    for key in ["a", "b"] {
+        put(&store, key).await;
+    }
+    let refuse = "ALTER TABLE atomic_breaker.job ADD CHECK (state <> '2')";
+    client.batch_execute(refuse).await.unwrap();
+    let claimed = claim(&store, 9, LEASE).await;
+    let states = ["1", "2"].iter().zip(&claimed);
+    let saves: Vec<_> = states
+        .map(|(state, claimed)| Save {
+            right: claimed.right,
+            change: Change::done((*state).to_owned()),
+        })
+        .collect();
+    store.save(&saves).await.unwrap_err();
+    for claimed in claimed {
+        let job = store.job(claimed.right.id).await.unwrap().unwrap();
+        assert_eq!(job.status, Status::Running, "entirely or not at all");
+    }
 }
