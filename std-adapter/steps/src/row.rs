@@ -110,7 +110,7 @@ impl JobRow {
     }
 
     /// The status at this time: once its lease is over, a job that ran waits for another worker.
-    pub fn status_at(&self, now: i64) -> Status {
+    pub(super) fn status_at(&self, now: i64) -> Status {
         match self.status {
             Status::Running if self.due <= now => Status::Waiting,
             status => status,
