@@ -68,7 +68,6 @@
 //! | `classifier`, `retries` | [`HttpClassifier`]; which requests may be sent twice, and when |
 //! | `grpc` | [`GrpcClassifier`]; calls with a limit of their own |
 //! | `per_host` | [`PerHost`]: the breaker of a request's host |
-//! | `outliving` | which tries go on when their callers leave |
 //! | `callers_limit` (`reqwest`) | the time limit that a request carries, as its deadline |
 //! | `client` | [`ClientGuard`]: all of it around a client |
 //! | `reqwest` (`reqwest`) | the same for reqwest, and a middleware |
@@ -90,7 +89,6 @@ mod errors;
 mod grpc;
 mod head;
 mod origin;
-mod outliving;
 mod per_host;
 #[cfg(feature = "reqwest")]
 mod reqwest;

@@ -1,6 +1,8 @@
 //! The breaker of a request's host.
 
-use atomic_breaker_server::{Admit, AnyRegistry, GuardPermit, Key};
+use std::sync::Arc;
+
+use atomic_breaker_server::{Admit, AnyRegistry, GuardPermit, InFlightLimit, InFlightPermit, Key};
 use http::Request;
 
 use crate::{Guard, Origin, OriginError, Outcome, Rejection};
@@ -95,3 +97,9 @@ impl<B, H: AnyRegistry<Key = Origin> + Clone> Admit<Request<B>> for PerHost<H> {
         permit.replace(outcome, why)
     }
 }
+
+/// Counts calls of each host.
+pub(crate) type HostCounts = InFlightLimit<(), Origin>;
+
+/// A call of a host that is counted until this is dropped.
+pub(crate) type CountedCall = InFlightPermit<Arc<HostCounts>, ()>;

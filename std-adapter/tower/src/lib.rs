@@ -101,14 +101,16 @@ pub use atomic_breaker_server::{
     State, StdClock, Timed, TokioClock, breaker,
 };
 pub use gate::{GateLayer, GateService};
-pub use outliving::{Leaving, Try};
+#[doc(hidden)]
+pub use outliving::Leaving;
+pub use outliving::Try;
 pub use retry::{
     Backoff, BudgetByKey, BudgetConfig, BudgetOf, RetryBudget, RetryBudgets, RetryConfig,
     RetryConfigError, RetryFuture, RetryLayer, RetryPolicy, RetryService,
 };
 pub use service::{BreakerLayer, BreakerService, ResponseFuture};
 pub use time_limit::{TimeLimitFuture, TimeLimitLayer, TimeLimitService};
-pub use try_layer::{LeavingTry, TryLayer, TryService};
+pub use try_layer::{TryLayer, TryService};
 
 /// The README, whose code is compiled and run.
 #[cfg(doctest)]

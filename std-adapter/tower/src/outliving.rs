@@ -1,9 +1,12 @@
 //! A try that may go on when its caller leaves.
 
 use std::fmt;
+use std::hash::Hash;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use atomic_breaker_server::InFlightLimit;
 use tokio::runtime::Handle;
 
 /// The future of one try, made by a [`TryService`](crate::TryService).
@@ -15,12 +18,12 @@ use tokio::runtime::Handle;
 /// # Panics
 /// When it is polled again after it has completed.
 #[must_use = "futures do nothing unless polled"]
-pub struct Try<T: 'static, L: Leaving> {
+pub struct Try<T: 'static, K: Hash + Send + 'static = ()> {
     /// The result of one that was rejected.
     ended: Option<T>,
     /// Boxed, as it may move into a task. `None` while it is polled, and once it has ended.
     call: Option<Call<T>>,
-    leaving: Option<L>,
+    leaving: Option<Leaving<K>>,
     /// Where the try began, and its timers and its connection are: it may be dropped in a thread without a runtime, or
     /// in a runtime that ends.
     runtime: Option<Handle>,
@@ -28,19 +31,29 @@ pub struct Try<T: 'static, L: Leaving> {
 
 type Call<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// Decides whether a try may go on when its caller leaves.
-pub trait Leaving: Send + 'static {
-    /// Held while the try goes on.
-    type Room: Send + 'static;
-
-    /// Room for it, if there is any.
-    fn room(self) -> Option<Self::Room>;
+/// What a try needs to go on when its caller leaves: one of the places of its key, which is a host or `()`, unless it is a
+/// probe, whose number the breaker bounds.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Leaving<K> {
+    places: Option<(Arc<InFlightLimit<(), K>>, K)>,
 }
 
-impl<T: 'static, L: Leaving> Try<T, L> {
+impl<K> Leaving<K> {
+    pub fn new(places: Arc<InFlightLimit<(), K>>, key: K, is_probe: bool) -> Self {
+        Self {
+            places: (!is_probe).then_some((places, key)),
+        }
+    }
+}
+
+impl<T: 'static, K: Hash + Send + 'static> Try<T, K> {
     /// A try that is made when it is polled; without `leaving` it never goes on.
     #[doc(hidden)]
-    pub fn new(call: impl Future<Output = T> + Send + 'static, leaving: Option<L>) -> Self {
+    pub fn new(
+        call: impl Future<Output = T> + Send + 'static,
+        leaving: Option<Leaving<K>>,
+    ) -> Self {
         Self {
             ended: None,
             call: Some(Box::pin(call)),
@@ -61,9 +74,9 @@ impl<T: 'static, L: Leaving> Try<T, L> {
     }
 }
 
-impl<T: 'static, L: Leaving> Unpin for Try<T, L> {}
+impl<T: 'static, K: Hash + Send + 'static> Unpin for Try<T, K> {}
 
-impl<T: 'static, L: Leaving> Future for Try<T, L> {
+impl<T: 'static, K: Hash + Send + 'static> Future for Try<T, K> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
@@ -82,23 +95,29 @@ impl<T: 'static, L: Leaving> Future for Try<T, L> {
     }
 }
 
-impl<T: 'static, L: Leaving> Drop for Try<T, L> {
+impl<T: 'static, K: Hash + Send + 'static> Drop for Try<T, K> {
     fn drop(&mut self) {
         // Without a runtime it has not begun.
         let (Some(call), Some(runtime)) = (self.call.take(), self.runtime.take()) else {
             return;
         };
-        let Some(room) = self.leaving.take().and_then(Leaving::room) else {
+        let Some(leaving) = self.leaving.take() else {
             return;
         };
+        let place = leaving
+            .places
+            .map(|(places, key)| InFlightLimit::try_count(places, &key));
+        if matches!(place, Some(None)) {
+            return;
+        }
         drop(runtime.spawn(async move {
-            let _until_it_ends = room;
+            let _until_it_ends = place;
             drop(call.await);
         }));
     }
 }
 
-impl<T: 'static, L: Leaving> fmt::Debug for Try<T, L> {
+impl<T: 'static, K: Hash + Send + 'static> fmt::Debug for Try<T, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Try")
             .field("goes_on", &self.leaving.is_some())

@@ -5,8 +5,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use atomic_breaker::AnyError;
-use atomic_breaker_server::Classify;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use atomic_breaker_server::{Classify, InFlightLimit};
 use tower::util::Oneshot;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -66,11 +65,11 @@ pub struct TryLayer<A, C = AnyError> {
     admit: A,
     report: C,
     limit: Duration,
-    places: Option<Arc<Semaphore>>,
+    places: Option<Arc<InFlightLimit<()>>>,
 }
 
 /// How many tries go on at a time.
-const OUTLIVING: usize = 256;
+const OUTLIVING: u32 = 256;
 
 impl<A> TryLayer<A> {
     /// A layer that asks a breaker, and treats every error and every try that takes longer than the limit as a failure.
@@ -87,7 +86,7 @@ impl<A> TryLayer<A> {
             admit,
             report: AnyError,
             limit,
-            places: Some(Arc::new(Semaphore::new(OUTLIVING))),
+            places: Some(Arc::new(InFlightLimit::new((), OUTLIVING))),
         }
     }
 }
@@ -113,9 +112,8 @@ impl<A, C> TryLayer<A, C> {
     /// unless set. Probes always may. A try that finds no place is [cancelled](atomic_breaker_server::Permit#dropped); with a breaker per
     /// key, allow as many as trip one, times the keys that may hang at once. With 0 none goes on, not even a probe.
     #[must_use]
-    pub fn outliving(mut self, tries: usize) -> Self {
-        let tries = tries.min(Semaphore::MAX_PERMITS);
-        self.places = (tries > 0).then(|| Arc::new(Semaphore::new(tries)));
+    pub fn outliving(mut self, tries: u32) -> Self {
+        self.places = (tries > 0).then(|| Arc::new(InFlightLimit::new((), tries)));
         self
     }
 }
@@ -152,7 +150,7 @@ where
 {
     type Response = C::Output<A::Permit>;
     type Error = ServiceError<Timed<S::Error>>;
-    type Future = Try<Result<Self::Response, Self::Error>, LeavingTry>;
+    type Future = Try<Result<Self::Response, Self::Error>>;
 
     /// Always ready: it depends on the request which breaker is asked, and so whether the service is needed.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
@@ -168,30 +166,10 @@ where
         // What passes in shadow mode is not reported, so nothing requires it to continue.
         let may_go_on = permit.is_admitted() && layer.limit < Duration::MAX;
         let leaving = layer.places.as_ref().filter(|_| may_go_on);
-        let leaving = leaving.map(|places| LeavingTry {
-            places: (!permit.is_probe()).then(|| Arc::clone(places)),
-        });
+        let leaving = leaving.map(|places| Leaving::new(Arc::clone(places), (), permit.is_probe()));
         let limited = TimeLimitLayer::new(layer.limit).layer(self.inner.clone());
         let call = Oneshot::new(limited, request);
         let call = ResponseFuture::new(call, false, permit, layer.report.clone());
         Try::new(call, leaving)
-    }
-}
-
-/// What a try of a [`TryLayer`] needs when its caller leaves.
-#[derive(Debug)]
-pub struct LeavingTry {
-    /// `None` for a probe, as the breaker bounds their number.
-    places: Option<Arc<Semaphore>>,
-}
-
-impl Leaving for LeavingTry {
-    type Room = Option<OwnedSemaphorePermit>;
-
-    fn room(self) -> Option<Self::Room> {
-        match self.places {
-            Some(places) => places.try_acquire_owned().ok().map(Some),
-            None => Some(None),
-        }
     }
 }

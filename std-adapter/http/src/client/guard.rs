@@ -9,7 +9,7 @@ use atomic_breaker_server::SlidingRatio;
 use atomic_breaker_tower::RetryBudgets;
 
 use super::{ClientConfig, ClientConfigError};
-use crate::outliving::HostCounts;
+use crate::per_host::HostCounts;
 use crate::{KeyedObserver, Origin, Registry, RetryBudget, StdClock};
 
 /// The breakers of all hosts.

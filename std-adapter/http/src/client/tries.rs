@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use atomic_breaker::Clock;
 use atomic_breaker_server::{AnyPermit, GuardPermit, Key};
-use atomic_breaker_tower::{BudgetOf, Try};
+use atomic_breaker_tower::{BudgetOf, Leaving, Try};
 use http::Request;
 use tokio::time::timeout;
 use tower::ServiceExt;
@@ -16,7 +16,7 @@ use tower_service::Service;
 
 use super::ending::{AtEitherEnd, ClientResponse, Responded, Tried};
 use super::guard::{ClientGuard, HostsOf};
-use crate::outliving::{CountedCall, HostCounts, LeavingHost};
+use crate::per_host::{CountedCall, HostCounts};
 use crate::retries::may_repeat;
 use crate::usual_errors::Again;
 use crate::{ErrorRule, Guard, Origin, Rejection, RetryBudget, ServiceError, Timed, WithCauses};
@@ -65,7 +65,7 @@ where
 {
     type Response = Responded<S::Response, TryPermit<H>>;
     type Error = ServiceError<TryError<E>>;
-    type Future = Try<Result<Self::Response, Self::Error>, LeavingHost>;
+    type Future = Try<Result<Self::Response, Self::Error>, Origin>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         Poll::Ready(Ok(()))
@@ -87,8 +87,7 @@ where
         }
         // What passes in shadow mode, or unguarded, is not reported, so nothing requires it to continue.
         let places = permit.is_admitted().then(|| self.guard.places()).flatten();
-        let leaving =
-            places.map(|places| LeavingHost::new(places, host.origin.shared(), permit.is_probe()));
+        let leaving = places.map(|it| Leaving::new(it, host.origin.shared(), permit.is_probe()));
         let limit = self.guard.config().try_limit;
         let fresh = fresh(
             self.client.clone(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_server::{Admit, AnyPermit};
-use atomic_breaker_tower::Try;
+use atomic_breaker_tower::{Leaving, Try};
 use http::Extensions;
 use reqwest::{Request, Response};
 use reqwest_middleware::{ClientWithMiddleware, Error, Middleware, Next, Result};
@@ -19,7 +19,7 @@ use super::last::Last;
 use super::upload::{Caller, Upload};
 use crate::callers_limit::CallersLimit;
 use crate::client::{AtEitherEnd, ProbesWait, Tried};
-use crate::outliving::{HostCounts, LeavingHost};
+use crate::per_host::HostCounts;
 use crate::{ClientGuard, Clock, ErrorRule, Hosts, HttpClassifier, Origin, PerHost};
 
 /// A breaker among the middlewares of a `reqwest_middleware::ClientWithMiddleware`: one for all requests, or one per
@@ -276,17 +276,13 @@ where
     }
 
     /// What is needed to go on when the caller leaves, unless the call must not: without a limit, it might never end.
-    fn leaving(&self, permit: &A::Permit, request: &Request) -> Option<LeavingHost> {
+    fn leaving(&self, permit: &A::Permit, request: &Request) -> Option<Leaving<Origin>> {
         let places = self.places.as_ref()?;
         if self.limit == Duration::MAX || !permit.is_admitted() {
             return None;
         }
         let host = Origin::of_reqwest(request).ok()?;
-        Some(LeavingHost::new(
-            Arc::clone(places),
-            host,
-            permit.is_probe(),
-        ))
+        Some(Leaving::new(Arc::clone(places), host, permit.is_probe()))
     }
 }
 
