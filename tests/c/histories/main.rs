@@ -22,6 +22,8 @@ mod rules;
 #[path = "../../tests/sequences/seed.rs"]
 mod seed;
 
+mod acting;
+mod given;
 mod misuse;
 mod pair;
 mod settings;

@@ -2,17 +2,17 @@
 
 use std::collections::HashMap;
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 
 use atomic_breaker::word::{Retained, Word};
 use atomic_breaker::{Breaker, Clock as _, Config, ManualClock};
 use atomic_breaker_c::at::At;
-use atomic_breaker_c::types::{CRules, CSettings, CToken, Raw, UNTIL_RELEASED};
+use atomic_breaker_c::types::{CRules, CToken, UNTIL_RELEASED};
 use proptest::prelude::*;
-use tests::reference::{Command, Growth, Permit, Reference, Report, Rules, Trip, View, retry_in};
+use tests::reference::{Permit, Reference, Rules, View, retry_in};
 
 use super::event::Event;
-use super::through::{How, Side, Since};
+use super::given::{bytes, checked, settings};
+use super::through::Side;
 
 /// What `passing.rs` moves.
 pub(crate) struct Chance {
@@ -23,31 +23,12 @@ pub(crate) struct Chance {
 pub(crate) trait Memory {}
 impl Memory for () {}
 
-type Token<W> = CToken<<<W as Word>::Bits as Raw>::Number>;
-
-fn bytes<N: Copy>(token: CToken<N>) -> Vec<u8> {
-    let at = (&raw const token).cast::<u8>();
-    // A token of 64 bits ends with bytes that say nothing.
-    (0..size_of::<N>() + 4)
-        .map(|byte| unsafe { *at.add(byte) })
-        .collect()
-}
-
-fn token<N: Copy + Default>(bytes: &[u8]) -> CToken<N> {
-    let mut token = CToken::default();
-    let at = (&raw mut token).cast::<u8>();
-    for (byte, value) in bytes.iter().enumerate() {
-        unsafe { *at.add(byte) = *value };
-    }
-    token
-}
-
 /// A breaker that only C changes, and the reference; and the permits that both granted.
 pub(crate) struct Pair<W: Word, T> {
-    kept: Box<Retained<W>>,
+    pub(super) kept: Box<Retained<W>>,
     pub(crate) clock: Chance,
-    sets: Vec<(Rules, Box<CRules<W::Bits>>)>,
-    rules: usize,
+    pub(super) sets: Vec<(Rules, Box<CRules<W::Bits>>)>,
+    pub(super) rules: usize,
     pub(crate) reference: Reference,
     /// The tokens as bytes, because `passing.rs` knows nothing of them.
     pub(crate) held: Vec<(Vec<u8>, Permit)>,
@@ -59,51 +40,6 @@ pub(crate) struct Pair<W: Word, T> {
 
 /// Where the reference's own time starts, a multiple of every wrap: a history cannot step back to 0.
 const ORIGIN: u64 = 1 << 44;
-
-/// Without a setting, a failure may demand at most 5 minutes.
-const MAX_RETRY_AFTER: u64 = 300_000;
-
-/// The rules as C sets them.
-fn settings(rules: &Rules) -> CSettings {
-    let (failures, window_ms) = match rules.trip {
-        Trip::InARow(failures) => (failures, 0),
-        Trip::Within(failures, window) => (failures, window as u32),
-        Trip::ByRatio => unreachable!("needs memory"),
-    };
-    let (growth_percent, growth_step_ms, max_open_ms) = match rules.growth {
-        Some(Growth::Times(factor, max)) => (100 * factor as u32, 0, max as u32),
-        Some(Growth::Percent(percent, max)) => (percent as u32, 0, max as u32),
-        Some(Growth::Plus(step, max)) => (0, step as u32, max as u32),
-        None => (0, 0, 0),
-    };
-    CSettings {
-        failures,
-        window_ms,
-        open_ms: rules.open_for as u32,
-        growth_percent,
-        growth_step_ms,
-        max_open_ms,
-        jitter_percent: rules.jitter.0 as u32,
-        seed: rules.jitter.1,
-        max_retry_after_ms: rules.max_retry_after.unwrap_or(MAX_RETRY_AFTER) as u32,
-        probes: rules.probes as u32,
-        close_after: rules.close_after,
-        probe_lease_ms: rules.lease as u32,
-        cancel_limit_ms: rules.cancel_limit as u32,
-        slow_call_ms: rules.slow.unwrap_or(0) as u32,
-        return_first_percent: rules.returning.map_or(0, |back| back.first_percent as u32),
-        return_over_ms: rules.returning.map_or(0, |back| back.over as u32),
-    }
-}
-
-/// Rules that C has checked.
-fn checked<B: Side>(settings: &CSettings) -> Result<Box<CRules<B>>, String> {
-    let mut rules = Box::new(MaybeUninit::<CRules<B>>::uninit());
-    match B::init(rules.as_mut_ptr(), settings) {
-        None => Ok(unsafe { rules.assume_init() }),
-        Some(message) => Err(format!("{message}: {settings:?}")),
-    }
-}
 
 impl<W: Word<Bits: Side<Word = W>> + Default> Pair<W, ()> {
     pub(crate) fn new(rules: &[Rules], start: u32) -> Result<Self, String> {
@@ -129,11 +65,11 @@ impl<W: Word<Bits: Side<Word = W>> + Default> Pair<W, ()> {
         })
     }
 
-    fn rules(&self) -> *const CRules<W::Bits> {
+    pub(super) fn rules(&self) -> *const CRules<W::Bits> {
         &raw const *self.sets[self.rules].1
     }
 
-    fn now_ms(&self) -> u32 {
+    pub(super) fn now_ms(&self) -> u32 {
         self.clock.clock.now_ms()
     }
 
@@ -192,130 +128,6 @@ impl<W: Word<Bits: Side<Word = W>> + Default> Pair<W, ()> {
         Ok(())
     }
 
-    /// Reports to the real breaker, and checks that the token has been used up.
-    fn report(&self, how: How, mut token: Token<W>) -> Result<bool, TestCaseError> {
-        let tell = |token: &mut Token<W>| {
-            W::Bits::report(how, self.kept.word(), self.rules(), token, self.now_ms())
-        };
-        let has_changed = tell(&mut token);
-        prop_assert!(!tell(&mut token), "reported twice");
-        Ok(has_changed)
-    }
-
-    /// Applies the event to both breakers. Returns whether the real one says that its state has changed.
-    fn act(&mut self, event: Event) -> Result<Option<bool>, TestCaseError> {
-        Ok(match event {
-            Event::Report(caller, report) => match self.take(caller) {
-                Some((token, permit)) => {
-                    let (how, report) = match report {
-                        Report::Success => (How::Report(true), report),
-                        Report::Failure(1) | Report::Slow => {
-                            (How::Report(false), Report::Failure(1))
-                        }
-                        Report::Failure(weight) => (How::Failures(weight), report),
-                        Report::TripAtOnce | Report::RetryAfter(0) => {
-                            (How::Down(0), Report::TripAtOnce)
-                        }
-                        Report::RetryAfter(ms) => (How::Down(ms as u32), report),
-                        Report::Nothing => (How::Ignore, report),
-                    };
-                    let has_changed = self.report(how, token)?;
-                    self.reference.drawn = self.drawn();
-                    self.reference.report(permit, report);
-                    Some(has_changed)
-                }
-                None => None,
-            },
-            Event::Drop(caller) => match self.take(caller) {
-                Some((token, permit)) => {
-                    let has_changed = self.report(How::Cancel, token)?;
-                    self.reference.drawn = self.drawn();
-                    self.reference.drop_permit(permit);
-                    Some(has_changed)
-                }
-                None => None,
-            },
-            Event::DropAttempt(caller) => match self.take(caller) {
-                Some((token, permit)) => {
-                    let has_changed = self.report(How::Report(false), token)?;
-                    self.reference.drawn = self.drawn();
-                    self.reference.report(permit, Report::Failure(1));
-                    Some(has_changed)
-                }
-                None => None,
-            },
-            Event::Renew(caller) => {
-                if let Some((mut token, mut permit)) = self.take(caller) {
-                    let (word, rules) = (self.kept.word(), self.rules());
-                    let holds = W::Bits::report(How::Renew, word, rules, &mut token, self.now_ms());
-                    prop_assert_eq!(holds, self.reference.renew(&mut permit));
-                    self.held.push((bytes(token), permit));
-                }
-                None
-            }
-            Event::Lose(caller) => {
-                let _ = self.take(caller);
-                None
-            }
-            Event::Operator(command) => self.command(command),
-            Event::Restore(asleep) => {
-                let most = |ms| u32::try_from(ms).unwrap_or(u32::MAX);
-                let since = asleep.map_or(Since::Unknown, |ms| Since::After(most(ms)));
-                prop_assert!(self.restore(since));
-                self.reference.restore(asleep);
-                None
-            }
-            Event::RestoreRunning => {
-                prop_assert!(self.restore(Since::Running));
-                self.reference.restore_running();
-                None
-            }
-            Event::Rules(number) => {
-                self.rules = number % self.sets.len();
-                self.reference.rules = self.sets[self.rules].0;
-                None
-            }
-            _ => None,
-        })
-    }
-
-    fn restore(&self, since: Since) -> bool {
-        W::Bits::restore(since, &raw const *self.kept, self.rules(), self.now_ms())
-    }
-
-    fn command(&mut self, command: Command) -> Option<bool> {
-        let (which, number) = match command {
-            Command::Trip => (0, 0),
-            Command::TripFor(ms) => (0, ms as u32),
-            Command::ForceOpen => (1, 0),
-            Command::Release => (2, 0),
-            Command::Disable => (3, 0),
-            Command::Enable => (4, 0),
-            Command::Reset => (5, 0),
-            Command::ProbeNow => (6, 0),
-            // Not offered: nothing of C pings meanwhile.
-            Command::ProbeEarly => return None,
-        };
-        let command = if let Command::TripFor(0) = command {
-            Command::Trip
-        } else {
-            command
-        };
-        let has_changed =
-            W::Bits::command(which, self.kept.word(), self.rules(), number, self.now_ms());
-        self.reference.drawn = self.drawn();
-        self.reference.command(command);
-        Some(has_changed)
-    }
-
-    fn take(&mut self, caller: usize) -> Option<(Token<W>, Permit)> {
-        let count = self.held.len();
-        (count != 0).then(|| {
-            let (bytes, permit) = self.held.remove(count - 1 - caller % count);
-            (token(&bytes), permit)
-        })
-    }
-
     /// The word as the core sees it.
     fn view(&self) -> atomic_breaker::Snapshot {
         let config = tests::reference::Rules::config(&self.sets[self.rules].0);
@@ -325,7 +137,7 @@ impl<W: Word<Bits: Side<Word = W>> + Default> Pair<W, ()> {
     }
 
     /// The open time from now on, in ticks, if it is open: drawn at random now or earlier.
-    fn drawn(&self) -> Option<u64> {
+    pub(super) fn drawn(&self) -> Option<u64> {
         let snapshot = self.view();
         let open_for = snapshot.open_for()?.as_millis() as u32;
         let deadline = snapshot.opened_at_ms()?.wrapping_add(open_for);
