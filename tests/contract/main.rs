@@ -7,7 +7,7 @@
 //! | `ratio`, `basis_points`, `tallies`, `forgotten` | the share of the last calls, several rules in one breaker, what an outage forgets |
 //! | `open`, `growth`, `jitter` | rejection and deadline, growth and jitter |
 //! | `demanded`, `demanded_late` | open times that were demanded |
-//! | `half_open`, `lost_rounds` | probes, lost and dropped probes, leases that grow |
+//! | `half_open`, `lost_rounds`, `long_probes` | probes, lost and dropped probes, leases that grow and calls that outlast them |
 //! | `cancelled`, `renewed` | permits that are dropped, and calls that begin later |
 //! | `returning` | gradual return |
 //! | `stale`, `late_reports`, `late_successes` | late reports, and how often one is mistaken for a current one |
@@ -48,6 +48,7 @@ mod holds;
 mod jitter;
 mod late_reports;
 mod late_successes;
+mod long_probes;
 mod lost_rounds;
 mod observers;
 mod open;
