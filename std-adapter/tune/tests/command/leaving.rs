@@ -1,27 +1,20 @@
 //! A reader that leaves, and an interrupt.
 
-use super::{error, log};
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, Stdio};
+use super::{error, log, started};
+use std::io::{BufRead, BufReader};
+use std::process::ChildStdout;
+
+/// The output of a command that has read its log, and the first line of it.
+fn first_line(out: Option<ChildStdout>) -> (BufReader<ChildStdout>, String) {
+    let (mut out, mut line) = (BufReader::new(out.unwrap()), String::new());
+    out.read_line(&mut line).unwrap();
+    (out, line)
+}
 
 #[test]
 fn a_reader_that_leaves_is_no_error() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_atomic-breaker-tune"))
-        .args(["-", "--tries", "20"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(log().as_bytes())
-        .unwrap();
-    let mut out = BufReader::new(child.stdout.take().unwrap());
-    let mut line = String::new();
-    out.read_line(&mut line).unwrap();
+    let (mut child, _) = started(&["-", "--tries", "20"], &log());
+    let (out, _) = first_line(child.stdout.take());
     drop(out);
     let output = child.wait_with_output().unwrap();
     assert!(!error(&output).contains("panicked"), "{}", error(&output));
@@ -31,32 +24,15 @@ fn a_reader_that_leaves_is_no_error() {
 #[cfg(unix)]
 #[test]
 fn an_interrupted_search_keeps_the_best_so_far() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_atomic-breaker-tune"))
-        .args(["-", "--tries", "1000000", "--threads", "1"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(log().as_bytes())
-        .unwrap();
-    let mut out = BufReader::new(child.stdout.take().unwrap());
-    let mut text = String::new();
-    // It has read the log; it is given the time for some settings.
-    out.read_line(&mut text).unwrap();
+    let (mut child, _) = started(&["-", "--tries", "1000000", "--threads", "1"], &log());
+    let (mut out, mut text) = first_line(child.stdout.take());
+    // It is given the time for some settings.
     std::thread::sleep(std::time::Duration::from_secs(2));
     let id = child.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-INT", &id])
-            .status()
-            .unwrap()
-            .success()
-    );
+    let kill = std::process::Command::new("kill")
+        .args(["-INT", &id])
+        .status();
+    assert!(kill.unwrap().success());
     std::io::Read::read_to_string(&mut out, &mut text).unwrap();
     let code = child.wait().unwrap().code();
     assert!(text.contains("tried, then stopped"), "{text}");

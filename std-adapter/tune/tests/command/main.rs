@@ -9,7 +9,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::JoinHandle;
 
 /// A folder of a test's own.
 fn folder(name: &str) -> PathBuf {
@@ -37,7 +38,8 @@ fn log() -> String {
     log
 }
 
-fn tune(arguments: &[&str], log: &str) -> Output {
+/// The command, and the thread that writes the log to it.
+fn started(arguments: &[&str], log: &str) -> (Child, JoinHandle<()>) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_atomic-breaker-tune"))
         .args(arguments)
         .stdin(Stdio::piped())
@@ -49,6 +51,11 @@ fn tune(arguments: &[&str], log: &str) -> Output {
     let log = log.to_owned();
     // A command that ends early leaves its input unread.
     let writing = std::thread::spawn(move || drop(input.write_all(log.as_bytes())));
+    (child, writing)
+}
+
+fn tune(arguments: &[&str], log: &str) -> Output {
+    let (child, writing) = started(arguments, log);
     let output = child.wait_with_output().unwrap();
     writing.join().unwrap();
     output
