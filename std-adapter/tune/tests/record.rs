@@ -202,3 +202,11 @@ async fn a_layer_records_the_calls_of_a_service() {
         assert!(text.contains(line), "{text}");
     }
 }
+
+#[test]
+fn a_rejection_within_an_io_error_is_one() {
+    let breaker = Breaker::new(Config::new(), ManualClock::new());
+    breaker.trip();
+    let error = io::Error::other(breaker.acquire().map(drop).unwrap_err());
+    assert_eq!(RecordedOutcome::of_error(&error), RecordedOutcome::Rejected);
+}

@@ -2,7 +2,6 @@
 
 use std::error::Error;
 
-use atomic_breaker::Rejected;
 use atomic_breaker_server::Rejection;
 
 /// How a recorded call ended.
@@ -33,16 +32,10 @@ impl RecordedOutcome {
 
     /// [`of`](Self::of) for an error, such as what is in a `Box<dyn Error>`.
     pub fn of_error(error: &(dyn Error + 'static)) -> Self {
-        let is_rejection =
-            |error: &(dyn Error + 'static)| error.is::<Rejected>() || error.is::<Rejection>();
-        let mut next = Some(error);
-        while let Some(error) = next {
-            if is_rejection(error) {
-                return Self::Rejected;
-            }
-            next = error.source();
+        match Rejection::in_chain(error) {
+            Some(_) => Self::Rejected,
+            None => Self::Failed,
         }
-        Self::Failed
     }
 
     pub(super) const fn word(self) -> &'static str {
