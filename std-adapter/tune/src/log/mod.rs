@@ -37,17 +37,10 @@ impl CallLog {
     ///
     /// A call that a breaker rejected when the log was written gets the completion of the call of its key that began closest
     /// to it; if all calls of its key were rejected, it stays as it is.
-    ///
-    /// # Panics
-    /// If there are more than 4 294 967 295 calls.
     #[must_use]
     pub fn new(mut calls: Vec<LoggedCall>, keys: Vec<Box<str>>) -> Self {
         // Without the memory that a stable sort takes.
         calls.sort_unstable_by_key(|call| (call.start_us, call.key));
-        assert!(
-            u32::try_from(calls.len()).is_ok(),
-            "a log must have at most 4 294 967 295 calls"
-        );
         let first = calls.first().map_or(0, |call| call.start_us);
         for call in &mut calls {
             call.start_us -= first;
@@ -95,7 +88,7 @@ struct Around {
     /// The start and the completion of the last call before that was made.
     before: Option<(u64, Completion)>,
     /// The numbers of the calls since that were rejected.
-    rejected: Vec<u32>,
+    rejected: Vec<usize>,
 }
 
 /// Gives each rejected call the completion of its neighbour in time.
@@ -108,12 +101,12 @@ fn fill_in(calls: &mut [LoggedCall]) {
         let call = calls[number];
         let around = keys.entry(call.key).or_default();
         if call.was_rejected() {
-            around.rejected.push(number as u32);
+            around.rejected.push(number);
             continue;
         }
         let after = (call.start_us, call.completion());
         for rejected in around.rejected.drain(..) {
-            let rejected = &mut calls[rejected as usize];
+            let rejected = &mut calls[rejected];
             let is_closer = |(before, _): &(u64, Completion)| {
                 rejected.start_us - before <= after.0 - rejected.start_us
             };
@@ -127,7 +120,7 @@ fn fill_in(calls: &mut [LoggedCall]) {
             continue;
         };
         for rejected in around.rejected {
-            let rejected = &mut calls[rejected as usize];
+            let rejected = &mut calls[rejected];
             *rejected = rejected.completed(completion);
         }
     }

@@ -138,8 +138,6 @@ pub enum ReadError {
     Unit(UnitDoubt),
     /// No line of the log could be read.
     NoCall(Box<ReadSummary>),
-    /// The log has more than 4 294 967 295 calls: [stream](super::LogReader::stream) it.
-    TooLong,
     /// The log could not be read.
     Io(io::Error),
 }
@@ -155,9 +153,6 @@ impl fmt::Display for ReadError {
             } => no_column(f, missing, found, guesses),
             Self::Unit(unit) => write!(f, "{unit}: say which unit it is"),
             Self::NoCall(skipped) => write!(f, "no line is a call: {skipped}"),
-            Self::TooLong => f.write_str(
-                "more calls than a log in memory holds: replay one set of rules, which needs no memory",
-            ),
             Self::Io(error) => error.fmt(f),
         }
     }

@@ -97,13 +97,7 @@ impl LogReader {
     /// Reads a whole log, whatever the order of its lines.
     pub fn read(&self, input: impl BufRead) -> Result<ReadLog, ReadError> {
         let mut stream = self.calls(input)?;
-        let mut calls = Vec::new();
-        for call in &mut stream {
-            if calls.len() == u32::MAX as usize {
-                return Err(ReadError::TooLong);
-            }
-            calls.push(call);
-        }
+        let calls = stream.by_ref().collect();
         let (keys, summary) = stream.end()?;
         Ok(ReadLog {
             log: CallLog::new(calls, keys),
