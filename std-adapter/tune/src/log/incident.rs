@@ -96,17 +96,10 @@ impl Lately {
 struct KeyWatch {
     lately: Lately,
     sum: f64,
-    /// Where the sum left zero: it may be the beginning of an incident, or the last failed call of one.
-    edge: Edge,
+    /// The calls since the sum left zero: they may begin an incident, or belong to the one that has not ended.
+    since: Option<Incident>,
     /// The incident that has not ended, if the resource is down.
     incident: Option<Incident>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Edge {
-    at_us: u64,
-    calls: u64,
-    failed: u64,
 }
 
 impl KeyWatch {
@@ -114,60 +107,55 @@ impl KeyWatch {
         Self {
             lately: Lately::new(usual),
             sum: 0.0,
-            edge: Edge::default(),
+            since: None,
             incident: None,
         }
     }
 
     /// Returns an incident that has just ended.
     fn see(&mut self, call: &LoggedCall, has_failed: bool, usual: f64) -> Option<Incident> {
-        let failed = u64::from(has_failed);
-        let test = self.lately.test;
-        let Some(incident) = &mut self.incident else {
+        let worth = self.lately.test.worth(has_failed);
+        let since = self.since.get_or_insert(Incident {
+            key: call.key,
+            from_us: call.start_us,
+            until_us: call.start_us,
+            calls: 0,
+            failed: 0,
+        });
+        since.until_us = call.start_us;
+        since.calls += 1;
+        since.failed += u64::from(has_failed);
+        // Evidence that it is down, or up again.
+        if self.incident.is_none() {
+            self.sum += worth;
             self.lately.see(has_failed, usual);
-            // Evidence that it is down.
-            self.sum += test.worth(has_failed);
-            if self.sum <= 0.0 {
-                self.sum = 0.0;
-                self.edge = Edge::default();
-                return None;
-            }
-            if self.edge.calls == 0 {
-                self.edge.at_us = call.start_us;
-            }
-            self.edge.calls += 1;
-            self.edge.failed += failed;
-            if self.sum >= ALARM {
-                self.incident = Some(Incident {
-                    key: call.key,
-                    from_us: self.edge.at_us,
-                    until_us: call.start_us,
-                    calls: self.edge.calls,
-                    failed: self.edge.failed,
-                });
-                // What belongs to it says nothing of the usual share.
-                (self.lately.calls, self.lately.failed) = (0, 0);
-                (self.sum, self.edge) = (0.0, Edge::default());
-            }
-            return None;
-        };
-        // Evidence that it is up again: what came since the last failed call belongs to the incident if it goes on.
-        self.edge.calls += 1;
-        self.edge.failed += failed;
-        self.sum -= test.worth(has_failed);
+        } else {
+            self.sum -= worth;
+        }
         if self.sum <= 0.0 {
             self.sum = 0.0;
-            incident.calls += self.edge.calls;
-            incident.failed += self.edge.failed;
-            incident.until_us = call.start_us;
-            self.edge = Edge::default();
+            // What came since the last failed call belongs to the incident, which goes on.
+            if let (Some(incident), Some(since)) = (&mut self.incident, self.since.take()) {
+                incident.until_us = since.until_us;
+                incident.calls += since.calls;
+                incident.failed += since.failed;
+            }
             return None;
         }
         if self.sum < ALARM {
             return None;
         }
-        (self.sum, self.edge) = (0.0, Edge::default());
-        self.incident.take()
+        self.sum = 0.0;
+        // What belongs to an incident says nothing of the usual share.
+        (self.lately.calls, self.lately.failed) = (0, 0);
+        let since = self.since.take();
+        match self.incident.take() {
+            None => {
+                self.incident = since;
+                None
+            }
+            ended => ended,
+        }
     }
 }
 
