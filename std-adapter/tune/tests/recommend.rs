@@ -37,7 +37,7 @@ fn dead_every_minute() -> CallLog {
 
 fn in_threads(threads: usize, log: &CallLog) -> Recommendation {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-    let recommend = Recommend::new().tries(150).seed(9);
+    let recommend = Recommend::new().tries(150).replay(Replay::new().seed(9));
     let mut log = log.clone();
     pool.build()
         .unwrap()

@@ -149,8 +149,7 @@ fn search(
     let mut recommend = Recommend::new()
         .replay(replay)
         .weights(arguments.weights())
-        .tries(arguments.tries)
-        .seed(arguments.seed);
+        .tries(arguments.tries);
     if let Some(today) = today {
         recommend = recommend.today(today);
     }

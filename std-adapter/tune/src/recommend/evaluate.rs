@@ -48,6 +48,10 @@ impl<'l> Evaluator<'l> {
         }
     }
 
+    pub(super) const fn seed(&self) -> u64 {
+        self.replay.seed
+    }
+
     /// What the log costs without a breaker.
     pub(super) fn without(&self) -> Figures {
         self.replay.without(self.log)

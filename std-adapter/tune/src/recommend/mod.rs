@@ -50,7 +50,6 @@ pub struct Recommend {
     today: Option<Config>,
     weights: Weights,
     tries: usize,
-    seed: u64,
 }
 
 impl Default for Recommend {
@@ -67,11 +66,10 @@ impl Recommend {
             today: None,
             weights: Weights::new(),
             tries: 1_000,
-            seed: 0,
         }
     }
 
-    /// How the log is replayed.
+    /// How the log is replayed. Its [seed](Replay::seed) also says which candidates are tried.
     pub const fn replay(mut self, replay: Replay) -> Self {
         self.replay = replay;
         self
@@ -92,12 +90,6 @@ impl Recommend {
     /// How many candidates are tried at the most: 1,000 unless set, at least 1.
     pub const fn tries(mut self, tries: usize) -> Self {
         self.tries = tries;
-        self
-    }
-
-    /// Which candidates are tried: the same with the same seed, with any number of threads. 0 unless set.
-    pub const fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
         self
     }
 
@@ -163,7 +155,7 @@ impl Recommend {
     ) -> Result<Recommendation, NoRecommendation> {
         let today = self.today.map(|today| evaluator.evaluate(&today));
         let today = today.transpose().map_err(NoRecommendation::Today)?;
-        let mut search = Search::new(space, evaluator, self.tries, self.seed);
+        let mut search = Search::new(space, evaluator, self.tries);
         let is_complete = search.run(goes_on);
         let pick = search.pick().ok_or(NoRecommendation::Stopped)?;
         let pick = pick.evaluation.clone();

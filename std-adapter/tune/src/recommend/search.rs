@@ -38,17 +38,12 @@ pub(super) struct Search<'s> {
 
 impl<'s> Search<'s> {
     /// A search among at most that many candidates, at least one.
-    pub(super) fn new(
-        space: &'s SearchSpace,
-        evaluator: &'s Evaluator<'s>,
-        most: usize,
-        seed: u64,
-    ) -> Self {
+    pub(super) fn new(space: &'s SearchSpace, evaluator: &'s Evaluator<'s>, most: usize) -> Self {
         Self {
             space,
             evaluator,
             most: most.max(1),
-            random: Rng::with_seed(seed),
+            random: Rng::with_seed(evaluator.seed()),
             seen: HashSet::new(),
             trials: Vec::new(),
         }

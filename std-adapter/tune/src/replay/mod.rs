@@ -85,7 +85,7 @@ impl Replay {
         self
     }
 
-    /// The seed of jitter and of the choices of a gradual return: 0 unless set.
+    /// The seed of jitter, of the choices of a gradual return, and of a [search](crate::Recommend): 0 unless set.
     pub const fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
