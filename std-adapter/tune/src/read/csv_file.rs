@@ -82,8 +82,6 @@ impl CsvParser {
             let text = Cow::Borrowed(self.fields.get(place)?);
             Some(FieldText { text, unit })
         };
-        LineFields {
-            fields: self.places.map(|place| place.and_then(field)),
-        }
+        self.places.map(|place| place.and_then(field))
     }
 }

@@ -64,7 +64,7 @@ impl JsonParser {
                     Some(other) => other.to_string(),
                 };
                 let text = Cow::Owned(text);
-                row.fields[place] = Some(FieldText { text, unit: *unit });
+                row[place] = Some(FieldText { text, unit: *unit });
                 self.found[place] = true;
                 break;
             }

@@ -24,11 +24,8 @@ pub(super) struct FieldText<'l> {
     pub(super) unit: Option<TimeUnit>,
 }
 
-/// The fields of a line.
-#[derive(Clone, Debug, Default)]
-pub(super) struct LineFields<'l> {
-    pub(super) fields: [Option<FieldText<'l>>; Column::COUNT],
-}
+/// The fields of a line, by column.
+pub(super) type LineFields<'l> = [Option<FieldText<'l>>; Column::COUNT];
 
 /// A call as a line describes it.
 pub(super) struct Logged<'l> {
@@ -65,7 +62,7 @@ impl<'l> Logged<'l> {
     /// The call that the fields of a line describe, or what is wrong with them.
     pub(super) fn of(row: &'l LineFields<'_>, failures: &mut WordCounts) -> Result<Self, String> {
         let field = |column: Column| {
-            let field = row.fields[column as usize].as_ref();
+            let field = row[column as usize].as_ref();
             field.filter(|field| !field.text.is_empty())
         };
         let text = |column: Column| field(column).map(|field| field.text.as_ref());
@@ -138,7 +135,7 @@ impl<'l> Logged<'l> {
 
 /// Whether the start may be Unix time in another unit than milliseconds, and whether its column says that it is not.
 pub(super) fn doubt(row: &LineFields<'_>) -> Option<(UnitDoubt, bool)> {
-    let start = row.fields[Column::Start as usize].as_ref()?;
+    let start = row[Column::Start as usize].as_ref()?;
     // A count of microseconds or nanoseconds may well begin where the computer did.
     if start.unit.unwrap_or_default() != TimeUnit::Millis {
         return None;
