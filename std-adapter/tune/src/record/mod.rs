@@ -11,7 +11,6 @@ pub use outcome::RecordedOutcome;
 pub use writer::RecordSummary;
 
 use std::error::Error;
-use std::fmt;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::io;
 use std::ops::Deref;
@@ -57,6 +56,7 @@ use writer::{RecordedCall, Writer};
 ///   trips a breaker is calls that follow each other.
 ///
 /// Lines are written when calls end, and reach the file within a second.
+#[derive(Debug)]
 pub struct CallRecorder {
     sender: Option<SyncSender<RecordedCall>>,
     dropped: Arc<AtomicU64>,
@@ -65,12 +65,6 @@ pub struct CallRecorder {
     began: Instant,
     /// The wall clock at that moment, so that no jump of it is in the log.
     began_at: Duration,
-}
-
-impl fmt::Debug for CallRecorder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallRecorder").finish_non_exhaustive()
-    }
 }
 
 /// The settings of a [`CallRecorder`].
@@ -199,20 +193,13 @@ impl Drop for CallRecorder {
 }
 
 /// A call that is being recorded. `H` leads to the recorder: a reference or an `Arc`.
+#[derive(Debug)]
 #[must_use = "a recording that is dropped is recorded as cancelled"]
 pub struct Recording<H: Deref<Target = CallRecorder>> {
     recorder: H,
     /// `None` if the key is not recorded, or the call has ended.
     key: Option<Box<str>>,
     began: Instant,
-}
-
-impl<H: Deref<Target = CallRecorder>> fmt::Debug for Recording<H> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Recording")
-            .field("key", &self.key)
-            .finish_non_exhaustive()
-    }
 }
 
 impl<H: Deref<Target = CallRecorder>> Recording<H> {
