@@ -50,11 +50,12 @@ pub struct OutageCost {
 }
 
 /// What a search has found.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Recommendation {
     /// The settings to take: the best for the incidents that the search knew, by the weights, and of those within half a
     /// percent of it the simplest.
+    #[serde(rename = "recommended")]
     pub pick: Evaluation,
     /// The settings to compare with.
     pub today: Option<Evaluation>,
@@ -64,10 +65,12 @@ pub struct Recommendation {
     pub cost_without: f64,
     /// Pareto's front: settings for which none wastes less without rejecting more healthy calls, from the least wasted on,
     /// judged by the incidents that the search knew.
+    #[serde(rename = "others")]
     pub front: Vec<Evaluation>,
     /// All incidents, in the order of their start.
     pub incidents: Vec<Incident>,
     /// What each outage costs, in the order of their start; empty if there are more than 65,535.
+    #[serde(skip)]
     pub outages: Vec<OutageCost>,
     /// How many incidents were held out, those of every third outage: 0 if there were fewer than three outages, and the result
     /// is unchecked.
