@@ -1,13 +1,9 @@
 //! The breakers of a run: the real ones, one for all calls or one per key.
 
 use std::cell::RefCell;
-use std::hash::{BuildHasherDefault, DefaultHasher};
 
-use atomic_breaker::word::NativeWord;
-use atomic_breaker::{Breaker, Config, LastCalls, Observer, Permit, State, Tally, Transition};
-use atomic_breaker_server::{
-    AnyPermit, Guard as _, GuardPermit, Key, KeyedObserver, Registry, SlidingRatio,
-};
+use atomic_breaker::{Config, LastCalls, Observer, State, Tally, Transition};
+use atomic_breaker_server::{KeyedObserver, SlidingRatio};
 
 use crate::clock::VirtualClock;
 
@@ -94,38 +90,4 @@ pub(crate) fn memory<'c>(config: &Config, clock: &'c VirtualClock) -> AnyTally<'
         // All calls come from one thread, and it has one shard.
         Box::new(SlidingRatio::<_, 1>::by(clock))
     })
-}
-
-/// What admits the calls of a run.
-pub(crate) trait CallGate: Copy {
-    type Permit: AnyPermit;
-
-    /// The right to one call of a key; `None` if it is rejected.
-    fn acquire(self, key: u32) -> Option<Self::Permit>;
-}
-
-pub(crate) type Single<'c> = Breaker<&'c VirtualClock, NativeWord, AnyTally<'c>, &'c ChangeLog<'c>>;
-
-impl CallGate for &Single<'_> {
-    type Permit = Permit<Self>;
-
-    #[inline]
-    fn acquire(self, _: u32) -> Option<Self::Permit> {
-        Permit::acquire(self).ok()
-    }
-}
-
-/// A hasher that gives keys the same order in every run.
-pub(crate) type Hasher = BuildHasherDefault<DefaultHasher>;
-
-pub(crate) type PerKey<'c> =
-    Registry<u32, &'c VirtualClock, AnyTally<'c>, &'c ChangeLog<'c>, Hasher>;
-
-impl CallGate for &PerKey<'_> {
-    type Permit = GuardPermit<Key<Self>>;
-
-    #[inline]
-    fn acquire(self, key: u32) -> Option<Self::Permit> {
-        Key::new(self, key).acquire().ok()
-    }
 }

@@ -22,9 +22,10 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::hash::{BuildHasherDefault, DefaultHasher};
 
-use atomic_breaker::{Breaker, Config};
-use atomic_breaker_server::{AnyPermit, Registry, RegistryError};
+use atomic_breaker::{Breaker, Config, Permit};
+use atomic_breaker_server::{AnyPermit, Guard as _, Key, Registry, RegistryError};
 
 pub use crate::breakers::BreakerScope;
 pub use crate::call::{Completion, PlannedCall};
@@ -32,7 +33,7 @@ pub use crate::cold::Warming;
 pub use crate::figures::{UsefulWithin, Usefulness};
 pub use crate::source::{CallSource, Callers};
 
-use crate::breakers::{CallGate, ChangeLog, Hasher, PerKey, Single, StateChange, memory};
+use crate::breakers::{ChangeLog, StateChange, memory};
 use crate::clock::VirtualClock;
 
 /// Plays all calls of the source, and returns what the breakers did, in the order of time. Without a configuration there is no
@@ -52,18 +53,21 @@ pub fn run(
     let history = ChangeLog::new(&clock);
     match (config, breakers) {
         (Some(config), BreakerScope::PerKey { capacity }) => {
-            let registry: PerKey<'_> = Registry::builder(*config)
+            // Keys have the same order in every run.
+            let hasher = BuildHasherDefault::<DefaultHasher>::default();
+            let registry = Registry::<u32>::builder(*config)
                 .capacity(capacity)
                 .clock(&clock)
                 .tally(|| memory(config, &clock))
                 .observer(&history)
-                .hasher(Hasher::default())
+                .hasher(hasher)
                 .build()?;
-            play(&clock, &registry, source, serve, watch);
+            let admit = |key| Key::new(&registry, key).acquire().ok();
+            play(&clock, admit, source, serve, watch);
         }
         (config, _) => {
             let rules = config.copied().unwrap_or_default();
-            let breaker: Single<'_> = Breaker::builder(rules, &clock)
+            let breaker = Breaker::builder(rules, &clock)
                 .tally(memory(&rules, &clock))
                 .observer(&history)
                 .try_build()?;
@@ -71,15 +75,22 @@ pub fn run(
                 breaker.disable();
                 history.take();
             }
-            play(&clock, &breaker, source, serve, watch);
+            play(
+                &clock,
+                |_| Permit::acquire(&breaker).ok(),
+                source,
+                serve,
+                watch,
+            );
         }
     }
     Ok(history.take())
 }
 
-fn play(
+/// `admit` gives the right to one call of a key; `None` if it is rejected.
+fn play<P: AnyPermit>(
     clock: &VirtualClock,
-    gate: impl CallGate,
+    admit: impl Fn(u32) -> Option<P>,
     mut source: impl CallSource,
     mut serve: impl FnMut(&PlannedCall) -> Completion,
     mut watch: impl FnMut(&PlannedCall, Option<Completion>),
@@ -91,7 +102,7 @@ fn play(
             (Some(start), end) if end.is_none_or(|end| start < end) => {
                 clock.set_us(start);
                 let call = source.take();
-                if let Some(permit) = gate.acquire(call.key) {
+                if let Some(permit) = admit(call.key) {
                     let completion = serve(&call);
                     watch(&call, Some(completion));
                     calls.add(start, permit, completion);
