@@ -7,7 +7,7 @@ use atomic_breaker_tune::{
     BreakerScope, ColdServer, Column, LogFormat, LogReader, Replay, TimeUnit, Weights,
 };
 use clap::Parser;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 
 /// Which settings should a circuit breaker have? Replays a log of calls before the real breaker with a thousand settings,
 /// and recommends those that would have cost least.
@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     pub(crate) one: bool,
 
     /// How many keys the registry remembers
-    #[arg(long, value_name = "KEYS", default_value_t = 4_096, value_parser = capacity)]
+    #[arg(long, value_name = "KEYS", default_value_t = 4_096, value_parser = up_to(1 << 24))]
     pub(crate) capacity: usize,
 
     /// Answers that take longer are useless to the callers
@@ -70,7 +70,7 @@ pub(crate) struct Arguments {
     wasted_second: f64,
 
     /// How many settings are tried
-    #[arg(long, value_name = "NUMBER", default_value_t = 1_000, value_parser = tries)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1_000, value_parser = up_to(1_000_000))]
     pub(crate) tries: usize,
 
     /// Another seed tries others
@@ -132,6 +132,11 @@ fn one_of<const N: usize, T: Copy + Send + Sync + 'static>(
         let found = values.into_iter().find(|(it, _)| *it == name);
         found.map(|(_, value)| value).ok_or("is not a name")
     })
+}
+
+/// A whole number from 1 on.
+fn up_to(most: u64) -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=most)
 }
 
 fn unit() -> impl TypedValueParser<Value = TimeUnit> {
@@ -217,7 +222,9 @@ fn cold(text: &str) -> Result<ColdServer, String> {
     let parts = text
         .split_once(',')
         .ok_or("write a percentage and a time, such as 10,30s")?;
-    let percent = within(parts.0.trim_end_matches('%'), 100)? as u8;
+    let percent = parts.0.trim_end_matches('%').parse().ok();
+    let percent = percent.filter(|it| (1..=100).contains(it));
+    let percent = percent.ok_or("write a percentage from 1 to 100")?;
     Ok(ColdServer::new(percent, time(parts.1.trim())?))
 }
 
@@ -236,17 +243,4 @@ fn weight(text: &str) -> Result<f64, String> {
     } else {
         Err("a weight must be at least 0".into())
     }
-}
-
-fn within(text: &str, most: usize) -> Result<usize, String> {
-    let number = text.parse().ok().filter(|it| (1..=most).contains(it));
-    number.ok_or_else(|| format!("write a whole number from 1 to {most}"))
-}
-
-fn capacity(text: &str) -> Result<usize, String> {
-    within(text, 1 << 24)
-}
-
-fn tries(text: &str) -> Result<usize, String> {
-    within(text, 1_000_000)
 }

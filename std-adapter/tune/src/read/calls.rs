@@ -59,7 +59,7 @@ impl<R: BufRead> CallReader<R> {
                 calls: Vec::new(),
                 requests: Requests::new(one_key),
                 summary: ReadSummary::default(),
-                doubts_units: !columns.is_unit_given(),
+                doubts_units: columns.unit.or(columns.start_unit).is_none(),
             },
             error: None,
         })

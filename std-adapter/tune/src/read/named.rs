@@ -6,20 +6,12 @@ use super::error::ReadError;
 /// The names of columns that were given, and the units of those whose names do not say it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Columns {
-    given: [Option<String>; Column::COUNT],
+    pub(super) given: [Option<String>; Column::COUNT],
     pub(super) unit: Option<TimeUnit>,
     pub(super) start_unit: Option<TimeUnit>,
 }
 
 impl Columns {
-    pub(super) fn set(&mut self, column: Column, name: String) {
-        self.given[column as usize] = Some(name);
-    }
-
-    pub(super) const fn is_unit_given(&self) -> bool {
-        self.unit.is_some() || self.start_unit.is_some()
-    }
-
     pub(super) const fn is_given(&self, column: Column) -> bool {
         self.given[column as usize].is_some()
     }

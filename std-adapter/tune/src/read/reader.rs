@@ -72,7 +72,7 @@ impl LogReader {
 
     /// Sets the name of a column.
     pub fn column(mut self, column: Column, name: impl Into<String>) -> Self {
-        self.columns.set(column, name.into());
+        self.columns.given[column as usize] = Some(name.into());
         self
     }
 

@@ -37,7 +37,7 @@ fn mistakes_are_explained_before_the_work() {
             2,
             "a weight must be at least 0",
         ),
-        (vec!["-", "--tries", "0"], 2, "from 1 to 1000000"),
+        (vec!["-", "--tries", "0"], 2, "0 is not in 1..=1000000"),
         (vec![], 2, "<LOG>"),
     ] {
         let output = tune(&arguments, &log());
