@@ -35,39 +35,41 @@ impl Column {
         Self::Request,
     ];
 
-    /// The names that are read, the best first.
-    pub(super) fn usual(self) -> impl Iterator<Item = &'static str> {
-        let names = match self {
-            Self::Start => "start_ms start_s start_us start_ns start timestamp time",
-            Self::Duration => "duration_ms duration_s duration_us duration_ns duration",
-            Self::Outcome => "outcome status",
-            Self::Key => "key host",
-            Self::RetryAfter => "retry_after_ms retry_after_s",
-            Self::Attempt => "attempt",
-            Self::Request => "request request_id",
-        };
-        names.split(' ')
+    /// What it is called in messages; the names that are read, the best first; other names that people give it, without
+    /// marks and in small letters.
+    const fn names(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::Start => (
+                "start",
+                "start_ms start_s start_us start_ns start timestamp time",
+                "at began begin date datetime msec started startedat starttime timeiso8601 timelocal ts",
+            ),
+            Self::Duration => (
+                "duration",
+                "duration_ms duration_s duration_us duration_ns duration",
+                "dur elapsed latency requesttime responsetime rt timetaken took upstreamresponsetime",
+            ),
+            Self::Outcome => (
+                "outcome",
+                "outcome status",
+                "code httpstatus ok responsecode result statuscode success upstreamstatus",
+            ),
+            Self::Key => (
+                "key",
+                "key host",
+                "address backend destination domain endpoint hostname instance peer server service target upstream \
+                 upstreamaddr upstreamhost",
+            ),
+            Self::RetryAfter => ("time until a retry", "retry_after_ms retry_after_s", ""),
+            Self::Attempt => ("number of the try", "attempt", ""),
+            Self::Request => ("request", "request request_id", ""),
+        }
     }
 
-    /// Other names that people give the column, without marks and in small letters.
-    fn others(self) -> impl Iterator<Item = &'static str> {
-        let names = match self {
-            Self::Start => {
-                "at began begin date datetime msec started startedat starttime timeiso8601 timelocal ts"
-            }
-            Self::Duration => {
-                "dur elapsed latency requesttime responsetime rt timetaken took upstreamresponsetime"
-            }
-            Self::Outcome => {
-                "code httpstatus ok responsecode result statuscode success upstreamstatus"
-            }
-            Self::Key => {
-                "address backend destination domain endpoint hostname instance peer server service \
-                 target upstream upstreamaddr upstreamhost"
-            }
-            Self::RetryAfter | Self::Attempt | Self::Request => "",
-        };
-        names.split(' ').filter(|name| !name.is_empty())
+    /// The names that are read, the best first.
+    pub(super) fn usual(self) -> impl Iterator<Item = &'static str> {
+        let (_, usual, _) = self.names();
+        usual.split(' ')
     }
 
     /// Whether a name of a column may mean this one, though it is not one of the usual names.
@@ -79,7 +81,8 @@ impl Column {
         let stem = TimeUnit::of_name(name).and_then(|_| name.rsplit_once('_'));
         let (whole, stem) = (plain(name), plain(stem.map_or(name, |(stem, _)| stem)));
         let is_it = |known: &str| known == whole || known == stem;
-        self.others().any(is_it) || self.usual().any(|it| is_it(&plain(it)))
+        let (_, usual, others) = self.names();
+        others.split_whitespace().any(is_it) || usual.split(' ').any(|it| is_it(&plain(it)))
     }
 
     pub(super) const fn is_needed(self) -> bool {
@@ -89,15 +92,8 @@ impl Column {
 
 impl fmt::Display for Column {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Start => "start",
-            Self::Duration => "duration",
-            Self::Outcome => "outcome",
-            Self::Key => "key",
-            Self::RetryAfter => "time until a retry",
-            Self::Attempt => "number of the try",
-            Self::Request => "request",
-        })
+        let (name, ..) = self.names();
+        f.write_str(name)
     }
 }
 
@@ -119,23 +115,25 @@ impl TimeUnit {
     /// All units, the longest first.
     pub const ALL: [Self; 4] = [Self::Seconds, Self::Millis, Self::Micros, Self::Nanos];
 
-    pub(super) const fn nanos(self) -> u32 {
+    /// Its length in nanoseconds, its symbol, and its name.
+    const fn facts(self) -> (u32, &'static str, &'static str) {
         match self {
-            Self::Seconds => 1_000_000_000,
-            Self::Millis => 1_000_000,
-            Self::Micros => 1_000,
-            Self::Nanos => 1,
+            Self::Seconds => (1_000_000_000, "s", "seconds"),
+            Self::Millis => (1_000_000, "ms", "milliseconds"),
+            Self::Micros => (1_000, "us", "microseconds"),
+            Self::Nanos => (1, "ns", "nanoseconds"),
         }
+    }
+
+    pub(super) const fn nanos(self) -> u32 {
+        let (nanos, ..) = self.facts();
+        nanos
     }
 
     /// The symbol of the unit: `s`, `ms`, `us` or `ns`.
     pub const fn symbol(self) -> &'static str {
-        match self {
-            Self::Seconds => "s",
-            Self::Millis => "ms",
-            Self::Micros => "us",
-            Self::Nanos => "ns",
-        }
+        let (_, symbol, _) = self.facts();
+        symbol
     }
 
     /// The unit, other than this one, in which a number is Unix time of this century.
@@ -161,11 +159,7 @@ impl TimeUnit {
 
 impl fmt::Display for TimeUnit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Seconds => "seconds",
-            Self::Millis => "milliseconds",
-            Self::Micros => "microseconds",
-            Self::Nanos => "nanoseconds",
-        })
+        let (.., name) = self.facts();
+        f.write_str(name)
     }
 }
