@@ -25,8 +25,6 @@ pub struct Figures {
     /// Calls that breakers would have rejected after the last one of their key in a log, because they were still open. They
     /// are among none of the other counts; always 0 for a [`Scenario`](crate::Scenario), which plays until callers leave.
     pub rejected_after_end: u64,
-    /// The longest call that was made, in microseconds.
-    pub longest_us: u32,
     /// Calls that were made and had a useful answer.
     pub useful: u64,
 }
@@ -35,11 +33,6 @@ impl Figures {
     /// The time that callers spent in wasted calls.
     pub const fn wasted_time(&self) -> Duration {
         Duration::from_micros(self.wasted_us)
-    }
-
-    /// The longest call that was made.
-    pub const fn longest_call(&self) -> Duration {
-        Duration::from_micros(self.longest_us as u64)
     }
 
     /// Calls that were rejected and would have had a useful answer, in the log and after the end of its keys.
@@ -66,7 +59,6 @@ impl Figures {
             self.healthy_rejected += u64::from(useful.worth(call.completion) == Usefulness::Useful);
             return;
         };
-        self.longest_us = self.longest_us.max(completion.duration_us);
         match useful.worth(completion) {
             Usefulness::Useful => self.useful += 1,
             Usefulness::Wasted => {
@@ -86,7 +78,6 @@ impl AddAssign for Figures {
         self.wasted_us += other.wasted_us;
         self.healthy_rejected += other.healthy_rejected;
         self.rejected_after_end += other.rejected_after_end;
-        self.longest_us = self.longest_us.max(other.longest_us);
         self.useful += other.useful;
     }
 }
