@@ -124,14 +124,13 @@ impl<'l> Evaluator<'l> {
                 return outages
                     .map(|incidents| {
                         let fold = usize::from(incidents[0]);
-                        let (without, pick) = (without[fold], self.mean(with[fold]));
+                        let without = without[fold];
                         let end = begin + incidents.len();
                         OutageCost {
                             incidents: std::mem::replace(&mut begin, end)..end,
                             without,
                             cost_without: self.weights.cost(&without),
-                            pick,
-                            cost: self.weights.cost(&pick),
+                            cost: self.weights.cost(&self.mean(with[fold])),
                         }
                     })
                     .collect();

@@ -43,9 +43,7 @@ pub struct OutageCost {
     pub without: Figures,
     /// What the outage costs without a breaker, in wasted calls.
     pub cost_without: f64,
-    /// What the outage costs with the settings that are recommended.
-    pub pick: Figures,
-    /// What the outage costs with these settings, in wasted calls.
+    /// What the outage costs with the settings that are recommended, in wasted calls.
     pub cost: f64,
 }
 
