@@ -49,14 +49,6 @@ pub(super) fn limit() -> Instant {
     Instant::now() + PATIENCE
 }
 
-/// A question to a store.
-pub(super) trait Question<T>:
-    Future<Output = Result<T, StoreError>> + Send + 'static
-{
-}
-
-impl<T, F: Future<Output = Result<T, StoreError>> + Send + 'static> Question<T> for F {}
-
 impl<D: Store> OfSteps<D> {
     pub(crate) fn new(name: Arc<str>, steps: &Steps<D>, shows_states: bool) -> Self {
         Self {
@@ -101,12 +93,15 @@ impl<D: Store> OfSteps<D> {
 
     /// What the store returns, within the time limit. Once it is asked, the turn ends with what it returns, even if the
     /// client is gone: a database goes on with queries that no client waits for.
-    pub(super) async fn ask<T: Send + 'static, F: Question<T>>(
+    pub(super) async fn ask<T: Send + 'static, F>(
         &self,
         turn: StoreTurn,
         until: Instant,
         asked: impl FnOnce(Steps<D>) -> F + Send + 'static,
-    ) -> Result<T, Problem> {
+    ) -> Result<T, Problem>
+    where
+        F: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
         let read = match turn {
             StoreTurn::Read => Some(self.turn(&self.reads, until).await?),
             StoreTurn::First => None,
