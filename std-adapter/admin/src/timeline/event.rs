@@ -69,7 +69,9 @@ impl Folded {
 impl TimelineEvent {
     /// Whether it is one of those that repeat for as long as an outage lasts, and no operator did it.
     pub(super) fn is_probing(&self) -> bool {
-        self.by.is_none() && self.transition().is_some_and(is_probing)
+        let repeats = |state| matches!(state, State::Open | State::HalfOpen | State::Returning);
+        let made = self.transition().filter(|_| self.by.is_none());
+        made.is_some_and(|it| repeats(it.from) && repeats(it.to) && it.cause != Cause::Restored)
     }
 
     pub(crate) const fn transition(&self) -> Option<&Transition> {
@@ -78,14 +80,6 @@ impl TimelineEvent {
             What::Change(_) => None,
         }
     }
-}
-
-/// Whether the transition is one of those that repeat for as long as an outage lasts.
-const fn is_probing(made: &Transition) -> bool {
-    const fn repeats(state: State) -> bool {
-        matches!(state, State::Open | State::HalfOpen | State::Returning)
-    }
-    repeats(made.from) && repeats(made.to) && !matches!(made.cause, Cause::Restored)
 }
 
 #[derive(Debug, Serialize)]
