@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::response::Problem;
 use super::source::{SeenBreaker, ShownSource, Source};
-use super::timeline::{Outage, Subject, TimelineEvent, is_down, unix_ms};
+use super::timeline::{LastKnown, Subject, TimelineEvent, is_down, unix_ms};
 use super::{Admin, Operator};
 
 /// Which breakers are requested.
@@ -79,14 +79,14 @@ pub(super) struct StatusEntry {
 
 impl StatusEntry {
     fn new(admin: &Admin, subject: Subject, seen: SeenBreaker) -> Self {
-        let (since, outage) = last(admin, &subject, &seen.snapshot).unzip();
-        let outage = outage.flatten();
+        let last = last(admin, &subject, &seen.snapshot);
+        let outage = last.as_ref().and_then(|it| it.outage.as_ref());
         Self {
             #[cfg(feature = "fleet")]
             fleet: super::source::hold(&admin.fleets, &subject.of, subject.key.as_deref()),
-            since,
-            down_since: outage.as_ref().map(|it| it.since),
+            down_since: outage.map(|it| it.since),
             is_down_longer: outage.map_or(is_down(seen.snapshot.state()), |it| it.is_longer),
+            since: last.map(|it| it.event),
             subject,
             seen,
         }
@@ -199,22 +199,10 @@ pub(super) fn contains(text: &str, search: &str) -> bool {
 
 /// The transition that began its present epoch, and the outage if it is down. No other transition tells since when it
 /// has been in its state.
-fn last(
-    admin: &Admin,
-    subject: &Subject,
-    now: &Snapshot,
-) -> Option<(Arc<TimelineEvent>, Option<Outage>)> {
-    let (event, outage) = admin.timeline.last_of(subject)?;
-    let made = event.transition()?;
-    (made.epoch == now.epoch() && made.to == now.state()).then_some((event, outage))
-}
-
-pub(super) fn since(
-    admin: &Admin,
-    subject: &Subject,
-    now: &Snapshot,
-) -> Option<Arc<TimelineEvent>> {
-    Some(last(admin, subject, now)?.0)
+pub(super) fn last(admin: &Admin, subject: &Subject, now: &Snapshot) -> Option<LastKnown> {
+    let last = admin.timeline.last_of(subject)?;
+    let made = last.event.transition()?;
+    (made.epoch == now.epoch() && made.to == now.state()).then_some(last)
 }
 
 /// The entry of a breaker after it was changed.

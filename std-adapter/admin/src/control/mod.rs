@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::response::Problem;
 use super::source::{ShownSource, Source};
 use super::status::{self, StatusEntry};
-use super::timeline::{Acting, Change, MadeTransition, Rules, Subject, What};
+use super::timeline::{Acting, Change, LastKnown, MadeTransition, Rules, Subject, What};
 use super::{Admin, Operator, text};
 use request::Verb;
 
@@ -135,7 +135,7 @@ impl Changes<'_> {
         let mut error = format!(
             "it has changed since you looked, and nothing was done: it is {state} now, at epoch {epoch} instead of {seen}"
         );
-        if let Some(event) = status::since(self.admin, &self.subject, now) {
+        if let Some(LastKnown { event, .. }) = status::last(self.admin, &self.subject, now) {
             let transition = event.transition().map(Transition::to_string);
             let by = event.by.as_ref().map(|by| format!("by {by}"));
             for part in [transition, by].into_iter().flatten() {

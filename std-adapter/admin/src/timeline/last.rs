@@ -15,9 +15,13 @@ pub(super) struct LastOfEach {
     order: BTreeMap<(IsHeld, u64), Subject>,
 }
 
-struct LastKnown {
-    last: Arc<TimelineEvent>,
-    outage: Option<Outage>,
+/// What is known of a breaker.
+#[derive(Clone)]
+pub(crate) struct LastKnown {
+    /// Its last transition.
+    pub(crate) event: Arc<TimelineEvent>,
+    /// The outage, if it is down.
+    pub(crate) outage: Option<Outage>,
 }
 
 /// Whether someone may be waiting for it: it is not closed.
@@ -32,15 +36,8 @@ impl LastOfEach {
         }
     }
 
-    /// The last transition, and the outage if it is down.
-    pub(super) fn get(&self, subject: &Subject) -> Option<(Arc<TimelineEvent>, Option<Outage>)> {
-        let known = self.known.get(subject)?;
-        Some((Arc::clone(&known.last), known.outage.clone()))
-    }
-
-    /// The outage, if it is known to be down.
-    pub(super) fn outage_of(&self, subject: &Subject) -> Option<&Outage> {
-        self.known.get(subject)?.outage.as_ref()
+    pub(super) fn get(&self, subject: &Subject) -> Option<&LastKnown> {
+        self.known.get(subject)
     }
 
     /// Keeps the event if it is a transition; of two that arrive in the wrong order, the one that is nearer to the
@@ -51,7 +48,7 @@ impl LastOfEach {
         };
         let mut outage = None;
         if let Some(known) = self.known.get_mut(&event.subject) {
-            if let (Some(present), Some(before)) = (present, known.last.transition()) {
+            if let (Some(present), Some(before)) = (present, known.event.transition()) {
                 if !present.is_nearer(transition, before) {
                     if let Some(outage) = &mut known.outage {
                         outage.note_late(event, transition);
@@ -60,11 +57,11 @@ impl LastOfEach {
                 }
             }
             outage = known.outage.take();
-            self.order.remove(&place(&known.last));
+            self.order.remove(&place(&known.event));
         }
         self.order.insert(place(event), event.subject.clone());
         let known = LastKnown {
-            last: Arc::clone(event),
+            event: Arc::clone(event),
             outage: Outage::after(outage, event, transition),
         };
         self.known.insert(event.subject.clone(), known);

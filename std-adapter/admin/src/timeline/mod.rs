@@ -8,7 +8,8 @@ mod recorder;
 
 pub(super) use acting::Acting;
 pub(super) use event::{Change, MadeTransition, Rules, Subject, TimelineEvent, What, unix_ms};
-pub(super) use outage::{Outage, is_down};
+pub(super) use last::LastKnown;
+pub(super) use outage::is_down;
 pub use recorder::Recorder;
 
 use std::collections::BTreeMap;
@@ -124,8 +125,8 @@ impl Timeline {
             by,
             folded: Folded::after(None, number, at),
         };
-        let before = kept.last.outage_of(&event.subject);
-        let before = before.and_then(|it| it.probes.clone());
+        let before = kept.last.get(&event.subject);
+        let before = before.and_then(|it| it.outage.as_ref()?.probes.clone());
         let before = before.filter(|_| event.is_probing());
         event.folded = Folded::after(before.as_deref(), number, at);
         let event = Arc::new(event);
@@ -171,12 +172,8 @@ impl Timeline {
         (later.len() <= MOST_AT_ONCE).then_some(later)
     }
 
-    /// The last transition, and the outage if it is down.
-    pub(super) fn last_of(
-        &self,
-        subject: &Subject,
-    ) -> Option<(Arc<TimelineEvent>, Option<Outage>)> {
-        self.kept().last.get(subject)
+    pub(super) fn last_of(&self, subject: &Subject) -> Option<LastKnown> {
+        self.kept().last.get(subject).cloned()
     }
 
     fn kept(&self) -> MutexGuard<'_, Recorded> {
