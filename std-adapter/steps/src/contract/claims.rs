@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::{
     LEASE, NEAR, NOW, SHORT, claim, claim_after, claim_one, done, end_one, found, job, job_with,
-    keys, pause, put, save,
+    keys, pause, put, put_job, save,
 };
 
 pub(super) async fn a_job_is_kept_as_it_was_given(store: &impl Store) {
@@ -47,9 +47,8 @@ pub(super) async fn of_a_kind_and_key_there_is_one_job(store: &impl Store) {
 }
 
 pub(super) async fn a_job_that_is_put_and_claimed_is_claimed_by_no_other(store: &impl Store) {
-    let Put::New(id, Some(right)) = store.put(&job("k"), Some(LEASE)).await.unwrap() else {
-        panic!("not claimed");
-    };
+    let (id, right) = put_job(store, &job("k"), Some(LEASE)).await;
+    let right = right.unwrap();
     assert_eq!(right.id, id);
     assert!(claim(store, 9, LEASE).await.is_empty());
     assert!(save(store, right, done()).await.is_held);
@@ -65,9 +64,7 @@ pub(super) async fn keys_and_states_of_any_text_come_back(store: &impl Store) {
     ] {
         // A key has no NUL: the workflow says so. A state has any.
         let key = text.replace('\0', "0");
-        let Put::New(id, _) = store.put(&job_with(&key, text), None).await.unwrap() else {
-            panic!("{text:?}");
-        };
+        let (id, _) = put_job(store, &job_with(&key, text), None).await;
         let kept = found(store, id).await;
         assert_eq!(kept.key, key);
         let state: String = serde_json::from_str(&kept.state).unwrap();
@@ -110,29 +107,18 @@ pub(super) async fn a_job_is_not_claimed_before_it_is_due(store: &impl Store) {
 
 pub(super) async fn the_age_of_a_job_counts_from_when_it_is_first_due(store: &impl Store) {
     let began = Instant::now();
-    let mut ids = Vec::new();
-    for (key, delay) in [("long", LEASE), ("short", SHORT)] {
-        let Put::New(id, _) = store.put(&job(key).delay(delay), None).await.unwrap() else {
-            panic!("not new");
-        };
-        ids.push(id);
-    }
+    let (long, _) = put_job(store, &job("long").delay(LEASE), None).await;
+    put_job(store, &job("short").delay(SHORT), None).await;
     pause(SHORT * 2).await;
     let short = claim_one(store).await.job;
     let most = began.elapsed().saturating_sub(SHORT) + NEAR;
     assert!(SHORT / 2 < short.age && short.age <= most, "{short:?}");
-    let long = found(store, ids[0]).await;
+    let long = found(store, long).await;
     assert_eq!(long.age, Duration::ZERO);
     // Due at once, whatever it says.
-    let now = store
-        .put(&job("now").delay(LEASE), Some(SHORT))
-        .await
-        .unwrap();
-    let Put::New(id, Some(_)) = now else {
-        panic!("{now:?}");
-    };
+    let (now, _) = put_job(store, &job("now").delay(LEASE), Some(SHORT)).await;
     pause(SHORT).await;
-    let now = found(store, id).await;
+    let now = found(store, now).await;
     assert!(now.age >= SHORT / 2, "{now:?}");
 }
 
@@ -304,10 +290,8 @@ pub(super) async fn a_renewed_lease_holds(store: &impl Store) {
 }
 
 pub(super) async fn a_lease_that_no_clock_counts_holds(store: &impl Store) {
-    let put = store.put(&job("k"), Some(Duration::MAX)).await.unwrap();
-    let Put::New(id, Some(right)) = put else {
-        panic!("{put:?}");
-    };
+    let (id, right) = put_job(store, &job("k"), Some(Duration::MAX)).await;
+    let right = right.unwrap();
     assert!(store.renew(right, Duration::MAX).await.unwrap());
     assert!(claim(store, 9, LEASE).await.is_empty());
     assert_eq!(found(store, id).await.status, Status::Running);

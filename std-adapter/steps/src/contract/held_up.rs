@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{Change, HeldUp, Status, Store};
 
-use super::{LEASE, NOW, SHORT, again, claim, claim_one, end_one, found, pause, put, save};
+use super::{LEASE, NOW, SHORT, again, claim, claim_one, end_one, found, parked, pause, put, save};
 
 fn held_up(due_in: Duration, is_known: bool) -> Change {
     Change::held_up(due_in, is_known, "rejected".to_owned())
@@ -51,7 +51,7 @@ pub(super) async fn who_gives_a_job_back_says_whether_it_knows_it(store: &impl S
     let HeldUp { time, unknown, .. } = found(store, id).await.held_up;
     assert!(time >= unknown + SHORT / 2 && unknown >= SHORT * 3 / 2);
     // That it is parked, and waits again, is no news of who knows it.
-    end_one(store, Change::parked("no step".to_owned())).await;
+    end_one(store, parked()).await;
     assert_eq!(store.unpark("kind", &["first"], NOW, 9).await.unwrap(), 1);
     let after = found(store, id).await.held_up;
     assert_eq!((after.times, after.time), (0, NOW));

@@ -145,8 +145,17 @@ fn job_with(key: &str, state: &str) -> NewJob {
 }
 
 async fn put(store: &impl Store, key: &str) -> JobId {
-    match store.put(&job(key), None).await.unwrap() {
-        Put::New(id, None) => id,
+    put_job(store, &job(key), None).await.0
+}
+
+/// Keeps a job that is new. It is claimed if a lease is given.
+async fn put_job(
+    store: &impl Store,
+    job: &NewJob,
+    lease: Option<Duration>,
+) -> (JobId, Option<Right>) {
+    match store.put(job, lease).await.unwrap() {
+        Put::New(id, right) if right.is_some() == lease.is_some() => (id, right),
         other => panic!("{other:?}"),
     }
 }
@@ -194,6 +203,14 @@ async fn found(store: &impl Store, id: JobId) -> Job {
 
 fn done() -> Change {
     Change::done("\"done\"".to_owned())
+}
+
+fn dead() -> Change {
+    Change::dead("gone".to_owned())
+}
+
+fn parked() -> Change {
+    Change::parked("no step".to_owned())
 }
 
 fn again(due_in: Duration) -> Change {

@@ -5,21 +5,14 @@ use std::time::Duration;
 use crate::{Change, Filter, JobId, Status, Store};
 
 use super::{
-    LEASE, NOW, SHORT, again, claim, claim_one, done, end_one, found, job, keys, pause, put, save,
+    LEASE, NOW, SHORT, again, claim, claim_one, dead, done, end_one, found, job, keys, parked,
+    pause, put, save,
 };
 
 async fn end(store: &impl Store, key: &str, change: Change) -> JobId {
     let id = put(store, key).await;
     end_one(store, change).await;
     id
-}
-
-fn dead() -> Change {
-    Change::dead("gone".to_owned())
-}
-
-fn parked() -> Change {
-    Change::parked("gone".to_owned())
 }
 
 pub(super) async fn parked_jobs_wait_again_for_workers_that_know_them(store: &impl Store) {

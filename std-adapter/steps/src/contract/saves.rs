@@ -6,8 +6,8 @@ use crate::{Change, LONGEST_ERROR, Right, Save, Status, Store};
 use tokio::time::Instant;
 
 use super::{
-    LEASE, NOW, SHORT, again, claim, claim_after, claim_one, done, end_one, found, keys, pause,
-    put, save,
+    LEASE, NOW, SHORT, again, claim, claim_after, claim_one, dead, done, end_one, found, keys,
+    parked, pause, put, save,
 };
 
 fn next(keep: Option<Duration>) -> Change {
@@ -114,8 +114,7 @@ pub(super) async fn a_job_that_is_given_back_has_lost_nothing(store: &impl Store
 }
 
 pub(super) async fn a_job_ends_with_its_history(store: &impl Store) {
-    let gone = || "gone".to_owned();
-    for (end, failures) in [(Change::dead(gone()), 1), (Change::parked(gone()), 0)] {
+    for (end, failures) in [(dead(), 1), (parked(), 0)] {
         let status = end.status;
         let id = put(store, status.name()).await;
         assert!(end_one(store, end).await.is_held);

@@ -2,15 +2,7 @@
 
 use crate::{Change, Store};
 
-use super::{NOW, SHORT, again, end_one, found, pause, put};
-
-fn dead() -> Change {
-    Change::dead("gone".to_owned()).tell(true)
-}
-
-fn parked() -> Change {
-    Change::parked("no step".to_owned()).tell(true)
-}
+use super::{NOW, SHORT, again, dead, end_one, found, parked, pause, put};
 
 pub(super) async fn a_person_is_asked_to_be_told_once(store: &impl Store) {
     let id = put(store, "k").await;
@@ -23,7 +15,7 @@ pub(super) async fn a_person_is_asked_to_be_told_once(store: &impl Store) {
 }
 
 pub(super) async fn who_was_told_of_a_delay_is_told_of_the_end(store: &impl Store) {
-    for (key, end) in [("dead", dead()), ("parked", parked())] {
+    for (key, end) in [("dead", dead().tell(true)), ("parked", parked().tell(true))] {
         put(store, key).await;
         assert!(end_one(store, again(NOW).tell(true)).await.tell);
         assert!(end_one(store, end).await.tell, "{key}");
@@ -33,7 +25,7 @@ pub(super) async fn who_was_told_of_a_delay_is_told_of_the_end(store: &impl Stor
 }
 
 pub(super) async fn a_job_that_is_tried_again_on_command_is_told_of_anew(store: &impl Store) {
-    for end in [dead(), parked()] {
+    for end in [dead().tell(true), parked().tell(true)] {
         let id = put(store, end.status.name()).await;
         assert!(end_one(store, end.clone()).await.tell);
         assert!(store.retry_now(id).await.unwrap());
@@ -49,13 +41,13 @@ pub(super) async fn a_job_that_is_taken_up_is_told_of_anew_once_it_is_tried(stor
     let id = put(store, "k").await;
     let mut told = Vec::new();
     for change in [
-        parked(),
+        parked().tell(true),
         // Again and again, as no worker can read it.
-        parked(),
+        parked().tell(true),
         Change::held_up(NOW, false, "no step".to_owned()).tell(true),
         again(NOW).tell(true),
         again(NOW).tell(true),
-        parked(),
+        parked().tell(true),
     ] {
         store.unpark("kind", &["first"], NOW, 9).await.unwrap();
         told.push(end_one(store, change).await.tell);
