@@ -28,13 +28,10 @@ use crate::{Steps, StepsError, Store, Workflow};
 /// | the same, of one that may be kept, but is too large, or one too many | unchanged, with a [`NotKept`](super::NotKept) that names the limit: [`KeepError::not_kept`], or among the extensions of the response |
 /// | another error | unchanged, within a [`KeepError`] |
 ///
-/// From the moment its body has been read, a request that may be kept goes on in a task of its own, even if the caller
-/// has gone, for example because of a timeout above this layer: it is done, or kept. No more than [may be
-/// kept](KeepConfig::most) do so. If the store fails then, or has no room for it, it is asked again until a
-/// [lease](crate::StepsBuilder::lease) is over; the
-/// [observer](crate::JobObserver::unkept) is notified of what cannot be kept by then. If the schedule has
-/// no second try, a person is told. A [worker that stops](crate::Worker::stop) waits for it, and keeps
-/// what does not end within its time.
+/// From the moment its body has been read, a request that may be kept goes on without its caller as a
+/// [call](crate::Steps::call_or_keep) does: it is done, or kept, and a store that has no room for it then is asked again
+/// like one that fails. No more than [may be kept](KeepConfig::most) do so. If the schedule has no second try, a person
+/// is told.
 ///
 /// A request that is not done within the [time limit](crate::StepsBuilder::time_limit) of the steps, 10
 /// min unless set, is aborted, and counts as a temporary failure. A shorter limit belongs below the breaker, where it
