@@ -91,6 +91,21 @@ struct Around {
     rejected: Vec<usize>,
 }
 
+impl Around {
+    /// Gives the rejected calls the completion of their neighbour in time, which may be the next call that was made.
+    fn fill_in(&mut self, calls: &mut [LoggedCall], after: Option<(u64, Completion)>) {
+        for number in self.rejected.drain(..) {
+            let rejected = &mut calls[number];
+            let distance = |(start_us, _): &(u64, Completion)| start_us.abs_diff(rejected.start_us);
+            let neighbours = self.before.into_iter().chain(after);
+            if let Some((_, completion)) = neighbours.min_by_key(distance) {
+                *rejected = rejected.completed(completion);
+            }
+        }
+        self.before = after;
+    }
+}
+
 /// Gives each rejected call the completion of its neighbour in time.
 fn fill_in(calls: &mut [LoggedCall]) {
     if !calls.iter().any(LoggedCall::was_rejected) {
@@ -102,26 +117,11 @@ fn fill_in(calls: &mut [LoggedCall]) {
         let around = keys.entry(call.key).or_default();
         if call.was_rejected() {
             around.rejected.push(number);
-            continue;
+        } else {
+            around.fill_in(calls, Some((call.start_us, call.completion())));
         }
-        let after = (call.start_us, call.completion());
-        for rejected in around.rejected.drain(..) {
-            let rejected = &mut calls[rejected];
-            let is_closer = |(before, _): &(u64, Completion)| {
-                rejected.start_us - before <= after.0 - rejected.start_us
-            };
-            let (_, completion) = around.before.filter(is_closer).unwrap_or(after);
-            *rejected = rejected.completed(completion);
-        }
-        around.before = Some(after);
     }
-    for around in keys.into_values() {
-        let Some((_, completion)) = around.before else {
-            continue;
-        };
-        for rejected in around.rejected {
-            let rejected = &mut calls[rejected];
-            *rejected = rejected.completed(completion);
-        }
+    for mut around in keys.into_values() {
+        around.fill_in(calls, None);
     }
 }
