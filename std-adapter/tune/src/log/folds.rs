@@ -24,28 +24,23 @@ pub(crate) fn folds_of(incidents: &[Incident]) -> Vec<u16> {
 /// for keys without any. Returns how many folds there are.
 pub(super) fn mark_folds(calls: &mut [LoggedCall], incidents: &[Incident]) -> usize {
     let numbers = folds_of(incidents);
-    // Of each key the end of each fold and its number, the first fold last.
-    let mut keys: HashMap<u32, Vec<(u64, u16)>> = HashMap::new();
-    let mut next: HashMap<u32, u64> = HashMap::new();
+    // Of each key its incidents, with the end of each fold and its number, the first fold last.
+    let mut keys: HashMap<u32, Vec<(&Incident, u64, u16)>> = HashMap::new();
     for (incident, number) in incidents.iter().zip(&numbers).rev() {
-        let until = next
-            .insert(incident.key, incident.from_us)
-            .map_or(u64::MAX, |next| {
-                incident.until_us + next.saturating_sub(incident.until_us) / 2
-            });
-        keys.entry(incident.key).or_default().push((until, *number));
+        let folds = keys.entry(incident.key).or_default();
+        let until = folds.last().map_or(u64::MAX, |(next, ..)| {
+            let next_us = next.from_us.max(incident.until_us);
+            incident.until_us.midpoint(next_us)
+        });
+        folds.push((incident, until, *number));
     }
     for call in calls {
-        let mut number = 0;
-        if let Some(folds) = keys.get_mut(&call.key) {
-            while folds
-                .last()
-                .is_some_and(|(until, _)| call.start_us > *until)
-            {
-                folds.pop();
-            }
-            number = folds.last().map_or(0, |(_, number)| *number);
-        }
+        let folds = keys.entry(call.key).or_default();
+        while folds
+            .pop_if(|(_, until, _)| call.start_us > *until)
+            .is_some()
+        {}
+        let number = folds.last().map_or(0, |(.., number)| *number);
         *call = call.in_fold(number);
     }
     usize::from(numbers.into_iter().max().unwrap_or(0)) + 1
