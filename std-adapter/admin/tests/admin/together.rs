@@ -101,18 +101,18 @@ impl Instance {
             _ => json!({ "of": "hosts", "key": key, "do": command }),
         };
         // The fleet may open another key meanwhile, and so make or take a slot.
-        let has_slot = || self.hosts.entry(&key.to_owned()).is_some();
-        let had_slot = has_slot();
+        let is_there = || self.hosts.entry(&key.to_owned()).is_some();
+        let was_there = is_there();
         let answer = self.app.change(&change).await;
         match answer.status.as_u16() {
             200 => {
                 let done = answer.json();
-                assert!(had_slot || has_slot(), "{history}: {done}");
+                assert!(was_there || is_there(), "{history}: {done}");
                 let to = &done["transition"]["to"];
                 let is_shown = to.is_null() || *to == done["entry"]["state"];
                 assert!(is_shown, "{history}: {done}");
             }
-            404 => assert!(!had_slot || !has_slot(), "{history}: {}", answer.body),
+            404 => assert!(!was_there || !is_there(), "{history}: {}", answer.body),
             other => panic!("{history}: {other} {}", answer.body),
         }
     }
