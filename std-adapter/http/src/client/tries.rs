@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::ops::Deref;
 use std::ptr;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use atomic_breaker::Clock;
@@ -78,10 +78,12 @@ where
             Ok(admitted) => admitted,
             Err(rejection) => return Try::ended(Err(rejection.into())),
         };
-        if permit.is_probe() {
+        let probing = permit.is_probe().then(Arc::default);
+        if let Some(probing) = &probing {
             let probe = Probe {
                 guard: address(&*self.guard),
                 host: host.origin.shared(),
+                under_way: Arc::downgrade(probing),
             };
             request.extensions_mut().insert(probe);
         }
@@ -106,6 +108,7 @@ where
                 }
             };
             let result = permit.run_async(report, made).await;
+            drop(probing);
             result.map_err(ServiceError::Failed)
         };
         Try::new(call, leaving)
@@ -138,8 +141,12 @@ where
     /// Whether a request is part of a probe of the same guard further out, whose permit guards it.
     #[cold]
     fn is_within_probe<B>(&self, host: &Host, request: &Request<B>) -> bool {
-        let probe: Option<&Probe> = request.extensions().get();
-        probe.is_some_and(|it| it.guard == address(&*self.guard) && it.host == host.origin)
+        let Some(probe) = request.extensions().get::<Probe>() else {
+            return false;
+        };
+        probe.under_way.strong_count() > 0
+            && probe.guard == address(&*self.guard)
+            && probe.host == host.origin
     }
 }
 
@@ -150,6 +157,8 @@ struct Probe {
     /// The address of the guard.
     guard: usize,
     host: Origin,
+    /// Whoever keeps the request must not pass an open breaker with it later.
+    under_way: Weak<()>,
 }
 
 /// What tells guards apart.

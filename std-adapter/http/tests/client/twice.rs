@@ -2,8 +2,8 @@
 
 use std::future::ready;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use atomic_breaker_http::{
@@ -118,4 +118,30 @@ async fn a_probe_that_goes_on_to_another_host_asks_its_breaker() {
         RequestError::Failed(RequestError::Rejected(_))
     ));
     assert_eq!(host.calls.load(Relaxed), 0);
+}
+
+/// A copy of a request, such as one that is mirrored or followed up, may be sent when its probe is long over.
+#[tokio::test(start_paused = true)]
+async fn what_a_probe_leaves_in_its_request_opens_nothing_once_it_is_over() {
+    let (guard, host) = (guard(), Host::default());
+    host.is_down.store(true, Relaxed);
+    let seen = Arc::new(Mutex::new(None));
+    let (of_host, of_seen) = (host.clone(), seen.clone());
+    let client: Once = ServiceBuilder::new()
+        .layer(guard.layer())
+        .service(service_fn(move |request: Request<()>| {
+            *of_seen.lock().unwrap() = Some(request);
+            ready(of_host.answer())
+        }));
+    let origin = Origin::of(&Uri::from_static("http://a.example/")).unwrap();
+    guard.hosts().command(&origin, |host| host.trip()).unwrap();
+    sleep(2 * SECOND).await;
+    let failed = client.clone().oneshot(request("a.example")).await;
+    assert!(matches!(failed, Err(RequestError::Failed(_))));
+    assert_eq!(state(guard, "a.example"), State::Open);
+
+    let copy = seen.lock().unwrap().take().unwrap();
+    let rejected = client.oneshot(copy).await;
+    assert!(matches!(rejected, Err(RequestError::Rejected(_))));
+    assert_eq!(host.calls.load(Relaxed), 1);
 }
