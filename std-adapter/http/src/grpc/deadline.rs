@@ -81,7 +81,6 @@ pub struct GrpcDeadlineService<S> {
 impl<S, B, R> Service<Request<B>> for GrpcDeadlineService<S>
 where
     S: Service<Request<B>, Response = Response<R>>,
-    R: Default,
 {
     type Response = Response<GrpcDeadlineBody<R>>;
     type Error = S::Error;
@@ -135,7 +134,6 @@ impl<F> GrpcDeadlineFuture<F> {
 impl<F, R, E> Future for GrpcDeadlineFuture<F>
 where
     F: Future<Output = Result<Response<R>, E>>,
-    R: Default,
 {
     type Output = Result<Response<GrpcDeadlineBody<R>>, E>;
 
@@ -146,9 +144,8 @@ where
                 let ends = *this.ends;
                 return Poll::Ready(result.map(|response| {
                     response.map(|body| GrpcDeadlineBody {
-                        body,
+                        body: Some(body),
                         passes: ends.map(sleep_until),
-                        has_ended: false,
                     })
                 }));
             }
@@ -164,11 +161,10 @@ where
 }
 
 /// The response of a server whose time is over.
-fn exceeded<R: Default>() -> Response<GrpcDeadlineBody<R>> {
+fn exceeded<R>() -> Response<GrpcDeadlineBody<R>> {
     let mut response = Response::new(GrpcDeadlineBody {
-        body: R::default(),
+        body: None,
         passes: None,
-        has_ended: false,
     });
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
@@ -180,11 +176,11 @@ pin_project! {
     /// The body of a response of a [`GrpcDeadlineService`].
     #[derive(Debug)]
     pub struct GrpcDeadlineBody<R> {
+        // `None` after its end: a reader that keeps this keeps neither the stream nor a permit.
         #[pin]
-        body: R,
+        body: Option<R>,
         #[pin]
         passes: Option<Sleep>,
-        has_ended: bool,
     }
 }
 
@@ -196,33 +192,32 @@ impl<R: Body> Body for GrpcDeadlineBody<R> {
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<R::Data>, R::Error>>> {
-        let this = self.project();
-        if *this.has_ended {
+        let mut this = self.project();
+        let Some(body) = this.body.as_mut().as_pin_mut() else {
             return Poll::Ready(None);
-        }
+        };
         let passes = this.passes.as_pin_mut();
         // Before the body, as one that always has more must end, too.
         if passes.is_some_and(|passes| passes.poll(context).is_ready()) {
-            *this.has_ended = true;
+            this.body.set(None);
             let trailers = HeaderMap::from_iter([(GRPC_STATUS, EXCEEDED)]);
             return Poll::Ready(Some(Ok(Frame::trailers(trailers))));
         }
-        let frame = ready!(this.body.poll_frame(context));
+        let frame = ready!(body.poll_frame(context));
         // No second end follows if the limit passes before the next poll.
-        *this.has_ended = !matches!(&frame, Some(Ok(frame)) if frame.is_data());
+        if !matches!(&frame, Some(Ok(frame)) if frame.is_data()) {
+            this.body.set(None);
+        }
         Poll::Ready(frame)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.has_ended || self.body.is_end_stream()
+        self.body.as_ref().is_none_or(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        if self.has_ended {
-            SizeHint::with_exact(0)
-        } else {
-            self.body.size_hint()
-        }
+        let ended = SizeHint::with_exact(0);
+        self.body.as_ref().map_or(ended, Body::size_hint)
     }
 }
 

@@ -5,12 +5,14 @@ use std::future::{pending, ready};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::Mutex;
+use std::task::Poll;
 use std::time::Duration;
 
 use atomic_breaker_http::{Breaker, Config, GrpcClassifier, GrpcDeadlineLayer, State, TokioClock};
 use atomic_breaker_tower::TryLayer;
 use axum::body::{Body, Bytes};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
+use http_body::Body as _;
 use http_body_util::{BodyExt, Full};
 use tokio::time::{Instant, sleep, timeout};
 use tower::{ServiceBuilder, ServiceExt, service_fn};
@@ -185,4 +187,42 @@ async fn a_body_that_ended_in_time_has_no_second_end_after_the_limit() {
     assert_eq!(trailers.unwrap()[GRPC_STATUS], "0");
     sleep(LIMIT).await;
     assert!(body.frame().await.is_none());
+}
+
+/// A reader may keep what it has read to its end.
+#[tokio::test(start_paused = true)]
+async fn a_body_whose_limit_has_passed_keeps_neither_its_stream_nor_the_slot_of_its_probe() {
+    let breaker = Arc::new(Breaker::new(Config::new(), TokioClock));
+    let stream = Arc::new(());
+    let of_stream = Arc::clone(&stream);
+    let answer = move |_: Request<()>| {
+        let held = Arc::clone(&of_stream);
+        let forever = futures_util::stream::poll_fn(move |_| {
+            let _ = &held;
+            Poll::<Option<Result<Bytes, Infallible>>>::Pending
+        });
+        ready(Ok::<_, Infallible>(Response::new(Body::from_stream(
+            forever,
+        ))))
+    };
+    let service = ServiceBuilder::new()
+        .layer(GrpcDeadlineLayer::new(LIMIT))
+        .layer(
+            TryLayer::new(Arc::clone(&breaker), LIMIT)
+                .report(GrpcClassifier::new().at_end_of_body()),
+        )
+        .service(service_fn(answer));
+    breaker.trip();
+    breaker.probe_now();
+    let mut request = Request::new(());
+    request
+        .headers_mut()
+        .insert("grpc-timeout", HeaderValue::from_static("200m"));
+    let mut body = pin!(service.oneshot(request).await.unwrap().into_body());
+    assert!(breaker.acquire().is_err(), "its probe is in flight");
+    let trailers = body.frame().await.unwrap().unwrap().into_trailers();
+    assert_eq!(trailers.unwrap()[GRPC_STATUS], "4");
+    assert_eq!(Arc::strong_count(&stream), 1);
+    assert!(breaker.acquire().is_ok());
+    assert!(body.is_end_stream() && body.frame().await.is_none());
 }
