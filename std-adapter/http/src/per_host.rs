@@ -5,7 +5,7 @@ use std::sync::Arc;
 use atomic_breaker_server::{Admit, AnyRegistry, GuardPermit, InFlightLimit, InFlightPermit, Key};
 use http::Request;
 
-use crate::{Guard, Origin, OriginError, Outcome, Rejection};
+use crate::{Guard, Origin, OriginError, Rejection};
 
 /// Asks the breaker of a request's host: for layers, and with the feature `reqwest` also for reqwest's own requests.
 ///
@@ -85,16 +85,6 @@ impl<B, H: AnyRegistry<Key = Origin> + Clone> Admit<Request<B>> for PerHost<H> {
     #[inline]
     fn admit(&self, request: &Request<B>) -> Result<Self::Permit, Rejection> {
         self.admit_to(Origin::of_request(request))
-    }
-
-    fn admit_again(
-        &self,
-        _: &Request<B>,
-        permit: Self::Permit,
-        outcome: Outcome,
-        why: impl FnOnce() -> String,
-    ) -> Result<Self::Permit, Rejection> {
-        permit.replace(outcome, why)
     }
 }
 

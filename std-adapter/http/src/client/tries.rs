@@ -47,8 +47,6 @@ impl Clone for Host {
 
 /// The permit of a try.
 pub(super) type TryPermit<H> = GuardPermit<Key<HostsOf<H>>>;
-/// The count of a try in flight.
-type InFlight = CountedCall;
 
 /// The error of a try: that of the client with its causes, or the time limit.
 pub(super) type TryError<E> = Timed<WithCauses<E>>;
@@ -166,7 +164,7 @@ fn address<C>(guard: &ClientGuard<C>) -> usize {
     ptr::from_ref(guard).addr()
 }
 
-type Admitted<H> = (TryPermit<H>, Option<InFlight>);
+type Admitted<H> = (TryPermit<H>, Option<CountedCall>);
 
 impl<B, C: Clock + 'static, H> BudgetOf<Request<(Host, B)>> for HostsOf<H>
 where

@@ -23,7 +23,7 @@ pub trait Admit<Q: ?Sized> {
     fn admit(&self, request: &Q) -> Result<Self::Permit, Rejection>;
 
     /// Reports an outcome for a call that is not made, with words that say why, and asks again for the same request. What
-    /// chooses a breaker by a key of the request takes that of the permit.
+    /// may choose another breaker for the same request takes that of the permit.
     fn admit_again(
         &self,
         request: &Q,
