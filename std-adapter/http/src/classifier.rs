@@ -14,7 +14,7 @@ use crate::{AtEnd, ErrorRule, Failure, Head, HttpRules, Outcome, ResponseHead, R
 /// opens the breaker at once. The [table](crate#what-counts-as-what) says why, and how to change it. It looks at the head of the response;
 /// [`at_end_of_body`](Self::at_end_of_body) waits for the body as well.
 ///
-/// `Copy`, three words in addition to what its rule for errors captures, and usable for any number of breakers.
+/// `Copy`, four words in addition to what its rule for errors captures, and usable for any number of breakers.
 ///
 /// ```
 /// use atomic_breaker_http::{Breaker, Config, HttpClassifier, breaker};
@@ -49,7 +49,6 @@ pub struct HttpClassifier<X = AnyError> {
 struct Responses {
     statuses: fn(StatusCode) -> Outcome,
     hints: RetryAfter,
-    trip_on_503: bool,
     trip_on_429: bool,
 }
 
@@ -59,7 +58,6 @@ impl HttpClassifier {
         let responses = Responses {
             statuses: usual,
             hints: RetryAfter::new(),
-            trip_on_503: true,
             trip_on_429: false,
         };
         let errors = AnyError;
@@ -131,19 +129,13 @@ impl<X> HttpClassifier<X> {
         HttpClassifier { responses, errors }
     }
 
-    /// A `Retry-After` is honoured up to this time, 300 s unless set; with zero it is ignored. Beyond 5 minutes the
-    /// breaker needs a [`Config::max_retry_after`](crate::Config::max_retry_after) as well.
+    /// A `Retry-After` is honoured up to this time, 300 s unless set. Beyond 5 minutes the breaker needs a
+    /// [`Config::max_retry_after`](crate::Config::max_retry_after) as well.
+    ///
+    /// With zero it is ignored, and a 503 counts like any failure: where one breaker stands for several servers, and one
+    /// of them says that it alone is restarting. A retry above that should wait for it has a classifier of its own.
     pub const fn max_retry_after(mut self, limit: Duration) -> Self {
         self.responses.hints = RetryAfter::with_limit(limit);
-        self
-    }
-
-    /// Whether a 503 with `Retry-After` opens the breaker at once, at least for that time. It does unless this is set
-    /// to `false`; then, or without a `Retry-After`, it counts like any failure.
-    ///
-    /// Turn it off where one breaker stands for several servers, and one of them says that it alone is restarting.
-    pub const fn trip_on_503(mut self, trip: bool) -> Self {
-        self.responses.trip_on_503 = trip;
         self
     }
 
@@ -165,18 +157,10 @@ impl<X> HttpClassifier<X> {
     /// What a response says: for use without a `Result`, such as in axum middleware.
     pub fn response(&self, response: &(impl ResponseHead + ?Sized)) -> Outcome {
         let outcome = self.status(response.status());
-        let trips = match response.status() {
-            StatusCode::SERVICE_UNAVAILABLE => self.responses.trip_on_503,
-            StatusCode::TOO_MANY_REQUESTS => self.responses.trip_on_429,
-            _ => false,
-        };
-        if !trips || !matches!(outcome, Outcome::Failure(_)) {
-            return outcome;
-        }
-        self.responses
-            .hints
-            .read(response.headers())
-            .map_or(outcome, |hint| Failure::retry_after(hint).into())
+        let is_failure = matches!(outcome, Outcome::Failure(_));
+        let trips = is_failure && (self.responses.trip_on_429 || !is_quota(response.status()));
+        let hint = trips.then(|| self.retry_hint(response)).flatten();
+        hint.map_or(outcome, |hint| Failure::retry_after(hint).into())
     }
 
     /// What a status alone says.
@@ -271,7 +255,6 @@ impl<X> fmt::Debug for HttpClassifier<X> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpClassifier")
             .field("max_retry_after", &self.responses.hints.limit())
-            .field("trip_on_503", &self.responses.trip_on_503)
             .field("trip_on_429", &self.responses.trip_on_429)
             .finish_non_exhaustive()
     }

@@ -28,7 +28,7 @@
 //! | 408 | failure | the server, or a proxy, ran out of time | |
 //! | 429 | [ignored](Scope::Quota), but a probe succeeds; its `Retry-After` is for [its caller](HttpClassifier::retry_hint) | the server has responded; the quota of one tenant must not shut out the others | [`trip_on_429`](HttpClassifier::trip_on_429) |
 //! | other 4xx | success | the server has responded, the request was wrong | [`statuses`](HttpClassifier::statuses) |
-//! | 503 with `Retry-After` | opens at once, at least for that time, [at most 300 s](RetryAfter) | the server asks for it | [`trip_on_503`](HttpClassifier::trip_on_503), [`max_retry_after`](HttpClassifier::max_retry_after) |
+//! | 503 with `Retry-After` | opens at once, at least for that time, [at most 300 s](RetryAfter) | the server asks for it | [`max_retry_after`](HttpClassifier::max_retry_after) |
 //! | 5xx | failure; a `Retry-After` is read only with 503, the only one of them for which RFC 9110 describes it | | [`statuses`](HttpClassifier::statuses) |
 //! | `Err` | failure; with [`UsualErrors`] not for the caller's own mistakes, and a connection that was lost or refused its requests counts once for all of them | there was no response | [`errors`](HttpClassifier::errors) |
 //! | truncated body | the head alone counts | to see it, something must wait for the body | [`at_end_of_body`](HttpClassifier::at_end_of_body) |

@@ -36,7 +36,7 @@ use crate::{
 /// - A **probe** succeeds with the first data of a body of unknown length, since streams may be endless.
 /// - `grpc-retry-pushback-ms` with `UNAVAILABLE` or `RESOURCE_EXHAUSTED` opens the breaker at once, at least
 ///   for that time; so does the `Retry-After` of a proxy's 503. See
-///   [`trip_on_push_back`](Self::trip_on_push_back).
+///   [`max_push_back`](Self::max_push_back).
 /// - With [`Config::slow_call`](crate::Config::slow_call) a stream that lives longer counts as slow, since the measured
 ///   time ends with the body. For streams, use [`at_head`](Self::at_head) or no limit.
 /// - For **gRPC-Web**, whose status is within the data of the body, the breaker belongs above the layer that translates
@@ -74,7 +74,6 @@ pub struct GrpcClassifier<X = AnyError> {
     codes: fn(GrpcCode) -> Outcome,
     errors: X,
     hints: RetryAfter,
-    trip_on_push_back: bool,
 }
 
 impl GrpcClassifier {
@@ -84,7 +83,6 @@ impl GrpcClassifier {
             codes: GrpcCode::outcome,
             errors: AnyError,
             hints: RetryAfter::new(),
-            trip_on_push_back: true,
         }
     }
 }
@@ -121,21 +119,16 @@ impl<X> GrpcClassifier<X> {
             codes: self.codes,
             errors,
             hints: self.hints,
-            trip_on_push_back: self.trip_on_push_back,
         }
     }
 
-    /// A push-back is honoured up to this time, 300 s unless set; with zero it is ignored. Beyond 5 minutes the breaker
-    /// needs a [`Config::max_retry_after`](crate::Config::max_retry_after) as well.
+    /// A push-back is honoured up to this time, 300 s unless set. Beyond 5 minutes the breaker needs a
+    /// [`Config::max_retry_after`](crate::Config::max_retry_after) as well.
+    ///
+    /// With zero it is ignored, and a call with it counts like any other of its [code](Self::codes): where push-back is
+    /// for one of several tenants of a server.
     pub const fn max_push_back(mut self, limit: Duration) -> Self {
         self.hints = RetryAfter::with_limit(limit);
-        self
-    }
-
-    /// Whether a server's push-back opens the breaker. It does unless this is set to `false`; then such a call counts
-    /// like any other of its [code](Self::codes). Turn it off where push-back is for one of several tenants of a server.
-    pub const fn trip_on_push_back(mut self, trip: bool) -> Self {
-        self.trip_on_push_back = trip;
         self
     }
 
@@ -167,12 +160,8 @@ impl<X> GrpcClassifier<X> {
             GrpcCode::ResourceExhausted => outcome != Outcome::Success,
             _ => false,
         };
-        if !may_trip || !self.trip_on_push_back {
-            return outcome;
-        }
-        self.hints
-            .push_back(metadata)
-            .map_or(outcome, |time| Failure::retry_after(time).into())
+        let time = may_trip.then(|| self.hints.push_back(metadata)).flatten();
+        time.map_or(outcome, |time| Failure::retry_after(time).into())
     }
 
     /// What a response that carries its code says. A proxy without gRPC support sends `Retry-After`.
@@ -181,9 +170,7 @@ impl<X> GrpcClassifier<X> {
         let by_proxy = response.status() == StatusCode::SERVICE_UNAVAILABLE
             && GrpcCode::read(response.headers()).is_none();
         match outcome {
-            Outcome::Failure(failure)
-                if by_proxy && self.trip_on_push_back && !failure.is_tripping() =>
-            {
+            Outcome::Failure(failure) if by_proxy && !failure.is_tripping() => {
                 let hint = self.hints.read(response.headers());
                 hint.map_or(outcome, |hint| Failure::retry_after(hint).into())
             }
@@ -281,7 +268,6 @@ impl<X> fmt::Debug for GrpcClassifier<X> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("GrpcClassifier")
             .field("max_push_back", &self.hints.limit())
-            .field("trip_on_push_back", &self.trip_on_push_back)
             .finish_non_exhaustive()
     }
 }

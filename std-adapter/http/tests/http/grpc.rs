@@ -157,7 +157,7 @@ fn push_back_opens_where_the_server_is_busy_and_nowhere_else() {
         assert_eq!(GRPC.code(code, &metadata), expected, "{code}");
         let plain = usual(code as i32);
         assert_eq!(GRPC.code(code, &HeaderMap::new()), plain, "{code}");
-        let deaf = GRPC.trip_on_push_back(false);
+        let deaf = GRPC.max_push_back(Duration::ZERO);
         assert_eq!(deaf.code(code, &metadata), plain, "{code}");
         // Also what is not a 32-bit number, which is a request not to retry rather than a time.
         for value in ["0", "-1", "never", "", "99999999999", "2147483648", "0700"] {
@@ -193,7 +193,7 @@ fn a_proxys_retry_after_opens_and_a_quotas_does_not() {
     let both = [retry, ("grpc-retry-pushback-ms", "4000")];
     let pushed = Outcome::Failure(Failure::retry_after(Duration::from_secs(4)));
     assert_eq!(at_head(503, &both), pushed);
-    let deaf = GRPC.trip_on_push_back(false).at_head();
+    let deaf = GRPC.max_push_back(Duration::ZERO).at_head();
     let answer = Ok::<_, Infallible>(response(503, &[retry], ()));
     assert_eq!(deaf.classify(&answer), ONE);
 }
