@@ -119,32 +119,32 @@ fn everything_happened(seen: &Seen, kind: Kind, cases: u32) {
 
 #[test]
 fn a_history_on_the_64_bit_word_is_the_references() {
-    check_wide(25_000, Kind::Plain, || ());
+    check_wide(12_000, Kind::Plain, || ());
 }
 
 #[test]
 fn a_history_on_the_32_bit_word_is_the_references() {
-    check_narrow(25_000, Kind::Plain, || ());
+    check_narrow(12_000, Kind::Plain, || ());
 }
 
 #[test]
 fn a_history_with_jitter_on_the_64_bit_word_stays_within_the_references_bounds() {
-    check_wide(10_000, Kind::WithJitter, || ());
+    check_wide(6_000, Kind::WithJitter, || ());
 }
 
 #[test]
 fn a_history_with_jitter_on_the_32_bit_word_stays_within_the_references_bounds() {
-    check_narrow(10_000, Kind::WithJitter, || ());
+    check_narrow(6_000, Kind::WithJitter, || ());
 }
 
 #[test]
 fn a_history_with_a_failure_ratio_on_the_64_bit_word_is_the_references() {
     let memory = || LastCalls::over(AtomicU64::new(0));
-    check_wide(15_000, Kind::WithRatio(59), memory);
+    check_wide(8_000, Kind::WithRatio(59), memory);
 }
 
 #[test]
 fn a_history_with_a_failure_ratio_on_the_32_bit_word_is_the_references() {
     let memory = || LastCalls::over(AtomicU32::new(0));
-    check_narrow(15_000, Kind::WithRatio(27), memory);
+    check_narrow(8_000, Kind::WithRatio(27), memory);
 }
