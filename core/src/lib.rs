@@ -28,6 +28,7 @@
 //! |---|---|
 //! | guard a closure | [`Breaker::call`] |
 //! | guard a future | [`Breaker::call_async`]; a timeout [belongs inside](Breaker::call_async) |
+//! | repair what failed before it is tried again | [`Permit::trips`]; [`wait::Repairing`] |
 //! | return early with `?` | [`Permit::failing_when_dropped`] |
 //! | report later, or from elsewhere | [`Breaker::acquire`] and its [`Permit`]; [`Token`] |
 //! | say which errors count | [`Breaker::call_with`] and a [classifier](Classify) |

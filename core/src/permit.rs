@@ -44,7 +44,7 @@ use crate::token::{Ticket, Token};
 pub struct Permit<H: AnyBreaker, const FAILS_WHEN_DROPPED: bool = false> {
     /// Taken when the permit ends, so that the drop finds it only if nothing was reported.
     handle: Option<H>,
-    ticket: Ticket<BitsOf<H>>,
+    pub(crate) ticket: Ticket<BitsOf<H>>,
 }
 
 /// The right to one call that counts as failed when it is dropped without a report: a permit made
@@ -171,6 +171,46 @@ impl<H: AnyBreaker, const FAILS_WHEN_DROPPED: bool> Permit<H, FAILS_WHEN_DROPPED
     /// Whether this call is a probe: admitted while half-open.
     pub fn is_probe(&self) -> bool {
         self.ticket.is_probe()
+    }
+
+    /// How often in a row the breaker has tripped before this probe: 1 to 31 (to 7 in a 32-bit word), where the highest
+    /// means that or more; also 1 for a probe after an operator's command. 0 if this call is no probe.
+    ///
+    /// Waiting alone heals what recovers by itself. A sensor that hangs until it is reset, a connection that is broken for
+    /// good, an address that is out of date stay as they are however long the breaker waits. The probe is the one call that
+    /// may take the time to repair them, as all others are rejected meanwhile. The trips are a ladder that needs no variable
+    /// of its own: begin with what is quick and harmless, and go further each time that it was not enough. An
+    /// [`Attempt`] makes an error or a panic of the repair the failure of the probe, and the breaker opens again.
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, Clock};
+    /// # struct Sensor;
+    /// # impl Sensor {
+    /// #     fn clear_bus(&mut self) -> Result<(), &'static str> { Ok(()) }
+    /// #     fn initialise(&mut self) -> Result<(), &'static str> { Ok(()) }
+    /// #     fn cycle_power(&mut self) -> Result<(), &'static str> { Ok(()) }
+    /// #     fn read(&mut self) -> Result<u16, &'static str> { Ok(21) }
+    /// # }
+    ///
+    /// fn read(breaker: &Breaker<impl Clock>, sensor: &mut Sensor) -> Result<u16, &'static str> {
+    ///     let attempt = breaker.acquire().map_err(|_| "not even tried")?.failing_when_dropped();
+    ///     match attempt.trips() {
+    ///         0 => {} // no probe, as all calls while the breaker is closed
+    ///         1 => sensor.clear_bus()?,
+    ///         2 => sensor.initialise()?,
+    ///         _ => sensor.cycle_power()?,
+    ///     }
+    ///     let reading = sensor.read()?;
+    ///     attempt.success();
+    ///     Ok(reading)
+    /// }
+    /// ```
+    ///
+    /// Repair and call together should end within the [`probe_lease`](crate::Config::probe_lease): after that another call
+    /// may probe, and repair at the same time. A retry and a [`Prober`](crate::wait::Prober) repair with
+    /// [`Repairing`](crate::wait::Repairing).
+    pub fn trips(&self) -> u8 {
+        self.ticket.trips()
     }
 
     /// [`report`](Self::report) if its result is not needed.

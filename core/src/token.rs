@@ -20,6 +20,14 @@ impl<B: Bits> Ticket<B> {
     pub(crate) fn is_probe(self) -> bool {
         Circuit::decode(self.granted).is_some_and(|seen| seen.state() == State::HalfOpen)
     }
+
+    /// The trips in a row if it was granted while half-open, at least 1; otherwise 0.
+    pub(crate) fn trips(self) -> u8 {
+        match Circuit::decode(self.granted) {
+            Some(seen) if seen.state() == State::HalfOpen => seen.trips().max(1) as u8,
+            _ => 0,
+        }
+    }
 }
 
 /// A permit without its breaker, to be sent through a queue, stored in a `static` or handed to an
@@ -47,6 +55,11 @@ impl<B: Bits> Ticket<B> {
 pub struct Token<B = NativeBits>(pub(crate) Ticket<B>);
 
 impl<B: Bits> Token<B> {
+    /// The permit's [`trips`](crate::Permit::trips).
+    pub fn trips(&self) -> u8 {
+        self.0.trips()
+    }
+
     /// The token as two numbers, the word when it was granted and the start in milliseconds (0 if not measured), for
     /// mailboxes that hold nothing else. Use them once: a second report counts a second time.
     pub const fn into_raw(self) -> (B, u32) {

@@ -46,7 +46,7 @@ mod log;
 mod state_watch;
 
 #[doc(no_inline)]
-pub use atomic_breaker::wait::{Mutating, Prober, Retry, TimeLimit, Timed};
+pub use atomic_breaker::wait::{Mutating, Prober, Repairing, Retry, TimeLimit, Timed};
 #[doc(no_inline)]
 pub use atomic_breaker::{
     AnyBreaker, AnyError, AsRules, Attempt, BitsOf, Builder, CallError, Cause, Classify, Clock,

@@ -95,7 +95,7 @@ mod std_clock;
 #[doc(inline)]
 pub use atomic_breaker::ConfigOver;
 #[doc(inline)]
-pub use atomic_breaker::wait::{Mutating, Prober, Retry, TimeLimit, Timed};
+pub use atomic_breaker::wait::{Mutating, Prober, Repairing, Retry, TimeLimit, Timed};
 // All of core but `Breaker`: the alias below takes its place.
 #[doc(inline)]
 pub use atomic_breaker::{

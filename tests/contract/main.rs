@@ -9,6 +9,7 @@
 //! | `demanded`, `demanded_late` | open times that were demanded |
 //! | `half_open`, `lost_rounds`, `long_probes` | probes, lost and dropped probes, leases that grow and calls that outlast them |
 //! | `cancelled`, `renewed` | permits that are dropped, and calls that begin later |
+//! | `repair` | what a probe is told, and what repairs with it |
 //! | `returning` | gradual return |
 //! | `stale`, `late_reports`, `late_successes` | late reports, and how often one is mistaken for a current one |
 //! | `control`, `holds` | manual control |
@@ -58,6 +59,7 @@ mod parts;
 mod present;
 mod ratio;
 mod renewed;
+mod repair;
 mod restored;
 mod retained;
 mod returning;

@@ -35,7 +35,7 @@ mod waiter;
 pub use awaited::{Awaited, admitted};
 pub use has_timer::{HasTimer, WithTimer};
 pub use prober::Prober;
-pub use repeatable::{Mutating, Repeatable};
+pub use repeatable::{Mutating, Repairing, Repeatable};
 pub use retry::{Retry, Tried, Tries};
 pub use time_limit::{Limit, OneFailure, TimeLimit, Timed};
 pub use try_limit::TryLimit;

@@ -87,10 +87,12 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         // With a pause of zero, other tasks would get no turn.
         let pause_ms = prober.pause_ms.max(1);
         let mut answered = 0;
+        // In this outage, so that a repair goes on to the next rung although pings trip nothing.
+        let mut failed = 0_u8;
         loop {
             let seen = self.epoch();
             if !is_down(self.state()) {
-                answered = 0;
+                (answered, failed) = (0, 0);
                 let look_ms = if will_be_woken(self).await {
                     LOOK_WHEN_WOKEN_MS
                 } else {
@@ -100,17 +102,19 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
                 continue;
             }
             timer.sleep(pause_ms).await;
-            if !is_wanted(&Breaker::snapshot(self)) {
+            let snapshot = Breaker::snapshot(self);
+            if !is_wanted(&snapshot) {
                 continue;
             }
+            let trips = snapshot.trips().max(1).saturating_add(failed);
             let answer = {
                 let mut sleep = pin!(timer.sleep(prober.ping_limit_ms));
-                let mut answer = pin!(ping.start());
+                let mut answer = pin!(ping.start(|| trips));
                 poll_fn(|context| poll_within(answer.as_mut(), sleep.as_mut(), context)).await
             };
-            answered = match answer {
-                Some(Ok(_)) => answered + 1,
-                Some(Err(_)) | None => 0,
+            (answered, failed) = match answer {
+                Some(Ok(_)) => (answered + 1, failed),
+                Some(Err(_)) | None => (0, failed.saturating_add(1)),
             };
             if answered >= prober.answers.max(1) {
                 answered = 0;

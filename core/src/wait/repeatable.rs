@@ -1,14 +1,14 @@
 //! Operations that are tried again.
 
-/// An operation that can be run again: any closure that returns a future, or [`Mutating`].
+/// An operation that can be run again: any closure that returns a future, [`Mutating`], or [`Repairing`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an operation that can be run again",
     note = "give a closure that returns a future of a `Result`; an `async` closure that mutates what it captures, such as \
             a driver, goes into `wait::Mutating`: `Mutating(async || radio.send().await)`"
 )]
 pub trait Repeatable<V, E> {
-    /// Starts it once more.
-    fn start(&mut self) -> impl Future<Output = Result<V, E>>;
+    /// Starts it once more. `trips` is 0 unless the try is a probe: see [`Repairing`].
+    fn start(&mut self, trips: impl FnOnce() -> u8) -> impl Future<Output = Result<V, E>>;
 }
 
 impl<O: FnMut() -> F, F: Future<Output = Result<V, E>>, V, E> Repeatable<V, E> for O {
@@ -16,7 +16,7 @@ impl<O: FnMut() -> F, F: Future<Output = Result<V, E>>, V, E> Repeatable<V, E> f
         refining_impl_trait,
         reason = "it is the future itself, so that the compiler sees whether it is `Send`"
     )]
-    fn start(&mut self) -> F {
+    fn start(&mut self, _: impl FnOnce() -> u8) -> F {
         self()
     }
 }
@@ -38,7 +38,57 @@ impl<O: FnMut() -> F, F: Future<Output = Result<V, E>>, V, E> Repeatable<V, E> f
 pub struct Mutating<O>(pub O);
 
 impl<O: AsyncFnMut() -> Result<V, E>, V, E> Repeatable<V, E> for Mutating<O> {
-    fn start(&mut self) -> impl Future<Output = Result<V, E>> {
+    fn start(&mut self, _: impl FnOnce() -> u8) -> impl Future<Output = Result<V, E>> {
         (self.0)()
+    }
+}
+
+/// An operation that repairs before it probes: its closure is told how often in a row the breaker has tripped if the try is
+/// a probe, or if it is a ping, and 0 otherwise. For single calls, [`Permit::trips`](crate::Permit::trips) says the same, and
+/// why one would repair. A [`Prober`](super::Prober) counts its pings that failed as trips, too, so that it climbs the same
+/// ladder without any traffic.
+///
+/// The closure repairs and operates, because both need the device; an error, a panic or a time limit of either is the
+/// failure of the probe. If it mutates what it captures, [`Mutating`] goes around it:
+///
+/// ```
+/// use atomic_breaker::{Breaker, wait::{HasTimer, Mutating, Prober, Repairing}};
+/// use core::time::Duration;
+/// # struct Modem;
+/// # impl Modem {
+/// #     async fn join(&mut self) -> Result<(), ()> { Ok(()) }
+/// #     async fn cycle_power(&mut self) -> Result<(), ()> { Ok(()) }
+/// #     async fn ping(&mut self) -> Result<(), ()> { Ok(()) }
+/// # }
+///
+/// // In a task of its own.
+/// async fn keep_alive(breaker: &Breaker<impl HasTimer>, mut modem: Modem) -> ! {
+///     let ping = Mutating(Repairing(async |trips: u8| {
+///         match trips {
+///             0 | 1 => {} // it may come back by itself
+///             2 | 3 => modem.join().await?,
+///             _ => modem.cycle_power().await?,
+///         }
+///         modem.ping().await
+///     }));
+///     breaker.run_prober(Prober::every(Duration::from_secs(5)), ping).await
+/// }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Repairing<O>(pub O);
+
+impl<O: FnMut(u8) -> F, F: Future<Output = Result<V, E>>, V, E> Repeatable<V, E> for Repairing<O> {
+    #[expect(
+        refining_impl_trait,
+        reason = "it is the future itself, so that the compiler sees whether it is `Send`"
+    )]
+    fn start(&mut self, trips: impl FnOnce() -> u8) -> F {
+        (self.0)(trips())
+    }
+}
+
+impl<O: AsyncFnMut(u8) -> Result<V, E>, V, E> Repeatable<V, E> for Mutating<Repairing<O>> {
+    fn start(&mut self, trips: impl FnOnce() -> u8) -> impl Future<Output = Result<V, E>> {
+        ((self.0).0)(trips())
     }
 }

@@ -19,6 +19,7 @@ use crate::error::CallError;
 use crate::observer::Observer;
 use crate::outcome::{AnyError, Classify, Outcome};
 use crate::tally::Tally;
+use crate::token::Ticket;
 use crate::unguarded::Unguarded;
 use crate::word::Word;
 
@@ -185,7 +186,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
                     return result;
                 }
                 let ended = self
-                    .make_try(policy.limit, &classify, || operation.start())
+                    .make_try(policy.limit, &classify, |ticket| {
+                        operation.start(move || ticket.trips())
+                    })
                     .await;
                 if let Some(result) = tries.judge(self, ended).await {
                     return result;
@@ -199,7 +202,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         &self,
         limit: L,
         classify: &impl Classify<V, L::Error<E>>,
-        operation: impl FnOnce() -> F,
+        operation: impl FnOnce(Ticket<W::Bits>) -> F,
     ) -> impl Future<Output = Tried<V, CallError<L::Error<E>>>>
     where
         F: Future<Output = Result<V, E>>,
@@ -212,7 +215,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
             };
             let result = {
                 let mut sleep = pin!(limit.sleep(&self.clock.timer()));
-                let mut future = pin!(count_panic(&mut permit, operation));
+                let ticket = permit.ticket;
+                let mut future = pin!(count_panic(&mut permit, || operation(ticket)));
                 poll_fn(|context| {
                     count_panic(&mut permit, || {
                         L::poll::<C::Timer, _, _, _>(future.as_mut(), sleep.as_mut(), context)

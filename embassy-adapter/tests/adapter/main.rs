@@ -10,6 +10,7 @@ mod observers;
 mod prober;
 mod promises;
 mod ready;
+mod repair;
 mod retry;
 mod returning;
 mod sim;

@@ -43,14 +43,17 @@ mod sliding;
 pub use atomic_breaker_std::{
     Adjust, AdjustableBreaker, AnyBreaker, AnyError, AsRules, Breaker, CallError, Cause, Classify,
     Clock, Config, ConfigError, Control, Failure, Fallback, KeptRules, LastCalls, ManualClock,
-    Memory, Observer, OnTransition, Outcome, Permit, Present, Prober, Ratio, Rejected, Retry,
-    Rules, SharedClock, Snapshot, State, StdClock, Tally, TimeLimit, Timed, Token, Transition,
-    TripRule, Unguarded, Verdict, Wait, adjustable_breaker, breaker, tally, wait, word,
+    Memory, Observer, OnTransition, Outcome, Permit, Present, Prober, Ratio, Rejected, Repairing,
+    Retry, Rules, SharedClock, Snapshot, State, StdClock, Tally, TimeLimit, Timed, Token,
+    Transition, TripRule, Unguarded, Verdict, Wait, adjustable_breaker, breaker, tally, wait, word,
 };
 #[cfg(feature = "tokio")]
 #[doc(no_inline)]
 pub use atomic_breaker_std::{StateWatch, TokioClock, TokioTimer};
 pub use enforcement::{Enforcement, PercentError};
+#[cfg(feature = "tokio")]
+#[cfg_attr(docsrs, doc(cfg(feature = "tokio")))]
+pub use guard::Repeat;
 pub use guard::{Guard, GuardPermit};
 pub use in_flight::{InFlightLimit, InFlightPermit};
 pub use last_failure::LastFailureCell;

@@ -2,12 +2,12 @@
 #![cfg(feature = "tokio")]
 
 use std::future::Future;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use atomic_breaker_server::{
-    AnyError, AnyPermit, Config, Failure, Guard, GuardPermit, Key, Outcome, Registry, Resource,
-    Retry, ServiceError, State, Timed, breaker,
+    AnyError, AnyPermit, Breaker, Config, Failure, Guard, GuardPermit, Key, ManualClock, Outcome,
+    Registry, Repairing, Resource, Retry, ServiceError, State, Timed, breaker,
 };
 
 static PAYMENTS: Resource = Resource::new(breaker(Config::new()));
@@ -109,4 +109,61 @@ async fn an_arc_is_borrowed_and_a_permit_may_own_it() {
     let key = Key::new(Arc::clone(&service.hosts), "a.example".to_owned());
     let call = tokio::spawn(async move { key.call_async(async || Words::Err("down")).await });
     assert_eq!(call.await.unwrap(), Err(ServiceError::Failed("down")));
+}
+
+/// What permits and retries are told, once while closed and once as the second probe of an outage.
+async fn told<G: Guard>(guard: G, is_second_probe: impl Fn()) -> [u8; 4] {
+    let mut told = [0; 4];
+    for is_probe in [false, true] {
+        let begin = || is_probe.then(&is_second_probe);
+        begin();
+        let permit = guard.clone().acquire().unwrap();
+        told[usize::from(is_probe)] = permit.trips();
+        permit.report(Outcome::Success);
+        begin();
+        let seen = Mutex::new(0);
+        let repaired = async |trips: u8| {
+            *seen.lock().unwrap() = trips;
+            Words::Ok("repaired")
+        };
+        let call = guard.clone().retry(Retry::new(), Repairing(repaired));
+        assert_eq!(call.await, Ok("repaired"));
+        told[2 + usize::from(is_probe)] = seen.into_inner().unwrap();
+    }
+    told
+}
+
+#[tokio::test]
+async fn permits_and_retries_of_a_guard_know_the_trips_of_a_probe() {
+    let (clock, seen) = (ManualClock::new(), [0, 2, 0, 2]);
+    let config = Config::new().open_for(Duration::from_secs(1));
+    let payments = Resource::new(Breaker::new(config, &clock));
+    let second_probe = || {
+        for _ in 0..2 {
+            payments.breaker().trip();
+            payments.breaker().probe_now();
+        }
+    };
+    assert_eq!(told(&payments, second_probe).await, seen);
+
+    let hosts = Registry::<&str, _>::builder(config);
+    let hosts = hosts.clock(&clock).build().unwrap();
+    let second_probe = || {
+        for _ in 0..2 {
+            hosts
+                .command(&"a.example", |breaker| breaker.trip())
+                .unwrap();
+            hosts
+                .command(&"a.example", |breaker| breaker.probe_now())
+                .unwrap();
+        }
+    };
+    assert_eq!(told(hosts.of("a.example"), second_probe).await, seen);
+}
+
+#[tokio::test]
+async fn a_retry_that_repairs_can_be_spawned() {
+    let repair = |trips: u8| async move { if trips > 0 { Err("down") } else { Ok("paid") } };
+    let call = HOSTS.of("c.example").retry(Retry::new(), Repairing(repair));
+    assert_eq!(is_send(call).await, Ok("paid"));
 }

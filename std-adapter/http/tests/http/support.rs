@@ -96,8 +96,8 @@ impl AnyPermit for CountedPermit {
         None
     }
 
-    fn is_probe(&self) -> bool {
-        self.is_probe
+    fn trips(&self) -> u8 {
+        u8::from(self.is_probe)
     }
 }
 

@@ -12,7 +12,7 @@ use atomic_breaker::{
 use super::grants::Grants;
 use super::held::{GuardPermit, guarded};
 #[cfg(feature = "tokio")]
-use super::waiting;
+use super::waiting::{self, Repeat};
 use crate::{AnyPermit, Rejection, Report, ServiceError};
 
 /// What guards calls: a [`Resource`](crate::Resource), or a [`Key`](crate::Key) of a registry. `PAYMENTS.call(..)` and
@@ -192,7 +192,7 @@ pub trait Guard: Grants + Clone {
     fn retry<V, E, F, L>(
         self,
         policy: Retry<L>,
-        operation: impl FnMut() -> F,
+        operation: impl Repeat<F>,
     ) -> impl Future<Output = Result<V, ServiceError<L::Error<E>>>>
     where
         E: Unguarded,
@@ -210,7 +210,7 @@ pub trait Guard: Grants + Clone {
         self,
         classify: impl Classify<V, L::Error<E>>,
         policy: Retry<L>,
-        operation: impl FnMut() -> F,
+        operation: impl Repeat<F>,
     ) -> impl Future<Output = Result<V, ServiceError<L::Error<E>>>>
     where
         L: TryLimit<Error<E>: Display>,

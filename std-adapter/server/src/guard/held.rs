@@ -119,7 +119,7 @@ where
     F: Future<Output = Result<V, E>>,
 {
     let admit = || GuardPermit::acquire(guard).map_err(ServiceError::Rejected);
-    run_admitted(admit, report, operation, ServiceError::Failed)
+    run_admitted(admit, report, |_| operation(), ServiceError::Failed)
 }
 
 impl<G: Grants> AnyPermit for GuardPermit<G> {
@@ -138,6 +138,14 @@ impl<G: Grants> AnyPermit for GuardPermit<G> {
     ) -> Option<Transition> {
         let counts = !is_shared || !self.is_admitted() || self.guard.counts_shared(self.begun);
         self.end_as(Some(if counts { outcome } else { Outcome::Ignored }), why)
+    }
+
+    fn trips(&self) -> u8 {
+        if self.is_probe() {
+            self.granted.token().trips()
+        } else {
+            0
+        }
     }
 
     fn is_probe(&self) -> bool {

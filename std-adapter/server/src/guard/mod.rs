@@ -9,3 +9,5 @@ mod waiting;
 pub use calls::Guard;
 pub(crate) use grants::{Granted, Grants, Kind};
 pub use held::GuardPermit;
+#[cfg(feature = "tokio")]
+pub use waiting::Repeat;

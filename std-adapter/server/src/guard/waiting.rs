@@ -9,7 +9,7 @@ use std::task::{Context, Waker};
 
 use atomic_breaker::{
     Classify, Failure, Outcome, Snapshot, State,
-    wait::{Awaited, Retry, TimeLimit, Timed, Tried, Tries, TryLimit, admitted},
+    wait::{Awaited, Repairing, Retry, TimeLimit, Timed, Tried, Tries, TryLimit, admitted},
 };
 use tokio::time::timeout;
 
@@ -17,6 +17,30 @@ use super::grants::Grants;
 use super::held::{GuardPermit, guarded};
 use crate::permit::run_admitted;
 use crate::{AnyPermit, Rejection, Report, ServiceError, TokioTimer};
+
+/// What a guard can run again: a closure that returns a future, or a [`Repairing`] one. Unlike that of
+/// [`Repeatable`](atomic_breaker::wait::Repeatable), the future is a type of its own: today's compiler can show of no other
+/// one that a retry by a guard may move between threads.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an operation that can be run again",
+    note = "give a closure that returns a future of a `Result`, or `Repairing(|trips: u8| ..)` with one"
+)]
+pub trait Repeat<F> {
+    /// Starts it once more. `trips` is 0 unless the try is a probe.
+    fn start(&mut self, trips: u8) -> F;
+}
+
+impl<O: FnMut() -> F, F> Repeat<F> for O {
+    fn start(&mut self, _: u8) -> F {
+        self()
+    }
+}
+
+impl<O: FnMut(u8) -> F, F> Repeat<F> for Repairing<O> {
+    fn start(&mut self, trips: u8) -> F {
+        (self.0)(trips)
+    }
+}
 
 /// A waiting caller. If only a share of the rejections is enforced, the dice are rolled once for all of this caller's
 /// looks: if they were rolled at each look, no caller would wait for long.
@@ -46,16 +70,16 @@ impl<G: Grants + Clone> Caller<G> {
         &self,
         limit: L,
         classify: &impl Classify<V, L::Error<X>>,
-        operation: impl FnOnce() -> F,
+        operation: impl FnOnce(u8) -> F,
     ) -> Tried<V, ServiceError<L::Error<X>>>
     where
         L: TryLimit<Error<X>: fmt::Display>,
         F: Future<Output = Result<V, X>>,
     {
-        let classified = async || {
+        let classified = async |trips: u8| {
             let result = {
                 let mut sleep = pin!(limit.sleep(&TokioTimer));
-                let mut operation = pin!(operation());
+                let mut operation = pin!(operation(trips));
                 let poll = |context: &mut Context<'_>| {
                     L::poll::<TokioTimer, _, _, _>(operation.as_mut(), sleep.as_mut(), context)
                 };
@@ -135,7 +159,7 @@ pub(super) async fn retry<G, E, V, F, L>(
     guard: G,
     classify: impl Classify<V, L::Error<E>>,
     policy: Retry<L>,
-    mut operation: impl FnMut() -> F,
+    mut operation: impl Repeat<F>,
 ) -> Result<V, ServiceError<L::Error<E>>>
 where
     G: Grants + Clone,
@@ -149,7 +173,7 @@ where
             return end;
         }
         let ended = caller
-            .call(policy.each_try(), &classify, &mut operation)
+            .call(policy.each_try(), &classify, |trips| operation.start(trips))
             .await;
         if let Some(end) = tries.judge(&caller, ended).await {
             return end;

@@ -245,6 +245,10 @@ impl<H: Deref<Target: AsRef<CallCounts>>, P: AnyPermit> AnyPermit for InFlightPe
         self.permit.end(outcome, is_shared, why)
     }
 
+    fn trips(&self) -> u8 {
+        self.permit.trips()
+    }
+
     fn is_probe(&self) -> bool {
         self.permit.is_probe()
     }

@@ -29,8 +29,14 @@ pub trait AnyPermit: Sized {
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition>;
 
+    /// How often in a row the breaker has tripped before this probe, and so how far to go to repair what it calls, as
+    /// [`Permit::trips`] says; 0 if this call is no probe.
+    fn trips(&self) -> u8;
+
     /// Whether this call is a probe.
-    fn is_probe(&self) -> bool;
+    fn is_probe(&self) -> bool {
+        self.trips() > 0
+    }
 
     /// Whether the breaker admitted the call; if not, the call passes in shadow mode and is not reported to the
     /// breaker.
@@ -95,7 +101,7 @@ pub trait AnyPermit: Sized {
         R: Report<T, E>,
         F: Future<Output = Result<T, E>>,
     {
-        run_admitted(|| Ok(self), report, operation, |error| error)
+        run_admitted(|| Ok(self), report, |_| operation(), |error| error)
     }
 
     /// Returns the permit of a finished call and the verdict on it; if `judge` panics, the call has failed.
@@ -128,7 +134,7 @@ pub trait AnyPermit: Sized {
 pub(crate) async fn run_admitted<P, T, E, X, R, F>(
     admit: impl FnOnce() -> Result<P, X>,
     report: R,
-    operation: impl FnOnce() -> F,
+    operation: impl FnOnce(u8) -> F,
     failed: impl FnOnce(E) -> X,
 ) -> Result<R::Output<P>, X>
 where
@@ -136,8 +142,10 @@ where
     R: Report<T, E>,
     F: Future<Output = Result<T, E>>,
 {
-    let mut permit = Some(admit()?);
-    let mut future = pin!(P::count_panic(&mut permit, operation));
+    let permit = admit()?;
+    let trips = permit.trips();
+    let mut permit = Some(permit);
+    let mut future = pin!(P::count_panic(&mut permit, || operation(trips)));
     let result =
         poll_fn(|context| P::count_panic(&mut permit, || future.as_mut().poll(context))).await;
     let permit = permit.expect("taken by a panic alone");
@@ -162,6 +170,10 @@ impl<H: AnyBreaker> AnyPermit for Permit<H> {
     ) -> Option<Transition> {
         let counts = !is_shared || Self::is_probe(&self) || self.is_unchanged();
         Self::report(self, if counts { outcome } else { Outcome::Ignored })
+    }
+
+    fn trips(&self) -> u8 {
+        Self::trips(self)
     }
 
     fn is_probe(&self) -> bool {
