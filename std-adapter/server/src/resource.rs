@@ -9,7 +9,7 @@ use atomic_breaker::{AnyBreaker, BitsOf, Clock, Outcome, Permit, Rejected, State
 use crate::guard::{Granted, Grants};
 use crate::loss::{Begun, SharedFailure};
 use crate::permit::lease_of;
-use crate::redact::too_slow;
+use crate::redact::{too_slow, words};
 use crate::{Admit, Enforcement, Gated, Guard, GuardPermit, LastFailureCell, Rejection};
 
 /// A breaker, the failure that opened it, and whether it is enforced. [`breaker`](Self::breaker) gives access to the
@@ -121,18 +121,18 @@ impl<B: AnyBreaker> Resource<B> {
         why: Option<impl FnOnce() -> String>,
     ) {
         let breaker = self.breaker.as_breaker();
-        let words = match outcome {
+        let text = match outcome {
             // Only a success that took too long opens the breaker.
             Some(Outcome::Success) => {
                 let limit = breaker.config().slow_call_ms;
                 let limit = limit.map(|ms| Duration::from_millis(ms.into()));
                 Some(too_slow(started_ms, breaker.clock().now_ms(), limit))
             }
-            Some(_) => why.map(|why| why()),
+            Some(_) => why.map(words),
             None => Some("a call hung until it was cancelled".to_owned()),
         };
         self.last_failure
-            .set(made, breaker.present(), words.as_deref());
+            .set(made, breaker.present(), text.as_deref());
     }
 }
 

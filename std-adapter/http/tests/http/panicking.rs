@@ -3,17 +3,18 @@
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Waker};
 
 use atomic_breaker_http::{
-    Breaker, Config, GrpcClassifier, HttpClassifier, Outcome, State, breaker,
+    AtEnd, AtHead, Breaker, Config, ErrorRule, Failure, GrpcClassifier, Head, HttpClassifier,
+    HttpRules, KeyedObserver, Outcome, Registry, ResponseHead, Scope, State, breaker,
 };
-use atomic_breaker_server::{GuardPermit, Report, Resource};
-use http::{Response, StatusCode};
+use atomic_breaker_server::{Guard, GuardPermit, Present, Report, Resource, Transition};
+use http::{HeaderMap, Response, StatusCode};
 use http_body::Body;
 
-use super::support::{Step, script};
+use super::support::{Step, headers, script};
 
 type Server = Arc<Resource<Breaker>>;
 type Permit = GuardPermit<Server>;
@@ -74,4 +75,83 @@ fn a_rule_of_grpc_that_panics() {
     fails(|permit| drop(errors().at_head().report(permit, refused())));
     fails(|permit| drop(codes().at_end_of_body().report(permit, unavailable())));
     fails(|permit| drop(codes().at_head().report(permit, unavailable())));
+}
+
+/// Rules of one's own, of which one panics.
+#[derive(Clone, Copy)]
+enum Own {
+    Head,
+    Trailers,
+    Words,
+}
+
+impl HttpRules for Own {
+    fn head(&self, _: &(impl ResponseHead + ?Sized)) -> Head {
+        match self {
+            Self::Head => panic!("no idea"),
+            Self::Trailers => Head::Open {
+                without: Outcome::Success,
+                dropped: None,
+            },
+            Self::Words => Head::Over(Failure::new().into(), Scope::Call),
+        }
+    }
+
+    fn trailers(&self, _: &HeaderMap) -> Option<(Outcome, Scope)> {
+        panic!("no idea")
+    }
+
+    fn words(&self, _: &(impl ResponseHead + ?Sized)) -> String {
+        panic!("no words")
+    }
+}
+
+impl<E> ErrorRule<E> for Own {
+    fn judge(&self, _: &E) -> (Outcome, Scope) {
+        (Failure::new().into(), Scope::Call)
+    }
+}
+
+#[test]
+fn rules_of_ones_own_that_panic() {
+    fails(|permit| drop(AtHead(Own::Head).report(permit, answered())));
+    fails(|permit| drop(AtEnd::new(Own::Head).report(permit, answered())));
+    fails(|permit| {
+        let verdict = Step::Trailers(headers(&[("verdict", "fine")]));
+        let answer = Ok::<_, io::Error>(Response::new(script([verdict])));
+        let body = AtEnd::new(Own::Trailers).report(permit, answer).unwrap();
+        let mut context = Context::from_waker(Waker::noop());
+        let _ = pin!(body.into_body()).poll_frame(&mut context);
+    });
+}
+
+/// What was told to the observer of a registry.
+#[derive(Default)]
+struct Opened(Mutex<Vec<String>>);
+
+impl KeyedObserver<u32> for &'static Opened {
+    fn opened(&self, _: &u32, _: &Transition, _: Present<'_>, why: &str) {
+        self.0.lock().unwrap().push(why.to_owned());
+    }
+}
+
+const NO_WORDS: &str = "failed, and the words about it panicked";
+
+#[test]
+fn words_that_panic_keep_a_transition_from_nobody() {
+    let rules = Config::new().consecutive_failures(1);
+    let server = Resource::new(breaker(rules));
+    AtHead(Own::Words)
+        .report(server.acquire().unwrap(), answered())
+        .unwrap();
+    let rejection = server.acquire().unwrap_err();
+    assert_eq!(&*rejection.last_failure.unwrap().text, NO_WORDS);
+
+    let told: &Opened = Box::leak(Box::default());
+    let hosts = Registry::builder(rules).observer(told).build().unwrap();
+    AtHead(Own::Words)
+        .report(hosts.of(7).acquire().unwrap(), answered())
+        .unwrap();
+    assert_eq!(hosts.state(&7), State::Open);
+    assert_eq!(*told.0.lock().unwrap(), [NO_WORDS]);
 }

@@ -58,7 +58,7 @@ pub trait AnyPermit: Sized {
     }
 
     /// [`report`](Self::report) with a few words about the failure, which are only requested if it opens the breaker,
-    /// and are kept if there is a place for them.
+    /// and are kept if there is a place for them. If they panic, that is what is kept.
     #[inline]
     fn report_because(self, outcome: Outcome, why: impl FnOnce() -> String) -> Option<Transition> {
         self.end(outcome, false, Some(why))

@@ -6,6 +6,7 @@ mod printable;
 mod urls;
 mod value;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 pub use printable::printable;
@@ -39,6 +40,13 @@ pub fn failure(text: &str) -> LastFailure {
         text.push('…');
     }
     LastFailure::now(text)
+}
+
+/// The words about a failure that has opened a breaker already: if they panic, the caller still gets its response, and the
+/// observers the transition.
+pub(crate) fn words(why: impl FnOnce() -> String) -> String {
+    let said = catch_unwind(AssertUnwindSafe(why));
+    said.unwrap_or_else(|_| "failed, and the words about it panicked".to_owned())
 }
 
 /// Why a successful call opened a breaker: it took too long, measured with the clock of the breaker.

@@ -14,7 +14,7 @@ use super::slot::Slot;
 use super::{KeyedObserver, Registry};
 use crate::guard::Kind;
 use crate::loss::Begun;
-use crate::redact::{too_slow, without_secrets};
+use crate::redact::{too_slow, without_secrets, words};
 
 impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHasher>
     Registry<K, C, T, O, S>
@@ -73,18 +73,18 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
             if made.to != State::Open {
                 return None;
             }
-            let words = match outcome {
+            let text = match outcome {
                 // Only a success that took too long opens a breaker, and the words about a response do not say so.
                 Some(Outcome::Success) => Some(self.too_slow(slot, started_ms)),
-                Some(_) => why.take().map(|why| without_secrets(&why())),
+                Some(_) => why.take().map(|why| without_secrets(&words(why))),
                 None => Some("hung until it was cancelled".to_owned()),
             };
-            slot.last_failure.set(made, present, words.as_deref());
+            slot.last_failure.set(made, present, text.as_deref());
             // The slot may have changed hands meanwhile, and words of one key must not appear under another.
             if !self.is_still(place, slot) {
                 slot.last_failure.clear();
             }
-            words
+            text
         };
         let observer = Explained {
             keyed: Keyed {
