@@ -32,9 +32,12 @@ impl CallersLimit {
             .timeout_mut()
             .as_mut()
             .filter(|limit| **limit < NONE)?;
-        let limit = std::mem::replace(limit, NONE);
+        Some(Self::from_now(std::mem::replace(limit, NONE)))
+    }
+
+    fn from_now(limit: Duration) -> Self {
         let ends = Instant::now().checked_add(limit);
-        Some(Self { limit, ends })
+        Self { limit, ends }
     }
 
     /// [`take`](Self::take) for a request that is not reqwest's yet: leaves itself among the extensions, for
@@ -51,6 +54,10 @@ impl CallersLimit {
         let limit = Self::take(&mut request);
         let request = Request::<reqwest::Body>::try_from(request).expect("converted before");
         *extensions = request.into_parts().0.extensions;
+        // A copy that is sent when the limit of the request has passed has it anew. Until then one guard may be within another.
+        let has_passed = |taken: &&Self| taken.ends.is_some_and(|ends| ends <= Instant::now());
+        let taken = extensions.get().filter(has_passed);
+        let limit = limit.or_else(|| taken.map(|taken| Self::from_now(taken.limit)));
         if let Some(limit) = limit {
             extensions.insert(limit);
         }

@@ -1,11 +1,13 @@
 //! Callers with a time limit of their own, and slow readers: not the host's fault.
 
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use atomic_breaker_http::{
-    ClientConfig, ClientError, ClientGuard, Config, HttpClient, Origin, Registry, RequestError,
-    State, repeatable,
+    Bytes, ClientConfig, ClientError, ClientGuard, Config, HttpClient, Origin, Registry,
+    RequestError, State, repeatable,
 };
+use http::Request;
 use reqwest::{Client, Response};
 use tower::{ServiceBuilder, ServiceExt};
 
@@ -47,6 +49,30 @@ async fn an_impatient_caller_does_not_open_a_host_for_all() {
     assert_eq!(guard.hosts().state(&origin(&server)), State::Closed);
     let patient = Duration::from_secs(3_600);
     assert!(get(guard, &server.url("/"), patient).await.is_ok());
+}
+
+/// A copy of a request, such as one that is mirrored or followed up.
+#[tokio::test]
+async fn a_copy_that_is_sent_after_the_limit_of_its_request_has_the_limit_anew() {
+    let (server, limit) = (start(), Duration::from_secs(1));
+    let guard: &'static ClientGuard = ClientGuard::new(ClientConfig::new()).unwrap().leak();
+    let seen = Arc::new(Mutex::new(None));
+    let of_layer = seen.clone();
+    let client = ServiceBuilder::new()
+        .layer(guard.layer())
+        .map_request(move |request: Request<Bytes>| {
+            *of_layer.lock().unwrap() = Some(request.clone());
+            request
+        })
+        .service(HttpClient::new(reqwest()));
+    let request = reqwest().get(server.url("/")).timeout(limit);
+    let request = repeatable(&request.build().unwrap()).unwrap();
+    client.clone().oneshot(request).await.unwrap();
+    tokio::time::sleep(limit).await;
+
+    let copy = seen.lock().unwrap().take().unwrap();
+    let response = client.oneshot(copy).await.unwrap();
+    response.text().await.unwrap();
 }
 
 #[tokio::test]
