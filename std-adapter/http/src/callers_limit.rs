@@ -81,7 +81,7 @@ impl CallersLimit {
         let mut response = take_apart(response).map(|body| {
             let passes = self.ends.map(sleep_until);
             reqwest::Body::wrap(LimitedBody {
-                body,
+                body: Some(body),
                 passes,
                 limit: self,
             })
@@ -134,8 +134,9 @@ impl Body for TimedOut {
 pin_project! {
     /// The body of a response whose request carried a limit.
     struct LimitedBody {
+        // `None` once the limit has passed: a reader that keeps this does not keep the connection.
         #[pin]
-        body: reqwest::Body,
+        body: Option<reqwest::Body>,
         #[pin]
         passes: Option<Sleep>,
         limit: CallersLimit,
@@ -150,20 +151,25 @@ impl Body for LimitedBody {
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<reqwest::Result<Frame<Bytes>>>> {
-        let this = self.project();
+        let mut this = self.project();
+        let Some(body) = this.body.as_mut().as_pin_mut() else {
+            return Poll::Ready(None);
+        };
         let passes = this.passes.as_pin_mut();
         // Before the body, as in reqwest: one that always has more must end, too.
         if passes.is_some_and(|passes| passes.poll(context).is_ready()) {
+            this.body.set(None);
             return Poll::Ready(Some(Err(this.limit.passed())));
         }
-        this.body.poll_frame(context)
+        body.poll_frame(context)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.body.as_ref().is_none_or(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let ended = SizeHint::with_exact(0);
+        self.body.as_ref().map_or(ended, Body::size_hint)
     }
 }

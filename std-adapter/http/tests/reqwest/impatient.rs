@@ -131,6 +131,21 @@ async fn at_end(server: &Server, path: &str, client: Client) -> (&'static Client
     (guard, client.oneshot(request).await.unwrap())
 }
 
+/// It holds the connection no longer, and a reader that skips errors comes to an end.
+#[tokio::test]
+async fn a_body_whose_limit_has_passed_ends_with_one_error() {
+    let server = start();
+    let (_guard, mut response) = at_end(&server, "/body-hangs", reqwest()).await;
+    let error = loop {
+        match response.chunk().await {
+            Ok(chunk) => assert!(chunk.is_some()),
+            Err(error) => break error,
+        }
+    };
+    assert!(error.is_timeout());
+    assert_eq!(response.chunk().await.unwrap(), None);
+}
+
 #[tokio::test]
 async fn a_limit_set_on_the_request_is_the_callers_in_a_body_too() {
     let server = start();
