@@ -178,8 +178,8 @@ impl Backoff {
         grown.map_or(self.longest, |pause| pause.min(self.longest))
     }
 
-    /// The maximum of the pauses of this many retries in total: what to leave room for in a deadline.
-    pub fn most_in_all(&self, retries: u32) -> Duration {
+    /// The maximum of the pauses of this many retries in total.
+    fn most_in_all(&self, retries: u32) -> Duration {
         let mut all = Duration::ZERO;
         for retry in 1..=retries {
             let most = self.most(retry);
