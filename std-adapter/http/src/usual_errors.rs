@@ -119,11 +119,8 @@ impl Again {
 
 /// What an error says.
 enum Verdict {
-    /// The outcome is known already.
-    Known(Outcome),
-    /// reqwest determines the outcome itself.
-    #[cfg_attr(not(feature = "reqwest"), allow(dead_code, reason = "of reqwest"))]
-    OfReqwest((Outcome, Scope)),
+    /// The outcome is known already, and whom it concerns.
+    Known((Outcome, Scope)),
     /// The connection ended before the response; other calls may have been on it.
     Lost {
         is_shared: bool,
@@ -143,11 +140,12 @@ enum Verdict {
 }
 
 impl Verdict {
+    const IGNORED: Self = Self::Known((Outcome::Ignored, Scope::Call));
+
     fn judgement(self) -> (Outcome, Scope) {
         let failure = Failure::new().into();
         match self {
-            Self::Known(outcome) => (outcome, Scope::Call),
-            Self::OfReqwest(known) => known,
+            Self::Known(known) => known,
             // Nothing by itself, but a reason to retry; the scope says how often it counts.
             Self::Unprocessed | Self::Refused => {
                 (Failure::with_weight(0).into(), Scope::Unprocessed)
@@ -162,7 +160,7 @@ impl Verdict {
 
 fn verdict(error: &(dyn Error + 'static)) -> Verdict {
     if Rejection::in_chain(error).is_some() {
-        return Verdict::Known(Outcome::Ignored);
+        return Verdict::IGNORED;
     }
     for cause in causes_of(error) {
         #[cfg(feature = "reqwest")]
@@ -186,7 +184,7 @@ fn of_reqwest(error: &(dyn Error + 'static)) -> Option<Verdict> {
     let is_limit = |error: &reqwest::Error| error.is_timeout() && !error.is_connect();
     if let Some(error) = error.downcast_ref::<ClientError>() {
         if let Some(known) = error.known() {
-            return Some(Verdict::OfReqwest(known));
+            return Some(Verdict::Known(known));
         }
         return match (is_limit(error), error.has_own_limit()) {
             (true, true) => Some(Verdict::OwnLimit),
@@ -202,14 +200,14 @@ fn of_reqwest(error: &(dyn Error + 'static)) -> Option<Verdict> {
 fn of_hyper_util(error: &(dyn Error + 'static)) -> Option<Verdict> {
     let text = error.to_string();
     if text.starts_with("client error (User") {
-        return Some(Verdict::Known(Outcome::Ignored));
+        return Some(Verdict::IGNORED);
     }
     if text != "client error (Connect)" {
         return None;
     }
     let reason = error.source().map(ToString::to_string).unwrap_or_default();
     Some(if reason.starts_with("invalid URL, ") {
-        Verdict::Known(Outcome::Ignored)
+        Verdict::IGNORED
     } else {
         // This connection is not shared with another call yet.
         Verdict::Failed
@@ -219,7 +217,7 @@ fn of_hyper_util(error: &(dyn Error + 'static)) -> Option<Verdict> {
 fn of_hyper(error: &hyper::Error) -> Verdict {
     let source = error.source();
     if error.is_user() {
-        return Verdict::Known(Outcome::Ignored);
+        return Verdict::IGNORED;
     }
     #[cfg(feature = "http2")]
     if let Some(error) = source.and_then(|source| source.downcast_ref()) {
@@ -242,7 +240,7 @@ fn of_hyper(error: &hyper::Error) -> Verdict {
                 is_shared: error.raw_os_error().is_none(),
             },
             // All that HTTP/1 reports when a request's body failed while the response was arriving.
-            None if source.to_string() == "connection error" => Verdict::Known(Outcome::Ignored),
+            None if source.to_string() == "connection error" => Verdict::IGNORED,
             None => Verdict::Failed,
         },
         None => Verdict::Failed,
@@ -254,7 +252,7 @@ fn of_h2(error: &h2::Error) -> Verdict {
     let by_us = !error.is_remote() && !error.is_library();
     match error.reason() {
         // Streams that we reset are those whose request's body failed.
-        _ if error.is_reset() && by_us => Verdict::Known(Outcome::Ignored),
+        _ if error.is_reset() && by_us => Verdict::IGNORED,
         Some(h2::Reason::REFUSED_STREAM) if error.is_reset() && error.is_remote() => {
             Verdict::Refused
         }
