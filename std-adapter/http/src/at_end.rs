@@ -37,8 +37,8 @@ use crate::{ErrorRule, Head, HttpRules, ReportingBody, ResponseHead};
 /// [`GrpcClassifier::at_end_of_body`](super::GrpcClassifier::at_end_of_body), or around [rules](HttpRules) of your own. It is
 /// a [`Report`] and not a [`Classify`](atomic_breaker_server::Classify): it goes where the response is handed out with another body, and not
 /// into [`call_with`](atomic_breaker::Breaker::call_with), which would report at the head.
-/// [`AnyPermit::run_async`] accepts it. A `reqwest::Response` becomes an `http::Response`, and `into_reqwest`
-/// turns it back.
+/// [`AnyPermit::run_async`] accepts it. A `reqwest::Response` becomes an `http::Response`; `HttpClient` says
+/// how to turn it back.
 #[derive(Clone, Copy)]
 #[must_use]
 pub struct AtEnd<R, Y = AnyError> {

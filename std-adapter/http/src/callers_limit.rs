@@ -92,7 +92,7 @@ impl CallersLimit {
     }
 }
 
-/// Splits off the head and the body, and puts the URL where [`into_reqwest`](crate::into_reqwest) finds it.
+/// Splits off the head and the body, and puts the URL where reqwest finds it.
 pub(crate) fn take_apart(response: Response) -> http::Response<reqwest::Body> {
     let with_url = http::Response::builder()
         .url(response.url().clone())

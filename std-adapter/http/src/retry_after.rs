@@ -102,9 +102,8 @@ impl RetryAfter {
         (!time.is_zero()).then_some(time)
     }
 
-    /// gRPC's push-back as the hint of a retry: what [`push_back`](Self::push_back) reads, or [`Duration::MAX`], after which
-    /// no retry is made, if the server asks not to try again.
-    pub fn push_back_hint(&self, metadata: &HeaderMap) -> Option<Duration> {
+    /// What [`push_back`](Self::push_back) reads, or [`Duration::MAX`] if the server asks not to try again.
+    pub(crate) fn push_back_hint(&self, metadata: &HeaderMap) -> Option<Duration> {
         let refuses = metadata.contains_key(PUSH_BACK) && pushed_back(metadata).is_none();
         if refuses {
             Some(Duration::MAX)
@@ -134,7 +133,6 @@ fn text(value: &HeaderValue) -> Option<&str> {
     Some(value.to_str().ok()?.trim_matches([' ', '\t']))
 }
 
-/// A signed 32-bit number without leading zeros, as gRFC A6 requires; others, and negative ones, are `None`.
 /// The longest of the push-backs, if all are valid.
 fn pushed_back(metadata: &HeaderMap) -> Option<Duration> {
     let mut values = metadata.get_all(PUSH_BACK).iter();
@@ -144,6 +142,7 @@ fn pushed_back(metadata: &HeaderMap) -> Option<Duration> {
     Some(Duration::from_millis(longest_ms))
 }
 
+/// A signed 32-bit number without leading zeros, as gRFC A6 requires; others, and negative ones, are `None`.
 fn push_back_ms(text: &str) -> Option<u64> {
     let has_needless_zero = text.len() > 1 && text.starts_with('0');
     let ms = number(text).filter(|&ms| i32::try_from(ms).is_ok())?;

@@ -147,7 +147,7 @@ impl<X> GrpcClassifier<X> {
 /// What results say.
 impl<X> GrpcClassifier<X> {
     /// What the server says about a retry, for [`RetryPolicy::retry_after`](atomic_breaker_tower::RetryPolicy::retry_after): how long to wait, or
-    /// [`Duration::MAX`] if it asks not to try again ([`RetryAfter::push_back_hint`]).
+    /// [`Duration::MAX`], after which no retry is made, if it asks not to try again ([`RetryAfter::push_back`]).
     pub fn retry_hint(&self, metadata: &HeaderMap) -> Option<Duration> {
         self.hints.push_back_hint(metadata)
     }

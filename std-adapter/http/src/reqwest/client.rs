@@ -49,8 +49,8 @@ use crate::{ClientError, ClientResponse, WholeResponse};
 /// around `reqwest::Client`, which is a `Service`.
 ///
 /// Truncated bodies count with `ClientConfig::at_end_of_body`, for which reqwest boxes the body, or with
-/// [`HttpClassifier::at_end_of_body`](crate::HttpClassifier::at_end_of_body) in your own layers; [`into_reqwest`]
-/// above those turns the responses back into `reqwest::Response`s. [`ReqwestErrors`](crate::ReqwestErrors) knows which errors are the host's
+/// [`HttpClassifier::at_end_of_body`](crate::HttpClassifier::at_end_of_body) in your own layers; above those,
+/// `reqwest::Response::from(response.map(reqwest::Body::wrap))` has `json()`, `text()` and its URL again. [`ReqwestErrors`](crate::ReqwestErrors) knows which errors are the host's
 /// fault and which the caller's: `ClientGuard` around an [`HttpClient`] and `BreakerMiddleware` use it by default; in
 /// your own layers pass it to [`HttpClassifier::errors`](crate::HttpClassifier::errors).
 ///
@@ -146,18 +146,6 @@ pub fn repeatable(request: &reqwest::Request) -> Option<Request<Bytes>> {
     Some(Request::from_parts(parts, body))
 }
 
-/// Turns a response whose body a layer took apart and changed, as `at_end_of_body` does, back into one of reqwest: with
-/// `json()`, `text()` and its URL. reqwest boxes the body.
-pub fn into_reqwest<B>(response: http::Response<B>) -> Response
-where
-    B: Body<Data: Into<Bytes>, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
-        + Send
-        + Sync
-        + 'static,
-{
-    response.map(reqwest::Body::wrap).into()
-}
-
 impl WholeResponse for Response {
     type Body = reqwest::Body;
 
@@ -172,7 +160,7 @@ impl ClientResponse for Response {
     fn guarded<P: AnyPermit + Send + Sync + 'static>(ended: Responded<Self, P>) -> Self {
         match ended {
             Responded::AtHead(response) => response,
-            Responded::AtBody(response) => into_reqwest(response),
+            Responded::AtBody(response) => response.map(reqwest::Body::wrap).into(),
         }
     }
 }

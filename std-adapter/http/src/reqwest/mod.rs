@@ -15,7 +15,7 @@ mod upload;
 
 use http::{HeaderMap, StatusCode};
 
-pub use client::{HttpClient, into_reqwest, repeatable};
+pub use client::{HttpClient, repeatable};
 #[cfg(feature = "reqwest-middleware")]
 pub use created::rejection_of;
 pub use errors::ReqwestErrors;

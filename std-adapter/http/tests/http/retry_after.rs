@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use atomic_breaker_http::{HttpClassifier, RetryAfter};
+use atomic_breaker_http::{GrpcClassifier, HttpClassifier, RetryAfter};
 use http::header::{DATE, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue};
 
@@ -206,7 +206,7 @@ fn a_server_that_asks_not_to_try_again_is_not_asked_again() {
             .iter()
             .map(|value| ("grpc-retry-pushback-ms", *value))
             .collect();
-        RetryAfter::new().push_back_hint(&headers(&all))
+        GrpcClassifier::new().retry_hint(&headers(&all))
     };
     assert_eq!(hint(&[]), None);
     assert_eq!(hint(&["0"]), None);
