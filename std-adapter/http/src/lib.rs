@@ -116,7 +116,7 @@ pub use causes::{RequestError, WithCauses, text_of};
 pub use classifier::HttpClassifier;
 pub use client::{
     ClientBody, ClientConfig, ClientConfigError, ClientGuard, ClientLayer, ClientResponse,
-    ClientService, GuardedBody, Hosts, SomeObserver,
+    ClientService, Hosts,
 };
 #[cfg(feature = "reqwest")]
 pub use client_error::ClientError;

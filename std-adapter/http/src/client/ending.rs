@@ -58,7 +58,7 @@ pub enum Responded<T: WholeResponse, P: AnyPermit> {
 }
 
 /// The body of a response of a guarded client. `P` is the permit of its try.
-pub type GuardedBody<B, P> = ReportingBody<B, P, HttpClassifier, UsualErrors>;
+pub(super) type GuardedBody<B, P> = ReportingBody<B, P, HttpClassifier, UsualErrors>;
 
 impl<T: WholeResponse, P: AnyPermit> ResponseHead for Responded<T, P> {
     fn status(&self) -> StatusCode {

@@ -16,7 +16,7 @@ use crate::{KeyedObserver, Origin, Registry, RetryBudget, StdClock};
 pub type Hosts<C = StdClock> = Registry<Origin, C, SlidingRatio<C, 1>, SomeObserver>;
 
 /// The observer of a guard, if it has one.
-pub type SomeObserver = Option<Arc<dyn KeyedObserver<Origin> + Send + Sync>>;
+type SomeObserver = Option<Arc<dyn KeyedObserver<Origin> + Send + Sync>>;
 
 /// The breakers of all hosts and their retry budgets. Outlives the requests: a `static`, [leaked](Self::leak), or in an
 /// `Arc` ([`ClientLayer::of`](super::ClientLayer::of)). [`ClientService`](super::ClientService) shows one, `HttpClient` one around reqwest.

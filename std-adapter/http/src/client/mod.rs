@@ -26,10 +26,10 @@ pub use check::ClientConfigError;
 pub use config::ClientConfig;
 #[cfg(feature = "reqwest-middleware")]
 pub(crate) use config::ProbesWait;
+pub use ending::ClientResponse;
 #[cfg(feature = "reqwest")]
 pub(crate) use ending::Responded;
 #[cfg(feature = "reqwest-middleware")]
 pub(crate) use ending::{AtEitherEnd, Tried};
-pub use ending::{ClientResponse, GuardedBody};
-pub use guard::{ClientGuard, Hosts, SomeObserver};
+pub use guard::{ClientGuard, Hosts};
 pub use layer::{ClientBody, ClientLayer, ClientService};
