@@ -44,7 +44,7 @@ use crate::{ErrorRule, Head, HttpRules, ReportingBody, ResponseHead};
 pub struct AtEnd<R, Y = AnyError> {
     rules: R,
     body_errors: Y,
-    probes_wait: bool,
+    pub(crate) probes_wait: bool,
 }
 
 impl<R> AtEnd<R> {

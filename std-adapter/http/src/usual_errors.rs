@@ -79,26 +79,6 @@ impl Again {
         }
     }
 
-    #[cfg_attr(
-        not(feature = "reqwest-middleware"),
-        allow(dead_code, reason = "of the middleware")
-    )]
-    pub(crate) const fn never() -> Self {
-        Self {
-            connections: 0,
-            on_the_same: 0,
-        }
-    }
-
-    /// Whether it may be sent again after some error.
-    #[cfg_attr(
-        not(feature = "reqwest-middleware"),
-        allow(dead_code, reason = "of the middleware")
-    )]
-    pub(crate) const fn is_left(&self) -> bool {
-        self.connections > 0 || self.on_the_same > 0
-    }
-
     /// Whether to send it again after this error: it was refused unprocessed, or may be sent twice.
     pub(crate) fn allow(
         &mut self,

@@ -34,12 +34,8 @@ where
     fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<Responded<T, P>, E> {
         match (result, self.at_end) {
             (Ok(response), Some(ProbesWait(probes_wait))) => {
-                let at_end = AtEnd::new(self.http.of_responses()).body_errors(UsualErrors);
-                let at_end = if probes_wait {
-                    at_end.probes_at_end()
-                } else {
-                    at_end
-                };
+                let mut at_end = AtEnd::new(self.http.of_responses()).body_errors(UsualErrors);
+                at_end.probes_wait = probes_wait;
                 Ok(Responded::AtBody(at_end.respond(permit, response)))
             }
             (result, _) => {

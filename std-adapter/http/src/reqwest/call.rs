@@ -37,11 +37,7 @@ impl<P: AnyPermit + Send + Sync + 'static, X: ErrorRule<Error>> Call<P, X> {
     /// Returns the extensions as the middlewares beneath left them.
     pub(super) async fn make(mut self) -> (Result<Response>, Extensions) {
         let url = self.request.url().clone();
-        let again = if self.permit.is_probe() {
-            Again::new()
-        } else {
-            Again::never()
-        };
+        let again = self.permit.is_probe().then(Again::new);
         let (begun, mut permit) = (Instant::now(), Some(self.permit));
         let call = sent(&self.client, self.request, &mut self.extensions, again);
         let limit = Limit::new(self.limit, self.upload.clone());
@@ -101,9 +97,9 @@ async fn sent(
     client: &ClientWithMiddleware,
     request: Request,
     extensions: &mut Extensions,
-    mut again: Again,
+    mut again: Option<Again>,
 ) -> Result<Response> {
-    while again.is_left() {
+    while let Some(again) = &mut again {
         // Streamed bodies cannot be sent twice.
         let Some(copy) = request.try_clone() else {
             break;
