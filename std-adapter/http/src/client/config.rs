@@ -200,10 +200,8 @@ impl ClientConfig {
     /// set. Probes always may. Each continues until the head of its response has arrived or the limit of a try has
     /// passed, and is then reported like any other.
     ///
-    /// So a host is judged only by what it does itself: one that responds in time stays closed, or closes again, however
-    /// early its callers leave, and one that hangs is tripped by as many calls as the rules require failures, even if
-    /// all of their callers leave. If the rules require more failures than this number, this many calls count in each
-    /// limit of a try.
+    /// So a host is judged only by what it does itself, within the [bounds](crate::ClientGuard#bounds) of a guard. If the
+    /// rules require more failures than this number, this many calls count in each limit of a try.
     ///
     /// The price: the request of a caller that leaves keeps its connection a little longer, for at most 32 calls per
     /// host. With 0 no try continues, not even a probe: a call whose caller leaves is

@@ -63,10 +63,8 @@ use crate::{ClientGuard, Clock, ErrorRule, Hosts, HttpClassifier, Origin, PerHos
 ///
 /// # Bounds
 ///
-/// Whichever callers leave, and whenever, a host is judged by what it does itself, as with a
-/// [`ClientGuard`](crate::ClientGuard#bounds): one that hangs opens its breaker within a limit of the last of as many
-/// calls as the rules require failures, and one that stays healthy is served again after the open time and a probe.
-/// A runtime that is dropped ends what goes on in it: such calls are [cancelled](atomic_breaker_server::Permit#dropped).
+/// Those of a [`ClientGuard`](crate::ClientGuard#bounds), with the limit of a call as that of a try: whichever callers leave,
+/// and whenever, a host is judged by what it does itself.
 ///
 /// A probe whose own streamed body keeps the host waiting holds its slot meanwhile, for up to two limits, and then says
 /// nothing; callers who all trickle keep a healthy host shut. So do not pass on bodies of callers that you do not trust
