@@ -70,7 +70,9 @@ pub async fn what_no_job_can_have_is_parked_and_its_lane_goes_on<S: Store + Clon
         .unwrap();
     let worker = steps.work();
     let began = Instant::now();
-    let are_over = |jobs: &[Job]| jobs.iter().all(|job| job.status.is_final());
+    // A person is told of a job after it has been parked.
+    let is_over = |job: &Job| job.is_told || job.status.is_final() && job.status != Status::Parked;
+    let are_over = |jobs: &[Job]| jobs.iter().all(is_over);
     while !are_over(&all(store).await) {
         assert!(began.elapsed().as_secs() < 60, "{:?}", all(store).await);
         sleep(Duration::from_millis(50)).await;
