@@ -190,7 +190,7 @@ impl Caller {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_keys_are_read_while_calls_go_on() {
     const KEYS: usize = 10_000;
-    const READS: u32 = 100;
+    const READS: u32 = 20;
     let world = World::with(Timeline::new(), RULES, KEYS);
     let app = world.app();
     let key = |number: usize| format!("host-{number:05}.example");
