@@ -7,7 +7,7 @@ use atomic_breaker_server::{ManualClock, Ratio, Tally, Verdict, tally::Call};
 use super::{Sliding, ms, ratio};
 
 /// Histories of 3,000 calls each.
-const RUNS: u64 = 300;
+const RUNS: u64 = 150;
 
 /// `xorshift64*`, of Marsaglia and Vigna.
 struct Dice(u64);

@@ -12,7 +12,7 @@ use super::{ms, ratio};
 
 const THREADS: u64 = 8;
 /// Of seven changes of the slice each.
-const ROUNDS: u32 = 6;
+const ROUNDS: u32 = 3;
 /// Of a thread in a round: all of them fit into one slice, however long the machine takes for the round.
 const MOST_FAILURES: u64 = ((1 << 20) - 1) / THREADS;
 
