@@ -45,11 +45,12 @@ impl<O: AsyncFnMut() -> Result<V, E>, V, E> Repeatable<V, E> for Mutating<O> {
 
 /// An operation that repairs before it probes: its closure is told how often in a row the breaker has tripped if the try is
 /// a probe, or if it is a ping, and 0 otherwise. For single calls, [`Permit::trips`](crate::Permit::trips) says the same, and
-/// why one would repair. A [`Prober`](super::Prober) counts its pings that failed as trips, too, so that it climbs the same
+/// why one would repair. A [`Prober`](super::Prober) adds the pings that failed in this outage, so that it climbs the same
 /// ladder without any traffic.
 ///
-/// The closure repairs and operates, because both need the device; an error, a panic or a time limit of either is the
-/// failure of the probe. If it mutates what it captures, [`Mutating`] goes around it:
+/// The closure repairs and operates, because both need the device. In a retry an error, a panic or the end of the time limit
+/// of either is the failure of the probe; a ping that fails counts for nothing but the ladder. If the closure mutates what it
+/// captures, [`Mutating`] goes around it:
 ///
 /// ```
 /// use atomic_breaker::{Breaker, wait::{HasTimer, Mutating, Prober, Repairing}};
