@@ -144,12 +144,12 @@ fn two_days<W: Word>(word: &W, probes: u32, seed: u64, measured: &mut Measured) 
 
 fn measure<W: Word>(fresh: impl Fn() -> W, probes: u32) -> Measured {
     let mut measured = Measured::default();
-    for seed in 1..=20 {
+    for seed in 1..=8 {
         two_days(&fresh(), probes, seed, &mut measured);
     }
-    assert!(measured.late_probes > 10_000, "{measured:?}");
-    assert!(measured.lost_rounds > 10_000, "{measured:?}");
-    assert!(measured.late_successes > 1_000, "{measured:?}");
+    assert!(measured.late_probes > 4_000, "{measured:?}");
+    assert!(measured.lost_rounds > 4_000, "{measured:?}");
+    assert!(measured.late_successes > 400, "{measured:?}");
     assert_eq!(measured.counted_successes, measured.late_successes);
     measured
 }

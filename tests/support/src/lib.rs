@@ -5,7 +5,7 @@
 //! | `runtime` | as much of an async runtime as tests with threads and real time need |
 //! | `host`, `http2` | servers on loopback, and one that is down; HTTP/2 that is cut off |
 //! | `mount` | a small file system in memory, which can fill up |
-//! | `week` | a host that is down for an hour, twice a day, and its requests (feature `week`) |
+//! | `week` | a host that is down for an hour each day, and its requests (feature `week`) |
 //! | `child`, `progress`, `table` | of examples: a process of their own, a line that is redrawn, two runs side by side |
 //! | `paint` | parts of the pictures of examples (feature `paint`) |
 //! | `sight` | how far apart colors are, also for eyes that do not tell red from green |

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
 use super::SECOND;
-use test_support::week::{Host, protects, week};
+use test_support::week::{Host, OUTAGES, protects, week};
 
 type Guard = &'static ClientGuard<TokioClock>;
 
@@ -218,8 +218,8 @@ async fn a_host_with_a_gradual_return() {
     };
     protects(&week(&host, ask).await, 130);
     assert_eq!(guard.hosts().state(&origin()), State::Closed);
-    // On average half of sixty seconds, after each of 14 outages.
-    let returning = returning.into_inner() / 14;
+    // On average half of sixty seconds, after each outage.
+    let returning = returning.into_inner() / OUTAGES;
     assert!((15..45).contains(&returning), "{returning}");
 }
 
@@ -241,7 +241,7 @@ async fn a_rejection_is_returned_at_once_unless_waiting_is_requested() {
         };
         protects(&week(&host, ask).await, 500);
         let (waited, rejected) = (waited.into_inner(), rejected.into_inner());
-        assert!(rejected > 14 * 2_000, "{rejected}");
+        assert!(rejected > OUTAGES * 2_000, "{rejected}");
         assert_eq!(waited > 0, waits.is_some(), "{waited}");
     }
 }

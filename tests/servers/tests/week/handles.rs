@@ -82,7 +82,7 @@ async fn a_guard_that_is_replaced_while_requests_are_in_flight() {
     protects(&week(&host, ask).await, 500);
     sleep(10 * SECOND).await;
     let old = old.into_inner().unwrap();
-    assert!(old.len() > 80, "{}", old.len());
+    assert!(old.len() > 60, "{}", old.len());
     assert!(old.iter().all(|guard| guard.upgrade().is_none()));
 }
 

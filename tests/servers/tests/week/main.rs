@@ -1,4 +1,4 @@
-//! What users write first, over a week of virtual time: a host that is down for an hour, twice a day.
+//! What users write first, over a week of virtual time: a host that is down for an hour each day.
 //!
 //! Each program is what a user would write after reading only the example. Its breaker must open soon
 //! after the host goes down, waste few calls while it is down, and let requests through again soon after it is

@@ -48,7 +48,7 @@ async fn commands_and_rules_while_a_key_fails() {
     let ask = || async {
         let number = number.fetch_add(1, Relaxed);
         // The number of commands between one outage and the next.
-        let command = match number % 4_914 {
+        let command = match number % 5_629 {
             // The same while the host is down.
             1_000 => Some(json!({ "do": "reset" })),
             1_500 => Some(json!({ "do": "probe-now" })),
