@@ -165,8 +165,8 @@ fn late_reports_are_hardly_ever_applied(probes: u32) {
          late reports applied, {narrow:?}"
     );
     let of_failures = percent(narrow.applied_failures, narrow.late_probes);
-    assert!(of_probes < 2.0 && of_failures < 0.75 && of_others < 1.0);
-    let is_hardly = of_probes < 0.2 && narrow.applied_failures == 0;
+    assert!(of_probes < 1.5 && of_failures < 0.6 && of_others < 0.5);
+    let is_hardly = of_probes < 0.1 && narrow.applied_failures == 0;
     assert!(probes > 1 || is_hardly, "as documented");
     let wide = measure(|| AtomicU64::new(0), probes);
     println!("64-bit word, {probes} probes: {wide:?}");
