@@ -37,4 +37,6 @@ mod pages {
     mod embassy_adapter {}
     #[doc = include_str!("../../docs/microcontrollers.md")]
     mod microcontrollers {}
+    #[doc = include_str!("../../docs/when.md")]
+    mod when {}
 }

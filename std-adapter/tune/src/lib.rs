@@ -35,7 +35,7 @@ pub use {
 
 #[cfg(feature = "replay")]
 pub use {
-    log::{CallLog, Incident, LoggedCall},
+    log::{AnswerTimes, CallLog, Incident, LoggedCall},
     read::{
         Column, LogFormat, LogReader, LogStream, ReadError, ReadLog, ReadSummary, TimeUnit,
         UnitDoubt, WordCounts,

@@ -98,8 +98,9 @@ fn savings_of_a_breaker_are_told_apart_from_those_of_limits() {
         // Most of the cost stays, and why; what to do instead.
         "They hardly help in the outage after ",
         "failed, and the others were answered: a breaker that opens rejects these, too.",
-        "A shorter time limit helps there: failed calls took 5.0 s on average",
-        "--useful-within 500ms, and settings that open there may be worth it",
+        "Time limit for a call: 200 ms.",
+        "A time limit of 200 ms helps there: failed calls took 5.0 s on average",
+        "--useful-within 200ms, and settings that open there may be worth it",
         // A reason for each of the others.
         "Others, if a healthy call that is rejected costs you more or less than 5 wasted ones",
         ", the better choice if it costs ",

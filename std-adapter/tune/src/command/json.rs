@@ -1,7 +1,7 @@
 //! The result for machines.
 
 use anyhow::Result;
-use atomic_breaker_tune::{CallLog, ReadSummary, Recommendation, Weights};
+use atomic_breaker_tune::{AnswerTimes, CallLog, ReadSummary, Recommendation, Weights};
 use serde::Serialize;
 
 /// The fields of the file, which stay what they are: others may come. Times are in microseconds.
@@ -11,6 +11,10 @@ struct Output<'r> {
     keys: &'r [Box<str>],
     skipped_lines: u64,
     weights: Weights,
+    /// How long answers took outside of incidents; null with fewer than 1,000.
+    answers: Option<AnswerTimes>,
+    /// The time limit that follows.
+    time_limit_us: Option<u64>,
     /// The share of the cost that the recommended settings save.
     saves: f64,
     /// Whether they are recommended at all.
@@ -25,11 +29,14 @@ pub(crate) fn text(
     found: &Recommendation,
     weights: Weights,
 ) -> Result<String> {
+    let (answers, _) = log.answer_times(&found.incidents);
     let output = Output {
         calls: log.calls().len(),
         keys: log.keys(),
         skipped_lines: summary.skipped,
         weights,
+        answers,
+        time_limit_us: answers.map(|it| it.time_limit().as_micros() as u64),
         saves: found.saves(),
         is_better_than_none: found.is_better_than_none(),
         found,

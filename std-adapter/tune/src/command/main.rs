@@ -8,6 +8,7 @@
 //! | `words`, `table` | numbers and times as text; a table of what settings cost |
 //! | `output` | the tables that are printed |
 //! | `others` | other settings to choose |
+//! | `limits` | the time limit that the answers suggest |
 //! | `verdict` | what the figures mean |
 //! | `json` | the result for machines |
 //! | `picture` | the largest incident to look at |
@@ -15,6 +16,7 @@
 mod advice;
 mod arguments;
 mod json;
+mod limits;
 mod others;
 mod output;
 mod picture;
@@ -105,12 +107,13 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         Ok(found) => found,
         Err(nothing @ NoRecommendation::NoIncident { .. }) => {
             writeln!(out, "\nNothing to recommend: {nothing}.")?;
+            limits::limits(&mut out, &log, &[], arguments.useful_within)?;
             return Ok(ExitCode::from(NOTHING));
         }
         Err(error) => bail!(error),
     };
-    let has_limit = arguments.useful_within.is_some();
-    output::found(&mut out, &log, &found, arguments.weights(), has_limit)?;
+    let useful = arguments.useful_within;
+    output::found(&mut out, &log, &found, arguments.weights(), useful)?;
     if let Some(path) = &arguments.json {
         let text = json::text(&log, &read.summary, &found, arguments.weights())?;
         fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;

@@ -12,7 +12,7 @@ use atomic_breaker_tune::{
 
 use crate::table::CostTable;
 use crate::words::{broken, cost, counted, number, time};
-use crate::{advice, others, verdict};
+use crate::{advice, limits, others, verdict};
 
 fn skipped(out: &mut impl Write, summary: &ReadSummary) -> io::Result<()> {
     if let Some(unit) = &summary.unit {
@@ -139,7 +139,7 @@ pub(crate) fn found(
     log: &CallLog,
     found: &Recommendation,
     weights: Weights,
-    has_limit: bool,
+    useful_within: Option<Duration>,
 ) -> Result<()> {
     incidents(out, log, found)?;
     writeln!(
@@ -168,12 +168,13 @@ pub(crate) fn found(
     table.evaluation(best, &found.pick);
     write!(out, "{table}")?;
     verdict::saved(out, found)?;
-    verdict::others_help(out, log, found, has_limit)?;
+    verdict::others_help(out, log, found, useful_within.is_some())?;
     if is_better {
         checked(out, found, weights)?;
         paste(out, &found.pick.config)?;
         others::others(out, found, weights)?;
     }
+    limits::limits(out, log, &found.incidents, useful_within)?;
     let tried = found.front.iter().chain([&found.pick]).chain(&found.today);
     if tried.into_iter().any(|it| it.all.rejected_after_end > 0) {
         writeln!(
@@ -263,7 +264,8 @@ fn incidents(out: &mut impl Write, log: &CallLog, found: &Recommendation) -> Res
     Ok(())
 }
 
-fn shown(key: &str) -> String {
+/// A key on a line of its own.
+pub(crate) fn shown(key: &str) -> String {
     if key.is_empty() {
         return "without a key".to_owned();
     }

@@ -84,7 +84,8 @@ pub(crate) fn others_help(
     };
     let mut outages: Vec<&OutageCost> = found.outages.iter().filter(hardly_helps).collect();
     outages.sort_by(|a, b| b.cost.total_cmp(&a.cost));
-    let usual = usual(log);
+    let (answers, _) = log.answer_times(&found.incidents);
+    let limit = answers.map(|it| it.time_limit());
     for outage in outages.into_iter().take(MOST) {
         let incidents = &found.incidents[outage.incidents.clone()];
         let Some(incident) = incidents.iter().max_by_key(|it| it.failed) else {
@@ -102,15 +103,14 @@ pub(crate) fn others_help(
             outage.cost / found.pick.cost * 100.0,
             why(incident)
         )?;
-        let limit = nice(usual * 5);
+        let limit = limit.unwrap_or(Duration::MAX);
         let ended = ended(log, incident, limit);
         if ended.failed > limit {
             writeln!(
                 out,
-                "A shorter time limit helps there: failed calls took {} on average, but 99 of 100 answers of the log at\n\
-                 most {}.",
-                time(ended.failed),
-                time(usual)
+                "A time limit of {} helps there: failed calls took {} on average.",
+                time(limit),
+                time(ended.failed)
             )?;
         } else {
             writeln!(
@@ -148,19 +148,6 @@ fn share(part: u64, of: u64) -> f64 {
     real(part) / real(of.max(1))
 }
 
-/// How long all but one of a hundred answers take at the most: more of them may be late in an outage.
-fn usual(log: &CallLog) -> Duration {
-    let answered = log.calls().iter().map(LoggedCall::completion);
-    let answered = answered.filter(|it| it.outcome == Outcome::Success);
-    let mut times: Vec<u32> = answered.map(|it| it.duration_us).collect();
-    let place = times.len() - times.len().div_ceil(100);
-    if times.is_empty() {
-        return Duration::ZERO;
-    }
-    let (_, most, _) = times.select_nth_unstable(place);
-    Duration::from_micros(u64::from(*most))
-}
-
 fn ended(log: &CallLog, incident: &Incident, limit: Duration) -> Ended {
     let calls = log.calls();
     let from = calls.partition_point(|call| call.start_us < incident.from_us);
@@ -187,13 +174,4 @@ fn ended(log: &CallLog, incident: &Incident, limit: Duration) -> Ended {
         failed: Duration::from_micros(waited / failed.max(1)),
         late: share(late, answered),
     }
-}
-
-/// The next time of 1, 2 or 5 and zeros, in milliseconds.
-fn nice(time: Duration) -> Duration {
-    let ms = time.as_millis() as u64;
-    let steps = std::iter::successors(Some(1), |step| Some(step * 10));
-    let mut times = steps.flat_map(|step| [1, 2, 5].map(|it| it * step));
-    let next = times.find(|it| *it >= ms);
-    Duration::from_millis(next.unwrap_or(ms))
 }

@@ -1,11 +1,13 @@
 //! Calls that were recorded, in the order of their start.
 
+mod answers;
 mod call;
 mod cold;
 mod ends;
 mod folds;
 mod incident;
 
+pub use answers::AnswerTimes;
 pub use call::LoggedCall;
 pub(crate) use cold::ColdServers;
 pub(crate) use ends::{Ends, still_open};

@@ -50,6 +50,7 @@ fn the_command_reads_searches_prints_writes_and_draws() {
     // What is printed to be pasted is what the file for machines has.
     let json: Value = serde_json::from_str(&fs::read_to_string(path("out.json")).unwrap()).unwrap();
     assert_eq!(json["tried"], 100);
+    assert_eq!(json["time_limit_us"], 20_000);
     assert_eq!(json["incidents"].as_array().unwrap().len(), 10);
     assert!(json["saves"].as_f64() > Some(0.5) && json["is_better_than_none"] == true);
     assert!(json["recommended"]["cost"].as_f64() < json["today"]["cost"].as_f64());
