@@ -4,7 +4,8 @@
 //! run, each for about a millisecond, interleaved, many times; of the rounds the median is shown,
 //! with the quartiles as spread. Threads are started once, pinned, and meet at a spinning barrier
 //! before each lap; each measures its own time. If the system tells (Linux), a lap in which a thread had to
-//! wait for its core is run again: two threads of which one waits do not contend.
+//! wait for its core for a hundredth of the lap is run again: two threads of which one waits do not contend. Where
+//! most laps stay disturbed, other programs need the cores, and the run goes on without such second tries.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -175,6 +176,7 @@ pub fn measure_paired(cases: &[Case], rounds: usize) -> Paired {
         barrier: SpinBarrier::new(most),
         subject: Mutex::new(None),
         is_disturbed: AtomicBool::new(false),
+        laps: AtomicUsize::new(0),
         disturbed: AtomicUsize::new(0),
         times: Mutex::new(vec![vec![0.0; rounds]; cases.len()]),
     };
@@ -206,6 +208,8 @@ struct Run<'a> {
     barrier: SpinBarrier,
     subject: Mutex<Option<Arc<dyn Subject>>>,
     is_disturbed: AtomicBool,
+    /// Laps that have ended.
+    laps: AtomicUsize,
     /// Laps that were disturbed at each try.
     disturbed: AtomicUsize,
     /// One value per case and round: the mean of the threads.
@@ -213,8 +217,17 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// How often a disturbed lap is run again.
+    /// How often a disturbed lap is run.
     const TRIES: u32 = 10;
+    /// After so many laps it is known whether most of them are disturbed however often they are run.
+    const KNOWN_AFTER: usize = 50;
+
+    /// How often the next disturbed lap is run. The same for all threads of a lap.
+    fn tries(&self) -> u32 {
+        let [laps, disturbed] = [&self.laps, &self.disturbed].map(|it| it.load(Ordering::Relaxed));
+        let is_busy = laps >= Self::KNOWN_AFTER && disturbed > laps / 2;
+        if is_busy { 1 } else { Self::TRIES }
+    }
 
     /// The order of a round: it differs each time, so that no case always runs after the same neighbour.
     fn order(&self, round: usize) -> Vec<usize> {
@@ -226,7 +239,7 @@ impl Run<'_> {
     /// One lap of a case, as one of all threads sees it.
     fn lap(&self, thread: usize, case: usize, round: usize) {
         let threads = self.cases[case].threads;
-        for tries in 1..=Self::TRIES {
+        for tries in 1.. {
             if thread == 0 {
                 *lock(&self.subject) = Some(self.cases[case].subject());
                 self.is_disturbed.store(false, Ordering::Relaxed);
@@ -240,15 +253,18 @@ impl Run<'_> {
                 mine.lap(self.calls[case]);
             }
             let took = begin.elapsed();
-            if thread < threads && waited_for_core() != waited {
+            if thread < threads && waited_for_core().saturating_sub(waited) > took / 100 {
                 self.is_disturbed.store(true, Ordering::Relaxed);
             }
             self.barrier.wait();
             let is_disturbed = self.is_disturbed.load(Ordering::Relaxed);
+            let is_last = !is_disturbed || tries >= self.tries();
             self.barrier.wait();
-            if !is_disturbed || tries == Self::TRIES {
-                if is_disturbed && thread == 0 {
-                    self.disturbed.fetch_add(1, Ordering::Relaxed);
+            if is_last {
+                if thread == 0 {
+                    self.laps.fetch_add(1, Ordering::Relaxed);
+                    self.disturbed
+                        .fetch_add(is_disturbed.into(), Ordering::Relaxed);
                 }
                 if thread < threads {
                     let per_call = per_call(took, self.calls[case], threads);
@@ -260,10 +276,11 @@ impl Run<'_> {
     }
 }
 
-/// The total time that this thread was ready to run but did not, if the system tells.
-fn waited_for_core() -> Option<u64> {
-    let told = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    told.split(' ').nth(1)?.parse().ok()
+/// The total time that this thread was ready to run but did not; zero if the system does not tell.
+fn waited_for_core() -> Duration {
+    let told = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let ns = told.split(' ').nth(1).and_then(|ns| ns.parse().ok());
+    Duration::from_nanos(ns.unwrap_or(0))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
