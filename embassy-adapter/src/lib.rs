@@ -23,8 +23,8 @@
 //! | module | what |
 //! |---|---|
 //! | `clock` | [`EmbassyClock`]; [`EmbassyTimer`], by which breakers sleep: [time limits](TimeLimit), waiting, [`Retry`], [`Prober`] are methods of the breaker, and [`wait`] describes how they wait |
-//! | `state_watch`, `log` | observers: [`StateWatch`] wakes tasks, `DefmtLog` writes lines; `EventLog` comes from the core crate |
-//! | `guarded` | `GuardedI2c`, `GuardedSpi`, `GuardedIo`: unmodified drivers behind a breaker |
+//! | `state_watch`, `log` | observers: [`StateWatch`] wakes tasks, `DefmtLog` and `FacadeLog` write lines; `EventLog` comes from the core crate |
+//! | `guarded` | `GuardedI2c`, `GuardedSpi`, `GuardedIo`, `GuardedCan`, `GuardedTcp`, `GuardedFlash`: unmodified drivers behind a breaker |
 //!
 //! Everything you need from [`atomic_breaker`] is re-exported, so this crate is the only one to depend
 //! on.
@@ -39,9 +39,14 @@
 #![forbid(unsafe_code)]
 
 mod clock;
-#[cfg(any(feature = "embedded-hal", feature = "embedded-io"))]
+#[cfg(any(
+    feature = "embedded-can",
+    feature = "embedded-hal",
+    feature = "embedded-io",
+    feature = "embedded-storage"
+))]
 mod guarded;
-#[cfg(feature = "defmt")]
+#[cfg(any(feature = "defmt", feature = "log"))]
 mod log;
 mod state_watch;
 
@@ -56,10 +61,17 @@ pub use atomic_breaker::{
     static_breaker, tally, wait, word,
 };
 pub use clock::{EmbassyClock, EmbassyTimer};
-#[cfg(any(feature = "embedded-hal", feature = "embedded-io"))]
+#[cfg(any(
+    feature = "embedded-can",
+    feature = "embedded-hal",
+    feature = "embedded-io",
+    feature = "embedded-storage"
+))]
 pub use guarded::*;
 #[cfg(feature = "defmt")]
 pub use log::DefmtLog;
+#[cfg(feature = "log")]
+pub use log::FacadeLog;
 pub use state_watch::StateWatch;
 
 /// A breaker that uses embassy's time. `Breaker::new(config, EmbassyClock)` is `const`, and so is the

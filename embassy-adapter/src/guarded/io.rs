@@ -2,11 +2,12 @@
 
 use atomic_breaker::wait::HasTimer;
 use atomic_breaker::{AnyBreaker, Failure, Outcome};
-use embedded_io_async::{Error, ErrorKind, ErrorType, Read, Write};
+use embedded_io::{Error, ErrorKind, ErrorType};
+use embedded_io_async::{Read, Write};
 
 use super::{ClassifyKind, Guarded, GuardedError};
 
-/// A stream behind a breaker. It is itself [`Read`] and [`Write`], like the stream.
+/// A stream behind a breaker. It is itself [`Read`] and [`Write`], blocking or async like the stream.
 ///
 /// # What shows that the peer works
 ///
@@ -15,8 +16,8 @@ use super::{ClassifyKind, Guarded, GuardedError};
 ///   is gone. It neither clears a count of failures nor closes a half-open breaker; it is neutral. If there
 ///   are only writes, or if a success means that the peer has received the data, use
 ///   [`trusting_writes`](Guarded::trusting_writes), or the breaker never closes once it has opened.
-/// - Nothing shows that a peer merely does not answer: a read that waits is not an error. Give the guard a
-///   [`time_limit`](Guarded::time_limit) that is longer than the longest silence of a working peer.
+/// - Nothing shows that a peer merely does not answer: a read that waits is not an error. Give the guard of an async
+///   stream a [`time_limit`](Guarded::time_limit) that is longer than the longest silence of a working peer.
 ///
 /// By default every error is a failure of weight 1, except that errors caused by the caller are ignored
 /// (`InvalidInput`, `InvalidData`, `Unsupported`, `OutOfMemory`, `Interrupted`);
@@ -68,18 +69,23 @@ impl<D, B: AnyBreaker> GuardedIo<D, B> {
     }
 }
 
+/// A read that ends the stream shows nothing.
+const fn has_come(bytes: usize) -> Outcome {
+    match bytes {
+        0 => Outcome::Ignored,
+        _ => Outcome::Success,
+    }
+}
+
 impl<D: ErrorType, B> ErrorType for GuardedIo<D, B> {
     type Error = GuardedError<D::Error>;
 }
 
 impl<D: Read, B: AnyBreaker<Clock: HasTimer>> Read for GuardedIo<D, B> {
     async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Self::Error> {
-        let has_come = |bytes: &usize| match bytes {
-            0 => Outcome::Ignored,
-            _ => Outcome::Success,
-        };
         let read = async |device: &mut D| device.read(buffer).await;
-        self.call_async(Error::kind, has_come, read).await
+        self.call_async(Error::kind, |bytes| has_come(*bytes), read)
+            .await
     }
 }
 
@@ -94,5 +100,24 @@ impl<D: Write, B: AnyBreaker<Clock: HasTimer>> Write for GuardedIo<D, B> {
         let written = self.written;
         let flush = async |device: &mut D| device.flush().await;
         self.call_async(Error::kind, |()| written, flush).await
+    }
+}
+
+impl<D: embedded_io::Read, B: AnyBreaker> embedded_io::Read for GuardedIo<D, B> {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Self::Error> {
+        let read = |device: &mut D| device.read(buffer);
+        self.call(Error::kind, |bytes| has_come(*bytes), read)
+    }
+}
+
+impl<D: embedded_io::Write, B: AnyBreaker> embedded_io::Write for GuardedIo<D, B> {
+    fn write(&mut self, buffer: &[u8]) -> Result<usize, Self::Error> {
+        let written = self.written;
+        self.call(Error::kind, |_| written, |device| device.write(buffer))
+    }
+
+    fn flush(&mut self) -> Result<(), Self::Error> {
+        let written = self.written;
+        self.call(Error::kind, |()| written, D::flush)
     }
 }

@@ -5,7 +5,7 @@
 
 /// Operations of a bus, each of them a call through the breaker. Those that a trait provides are passed on as well,
 /// because a driver may do better than the trait.
-#[cfg(feature = "embedded-hal")]
+#[cfg(any(feature = "embedded-hal", feature = "embedded-storage"))]
 macro_rules! guarded {
     (async $($name:ident($($argument:ident: $type:ty),*))*) => {$(
         async fn $name(&mut self, $($argument: $type),*) -> Result<(), Self::Error> {
@@ -15,33 +15,46 @@ macro_rules! guarded {
     )*};
     ($($name:ident($($argument:ident: $type:ty),*))*) => {$(
         fn $name(&mut self, $($argument: $type),*) -> Result<(), Self::Error> {
-            self.call(Error::kind, |device| device.$name($($argument),*))
+            self.call(Error::kind, |()| Outcome::Success, |device| device.$name($($argument),*))
         }
     )*};
 }
 
+#[cfg(feature = "embedded-can")]
+mod can;
 mod error;
+#[cfg(feature = "embedded-storage")]
+mod flash;
 #[cfg(feature = "embedded-hal")]
 mod i2c;
 #[cfg(feature = "embedded-io")]
 mod io;
 #[cfg(feature = "embedded-hal")]
 mod spi;
+#[cfg(feature = "embedded-nal")]
+mod tcp;
 
+#[cfg(feature = "embedded-can")]
+pub use can::GuardedCan;
 pub use error::GuardedError;
+#[cfg(feature = "embedded-storage")]
+pub use flash::GuardedFlash;
 #[cfg(feature = "embedded-hal")]
 pub use i2c::GuardedI2c;
 #[cfg(feature = "embedded-io")]
 pub use io::GuardedIo;
 #[cfg(feature = "embedded-hal")]
 pub use spi::GuardedSpi;
+#[cfg(feature = "embedded-nal")]
+pub use tcp::GuardedTcp;
 
-use atomic_breaker::wait::{HasTimer, Limit, TimeLimit, Timed};
+use atomic_breaker::wait::{Limit, TimeLimit};
 use atomic_breaker::{AnyBreaker, Outcome};
 
 use crate::clock::EmbassyTimer;
 
-/// A device behind a breaker: [`GuardedI2c`], [`GuardedSpi`] or [`GuardedIo`].
+/// A device behind a breaker: `GuardedI2c`, `GuardedSpi`, `GuardedIo`, `GuardedCan`, `GuardedTcp` or `GuardedFlash`, each
+/// with the feature of its trait.
 ///
 /// Each operation of the trait is one call through the breaker. Its error is a [`GuardedError`] that keeps
 /// the kind of the device's own error; `K` is the type of the kind, and
@@ -65,8 +78,8 @@ pub struct Guarded<D, B, K> {
     breaker: B,
     classify: fn(K) -> Outcome,
     limit: TimeLimit,
-    /// The outcome of a successful write or flush of a stream.
-    #[cfg(feature = "embedded-io")]
+    /// The outcome of a successful write or flush of a stream, or of a frame that is sent.
+    #[cfg(any(feature = "embedded-io", feature = "embedded-can"))]
     written: Outcome,
 }
 
@@ -84,7 +97,7 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
             breaker,
             classify: K::classify,
             limit: TimeLimit::NONE,
-            #[cfg(feature = "embedded-io")]
+            #[cfg(any(feature = "embedded-io", feature = "embedded-can"))]
             written: Outcome::Ignored,
         }
     }
@@ -118,15 +131,16 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
         self.device
     }
 
-    #[cfg(feature = "embedded-hal")]
+    /// `succeeded` returns the outcome of a success.
     fn call<V, E>(
         &mut self,
         kind: impl Fn(&E) -> K,
+        succeeded: impl Fn(&V) -> Outcome,
         operation: impl FnOnce(&mut D) -> Result<V, E>,
     ) -> Result<V, GuardedError<E>> {
         let of_kind = self.classify;
         let classify = |result: &Result<V, E>| match result {
-            Ok(_) => Outcome::Success,
+            Ok(value) => succeeded(value),
             Err(error) => of_kind(kind(error)),
         };
         let device = &mut self.device;
@@ -135,6 +149,11 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
     }
 
     /// `succeeded` returns the outcome of a success.
+    #[cfg(any(
+        feature = "embedded-hal",
+        feature = "embedded-io",
+        feature = "embedded-storage"
+    ))]
     async fn call_async<V, E>(
         &mut self,
         kind: impl Fn(&E) -> K,
@@ -142,14 +161,14 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
         operation: impl AsyncFnOnce(&mut D) -> Result<V, E>,
     ) -> Result<V, GuardedError<E>>
     where
-        B::Clock: HasTimer,
+        B::Clock: crate::wait::HasTimer,
     {
         // Borrowed, so that the future does not hold them as well.
         let (of_kind, limit) = (&self.classify, &self.limit);
-        let classify = move |result: &Result<V, Timed<E>>| match result {
+        let classify = move |result: &Result<V, crate::wait::Timed<E>>| match result {
             Ok(value) => succeeded(value),
-            Err(Timed::TimedOut) => limit.failure().into(),
-            Err(Timed::Failed(error)) => of_kind(kind(error)),
+            Err(crate::wait::Timed::TimedOut) => limit.failure().into(),
+            Err(crate::wait::Timed::Failed(error)) => of_kind(kind(error)),
         };
         let device = &mut self.device;
         let operation = || operation(device);

@@ -1,10 +1,6 @@
 //! Unmodified drivers behind a breaker.
 #![cfg(all(feature = "embedded-hal", feature = "embedded-io"))]
 
-use std::future::Future;
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
-
 use atomic_breaker_embassy::{
     Breaker, EmbassyClock, Failure, GuardedError, GuardedI2c, GuardedIo, GuardedSpi, Outcome,
     Rejected, State,
@@ -13,7 +9,7 @@ use embedded_hal::i2c::{self, Error as _, I2c, NoAcknowledgeSource};
 use embedded_hal::spi::{self, SpiDevice};
 use embedded_io_async as io;
 
-use super::sim::{RULES, Sim, breaker};
+use super::sim::{RULES, Sim, at_once, breaker};
 
 /// A device on any bus that fails as a test tells it to, and counts what reaches it.
 struct Fake<E> {
@@ -91,14 +87,6 @@ impl io::Write for Fake<io::ErrorKind> {
     }
 }
 
-/// Runs a future that does not wait.
-fn now<F: Future>(future: F) -> F::Output {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => unreachable!("fakes answer at once"),
-    }
-}
-
 /// A driver that knows nothing about breakers.
 fn temperature<I: I2c>(bus: &mut I) -> Result<u16, I::Error> {
     let mut raw = [0; 2];
@@ -143,10 +131,10 @@ fn every_i2c_operation_is_guarded_blocking_and_async() {
         |bus| I2c::write(bus, 1_u8, &[0]).is_err(),
         |bus| I2c::write_read(bus, 1_u8, &[0], &mut [0]).is_err(),
         |bus| I2c::transaction(bus, 1_u8, &mut []).is_err(),
-        |bus| now(embedded_hal_async::i2c::I2c::read(bus, 1_u8, &mut [0])).is_err(),
-        |bus| now(embedded_hal_async::i2c::I2c::write(bus, 1_u8, &[0])).is_err(),
+        |bus| at_once(embedded_hal_async::i2c::I2c::read(bus, 1_u8, &mut [0])).is_err(),
+        |bus| at_once(embedded_hal_async::i2c::I2c::write(bus, 1_u8, &[0])).is_err(),
         |bus| {
-            now(embedded_hal_async::i2c::I2c::write_read(
+            at_once(embedded_hal_async::i2c::I2c::write_read(
                 bus,
                 1_u8,
                 &[0],
@@ -155,7 +143,7 @@ fn every_i2c_operation_is_guarded_blocking_and_async() {
             .is_err()
         },
         |bus| {
-            now(embedded_hal_async::i2c::I2c::transaction(
+            at_once(embedded_hal_async::i2c::I2c::transaction(
                 bus,
                 1_u8,
                 &mut [],
@@ -185,11 +173,11 @@ fn every_spi_operation_is_guarded_blocking_and_async() {
         |bus| SpiDevice::transfer(bus, &mut [0_u8], &[0]).is_err(),
         |bus| SpiDevice::transfer_in_place(bus, &mut [0_u8]).is_err(),
         |bus| SpiDevice::<u8>::transaction(bus, &mut []).is_err(),
-        |bus| now(Async::read(bus, &mut [0_u8])).is_err(),
-        |bus| now(Async::write(bus, &[0_u8])).is_err(),
-        |bus| now(Async::transfer(bus, &mut [0_u8], &[0])).is_err(),
-        |bus| now(Async::transfer_in_place(bus, &mut [0_u8])).is_err(),
-        |bus| now(Async::<u8>::transaction(bus, &mut [])).is_err(),
+        |bus| at_once(Async::read(bus, &mut [0_u8])).is_err(),
+        |bus| at_once(Async::write(bus, &[0_u8])).is_err(),
+        |bus| at_once(Async::transfer(bus, &mut [0_u8], &[0])).is_err(),
+        |bus| at_once(Async::transfer_in_place(bus, &mut [0_u8])).is_err(),
+        |bus| at_once(Async::<u8>::transaction(bus, &mut [])).is_err(),
     ];
     for call in calls {
         let breaker = Breaker::new(RULES, EmbassyClock);
@@ -208,9 +196,9 @@ fn every_stream_operation_is_guarded() {
     use io::{Read, Write};
     let _time = Sim::new();
     let calls: [IoCall; 3] = [
-        |port| now(port.read(&mut [0; 4])).is_err(),
-        |port| now(port.write(&[0; 4])).is_err(),
-        |port| now(port.flush()).is_err(),
+        |port| at_once(port.read(&mut [0; 4])).is_err(),
+        |port| at_once(port.write(&[0; 4])).is_err(),
+        |port| at_once(port.flush()).is_err(),
     ];
     for call in calls {
         let breaker = Breaker::new(RULES, EmbassyClock);
@@ -230,7 +218,7 @@ fn errors_that_are_not_the_devices_fault_do_not_count() {
     let mut port = GuardedIo::new(Fake::new(Some(io::ErrorKind::InvalidInput)), &breaker);
     for _ in 0..10 {
         assert!(temperature(&mut bus).is_err());
-        assert!(now(io::Write::write(&mut port, &[1])).is_err());
+        assert!(at_once(io::Write::write(&mut port, &[1])).is_err());
         assert_eq!(breaker.snapshot().failures(), 0);
     }
     assert_eq!(breaker.state(), State::Closed);

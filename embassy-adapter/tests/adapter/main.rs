@@ -1,7 +1,10 @@
 //! The adapter on embassy's mock clock, which tests advance millisecond by millisecond.
 
+mod can;
 mod clock;
 mod elsewhere;
+mod facade_log;
+mod flash;
 mod guarded;
 mod guarded_limits;
 mod half_open;
@@ -15,5 +18,6 @@ mod retry;
 mod returning;
 mod sim;
 mod spread;
+mod tcp;
 mod timeout;
 mod try_limit;

@@ -1,0 +1,171 @@
+//! CAN controllers behind a breaker.
+#![cfg(feature = "embedded-can")]
+
+use atomic_breaker_embassy::{GuardedCan, GuardedError, Outcome, State};
+use embedded_can::blocking::Can;
+use embedded_can::{Error as _, ErrorKind, Frame, Id, StandardId};
+
+use super::sim::{RULES, Sim, breaker};
+
+#[derive(Clone, Debug, PartialEq)]
+struct Empty(Id);
+
+impl Frame for Empty {
+    fn new(id: impl Into<Id>, data: &[u8]) -> Option<Self> {
+        data.is_empty().then(|| Self(id.into()))
+    }
+
+    fn new_remote(_: impl Into<Id>, _: usize) -> Option<Self> {
+        None
+    }
+
+    fn is_extended(&self) -> bool {
+        false
+    }
+
+    fn is_remote_frame(&self) -> bool {
+        false
+    }
+
+    fn id(&self) -> Id {
+        self.0
+    }
+
+    fn dlc(&self) -> usize {
+        0
+    }
+
+    fn data(&self) -> &[u8] {
+        &[]
+    }
+}
+
+fn frame() -> Empty {
+    Empty::new(StandardId::ZERO, &[]).unwrap()
+}
+
+/// Fails as a test tells it to, and counts what reaches it.
+struct Controller {
+    answer: nb::Result<(), ErrorKind>,
+    reached: u32,
+}
+
+impl Controller {
+    const fn new(answer: nb::Result<(), ErrorKind>) -> Self {
+        Self { answer, reached: 0 }
+    }
+
+    fn answer(&mut self) -> nb::Result<(), ErrorKind> {
+        self.reached += 1;
+        self.answer
+    }
+}
+
+impl Can for Controller {
+    type Frame = Empty;
+    type Error = ErrorKind;
+
+    fn transmit(&mut self, _: &Empty) -> Result<(), ErrorKind> {
+        nb::block!(self.answer())
+    }
+
+    fn receive(&mut self) -> Result<Empty, ErrorKind> {
+        nb::block!(self.answer()).map(|()| frame())
+    }
+}
+
+impl embedded_can::nb::Can for Controller {
+    type Frame = Empty;
+    type Error = ErrorKind;
+
+    fn transmit(&mut self, _: &Empty) -> nb::Result<Option<Empty>, ErrorKind> {
+        self.answer().map(|()| None)
+    }
+
+    fn receive(&mut self) -> nb::Result<Empty, ErrorKind> {
+        self.answer().map(|()| frame())
+    }
+}
+
+const ALONE: nb::Result<(), ErrorKind> = Err(nb::Error::Other(ErrorKind::Acknowledge));
+
+#[test]
+fn a_bus_without_another_node_is_left_alone_and_comes_back() {
+    let mut sim = Sim::new();
+    let breaker = breaker(RULES);
+    let mut can = GuardedCan::new(Controller::new(ALONE), &breaker);
+    for _ in 0..3 {
+        let error = can.transmit(&frame()).unwrap_err();
+        assert_eq!(error, GuardedError::Device(ErrorKind::Acknowledge));
+        assert_eq!(error.kind(), ErrorKind::Acknowledge);
+    }
+    let rejected = can.receive().unwrap_err();
+    assert!(rejected.rejected().is_some());
+    assert_eq!(rejected.kind(), ErrorKind::Other);
+    assert_eq!(can.device().reached, 3, "then left alone");
+
+    can.device().answer = Ok(());
+    sim.pass(1_000);
+    assert_eq!(can.transmit(&frame()), Ok(()));
+    assert_eq!(breaker.state(), State::HalfOpen, "accepted is not received");
+    assert_eq!(can.receive(), Ok(frame()));
+    assert_eq!(breaker.state(), State::Closed);
+}
+
+#[test]
+fn sent_frames_close_the_breaker_of_a_controller_that_is_trusted() {
+    let mut sim = Sim::new();
+    let breaker = breaker(RULES);
+    let can = GuardedCan::new(Controller::new(Ok(())), &breaker);
+    let mut can = can.trusting_sent_frames();
+    breaker.trip();
+    sim.pass(1_000);
+    assert_eq!(can.transmit(&frame()), Ok(()));
+    assert_eq!(breaker.state(), State::Closed);
+}
+
+#[test]
+fn a_controller_that_would_block_is_asked_again_and_holds_no_probe() {
+    use embedded_can::nb::Can;
+    let mut sim = Sim::new();
+    let breaker = breaker(RULES);
+    let blocks = Controller::new(Err(nb::Error::WouldBlock));
+    let mut can = GuardedCan::new(blocks, &breaker).trusting_sent_frames();
+    for _ in 0..100 {
+        assert_eq!(
+            Can::transmit(&mut can, &frame()),
+            Err(nb::Error::WouldBlock)
+        );
+        assert_eq!(Can::receive(&mut can), Err(nb::Error::WouldBlock));
+    }
+    assert_eq!(breaker.state(), State::Closed);
+    breaker.trip();
+    sim.pass(1_000);
+    for _ in 0..10 {
+        assert_eq!(Can::receive(&mut can), Err(nb::Error::WouldBlock));
+        assert_eq!(breaker.state(), State::HalfOpen);
+    }
+    can.device().answer = Ok(());
+    assert_eq!(nb::block!(Can::receive(&mut can)), Ok(frame()));
+    assert_eq!(breaker.state(), State::Closed);
+    can.device().answer = ALONE;
+    for _ in 0..3 {
+        assert!(Can::transmit(&mut can, &frame()).is_err());
+    }
+    assert_eq!(breaker.state(), State::Open);
+    let rejected = nb::block!(Can::transmit(&mut can, &frame())).unwrap_err();
+    assert!(rejected.rejected().is_some());
+}
+
+#[test]
+fn a_receive_buffer_that_overran_is_no_failure_of_the_bus() {
+    let _time = Sim::new();
+    let breaker = breaker(RULES);
+    let full = Controller::new(Err(nb::Error::Other(ErrorKind::Overrun)));
+    let mut can = GuardedCan::new(full, &breaker);
+    assert!((0..10).all(|_| can.receive().is_err()));
+    assert_eq!(breaker.snapshot().failures(), 0);
+    let mut can = can.with_classifier(|_| Outcome::Failure(atomic_breaker_embassy::Failure::new()));
+    assert!((0..3).all(|_| can.receive().is_err()));
+    assert_eq!(breaker.state(), State::Open);
+}
