@@ -79,6 +79,9 @@ static void play(const generated *of, unsigned long events)
             ab_permit permit = of->acquire(now), twin = ab_acquire(&other, &rules, now);
             if (permit.admitted != twin.admitted || permit.wait_ms != twin.wait_ms)
                 differ(of, "an admission", step);
+            if (ab_trips(&permit.token) != ab_trips(&twin.token) ||
+                (ab_trips(&permit.token) > 0) != (permit.admitted && of->state() == AB_HALF_OPEN))
+                differ(of, "the trips of a permit", step);
             admitted += permit.admitted;
             *token = permit.token;
             *second = twin.token;

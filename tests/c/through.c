@@ -41,6 +41,11 @@ bool F(report)(int how, ab_t *breaker, const ab_rules *rules, ab_token *token, u
     }
 }
 
+uint32_t F(trips)(const ab_token *token)
+{
+    return ab_trips(token);
+}
+
 enum { TRIP, FORCE_OPEN, RELEASE, DISABLE, ENABLE, RESET, PROBE_NOW };
 
 bool F(command)(int which, ab_t *breaker, const ab_rules *rules, uint32_t number, uint32_t now_ms)

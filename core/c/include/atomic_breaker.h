@@ -137,6 +137,11 @@ bool AB_NAME(cancel)(ab_t *, const ab_rules *, ab_token *, uint32_t now_ms);
 /* The call begins only now, for instance after waiting in a queue: false if its report would count nowhere. */
 bool AB_NAME(renew)(ab_t *, const ab_rules *, ab_token *, uint32_t now_ms);
 
+/* How far to repair before the call: the trips in a row if it is a probe, at least 1; otherwise 0, and for a token that is
+ * NULL, {0} or was reported. What stays broken until it is reset fails every probe, unless the probe repairs it first: it
+ * may take the time, as all other calls are rejected meanwhile. Of breakers of a breakers.toml, too. */
+uint32_t AB_NAME(trips)(const ab_token *);
+
 ab_state_t AB_NAME(state)(const ab_t *);
 ab_snapshot_t AB_NAME(snapshot)(const ab_t *, const ab_rules *, uint32_t now_ms);
 
@@ -203,6 +208,7 @@ void ab_leave_critical(uint32_t state);
 #define ab_report_down AB_NAME(report_down)
 #define ab_cancel AB_NAME(cancel)
 #define ab_renew AB_NAME(renew)
+#define ab_trips AB_NAME(trips)
 #define ab_state AB_NAME(state)
 #define ab_snapshot AB_NAME(snapshot)
 #define ab_restore AB_NAME(restore)

@@ -106,6 +106,16 @@ macro_rules! functions {
                 "renew" renew();
             }
 
+            /// `ab_trips`.
+            ///
+            /// # Safety
+            /// See the [module](super).
+            #[unsafe(export_name = concat!($name, "trips"))]
+            pub unsafe extern "C" fn trips(token: *const T) -> u32 {
+                // SAFETY: it is NULL, or leads to a token that only this call uses.
+                unsafe { token.as_ref() }.map_or(0, |token| token.trips::<$bits>())
+            }
+
             /// `ab_state`.
             ///
             /// # Safety

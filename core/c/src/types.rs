@@ -56,6 +56,12 @@ impl<N: Copy + Default + PartialEq> CToken<N> {
         }
     }
 
+    /// The trips in a row of a probe; 0 of any other permit, and of none.
+    pub(crate) fn trips<B: Raw<Number = N>>(self) -> u32 {
+        let mut copy = self;
+        copy.take::<B>().map_or(0, |token| token.trips().into())
+    }
+
     /// The token, unless it is none; it is none afterwards.
     pub(crate) fn take<B: Raw<Number = N>>(&mut self) -> Option<Token<B>> {
         let Self { word, start_ms } = *self;

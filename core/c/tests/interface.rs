@@ -69,6 +69,7 @@ both! {
         for now_ms in [10, 20] {
             let mut permit = f::acquire(word, rules, now_ms);
             assert!(permit.admitted);
+            assert_eq!(f::trips(&permit.token), 0);
             assert!(f::renew(word, rules, &mut permit.token, now_ms));
             assert_eq!(f::report(word, rules, &mut permit.token, false, now_ms + 1), now_ms == 20);
             assert!(!f::report(word, rules, &mut permit.token, false, now_ms + 1));
@@ -83,7 +84,9 @@ both! {
         assert!(!rejected.admitted && (400..=600).contains(&rejected.wait_ms));
         let mut probe = f::acquire(word, rules, rejected.wait_ms);
         assert!(probe.admitted && f::state(word) == 2);
+        assert_eq!(f::trips(&probe.token), 1);
         assert!(f::report(word, rules, &mut probe.token, true, rejected.wait_ms + 1));
+        assert_eq!(f::trips(&probe.token), 0, "reported");
         assert_eq!(f::snapshot(word, rules, 5_000).state, 0);
     }
 

@@ -81,6 +81,8 @@ both! {
             }
         }
         assert_eq!(S::state(ptr::null()), 0);
+        assert_eq!(S::trips(ptr::null()), 0);
+        assert_eq!(S::trips(&CToken::default()), 0);
         assert!(!S::restore(Since::Unknown, ptr::null(), &raw const *checked, 0));
         assert!(bits(&word) == S::from_u64(0));
     }

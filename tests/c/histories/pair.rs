@@ -113,6 +113,12 @@ impl<W: Word<Bits: Side<Word = W>> + Default> Pair<W, ()> {
         match self.reference.acquire(dice) {
             Ok(granted) => {
                 prop_assert!(permit.admitted);
+                let trips = if granted.is_probe {
+                    self.reference.trips.max(1)
+                } else {
+                    0
+                };
+                prop_assert_eq!(W::Bits::trips(&raw const permit.token), trips);
                 self.held.push((bytes(permit.token), granted));
             }
             Err(wait) => {

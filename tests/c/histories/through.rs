@@ -48,6 +48,7 @@ pub(crate) trait Side: Raw {
 
     fn acquire(word: *const Self::Word, rules: *const CRules<Self>, now_ms: u32) -> Permit<Self>;
     fn snapshot(word: *const Self::Word, rules: *const CRules<Self>, now_ms: u32) -> CSnapshot;
+    fn trips(token: *const Token<Self>) -> u32;
     fn state(word: *const Self::Word) -> c_int;
     fn report(
         how: How,
@@ -76,12 +77,13 @@ pub(crate) trait Side: Raw {
 }
 
 macro_rules! sides {
-    ($($bits:ty, $word:ty: $acquire:ident $snapshot:ident $state:ident $report:ident $command:ident $restore:ident
+    ($($bits:ty, $word:ty: $acquire:ident $snapshot:ident $trips:ident $state:ident $report:ident $command:ident $restore:ident
         $init:ident $defaults:ident $sizes:ident;)*) => {$(
         #[allow(improper_ctypes, reason = "C does not look into rules")]
         unsafe extern "C" {
             fn $acquire(word: *const $word, rules: *const CRules<$bits>, now_ms: u32, permit: *mut CPermit<$bits>);
             fn $snapshot(word: *const $word, rules: *const CRules<$bits>, now_ms: u32, seen: *mut CSnapshot);
+            fn $trips(token: *const CToken<$bits>) -> u32;
             fn $state(word: *const $word) -> c_int;
             fn $report(
                 how: c_int, word: *const $word, rules: *const CRules<$bits>, token: *mut CToken<$bits>,
@@ -111,6 +113,10 @@ macro_rules! sides {
                 let mut seen = CSnapshot::default();
                 unsafe { $snapshot(word, rules, now_ms, &mut seen) };
                 seen
+            }
+
+            fn trips(token: *const CToken<$bits>) -> u32 {
+                unsafe { $trips(token) }
             }
 
             fn state(word: *const $word) -> c_int {
@@ -162,8 +168,8 @@ macro_rules! sides {
 }
 
 sides! {
-    u32, AtomicU32: c32_acquire c32_snapshot c32_state c32_report c32_command c32_restore c32_rules_init c32_defaults
+    u32, AtomicU32: c32_acquire c32_snapshot c32_trips c32_state c32_report c32_command c32_restore c32_rules_init c32_defaults
         c32_sizes;
-    u64, AtomicU64: c64_acquire c64_snapshot c64_state c64_report c64_command c64_restore c64_rules_init c64_defaults
+    u64, AtomicU64: c64_acquire c64_snapshot c64_trips c64_state c64_report c64_command c64_restore c64_rules_init c64_defaults
         c64_sizes;
 }

@@ -1,7 +1,7 @@
 /* A driver whose transfers end in an interrupt, behind a breaker whose state survives a reset.
  *
  * First start: the radio works, then fails, and the breaker opens; the chip is reset. Second start: the breaker is still
- * open, one probe finds the radio well again, and it closes. Then a transfer hangs until the watchdog resets the chip. Third
+ * open, one probe repairs the radio, and it closes. Then a transfer hangs until the watchdog resets the chip. Third
  * start: the breaker is tripped on behalf of that call, and the chip falls asleep. Fourth start: it has slept for longer
  * than the open time, so the first call is the probe. */
 #include "breakers.h"
@@ -17,12 +17,23 @@ __attribute__((section(".noinit"))) static volatile uint32_t reset_reason;
 #define ASLEEP_MS 600
 
 static volatile uint32_t milliseconds;
-static volatile bool radio_works = true;
+/* Whether it fails until it is repaired is kept by the radio, not by the chip. */
+__attribute__((section(".noinit"))) static volatile uint32_t radio_fails;
 
 /* The transfer that is under way: written by main while there is none, and by the interrupt when it ends. */
 static ab_token transfer;
 static volatile uint32_t transfer_left_ms;
 static volatile uint32_t transfers_ended;
+
+/* What the last probe was told: the trips in a row. */
+static uint32_t repaired;
+
+/* Longer repairs go here, a step further with each trip. */
+static void repair(uint32_t trips)
+{
+    repaired = trips;
+    radio_fails = 0;
+}
 
 /* Cortex-M0 has no compare-and-swap: the library asks for a critical section. Not needed with --single-core, nor on a
  * Cortex-M3 or later. */
@@ -44,7 +55,7 @@ void sys_tick(void)
     milliseconds++;
     if (transfer_left_ms == 0 || --transfer_left_ms > 0)
         return;
-    radio_report(&transfer, radio_works, milliseconds);
+    radio_report(&transfer, radio_fails == 0, milliseconds);
     transfers_ended++;
 }
 
@@ -75,6 +86,8 @@ static uint32_t send(void)
     ab_permit permit = radio_acquire(milliseconds);
     if (!permit.admitted)
         return permit.wait_ms;
+    if (ab_trips(&permit.token) > 0)
+        repair(ab_trips(&permit.token));
     transfer = permit.token;
     uint32_t before = transfers_ended;
     __asm__ volatile("" : : : "memory"); /* the compiler writes the token first */
@@ -90,7 +103,7 @@ static void first_start(void)
         CHECK(send() == 0);
     CHECK(radio_state() == AB_CLOSED);
 
-    radio_works = false;
+    radio_fails = 1;
     for (int packet = 0; packet < 3; packet++) {
         CHECK(radio_state() == AB_CLOSED);
         CHECK(send() == 0);
@@ -114,7 +127,7 @@ static void second_start(void)
     CHECK(transfers_ended == 1);
     /* The clock has started over: half of the open time is left. */
     CHECK(rejected >= 3 && milliseconds >= 256 && milliseconds <= 256 + 2 * 64 + 10);
-    CHECK(radio_state() == AB_CLOSED);
+    CHECK(radio_state() == AB_CLOSED && repaired == 1);
     CHECK(send() == 0);
 
     /* Its token was used up by the interrupt. */
@@ -152,5 +165,6 @@ int main(void)
     if (kept && reset_reason == AWAKE)
         fourth_start();
     CHECK(!kept && radio_state() == AB_CLOSED);
+    radio_fails = 0;
     first_start();
 }

@@ -1,0 +1,17 @@
+/* One breaker of a breakers.toml, whose probes initialise the device again. */
+#include "breakers.h"
+#include "device.h"
+
+ab_t radio;
+
+uint32_t entry(void)
+{
+    ab_permit permit = radio_acquire(MILLISECONDS);
+    if (!permit.admitted)
+        return permit.wait_ms;
+    if (ab_trips(&permit.token) > 0)
+        DEVICE = 1;
+    uint32_t value = DEVICE;
+    radio_report(&permit.token, value != 0, MILLISECONDS);
+    return value;
+}
