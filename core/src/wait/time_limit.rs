@@ -157,6 +157,54 @@ impl<E: core::error::Error> core::error::Error for Timed<E> {
     }
 }
 
+/// What a call runs: a closure that makes its future, or one that is [`Told`] how far to repair.
+#[doc(hidden)]
+pub trait Operation {
+    /// What is made.
+    type Future: Future;
+
+    /// Whether it needs the trips.
+    const IS_TOLD: bool;
+
+    /// What makes the future. Lengthens the limit, in milliseconds, where a probe may take longer.
+    fn told(self, trips: u8, limit_ms: &mut u64) -> impl FnOnce() -> Self::Future;
+}
+
+impl<F: Future, M: FnOnce() -> F> Operation for M {
+    type Future = F;
+    const IS_TOLD: bool = false;
+
+    #[inline]
+    fn told(self, _: u8, _: &mut u64) -> impl FnOnce() -> F {
+        self
+    }
+}
+
+/// An operation that is told the permit's [`trips`](crate::Permit::trips), so that it repairs before a probe.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Told<M> {
+    /// Makes the future.
+    pub make: M,
+    /// How much longer a probe may take, in milliseconds; without a limit, that is all that it may take. 0: no longer than
+    /// other calls.
+    pub repair_ms: u64,
+}
+
+impl<F: Future, M: FnOnce(u8) -> F> Operation for Told<M> {
+    type Future = F;
+    const IS_TOLD: bool = true;
+
+    fn told(self, trips: u8, limit_ms: &mut u64) -> impl FnOnce() -> F {
+        *limit_ms = match *limit_ms {
+            limit_ms if trips == 0 || self.repair_ms == 0 => limit_ms,
+            u64::MAX => self.repair_ms,
+            limit_ms => limit_ms.saturating_add(self.repair_ms),
+        };
+        move || (self.make)(trips)
+    }
+}
+
 impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
     /// [`call_async`](Self::call_async) that takes no longer than `limit`: a [`Duration`], or a [`TimeLimit`] that says
     /// what a timeout counts as, a failure of weight 1 otherwise. A timeout drops the future that was running. A result
@@ -206,11 +254,30 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         F: Future<Output = Result<V, E>>,
         C: HasTimer,
     {
+        self.call_timeout_told(classify, limit, operation)
+    }
+
+    /// [`call_timeout_with`](Self::call_timeout_with) for guards of devices, whose operation may be [`Told`] how far to
+    /// repair.
+    #[doc(hidden)]
+    pub fn call_timeout_told<V, E, F, P>(
+        &self,
+        classify: impl Classify<V, Timed<E>>,
+        limit: impl Limit<C::Timer>,
+        operation: P,
+    ) -> impl Future<Output = Result<V, CallError<Timed<E>>>>
+    where
+        P: Operation<Future = F>,
+        F: Future<Output = Result<V, E>>,
+        C: HasTimer,
+    {
         // The only future of a call with a limit, because each layer would hold the operation once more.
-        let limit_ms = limit.time_limit().limit_ms;
+        let mut limit_ms = limit.time_limit().limit_ms;
         async move {
             let mut permit = self.acquire()?;
             let answer = {
+                let trips = if P::IS_TOLD { permit.trips() } else { 0 };
+                let operation = operation.told(trips, &mut limit_ms);
                 let mut future = pin!(count_panic(&mut permit, operation));
                 let mut sleep = pin!(self.clock.timer().sleep(limit_ms));
                 poll_fn(|context| {

@@ -3,7 +3,7 @@
 use atomic_breaker::{AnyBreaker, Failure, Outcome};
 use embedded_can::{Error, ErrorKind, blocking, nb as polled};
 
-use super::{ClassifyKind, Guarded, GuardedError};
+use super::{ClassifyKind, Guarded, GuardedError, KindOf, NoRepair, Repair};
 
 /// A CAN controller behind a breaker. It is itself a [`blocking::Can`] or [`nb::Can`](embedded_can::nb::Can), like the
 /// controller.
@@ -19,7 +19,7 @@ use super::{ClassifyKind, Guarded, GuardedError};
 ///
 /// By default every error is a failure of weight 1, except that an overrun of the receive buffer is ignored: it was
 /// emptied too slowly. [`with_classifier`](Guarded::with_classifier) changes that. A controller that is off the bus stays
-/// so until it is restarted: do that before a probe.
+/// so until it is restarted: do that [before a probe](Guarded::before_probe), which guards of blocking controllers offer.
 ///
 /// ```
 /// use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, GuardedCan};
@@ -31,7 +31,7 @@ use super::{ClassifyKind, Guarded, GuardedError};
 ///     GuardedCan::new(controller, &BUS)
 /// }
 /// ```
-pub type GuardedCan<D, B> = Guarded<D, B, ErrorKind>;
+pub type GuardedCan<D, B, R = NoRepair> = Guarded<D, B, ErrorKind, R>;
 
 impl ClassifyKind for ErrorKind {
     fn classify(self) -> Outcome {
@@ -40,6 +40,10 @@ impl ClassifyKind for ErrorKind {
             _ => Failure::new().into(),
         }
     }
+}
+
+impl<D: blocking::Can> KindOf<D> for ErrorKind {
+    type Error = D::Error;
 }
 
 impl<E: Error> Error for GuardedError<E> {
@@ -51,7 +55,7 @@ impl<E: Error> Error for GuardedError<E> {
     }
 }
 
-impl<D, B: AnyBreaker> GuardedCan<D, B> {
+impl<D, B: AnyBreaker, R> GuardedCan<D, B, R> {
     /// Treats a frame that was sent as a sign that the bus works.
     #[must_use]
     pub const fn trusting_sent_frames(mut self) -> Self {
@@ -60,7 +64,9 @@ impl<D, B: AnyBreaker> GuardedCan<D, B> {
     }
 }
 
-impl<D: blocking::Can, B: AnyBreaker> blocking::Can for GuardedCan<D, B> {
+impl<D: blocking::Can, B: AnyBreaker, R: Repair<D, D::Error>> blocking::Can
+    for GuardedCan<D, B, R>
+{
     type Frame = D::Frame;
     type Error = GuardedError<D::Error>;
 
@@ -84,7 +90,7 @@ fn polled<V, E>(result: nb::Result<V, E>) -> Result<Option<V>, E> {
     }
 }
 
-impl<D: polled::Can, B: AnyBreaker> polled::Can for GuardedCan<D, B> {
+impl<D: polled::Can, B: AnyBreaker, R: Repair<D, D::Error>> polled::Can for GuardedCan<D, B, R> {
     type Frame = D::Frame;
     type Error = GuardedError<D::Error>;
 

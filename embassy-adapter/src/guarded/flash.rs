@@ -9,7 +9,7 @@ use embedded_storage_async::nor_flash::{
     NorFlash as AsyncNorFlash, ReadNorFlash as AsyncReadNorFlash,
 };
 
-use super::{ClassifyKind, Guarded, GuardedError};
+use super::{AsyncRepair, ClassifyKind, Guarded, GuardedError, KindOf, NoRepair, Repair};
 
 /// A flash chip behind a breaker, for chips that can fail by themselves, such as one on a bus of its own. It is itself a
 /// [`NorFlash`], blocking or async like the chip.
@@ -28,7 +28,7 @@ use super::{ClassifyKind, Guarded, GuardedError};
 ///     GuardedFlash::new(chip, &CHIP)
 /// }
 /// ```
-pub type GuardedFlash<D, B> = Guarded<D, B, NorFlashErrorKind>;
+pub type GuardedFlash<D, B, R = NoRepair> = Guarded<D, B, NorFlashErrorKind, R>;
 
 impl ClassifyKind for NorFlashErrorKind {
     fn classify(self) -> Outcome {
@@ -37,6 +37,10 @@ impl ClassifyKind for NorFlashErrorKind {
             _ => Failure::new().into(),
         }
     }
+}
+
+impl<D: ErrorType> KindOf<D> for NorFlashErrorKind {
+    type Error = D::Error;
 }
 
 impl<E: Error> Error for GuardedError<E> {
@@ -48,11 +52,13 @@ impl<E: Error> Error for GuardedError<E> {
     }
 }
 
-impl<D: ErrorType, B> ErrorType for GuardedFlash<D, B> {
+impl<D: ErrorType, B, R> ErrorType for GuardedFlash<D, B, R> {
     type Error = GuardedError<D::Error>;
 }
 
-impl<D: ReadNorFlash, B: AnyBreaker> ReadNorFlash for GuardedFlash<D, B> {
+impl<D: ReadNorFlash, B: AnyBreaker, R: Repair<D, D::Error>> ReadNorFlash
+    for GuardedFlash<D, B, R>
+{
     const READ_SIZE: usize = D::READ_SIZE;
 
     guarded! { read(offset: u32, bytes: &mut [u8]) }
@@ -62,7 +68,7 @@ impl<D: ReadNorFlash, B: AnyBreaker> ReadNorFlash for GuardedFlash<D, B> {
     }
 }
 
-impl<D: NorFlash, B: AnyBreaker> NorFlash for GuardedFlash<D, B> {
+impl<D: NorFlash, B: AnyBreaker, R: Repair<D, D::Error>> NorFlash for GuardedFlash<D, B, R> {
     const WRITE_SIZE: usize = D::WRITE_SIZE;
     const ERASE_SIZE: usize = D::ERASE_SIZE;
 
@@ -72,8 +78,11 @@ impl<D: NorFlash, B: AnyBreaker> NorFlash for GuardedFlash<D, B> {
     }
 }
 
-impl<D: AsyncReadNorFlash, B: AnyBreaker<Clock: HasTimer>> AsyncReadNorFlash
-    for GuardedFlash<D, B>
+impl<D, B, R> AsyncReadNorFlash for GuardedFlash<D, B, R>
+where
+    D: AsyncReadNorFlash,
+    B: AnyBreaker<Clock: HasTimer>,
+    R: AsyncRepair<D, D::Error>,
 {
     const READ_SIZE: usize = D::READ_SIZE;
 
@@ -84,7 +93,12 @@ impl<D: AsyncReadNorFlash, B: AnyBreaker<Clock: HasTimer>> AsyncReadNorFlash
     }
 }
 
-impl<D: AsyncNorFlash, B: AnyBreaker<Clock: HasTimer>> AsyncNorFlash for GuardedFlash<D, B> {
+impl<D, B, R> AsyncNorFlash for GuardedFlash<D, B, R>
+where
+    D: AsyncNorFlash,
+    B: AnyBreaker<Clock: HasTimer>,
+    R: AsyncRepair<D, D::Error>,
+{
     const WRITE_SIZE: usize = D::WRITE_SIZE;
     const ERASE_SIZE: usize = D::ERASE_SIZE;
 

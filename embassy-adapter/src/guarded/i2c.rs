@@ -5,7 +5,7 @@ use atomic_breaker::{AnyBreaker, Failure, Outcome};
 use embedded_hal::i2c::{AddressMode, Error, ErrorKind, ErrorType, I2c, Operation};
 use embedded_hal_async::i2c::I2c as AsyncI2c;
 
-use super::{ClassifyKind, Guarded, GuardedError};
+use super::{AsyncRepair, ClassifyKind, Guarded, GuardedError, KindOf, NoRepair, Repair};
 
 /// An I²C bus, or one device's share of it, behind a breaker. It is itself an [`I2c`], blocking or async like
 /// the bus.
@@ -47,7 +47,7 @@ use super::{ClassifyKind, Guarded, GuardedError};
 /// assert!(sensor.read().is_err());
 /// assert_eq!(SENSOR.snapshot().failures(), 3);
 /// ```
-pub type GuardedI2c<D, B> = Guarded<D, B, ErrorKind>;
+pub type GuardedI2c<D, B, R = NoRepair> = Guarded<D, B, ErrorKind, R>;
 
 impl ClassifyKind for ErrorKind {
     fn classify(self) -> Outcome {
@@ -56,6 +56,10 @@ impl ClassifyKind for ErrorKind {
             _ => Failure::new().into(),
         }
     }
+}
+
+impl<D: ErrorType> KindOf<D> for ErrorKind {
+    type Error = D::Error;
 }
 
 impl<E: Error> Error for GuardedError<E> {
@@ -67,11 +71,13 @@ impl<E: Error> Error for GuardedError<E> {
     }
 }
 
-impl<D: ErrorType, B> ErrorType for GuardedI2c<D, B> {
+impl<D: ErrorType, B, R> ErrorType for GuardedI2c<D, B, R> {
     type Error = GuardedError<D::Error>;
 }
 
-impl<A: AddressMode, D: I2c<A>, B: AnyBreaker> I2c<A> for GuardedI2c<D, B> {
+impl<A: AddressMode, D: I2c<A>, B: AnyBreaker, R: Repair<D, D::Error>> I2c<A>
+    for GuardedI2c<D, B, R>
+{
     guarded! {
         read(address: A, read: &mut [u8])
         write(address: A, write: &[u8])
@@ -80,8 +86,12 @@ impl<A: AddressMode, D: I2c<A>, B: AnyBreaker> I2c<A> for GuardedI2c<D, B> {
     }
 }
 
-impl<A: AddressMode, D: AsyncI2c<A>, B: AnyBreaker<Clock: HasTimer>> AsyncI2c<A>
-    for GuardedI2c<D, B>
+impl<A, D, B, R> AsyncI2c<A> for GuardedI2c<D, B, R>
+where
+    A: AddressMode,
+    D: AsyncI2c<A>,
+    B: AnyBreaker<Clock: HasTimer>,
+    R: AsyncRepair<D, D::Error>,
 {
     guarded! {
         async

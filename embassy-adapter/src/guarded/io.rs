@@ -5,7 +5,7 @@ use atomic_breaker::{AnyBreaker, Failure, Outcome};
 use embedded_io::{Error, ErrorKind, ErrorType};
 use embedded_io_async::{Read, Write};
 
-use super::{ClassifyKind, Guarded, GuardedError};
+use super::{AsyncRepair, ClassifyKind, Guarded, GuardedError, KindOf, NoRepair, Repair};
 
 /// A stream behind a breaker. It is itself [`Read`] and [`Write`], blocking or async like the stream.
 ///
@@ -35,7 +35,7 @@ use super::{ClassifyKind, Guarded, GuardedError};
 ///     GuardedIo::new(port, &MODEM).time_limit(Duration::from_secs(1))
 /// }
 /// ```
-pub type GuardedIo<D, B> = Guarded<D, B, ErrorKind>;
+pub type GuardedIo<D, B, R = NoRepair> = Guarded<D, B, ErrorKind, R>;
 
 impl ClassifyKind for ErrorKind {
     fn classify(self) -> Outcome {
@@ -50,6 +50,10 @@ impl ClassifyKind for ErrorKind {
     }
 }
 
+impl<D: ErrorType> KindOf<D> for ErrorKind {
+    type Error = D::Error;
+}
+
 impl<E: Error> Error for GuardedError<E> {
     fn kind(&self) -> ErrorKind {
         match self {
@@ -60,7 +64,7 @@ impl<E: Error> Error for GuardedError<E> {
     }
 }
 
-impl<D, B: AnyBreaker> GuardedIo<D, B> {
+impl<D, B: AnyBreaker, R> GuardedIo<D, B, R> {
     /// Treats a successful write or flush as a sign that the peer works.
     #[must_use]
     pub const fn trusting_writes(mut self) -> Self {
@@ -77,11 +81,13 @@ const fn has_come(bytes: usize) -> Outcome {
     }
 }
 
-impl<D: ErrorType, B> ErrorType for GuardedIo<D, B> {
+impl<D: ErrorType, B, R> ErrorType for GuardedIo<D, B, R> {
     type Error = GuardedError<D::Error>;
 }
 
-impl<D: Read, B: AnyBreaker<Clock: HasTimer>> Read for GuardedIo<D, B> {
+impl<D: Read, B: AnyBreaker<Clock: HasTimer>, R: AsyncRepair<D, D::Error>> Read
+    for GuardedIo<D, B, R>
+{
     async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Self::Error> {
         let read = async |device: &mut D| device.read(buffer).await;
         self.call_async(Error::kind, |bytes| has_come(*bytes), read)
@@ -89,7 +95,9 @@ impl<D: Read, B: AnyBreaker<Clock: HasTimer>> Read for GuardedIo<D, B> {
     }
 }
 
-impl<D: Write, B: AnyBreaker<Clock: HasTimer>> Write for GuardedIo<D, B> {
+impl<D: Write, B: AnyBreaker<Clock: HasTimer>, R: AsyncRepair<D, D::Error>> Write
+    for GuardedIo<D, B, R>
+{
     async fn write(&mut self, buffer: &[u8]) -> Result<usize, Self::Error> {
         let written = self.written;
         let write = async |device: &mut D| device.write(buffer).await;
@@ -103,14 +111,18 @@ impl<D: Write, B: AnyBreaker<Clock: HasTimer>> Write for GuardedIo<D, B> {
     }
 }
 
-impl<D: embedded_io::Read, B: AnyBreaker> embedded_io::Read for GuardedIo<D, B> {
+impl<D: embedded_io::Read, B: AnyBreaker, R: Repair<D, D::Error>> embedded_io::Read
+    for GuardedIo<D, B, R>
+{
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Self::Error> {
         let read = |device: &mut D| device.read(buffer);
         self.call(Error::kind, |bytes| has_come(*bytes), read)
     }
 }
 
-impl<D: embedded_io::Write, B: AnyBreaker> embedded_io::Write for GuardedIo<D, B> {
+impl<D: embedded_io::Write, B: AnyBreaker, R: Repair<D, D::Error>> embedded_io::Write
+    for GuardedIo<D, B, R>
+{
     fn write(&mut self, buffer: &[u8]) -> Result<usize, Self::Error> {
         let written = self.written;
         self.call(Error::kind, |_| written, |device| device.write(buffer))

@@ -29,6 +29,7 @@ mod flash;
 mod i2c;
 #[cfg(feature = "embedded-io")]
 mod io;
+mod repair;
 #[cfg(feature = "embedded-hal")]
 mod spi;
 #[cfg(feature = "embedded-nal")]
@@ -43,6 +44,7 @@ pub use flash::GuardedFlash;
 pub use i2c::GuardedI2c;
 #[cfg(feature = "embedded-io")]
 pub use io::GuardedIo;
+pub use repair::{AsyncRepair, BeforeProbe, BeforeProbeAsync, NoRepair, Repair};
 #[cfg(feature = "embedded-hal")]
 pub use spi::GuardedSpi;
 #[cfg(feature = "embedded-nal")]
@@ -72,12 +74,17 @@ use crate::clock::EmbassyTimer;
 /// `BREAKER.call_timeout(..)`, `BREAKER.retry(..)`): a call inside a call is counted twice, and while half-open the outer
 /// one is the probe and the inner one is rejected, so the breaker never closes again. Guard the bus, or the calls of the
 /// driver, or use a breaker for each. Around a guarded bus a retry does not compile, the others do.
+///
+/// # Repair
+///
+/// What stays broken until it is reset fails every probe, unless the guard [repairs it](Self::before_probe) first.
 #[derive(Debug)]
-pub struct Guarded<D, B, K> {
+pub struct Guarded<D, B, K, R = NoRepair> {
     device: D,
     breaker: B,
     classify: fn(K) -> Outcome,
     limit: TimeLimit,
+    repair: R,
     /// The outcome of a successful write or flush of a stream, or of a frame that is sent.
     #[cfg(any(feature = "embedded-io", feature = "embedded-can"))]
     written: Outcome,
@@ -89,6 +96,12 @@ pub trait ClassifyKind: Copy {
     fn classify(self) -> Outcome;
 }
 
+/// The kind of a device's errors, which says what they are.
+pub trait KindOf<D>: ClassifyKind {
+    /// The errors of the device.
+    type Error;
+}
+
 impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
     /// Creates a guarded device.
     pub const fn new(device: D, breaker: B) -> Self {
@@ -97,11 +110,100 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
             breaker,
             classify: K::classify,
             limit: TimeLimit::NONE,
+            repair: NoRepair,
             #[cfg(any(feature = "embedded-io", feature = "embedded-can"))]
             written: Outcome::Ignored,
         }
     }
 
+    /// Repairs the device before the operation of each probe. The closure gets the device and how often in a row the breaker
+    /// has tripped, at least 1, so that it can go a step further each time; an error is that of the operation, which is then
+    /// not made, and a failure of the probe. While the breaker is closed nothing runs.
+    ///
+    /// The operations of the device may be blocking or async; a repair that waits is
+    /// [`before_probe_async`](Self::before_probe_async). Operations in flight are none, because they have the guard for
+    /// themselves, so the repair may do as it likes with the device.
+    ///
+    /// ```
+    /// use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, GuardedI2c};
+    /// use embedded_hal::i2c::I2c;
+    ///
+    /// static SENSOR: Breaker = Breaker::new(Config::new().consecutive_failures(3), EmbassyClock);
+    ///
+    /// fn guarded<B: I2c>(bus: B, mut cycle_power: impl FnMut()) -> impl I2c {
+    ///     GuardedI2c::new(bus, &SENSOR).before_probe(move |bus, trips| {
+    ///         if trips > 2 {
+    ///             cycle_power();
+    ///         }
+    ///         // The sensor's own reset.
+    ///         bus.write(0x48, &[0xFE])
+    ///     })
+    /// }
+    /// ```
+    #[must_use]
+    pub fn before_probe<F>(self, repair: F) -> Guarded<D, B, K, BeforeProbe<F>>
+    where
+        K: KindOf<D>,
+        F: FnMut(&mut D, u8) -> Result<(), K::Error>,
+    {
+        self.with(BeforeProbe(repair))
+    }
+
+    /// [`before_probe`](Self::before_probe) with a repair that waits, of a device whose operations are async. A probe may
+    /// take `limit` longer than other operations; without a [`time_limit`](Self::time_limit), repair and operation of a probe
+    /// together may take that long. Then both are dropped, and the probe has failed.
+    ///
+    /// Keep both limits together below the [`probe_lease`](atomic_breaker::Config::probe_lease).
+    ///
+    /// ```
+    /// use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, GuardedIo};
+    /// use embassy_time::{Duration, Timer};
+    /// use embedded_io_async::{Read, Write};
+    ///
+    /// static MODEM: Breaker = Breaker::new(Config::new(), EmbassyClock);
+    ///
+    /// fn guarded<P: Read + Write>(port: P) -> impl Read + Write {
+    ///     let modem = GuardedIo::new(port, &MODEM).before_probe_async(
+    ///         Duration::from_secs(20),
+    ///         async |port, trips| {
+    ///             port.write_all(if trips > 1 { b"AT+CFUN=1,1\r" } else { b"ATZ\r" }).await?;
+    ///             Timer::after_secs(10).await;
+    ///             Ok(())
+    ///         },
+    ///     );
+    ///     modem.time_limit(Duration::from_secs(1))
+    /// }
+    /// ```
+    #[must_use]
+    pub fn before_probe_async<F>(
+        self,
+        limit: impl Limit<EmbassyTimer>,
+        repair: F,
+    ) -> Guarded<D, B, K, BeforeProbeAsync<F>>
+    where
+        K: KindOf<D>,
+        F: AsyncFnMut(&mut D, u8) -> Result<(), K::Error>,
+    {
+        let limit_ms = limit.time_limit().limit().map_or(u64::MAX, |limit| {
+            limit.as_millis().try_into().unwrap_or(u64::MAX)
+        });
+        self.with(BeforeProbeAsync { repair, limit_ms })
+    }
+
+    fn with<R>(self, repair: R) -> Guarded<D, B, K, R> {
+        Guarded {
+            device: self.device,
+            breaker: self.breaker,
+            classify: self.classify,
+            limit: self.limit,
+            repair,
+            #[cfg(any(feature = "embedded-io", feature = "embedded-can"))]
+            written: self.written,
+        }
+    }
+}
+
+impl<D, B: AnyBreaker, K: ClassifyKind, R> Guarded<D, B, K, R> {
     /// Sets what each kind of error counts as.
     #[must_use]
     pub const fn with_classifier(mut self, classify: fn(K) -> Outcome) -> Self {
@@ -137,7 +239,10 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
         kind: impl Fn(&E) -> K,
         succeeded: impl Fn(&V) -> Outcome,
         operation: impl FnOnce(&mut D) -> Result<V, E>,
-    ) -> Result<V, GuardedError<E>> {
+    ) -> Result<V, GuardedError<E>>
+    where
+        R: Repair<D, E>,
+    {
         let of_kind = self.classify;
         let classify = |result: &Result<V, E>| match result {
             Ok(value) => succeeded(value),
@@ -145,7 +250,16 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
         };
         let device = &mut self.device;
         let breaker = self.breaker.as_breaker();
-        Ok(breaker.call_with(classify, || operation(device))?)
+        if !R::REPAIRS {
+            return Ok(breaker.call_with(classify, || operation(device))?);
+        }
+        // Dropped only if the repair or the operation panics.
+        let permit = breaker.acquire().map_err(GuardedError::Rejected)?;
+        let attempt = permit.failing_when_dropped();
+        let repaired = self.repair.repair(device, attempt.trips());
+        let result = repaired.and_then(|()| operation(device));
+        attempt.report(classify(&result));
+        result.map_err(GuardedError::Device)
     }
 
     /// `succeeded` returns the outcome of a success.
@@ -162,6 +276,7 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
     ) -> Result<V, GuardedError<E>>
     where
         B::Clock: crate::wait::HasTimer,
+        R: AsyncRepair<D, E>,
     {
         // Borrowed, so that the future does not hold them as well.
         let (of_kind, limit) = (&self.classify, &self.limit);
@@ -170,11 +285,10 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
             Err(crate::wait::Timed::TimedOut) => limit.failure().into(),
             Err(crate::wait::Timed::Failed(error)) => of_kind(kind(error)),
         };
-        let device = &mut self.device;
-        let operation = || operation(device);
+        let operation = self.repair.before(&mut self.device, operation);
         let breaker = self.breaker.as_breaker();
         Ok(breaker
-            .call_timeout_with(classify, *limit, operation)
+            .call_timeout_told(classify, *limit, operation)
             .await?)
     }
 }

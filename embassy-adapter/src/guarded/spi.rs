@@ -5,7 +5,7 @@ use atomic_breaker::{AnyBreaker, Failure, Outcome};
 use embedded_hal::spi::{Error, ErrorKind, ErrorType, Operation, SpiDevice};
 use embedded_hal_async::spi::SpiDevice as AsyncSpiDevice;
 
-use super::{ClassifyKind, Guarded, GuardedError};
+use super::{AsyncRepair, ClassifyKind, Guarded, GuardedError, KindOf, NoRepair, Repair};
 
 /// A device on an SPI bus behind a breaker. It is itself an [`SpiDevice`], blocking or async like the device.
 ///
@@ -22,12 +22,16 @@ use super::{ClassifyKind, Guarded, GuardedError};
 ///     GuardedSpi::new(device, &FLASH)
 /// }
 /// ```
-pub type GuardedSpi<D, B> = Guarded<D, B, ErrorKind>;
+pub type GuardedSpi<D, B, R = NoRepair> = Guarded<D, B, ErrorKind, R>;
 
 impl ClassifyKind for ErrorKind {
     fn classify(self) -> Outcome {
         Failure::new().into()
     }
+}
+
+impl<D: ErrorType> KindOf<D> for ErrorKind {
+    type Error = D::Error;
 }
 
 impl<E: Error> Error for GuardedError<E> {
@@ -39,11 +43,17 @@ impl<E: Error> Error for GuardedError<E> {
     }
 }
 
-impl<D: ErrorType, B> ErrorType for GuardedSpi<D, B> {
+impl<D: ErrorType, B, R> ErrorType for GuardedSpi<D, B, R> {
     type Error = GuardedError<D::Error>;
 }
 
-impl<W: Copy + 'static, D: SpiDevice<W>, B: AnyBreaker> SpiDevice<W> for GuardedSpi<D, B> {
+impl<W, D, B, R> SpiDevice<W> for GuardedSpi<D, B, R>
+where
+    W: Copy + 'static,
+    D: SpiDevice<W>,
+    B: AnyBreaker,
+    R: Repair<D, D::Error>,
+{
     guarded! {
         read(buffer: &mut [W])
         write(buffer: &[W])
@@ -53,8 +63,12 @@ impl<W: Copy + 'static, D: SpiDevice<W>, B: AnyBreaker> SpiDevice<W> for Guarded
     }
 }
 
-impl<W: Copy + 'static, D: AsyncSpiDevice<W>, B: AnyBreaker<Clock: HasTimer>> AsyncSpiDevice<W>
-    for GuardedSpi<D, B>
+impl<W, D, B, R> AsyncSpiDevice<W> for GuardedSpi<D, B, R>
+where
+    W: Copy + 'static,
+    D: AsyncSpiDevice<W>,
+    B: AnyBreaker<Clock: HasTimer>,
+    R: AsyncRepair<D, D::Error>,
 {
     guarded! {
         async

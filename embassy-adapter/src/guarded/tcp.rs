@@ -8,7 +8,7 @@ use atomic_breaker::wait::HasTimer;
 use embedded_io::{Error, ErrorKind};
 use embedded_nal_async::TcpConnect;
 
-use super::{Guarded, GuardedError, GuardedIo};
+use super::{Guarded, GuardedError, GuardedIo, NoRepair};
 
 /// A TCP stack behind a breaker, for one peer. It is itself a [`TcpConnect`], whose connections are
 /// [`GuardedIo`] with the same breaker and settings: what is said there of streams holds for them.
@@ -50,6 +50,7 @@ where
             classify: self.classify,
             limit: self.limit,
             written: self.written,
+            repair: NoRepair,
         };
         let connect = async |stack: &mut &'a D| stack.connect(remote).await;
         let connection = stack
@@ -61,6 +62,7 @@ where
             classify: stack.classify,
             limit: stack.limit,
             written: stack.written,
+            repair: NoRepair,
         })
     }
 }
