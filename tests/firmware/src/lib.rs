@@ -12,6 +12,7 @@
 //! | `futures` | what futures take in RAM, printed |
 //! | `superloop` | a loop without embassy and tasks, its clock a timer's interrupt, its breaker a handle of size zero |
 //! | `library` | a `no_std` library with a breaker inside and a guarded bus, without embassy, on a counter of 16 bits |
+//! | `repair` | a day with a sensor that hangs: readings with and without a repair before a probe |
 //! | `logged` | `defmt` lines of an outage, decoded on the host |
 //! | `two_cores` | two cores that really run in parallel share one breaker; without embassy |
 #![no_std]
