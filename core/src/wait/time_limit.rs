@@ -157,9 +157,9 @@ impl<E: core::error::Error> core::error::Error for Timed<E> {
     }
 }
 
-/// What a call runs: a closure that makes its future, or one that is [`Told`] how far to repair.
+/// What a call runs: a closure that makes its future, or one that is [`ToldTrips`] how far to repair.
 #[doc(hidden)]
-pub trait Operation {
+pub trait TimedOperation {
     /// What is made.
     type Future: Future;
 
@@ -170,7 +170,7 @@ pub trait Operation {
     fn told(self, trips: u8, limit_ms: &mut u64) -> impl FnOnce() -> Self::Future;
 }
 
-impl<F: Future, M: FnOnce() -> F> Operation for M {
+impl<F: Future, M: FnOnce() -> F> TimedOperation for M {
     type Future = F;
     const IS_TOLD: bool = false;
 
@@ -183,7 +183,7 @@ impl<F: Future, M: FnOnce() -> F> Operation for M {
 /// An operation that is told the permit's [`trips`](crate::Permit::trips), so that it repairs before a probe.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
-pub struct Told<M> {
+pub struct ToldTrips<M> {
     /// Makes the future.
     pub make: M,
     /// How much longer a probe may take, in milliseconds; without a limit, that is all that it may take. 0: no longer than
@@ -191,7 +191,7 @@ pub struct Told<M> {
     pub repair_ms: u64,
 }
 
-impl<F: Future, M: FnOnce(u8) -> F> Operation for Told<M> {
+impl<F: Future, M: FnOnce(u8) -> F> TimedOperation for ToldTrips<M> {
     type Future = F;
     const IS_TOLD: bool = true;
 
@@ -257,7 +257,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         self.call_timeout_told(classify, limit, operation)
     }
 
-    /// [`call_timeout_with`](Self::call_timeout_with) for guards of devices, whose operation may be [`Told`] how far to
+    /// [`call_timeout_with`](Self::call_timeout_with) for guards of devices, whose operation may be [`ToldTrips`] how far to
     /// repair.
     #[doc(hidden)]
     pub fn call_timeout_told<V, E, F, P>(
@@ -267,7 +267,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         operation: P,
     ) -> impl Future<Output = Result<V, CallError<Timed<E>>>>
     where
-        P: Operation<Future = F>,
+        P: TimedOperation<Future = F>,
         F: Future<Output = Result<V, E>>,
         C: HasTimer,
     {

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use atomic_breaker::wait::{Operation, Told};
+use atomic_breaker::wait::{TimedOperation, ToldTrips};
 
 /// No repair: what a guard does before a probe unless told otherwise.
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +69,7 @@ pub trait AsyncRepair<D, E> {
         &'d mut self,
         device: &'d mut D,
         operation: impl AsyncFnOnce(&'d mut D) -> Result<V, E> + 'd,
-    ) -> impl Operation<Future: Future<Output = Result<V, E>>>;
+    ) -> impl TimedOperation<Future: Future<Output = Result<V, E>>>;
 }
 
 impl<D, E> AsyncRepair<D, E> for NoRepair {
@@ -78,7 +78,7 @@ impl<D, E> AsyncRepair<D, E> for NoRepair {
         &'d mut self,
         device: &'d mut D,
         operation: impl AsyncFnOnce(&'d mut D) -> Result<V, E> + 'd,
-    ) -> impl Operation<Future: Future<Output = Result<V, E>>> {
+    ) -> impl TimedOperation<Future: Future<Output = Result<V, E>>> {
         || operation(device)
     }
 }
@@ -88,8 +88,8 @@ impl<D, E, F: FnMut(&mut D, u8) -> Result<(), E>> AsyncRepair<D, E> for BeforePr
         &'d mut self,
         device: &'d mut D,
         operation: impl AsyncFnOnce(&'d mut D) -> Result<V, E> + 'd,
-    ) -> impl Operation<Future: Future<Output = Result<V, E>>> {
-        Told {
+    ) -> impl TimedOperation<Future: Future<Output = Result<V, E>>> {
+        ToldTrips {
             make: async |trips| {
                 self.repair(device, trips)?;
                 operation(device).await
@@ -104,8 +104,8 @@ impl<D, E, F: AsyncFnMut(&mut D, u8) -> Result<(), E>> AsyncRepair<D, E> for Bef
         &'d mut self,
         device: &'d mut D,
         operation: impl AsyncFnOnce(&'d mut D) -> Result<V, E> + 'd,
-    ) -> impl Operation<Future: Future<Output = Result<V, E>>> {
-        Told {
+    ) -> impl TimedOperation<Future: Future<Output = Result<V, E>>> {
+        ToldTrips {
             repair_ms: self.limit_ms,
             make: async |trips| {
                 if trips > 0 {
