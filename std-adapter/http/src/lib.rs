@@ -67,6 +67,7 @@
 //! | `body`, `at_end` | bodies that report at their end; [`AtEnd`] |
 //! | `classifier`, `retries` | [`HttpClassifier`]; which requests may be sent twice, and when |
 //! | `grpc` | [`GrpcClassifier`]; calls with a limit of their own |
+//! | `unavailable` | [`Unavailable`]: what to answer one's own callers |
 //! | `per_host` | [`PerHost`]: the breaker of a request's host |
 //! | `callers_limit` (`reqwest`) | the time limit that a request carries, as its deadline |
 //! | `client` | [`ClientGuard`]: all of it around a client |
@@ -95,6 +96,7 @@ mod reqwest;
 mod retries;
 mod retry_after;
 mod rules;
+mod unavailable;
 mod usual_errors;
 
 #[cfg(feature = "reqwest-middleware")]
@@ -131,6 +133,7 @@ pub use per_host::PerHost;
 pub use retries::{Deadline, MayRepeat, idempotency_key};
 pub use retry_after::RetryAfter;
 pub use rules::{AtHead, Head, HttpRules};
+pub use unavailable::Unavailable;
 pub use usual_errors::UsualErrors;
 
 /// The README, whose code is compiled and run.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atomic_breaker_http::{ClientError, RequestError, repeatable};
+use atomic_breaker_http::{ClientError, RequestError, Unavailable, repeatable};
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header::WARNING};
 use axum::response::{IntoResponse, Response};
@@ -54,6 +54,10 @@ pub async fn price(State(prices): State<Prices>, Path(item): Path<String>) -> Re
         (Err(_), Some(known)) => {
             ([(WARNING, "110 - \"Response is Stale\"")], known).into_response()
         }
-        (Err(error), None) => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()).into_response(),
+        // Not with `Retry-After`: prices that are known are still answered.
+        (Err(error), None) => match Unavailable::of(&error) {
+            Some(unavailable) => unavailable.response(),
+            None => (StatusCode::BAD_GATEWAY, error.to_string()).into_response(),
+        },
     }
 }

@@ -14,3 +14,4 @@ mod secrets;
 mod sockets;
 mod statuses;
 mod support;
+mod unavailable;

@@ -1,0 +1,143 @@
+//! Three services in a row: what a service answers while one of its dependencies is down decides whether its callers shut out
+//! all of it.
+//!
+//! The front calls the shop through a [`ClientGuard`] with its defaults, by host. The shop has two routes: one needs the
+//! payments, which are down for a minute, the other needs nothing.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use atomic_breaker_http::{ClientConfig, ClientGuard, TokioClock, Unavailable};
+use atomic_breaker_server::{Breaker, Config};
+use http::{Request, Response, StatusCode};
+use tokio::time::{Instant, sleep};
+use tower::{Layer, ServiceExt, service_fn};
+
+/// What the shop answers when a call to the payments was rejected.
+#[derive(Clone, Copy, Debug)]
+enum Answer {
+    /// 503 with `Retry-After`.
+    OfWholeService,
+    /// 503 alone, which is the default.
+    Plain,
+    /// 424.
+    FailedDependency,
+}
+
+#[derive(Clone)]
+struct Shop {
+    payments: Arc<Breaker<TokioClock>>,
+    are_payments_down: Arc<AtomicBool>,
+    answer: Answer,
+}
+
+impl Shop {
+    fn handle(&self, path: &str) -> Response<String> {
+        if path == "/catalogue" {
+            return Response::new("shoes".to_owned());
+        }
+        let paid = self.payments.call(|| {
+            if self.are_payments_down.load(Relaxed) {
+                return Err(io::Error::other("no answer"));
+            }
+            Ok("paid".to_owned())
+        });
+        let error = match paid {
+            Ok(paid) => return Response::new(paid),
+            Err(error) => error,
+        };
+        match (Unavailable::of(&error), self.answer) {
+            (Some(it), Answer::OfWholeService) => it.of_whole_service().response(),
+            (Some(it), Answer::Plain) => it.response(),
+            (Some(it), Answer::FailedDependency) => {
+                it.status(StatusCode::FAILED_DEPENDENCY).response()
+            }
+            // The calls before it opens, and probes.
+            (None, answer) => {
+                let mut response = Response::new(error.to_string());
+                *response.status_mut() = match answer {
+                    Answer::FailedDependency => StatusCode::FAILED_DEPENDENCY,
+                    _ => StatusCode::BAD_GATEWAY,
+                };
+                response
+            }
+        }
+    }
+}
+
+/// Requests of the front for the catalogue while the payments are down, and how many of them were answered.
+#[derive(Debug)]
+struct Seen {
+    catalogue: u32,
+    answered: u32,
+}
+
+/// Ten requests a second; of ten, so many are payments.
+async fn outage(answer: Answer, payments_of_ten: u32) -> Seen {
+    let shop = Shop {
+        payments: Arc::new(Breaker::new(Config::new(), TokioClock)),
+        are_payments_down: Arc::default(),
+        answer,
+    };
+    let down = Arc::clone(&shop.are_payments_down);
+    let guard = ClientGuard::with(ClientConfig::new().tries(1), TokioClock, ()).unwrap();
+    let client = guard
+        .leak()
+        .layer()
+        .layer(service_fn(move |request: Request<()>| {
+            let shop = shop.clone();
+            async move { Ok::<_, io::Error>(shop.handle(request.uri().path())) }
+        }));
+    let began = Instant::now();
+    let mut seen = Seen {
+        catalogue: 0,
+        answered: 0,
+    };
+    for number in 0.. {
+        let second = began.elapsed().as_secs();
+        if second >= 90 {
+            break;
+        }
+        down.store((20..80).contains(&second), Relaxed);
+        let is_payment = number * 7 % 10 < payments_of_ten;
+        let path = if is_payment { "payments" } else { "catalogue" };
+        let uri = format!("http://shop.example/{path}");
+        let request = Request::get(uri).body(()).unwrap();
+        let response = client.clone().oneshot(request).await;
+        if !is_payment && (20..80).contains(&second) {
+            seen.catalogue += 1;
+            let is_answered = response.is_ok_and(|response| response.status() == 200);
+            seen.answered += u32::from(is_answered);
+        }
+        sleep(Duration::from_millis(100)).await;
+    }
+    seen
+}
+
+/// The table of `docs/http.md`, with `--nocapture`. Open times have jitter, so its figures differ a little from run to run.
+#[tokio::test(start_paused = true)]
+async fn only_a_time_to_stay_away_shuts_out_requests_that_do_not_need_the_dependency() {
+    let shares = [1, 3, 5, 8];
+    for answer in [
+        Answer::OfWholeService,
+        Answer::Plain,
+        Answer::FailedDependency,
+    ] {
+        let mut percents = Vec::new();
+        for share in shares {
+            let seen = outage(answer, share).await;
+            percents.push(seen.answered * 100 / seen.catalogue);
+        }
+        println!("| {answer:?} | {percents:?} |");
+        let [tenth, third, half, most] = percents[..] else {
+            unreachable!("one for each share");
+        };
+        match answer {
+            Answer::OfWholeService => assert!(tenth < 50 && third < 25, "{percents:?}"),
+            Answer::Plain => assert_eq!((tenth, third), (100, 100), "{half} {most}"),
+            Answer::FailedDependency => assert_eq!(percents, [100; 4]),
+        }
+    }
+}
