@@ -259,7 +259,7 @@ fn this_process() -> String {
     }
 }
 
-fn check_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), AdminError> {
+pub(super) fn check_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), AdminError> {
     let mut seen = HashSet::new();
     for name in names {
         if name.is_empty() || name.len() > MAX_NAME {

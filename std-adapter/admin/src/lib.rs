@@ -41,6 +41,7 @@
 //! | `control` | what is changed |
 //! | `page` | the page itself: markup, style, script |
 //! | `router` | from a request to its response |
+//! | `readiness` | whether this process is ready, for load balancers and orchestrators |
 #![doc = ""]
 #![doc = concat!("[docs/admin.md]: ", env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/admin.md")]
 #![doc = concat!("[docs/admin-json.md]: ", env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/admin-json.md")]
@@ -58,6 +59,7 @@ mod history;
 mod jobs;
 mod operator;
 mod page;
+mod readiness;
 mod response;
 mod router;
 mod source;
@@ -68,6 +70,7 @@ mod timeline;
 pub use admin::Admin;
 pub use error::AdminError;
 pub use operator::Operator;
+pub use readiness::Readiness;
 pub use timeline::{Recorder, Timeline};
 
 /// The code of the page in the repository, compiled and run.

@@ -32,6 +32,7 @@ mod jobs;
 mod logged;
 mod nested;
 mod outages;
+mod readiness;
 mod requests;
 mod rules;
 mod settings;

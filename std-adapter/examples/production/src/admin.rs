@@ -1,6 +1,6 @@
-//! The admin page, for those who know the password.
+//! The admin page, for those who know the password, and readiness.
 
-use atomic_breaker_admin::{Admin, AdminError, Operator, Timeline};
+use atomic_breaker_admin::{Admin, AdminError, Operator, Readiness, Timeline};
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header::WWW_AUTHENTICATE};
 use axum::middleware::{Next, from_fn_with_state};
@@ -19,6 +19,11 @@ pub fn page(guard: &'static Guard, of: &Timeline, password: String) -> Result<Ro
     Ok(page
         .router()?
         .layer(from_fn_with_state(password, authenticate)))
+}
+
+/// For the orchestrator, which has no password. No host is vital: prices that are known are served without any.
+pub fn readiness(guard: &'static Guard) -> Result<Router, AdminError> {
+    Readiness::new().registry("hosts", guard.hosts()).router()
 }
 
 async fn authenticate(

@@ -26,6 +26,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .route("/price/{item}", get(prices::price))
         .with_state(prices)
         .route("/metrics", get(async move || scrape()))
+        .route("/live", get(async || ()))
+        .nest_service("/ready", admin::readiness(guard)?)
         .nest_service("/breakers", admin::page(guard, &timeline, password)?);
     tokio::spawn(settings::reload_on_hangup(path, guard));
     let listener = TcpListener::bind(settings.listen).await?;

@@ -119,6 +119,13 @@ async fn serves_from_its_cache_while_the_host_fails_reloads_and_stops() {
     assert!(opened.contains("127.0.0.1"), "{opened}");
     let (_, metrics) = ask("/metrics").await;
     assert!(metrics.contains("circuit_breaker_key_open{"), "{metrics}");
+    let (ready, text) = ask("/ready").await;
+    assert_eq!(
+        ready,
+        StatusCode::OK,
+        "a host that is down is no reason to take the service away"
+    );
+    assert!(text.contains("\"status\":\"warn\""), "{text}");
     assert_eq!(ask("/breakers/").await.0, StatusCode::UNAUTHORIZED);
     let page = user
         .get(format!("{url}/breakers/status"))
