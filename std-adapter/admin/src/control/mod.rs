@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::response::Problem;
 use super::source::{ShownSource, Source};
 use super::status::{self, StatusEntry};
-use super::timeline::{Acting, Change, LastKnown, MadeTransition, Rules, Subject, What};
+use super::timeline::{Acting, By, Change, LastKnown, MadeTransition, Rules, Subject, What};
 use super::{Admin, Operator, text};
 use request::Verb;
 
@@ -138,7 +138,8 @@ impl Changes<'_> {
         if let Some(LastKnown { event, .. }) = status::last(self.admin, &self.subject, now) {
             let transition = event.transition().map(Transition::to_string);
             let by = event.by.as_ref().map(|by| format!("by {by}"));
-            for part in [transition, by].into_iter().flatten() {
+            let reason = event.reason.as_ref().map(|it| format!("because {it:?}"));
+            for part in [transition, by, reason].into_iter().flatten() {
                 error = format!("{error}, {part}");
             }
         }
@@ -232,10 +233,11 @@ impl Changes<'_> {
     }
 
     fn acting(&self) -> Acting {
-        Acting::begin(
-            Arc::clone(&self.operator.name),
-            Arc::clone(&self.subject.of),
-        )
+        let by = By {
+            operator: Arc::clone(&self.operator.name),
+            reason: self.request.reason().map(Into::into),
+        };
+        Acting::begin(by, Arc::clone(&self.subject.of))
     }
 
     /// Recorded here, where no recorder did it.
@@ -254,6 +256,7 @@ fn log(operator: &Operator, request: &ControlRequest, done: &str) {
         circuit_breaker.key = key,
         circuit_breaker.command = text::of_command(request.r#do),
         circuit_breaker.operator = printable(operator.name()),
+        circuit_breaker.reason = request.reason().map(printable),
         circuit_breaker.dry_run = request.dry_run,
         "{done}"
     );

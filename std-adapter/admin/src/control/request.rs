@@ -16,6 +16,8 @@ pub(crate) struct ControlRequest {
     pub(super) percent: Option<u8>,
     /// The epoch that the operator saw.
     pub(super) epoch: Option<u16>,
+    /// Why, for those who read the timeline.
+    pub(super) reason: Option<String>,
     /// Only reports what would change.
     #[serde(default)]
     pub(super) dry_run: bool,
@@ -39,7 +41,16 @@ pub(super) enum Verb {
 /// The longest open time that a word holds: 24.8 days.
 const LONGEST_MS: u32 = 2_144_448_000;
 
+/// The most bytes of a reason.
+const MOST_REASON: usize = 256;
+
 impl ControlRequest {
+    /// The reason without the white space around it, unless that is all.
+    pub(super) fn reason(&self) -> Option<&str> {
+        let reason = self.reason.as_deref()?.trim();
+        (!reason.is_empty()).then_some(reason)
+    }
+
     /// Whether its parts go together.
     pub(super) fn check(&self) -> Result<(), Problem> {
         let is_setting = matches!(self.r#do, Verb::SetRules | Verb::ClearRules | Verb::Enforce);
@@ -51,6 +62,12 @@ impl ControlRequest {
             "rules are only for set-rules: leave them out"
         } else if self.percent.is_some() && self.r#do != Verb::Enforce {
             "percent is only for enforce: leave it out"
+        } else if self
+            .reason
+            .as_ref()
+            .is_some_and(|it| it.len() > MOST_REASON)
+        {
+            "the reason has at most 256 bytes: shorten it"
         } else if self.epoch.is_some() && is_setting {
             "epoch is only for commands that change a state: leave it out"
         } else {

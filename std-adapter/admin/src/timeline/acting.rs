@@ -8,17 +8,24 @@ thread_local! {
 }
 
 struct Operation {
-    by: Arc<str>,
+    by: By,
     /// The registry or breaker.
     of: Arc<str>,
     is_recorded: bool,
+}
+
+/// Who did something by hand, and why.
+#[derive(Clone, Debug)]
+pub(crate) struct By {
+    pub(crate) operator: Arc<str>,
+    pub(crate) reason: Option<Arc<str>>,
 }
 
 /// Attributes what is done on this thread to the operator, until it is dropped.
 pub(crate) struct Acting;
 
 impl Acting {
-    pub(crate) fn begin(by: Arc<str>, of: Arc<str>) -> Self {
+    pub(crate) fn begin(by: By, of: Arc<str>) -> Self {
         ACTING.set(Some(Operation {
             by,
             of,
@@ -28,11 +35,11 @@ impl Acting {
     }
 
     /// The operator who acts, noted when something happens to this target.
-    pub(super) fn note(of: &str) -> Option<Arc<str>> {
+    pub(super) fn note(of: &str) -> Option<By> {
         ACTING.with_borrow_mut(|acting| {
             let acting = acting.as_mut()?;
             acting.is_recorded |= *acting.of == *of;
-            Some(Arc::clone(&acting.by))
+            Some(acting.by.clone())
         })
     }
 

@@ -35,6 +35,8 @@ pub(crate) struct TimelineEvent {
     pub(crate) what: What,
     /// The operator, if one did it here.
     pub(crate) by: Option<Arc<str>>,
+    /// The reason that the operator gave.
+    pub(crate) reason: Option<Arc<str>>,
     #[serde(flatten)]
     pub(super) folded: Folded,
 }

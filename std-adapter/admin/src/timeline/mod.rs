@@ -6,7 +6,7 @@ mod last;
 mod outage;
 mod recorder;
 
-pub(super) use acting::Acting;
+pub(super) use acting::{Acting, By};
 pub(super) use event::{Change, MadeTransition, Rules, Subject, TimelineEvent, What, unix_ms};
 pub(super) use last::LastKnown;
 pub(super) use outage::is_down;
@@ -115,6 +115,7 @@ impl Timeline {
     pub(super) fn record(&self, subject: Subject, what: What, present: Option<Present<'_>>) {
         let at = unix_ms(SystemTime::now());
         let by = Acting::note(&subject.of);
+        let (by, reason) = by.map_or((None, None), |by| (Some(by.operator), by.reason));
         let mut kept = self.kept();
         let number = kept.next;
         let mut event = TimelineEvent {
@@ -123,6 +124,7 @@ impl Timeline {
             subject,
             what,
             by,
+            reason,
             folded: Folded::after(None, number, at),
         };
         let before = kept.last.get(&event.subject);

@@ -186,6 +186,68 @@ async fn a_manual_change_names_its_operator() {
 }
 
 #[tokio::test]
+async fn a_reason_stands_beside_the_name_in_the_timeline() {
+    let world = World::new();
+    world.trip("a.example");
+    let app = world.app();
+    let reason = "  maintenance, ticket 7 ";
+    app.changed(json!({ "of": "payments", "do": "trip", "reason": reason }))
+        .await;
+    app.changed(json!({ "of": "payments", "do": "reset", "reason": " " }))
+        .await;
+    let rules = json!({ "consecutive_failures": 3 });
+    app.changed(json!({ "of": "hosts", "do": "set-rules", "rules": rules, "reason": "as agreed" }))
+        .await;
+    let events = app.get("/timeline").await.json()["events"].clone();
+    assert_has(
+        &events[0],
+        &json!({ "change": "rules", "by": "alice", "reason": "as agreed" }),
+    );
+    assert_has(
+        &events[1],
+        &json!({ "to": "closed", "by": "alice", "reason": null }),
+    );
+    assert_has(
+        &events[2],
+        &json!({ "to": "open", "reason": "maintenance, ticket 7" }),
+    );
+    assert_has(
+        &events[3],
+        &json!({ "key": "a.example", "by": null, "reason": null }),
+    );
+
+    // Who looks at something else learns why it changed.
+    let force = json!({ "of": "payments", "do": "force-open", "reason": "<b>drill</b>" });
+    app.changed(force).await;
+    let late = json!({ "of": "payments", "do": "release", "epoch": 0 });
+    let refused = app.change(&late).await;
+    assert_eq!(refused.status, 409);
+    assert!(
+        refused.body.contains("by alice, because"),
+        "{}",
+        refused.body
+    );
+    assert!(refused.body.contains("drill"), "{}", refused.body);
+}
+
+#[tokio::test]
+async fn a_reason_that_is_too_long_is_refused_and_nothing_is_done() {
+    let world = World::new();
+    let app = world.app();
+    let trip =
+        |bytes: usize| json!({ "of": "payments", "do": "trip", "reason": "x".repeat(bytes) });
+    let refused = app.change(&trip(257)).await;
+    assert_eq!(refused.status, 422);
+    assert!(
+        refused.body.contains("at most 256 bytes"),
+        "{}",
+        refused.body
+    );
+    assert!(world.payments.breaker().acquire().is_ok());
+    assert_eq!(app.change(&trip(256)).await.status, 200);
+}
+
+#[tokio::test]
 async fn a_dry_run_changes_nothing() {
     let world = World::new();
     let app: App = world.app();

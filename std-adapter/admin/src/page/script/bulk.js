@@ -69,12 +69,14 @@ function askBulk(what) {
   byId('bulk-confirm').hidden = false;
   setText(byId('bulk-question'), `${what.words}: ${counted(what.entries.length, 'breaker', 'breakers')}? ${what.effect}`);
   setText(byId('bulk-yes'), `${what.words} ${what.entries.length}`);
+  byId('bulk-reason').value = '';
   byId('bulk-cancel').focus();
 }
 
 async function actBulk() {
   const mine = bulk;
   const { command, entries } = mine.asked;
+  const reason = byId('bulk-reason').value;
   byId('bulk-confirm').hidden = true;
   byId('bulk-close').focus();
   let done = 0;
@@ -84,7 +86,7 @@ async function actBulk() {
     if (bulk !== mine) break;
     setText(byId('bulk-result'), `${at} of ${entries.length}`);
     try {
-      const answer = await change({ of, key, do: command, epoch });
+      const answer = await change({ of, key, do: command, epoch, reason });
       if (answer.changed) done += 1;
       else unchanged += 1;
     } catch (error) {

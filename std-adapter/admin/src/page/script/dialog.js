@@ -113,6 +113,7 @@ function confirmFirst(what) {
   setResult('');
   setText(byId('question'), `${what.words}: ${whole(chosen)}? ${what.effect}`);
   setText(byId('yes'), what.words);
+  byId('reason').value = '';
   byId('cancel').focus();
 }
 
@@ -122,10 +123,11 @@ async function act() {
   // Another one may be shown when the response comes.
   const isLookedAt = () => chosen !== null && idOf(chosen) === idOf(it);
   byId('yes').disabled = true;
+  const reason = byId('reason').value;
   let result;
   try {
     const answer = await change({
-      of: it.of, key: it.key, do: command, ...(it.state === undefined || request ? {} : { epoch }), ...request,
+      of: it.of, key: it.key, do: command, reason, ...(it.state === undefined || request ? {} : { epoch }), ...request,
     });
     if (isLookedAt() && answer.entry) chosen = answer.entry;
     if (isLookedAt()) byId('form').hidden = true;

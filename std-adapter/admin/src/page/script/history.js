@@ -12,13 +12,15 @@ const CHANGES = {
   'enforcement': (event) => `${event.new_percent} % of rejections enforced (was ${event.old_percent} %)`,
 };
 
+const byHand = ({ by, reason }) => `by hand: ${visible(by)}${reason === null ? '' : ` (${visible(reason)})`}`;
+
 function because(event) {
   const parts = [];
   if (event.kind === 'transition' && event.by === null) parts.push(event.why);
   if (event.open_for_ms) parts.push(`for ${span(event.open_for_ms)}`);
   if (event.failure) parts.push(visible(event.failure));
   if (event.changes > 1) parts.push(`${event.changes} changes since ${CLOCK.format(event.first_at)}`);
-  if (event.by !== null) parts.push(`by hand: ${visible(event.by)}`);
+  if (event.by !== null) parts.push(byHand(event));
   return parts.join(' · ');
 }
 

@@ -62,7 +62,7 @@ function why(entry) {
   const parts = [];
   if (entry.fleet) parts.push(byFleet(entry));
   if (entry.since) {
-    parts.push(entry.since.by === null ? entry.since.why : `by hand: ${visible(entry.since.by)}`);
+    parts.push(entry.since.by === null ? entry.since.why : byHand(entry.since));
   } else if (entry.state !== 'closed') {
     parts.push('unknown');
   }
