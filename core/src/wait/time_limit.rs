@@ -186,9 +186,9 @@ impl<F: Future, M: FnOnce() -> F> TimedOperation for M {
 pub struct ToldTrips<M> {
     /// Makes the future.
     pub make: M,
-    /// How much longer a probe may take, in milliseconds; without a limit, that is all that it may take. 0: no longer than
-    /// other calls.
-    pub repair_ms: u64,
+    /// How much longer a probe may take, in milliseconds; without a limit, that is all that it may take. `None`: no longer
+    /// than other calls.
+    pub repair_ms: Option<u64>,
 }
 
 impl<F: Future, M: FnOnce(u8) -> F> TimedOperation for ToldTrips<M> {
@@ -196,11 +196,12 @@ impl<F: Future, M: FnOnce(u8) -> F> TimedOperation for ToldTrips<M> {
     const IS_TOLD: bool = true;
 
     fn told(self, trips: u8, limit_ms: &mut u64) -> impl FnOnce() -> F {
-        *limit_ms = match *limit_ms {
-            limit_ms if trips == 0 || self.repair_ms == 0 => limit_ms,
-            u64::MAX => self.repair_ms,
-            limit_ms => limit_ms.saturating_add(self.repair_ms),
-        };
+        if let Some(repair_ms) = self.repair_ms.filter(|_| trips > 0) {
+            *limit_ms = match *limit_ms {
+                u64::MAX => repair_ms,
+                limit_ms => limit_ms.saturating_add(repair_ms),
+            };
+        }
         move || (self.make)(trips)
     }
 }

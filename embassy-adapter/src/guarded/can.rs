@@ -90,7 +90,8 @@ fn polled<V, E>(result: nb::Result<V, E>) -> Result<Option<V>, E> {
     }
 }
 
-impl<D: polled::Can, B: AnyBreaker, R: Repair<D, D::Error>> polled::Can for GuardedCan<D, B, R> {
+/// Without repair, which each try that would block would make again.
+impl<D: polled::Can, B: AnyBreaker> polled::Can for GuardedCan<D, B> {
     type Frame = D::Frame;
     type Error = GuardedError<D::Error>;
 

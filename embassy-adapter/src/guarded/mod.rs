@@ -44,14 +44,14 @@ pub use flash::GuardedFlash;
 pub use i2c::GuardedI2c;
 #[cfg(feature = "embedded-io")]
 pub use io::GuardedIo;
-pub use repair::{AsyncRepair, BeforeProbe, BeforeProbeAsync, NoRepair, Repair};
+pub use repair::{AsyncRepair, BeforeProbe, BeforeProbeAsync, CallFailure, NoRepair, Repair};
 #[cfg(feature = "embedded-hal")]
 pub use spi::GuardedSpi;
 #[cfg(feature = "embedded-nal")]
 pub use tcp::GuardedTcp;
 
 use atomic_breaker::wait::{Limit, TimeLimit};
-use atomic_breaker::{AnyBreaker, Outcome};
+use atomic_breaker::{AnyBreaker, Failure, Outcome};
 
 use crate::clock::EmbassyTimer;
 
@@ -116,13 +116,17 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
         }
     }
 
-    /// Repairs the device before the operation of each probe. The closure gets the device and how often in a row the breaker
-    /// has tripped, at least 1, so that it can go a step further each time; an error is that of the operation, which is then
-    /// not made, and a failure of the probe. While the breaker is closed nothing runs.
+    /// Repairs the device before the operation of a probe. The closure gets the device and how often in a row the breaker
+    /// has tripped, at least 1, so that it can go a step further each time. An error is returned in place of the operation,
+    /// which is not made, and is a failure of the probe, whatever the classifier says of such an error. While the breaker is
+    /// closed nothing runs.
+    ///
+    /// If the operation succeeds and the breaker stays half-open, because a write shows nothing or several successes are
+    /// required, the operations that follow are not repaired again until one of them fails.
     ///
     /// The operations of the device may be blocking or async; a repair that waits is
-    /// [`before_probe_async`](Self::before_probe_async). Operations in flight are none, because they have the guard for
-    /// themselves, so the repair may do as it likes with the device.
+    /// [`before_probe_async`](Self::before_probe_async). No other operation of the guard is in flight meanwhile, so the repair
+    /// may do as it likes with the device.
     ///
     /// ```
     /// use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, GuardedI2c};
@@ -146,7 +150,7 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
         K: KindOf<D>,
         F: FnMut(&mut D, u8) -> Result<(), K::Error>,
     {
-        self.with(BeforeProbe(repair))
+        self.with(BeforeProbe::new(repair))
     }
 
     /// [`before_probe`](Self::before_probe) with a repair that waits, of a device whose operations are async. A probe may
@@ -187,7 +191,7 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
         let limit_ms = limit.time_limit().limit().map_or(u64::MAX, |limit| {
             limit.as_millis().try_into().unwrap_or(u64::MAX)
         });
-        self.with(BeforeProbeAsync { repair, limit_ms })
+        self.with(BeforeProbeAsync::new(repair, limit_ms))
     }
 
     fn with<R>(self, repair: R) -> Guarded<D, B, K, R> {
@@ -256,10 +260,13 @@ impl<D, B: AnyBreaker, K: ClassifyKind, R> Guarded<D, B, K, R> {
         // Dropped only if the repair or the operation panics.
         let permit = breaker.acquire().map_err(GuardedError::Rejected)?;
         let attempt = permit.failing_when_dropped();
-        let repaired = self.repair.repair(device, attempt.trips());
-        let result = repaired.and_then(|()| operation(device));
-        attempt.report(classify(&result));
-        result.map_err(GuardedError::Device)
+        let result = self.repair.operate(device, attempt.trips(), operation);
+        attempt.report(match &result {
+            Ok(value) => succeeded(value),
+            Err(CallFailure::Operation(error)) => of_kind(kind(error)),
+            Err(CallFailure::Repair(_)) => Failure::new().into(),
+        });
+        result.map_err(|failure| GuardedError::Device(failure.into_error()))
     }
 
     /// `succeeded` returns the outcome of a success.
@@ -280,15 +287,23 @@ impl<D, B: AnyBreaker, K: ClassifyKind, R> Guarded<D, B, K, R> {
     {
         // Borrowed, so that the future does not hold them as well.
         let (of_kind, limit) = (&self.classify, &self.limit);
-        let classify = move |result: &Result<V, crate::wait::Timed<E>>| match result {
+        let classify = move |result: &Result<V, crate::wait::Timed<R::Failure>>| match result {
             Ok(value) => succeeded(value),
             Err(crate::wait::Timed::TimedOut) => limit.failure().into(),
-            Err(crate::wait::Timed::Failed(error)) => of_kind(kind(error)),
+            Err(crate::wait::Timed::Failed(failure)) => match R::of_operation(failure) {
+                Some(error) => of_kind(kind(error)),
+                None => Failure::new().into(),
+            },
         };
         let operation = self.repair.before(&mut self.device, operation);
         let breaker = self.breaker.as_breaker();
-        Ok(breaker
-            .call_timeout_told(classify, *limit, operation)
-            .await?)
+        let result = breaker.call_timeout_told(classify, *limit, operation);
+        result
+            .await
+            .map_err(|error| match GuardedError::from(error) {
+                GuardedError::Rejected(rejected) => GuardedError::Rejected(rejected),
+                GuardedError::TimedOut => GuardedError::TimedOut,
+                GuardedError::Device(failure) => GuardedError::Device(R::into_error(failure)),
+            })
     }
 }

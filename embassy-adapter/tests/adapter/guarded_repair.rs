@@ -100,6 +100,61 @@ fn a_repair_that_fails_is_a_failed_probe_and_the_device_is_not_asked() {
     assert_eq!(breaker.snapshot().trips(), 2);
 }
 
+/// The classifier ignores such an error of an operation, which would leave the slot to the next probe at once.
+#[test]
+fn a_repair_fails_whatever_the_classifier_says_of_its_error() {
+    let mut sim = Sim::new();
+    let lost = ErrorKind::ArbitrationLoss;
+    for is_async in [false, true] {
+        let breaker = breaker(RULES);
+        let bus = GuardedI2c::new(Sensor::healed_by(1), &breaker);
+        let mut bus = bus.before_probe(|_, _| Err(lost));
+        breaker.trip();
+        sim.pass(1_000);
+        let failed = if is_async {
+            at_once(embedded_hal_async::i2c::I2c::write(&mut bus, 0x48, &[0]))
+        } else {
+            bus.write(0x48, &[0])
+        };
+        assert_eq!(failed, Err(GuardedError::Device(lost)));
+        assert_eq!(
+            (breaker.state(), breaker.snapshot().trips()),
+            (State::Open, 2)
+        );
+    }
+}
+
+#[test]
+fn several_probes_of_one_recovery_repair_once() {
+    let mut sim = Sim::new();
+    let breaker = breaker(RULES.close_after(3));
+    let mut bus = GuardedI2c::new(Sensor::healed_by(1), &breaker).before_probe(|bus, trips| {
+        bus.repair(trips);
+        Ok(())
+    });
+    breaker.trip();
+    sim.pass(1_000);
+    assert!((0..2).all(|_| temperature(&mut bus)));
+    assert_eq!(
+        (breaker.state(), &bus.device().rungs),
+        (State::HalfOpen, &vec![1])
+    );
+    // It fails once more before it is closed.
+    bus.device().is_well = false;
+    assert!(!temperature(&mut bus));
+    sim.pass(1_000);
+    assert!((0..3).all(|_| temperature(&mut bus)));
+    assert_eq!(
+        (breaker.state(), &bus.device().rungs),
+        (State::Closed, &vec![1, 2])
+    );
+    // In the next outage the ladder begins anew.
+    breaker.trip();
+    sim.pass(1_000);
+    assert!(temperature(&mut bus));
+    assert_eq!(bus.device().rungs, [1, 2, 1]);
+}
+
 #[test]
 fn a_repair_that_panics_is_a_failed_probe() {
     let mut sim = Sim::new();
@@ -211,8 +266,13 @@ fn a_repair_that_blocks_serves_an_async_bus() {
     assert_eq!((answer, breaker.state()), (Ok(()), State::Closed));
 }
 
-/// A modem that answers nothing until it is initialised.
-struct Modem(bool);
+/// A modem that answers nothing until it is initialised, and forgets the command when it is initialised again.
+#[derive(Default)]
+struct Modem {
+    is_initialised: bool,
+    was_asked: bool,
+    repairs: u32,
+}
 
 impl embedded_io_async::ErrorType for Modem {
     type Error = embedded_io_async::ErrorKind;
@@ -220,29 +280,50 @@ impl embedded_io_async::ErrorType for Modem {
 
 impl embedded_io_async::Read for Modem {
     async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Self::Error> {
-        if self.0 {
-            Ok(buffer.len())
-        } else {
-            pending().await
+        if self.is_initialised && self.was_asked {
+            return Ok(buffer.len());
         }
+        pending().await
     }
 }
 
-#[test]
-fn streams_repair_as_well() {
-    use embedded_io_async::Read;
-    let breaker = breaker(RULES);
-    let modem = GuardedIo::new(Modem(false), &breaker).time_limit(LIMIT);
-    let mut modem = modem.before_probe_async(REPAIR_LIMIT, async |modem, _| {
-        modem.0 = true;
+impl embedded_io_async::Write for Modem {
+    async fn write(&mut self, buffer: &[u8]) -> Result<usize, Self::Error> {
+        self.was_asked = true;
+        Ok(buffer.len())
+    }
+
+    async fn flush(&mut self) -> Result<(), Self::Error> {
         Ok(())
-    });
-    Sim::new().run(async {
-        for _ in 0..3 {
-            assert!(modem.read(&mut [0]).await.is_err());
-        }
+    }
+}
+
+/// What a driver writes: a command, and its answer. A write shows nothing, so all three are probes.
+#[test]
+fn a_command_and_its_answer_are_repaired_once() {
+    use embedded_io_async::{Read, Write};
+    let breaker = breaker(RULES);
+    let modem = GuardedIo::new(Modem::default(), &breaker).time_limit(LIMIT);
+    let repair = async |modem: &mut Modem, _| {
+        *modem = Modem {
+            is_initialised: true,
+            was_asked: false,
+            repairs: modem.repairs + 1,
+        };
+        Ok(())
+    };
+    let mut modem = modem.before_probe_async(REPAIR_LIMIT, repair);
+    let mut sim = Sim::new();
+    breaker.trip();
+    sim.run(async {
         Timer::after_millis(1_000).await;
-        assert_eq!(modem.read(&mut [0]).await, Ok(1));
+        modem.write_all(b"AT\r").await.unwrap();
+        modem.flush().await.unwrap();
+        assert_eq!(breaker.state(), State::HalfOpen);
+        assert_eq!(modem.read(&mut [0; 2]).await, Ok(2));
+        assert_eq!(
+            (breaker.state(), modem.device().repairs),
+            (State::Closed, 1)
+        );
     });
-    assert_eq!(breaker.state(), State::Closed);
 }
