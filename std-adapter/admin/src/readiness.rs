@@ -133,9 +133,7 @@ impl Readiness {
             last: Mutex::new(None),
         });
         let answer = move || std::future::ready(asked.answer());
-        Ok(Router::new()
-            .route("/", get(answer.clone()))
-            .fallback(answer))
+        Ok(Router::new().route("/", get(answer)))
     }
 
     fn report(&self) -> ReadinessReport {
