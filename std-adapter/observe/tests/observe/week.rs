@@ -14,7 +14,7 @@ use atomic_breaker_server::{
 use tokio::time::timeout;
 
 use crate::support::{Logged, Page, SECOND, logged};
-use test_support::week::{Host, config, protects, week, week_by_hand};
+use test_support::week::{Host, OUTAGES, config, protects, week, week_by_hand};
 
 /// What a program observed itself.
 #[derive(Debug, Default)]
@@ -53,7 +53,8 @@ impl Seen {
         assert_eq!(calls.iter().sum::<u64>(), self.admitted.get(), "{calls:?}");
         let rejections = page.get("rejections", name, &[("enforcement", "enforced")]);
         assert_eq!(rejections, Some(self.rejected.get()));
-        assert!(self.rejected.get() > 14 * 2_000, "{self:?}");
+        let outages = u64::from(OUTAGES);
+        assert!(self.rejected.get() > outages * 2_000, "{self:?}");
 
         let logged_as = |target| events.iter().filter(move |event| event.target == target);
         let logged = logged_as("atomic_breaker::rejection")
@@ -65,10 +66,13 @@ impl Seen {
         let opened = to("open", "failure_limit");
         let reopened = to("open", "probe_failed") + to("open", "probe_cancelled");
         let half_open = to("half_open", "open_time_over");
-        assert_eq!((opened, to("closed", "probes_succeeded")), (14, 14));
+        assert_eq!(
+            (opened, to("closed", "probes_succeeded")),
+            (outages, outages)
+        );
         assert_eq!(opened + reopened, half_open);
         let transitions = logged_as("atomic_breaker::transition").count() as u64;
-        assert_eq!(transitions, opened + reopened + half_open + 14);
+        assert_eq!(transitions, opened + reopened + half_open + outages);
 
         let shown = ["closed", "open", "half_open"].map(|state| page.breakers(name, state));
         assert_eq!(shown, [Some(1), Some(0), Some(0)]);
@@ -202,7 +206,7 @@ fn a_key_of_a_registry() {
         .iter()
         .filter(|event| event.target == "atomic_breaker::rejection");
     // One a minute, and the first of each open time.
-    assert!(logged.count() < 14 * 150);
+    assert!(logged.count() < OUTAGES as usize * 150);
     let page = Page::now();
     let opened: u64 = ["failure_limit", "probe_failed"]
         .map(|cause| page.transitions(NAME, "open", cause).unwrap())
