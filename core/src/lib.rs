@@ -121,7 +121,7 @@ pub use control::{Adjust, Control};
 pub use error::{CallError, CorruptWord, Rejected, Wait};
 #[cfg(feature = "heapless")]
 pub use event_log::EventLog;
-pub use observer::{Cause, Observer, OnTransition, Transition};
+pub use observer::{Cause, FailedCall, Observer, OnTransition, Transition};
 pub use outcome::{AnyError, Classify, Failure, Outcome};
 pub use permit::{Attempt, Permit};
 pub use present::Present;

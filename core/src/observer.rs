@@ -3,9 +3,10 @@
 use core::fmt;
 use core::iter::once;
 use core::task::Waker;
+use core::time::Duration;
 
 use crate::error::Rejected;
-use crate::outcome::Outcome;
+use crate::outcome::{Failure, Outcome};
 use crate::present::Present;
 pub use crate::transition::{Cause, Transition};
 
@@ -54,6 +55,12 @@ pub trait Observer {
 
     /// A permit was dropped without a report, whether that counts as a failure or not.
     fn cancelled(&self) {}
+
+    /// A call failed, and the one who reported it can say why: after [`outcome`](Self::outcome), which is called for every
+    /// failure. The breaker knows no words, so it does not call this; a `Resource` of `atomic-breaker-server` does.
+    fn failed(&self, failed: &FailedCall<'_>) {
+        let _ = failed;
+    }
 
     /// Wakes the task once, at the next transition, and returns whether it will. By default it does not: a task
     /// that [waits](crate::wait) then looks at the state more often.
@@ -118,6 +125,13 @@ macro_rules! forward_observer {
                 })+
             }
 
+            fn failed(&self, failed: &FailedCall<'_>) {
+                let $it = self;
+                $(for observer in $part {
+                    observer.failed(failed);
+                })+
+            }
+
             /// Whether any of the parts will wake the task.
             fn wake_on_change(&self, waker: &Waker) -> bool {
                 let $it = self;
@@ -133,6 +147,66 @@ macro_rules! forward_observer {
 forward_observer!([O: Observer] Option<O>: |it| it.iter());
 forward_observer!([A: Observer, B: Observer] (A, B): |it| once(&it.0), once(&it.1));
 for_pointers!(forward_observer);
+
+/// A call that failed, for observers that log it. Everything that costs something is put together only if it is asked
+/// for.
+#[derive(Clone, Copy)]
+pub struct FailedCall<'a> {
+    failure: Failure,
+    is_probe: bool,
+    took: &'a dyn Fn() -> Option<Duration>,
+    why: &'a dyn fmt::Display,
+}
+
+impl<'a> FailedCall<'a> {
+    /// A failed call. `took` and `why` are asked each time that an observer wants to know.
+    pub const fn new(
+        failure: Failure,
+        is_probe: bool,
+        took: &'a dyn Fn() -> Option<Duration>,
+        why: &'a dyn fmt::Display,
+    ) -> Self {
+        Self {
+            failure,
+            is_probe,
+            took,
+            why,
+        }
+    }
+
+    /// The failure as it counts.
+    pub const fn failure(&self) -> Failure {
+        self.failure
+    }
+
+    /// Whether the call was a probe.
+    pub const fn is_probe(&self) -> bool {
+        self.is_probe
+    }
+
+    /// How long it took, in whole milliseconds. `None` if calls are not measured: they are where
+    /// [`Config::slow_call`](crate::Config::slow_call) is set. Reads the clock.
+    pub fn took(&self) -> Option<Duration> {
+        (self.took)()
+    }
+
+    /// Why it failed, without secrets; empty if nothing was said. It may come from outside: control characters are not
+    /// escaped.
+    pub const fn why(&self) -> &'a dyn fmt::Display {
+        self.why
+    }
+}
+
+impl fmt::Debug for FailedCall<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FailedCall")
+            .field("failure", &self.failure)
+            .field("is_probe", &self.is_probe)
+            .field("took", &self.took())
+            .field("why", &format_args!("{}", self.why))
+            .finish()
+    }
+}
 
 /// A closure as an observer, called with each transition.
 #[derive(Clone, Copy)]

@@ -100,10 +100,10 @@ pub use atomic_breaker::wait::{Mutating, Prober, Repairing, Retry, TimeLimit, Ti
 #[doc(inline)]
 pub use atomic_breaker::{
     Adjust, Adjustable, AnyBreaker, AnyError, AsRules, Attempt, BitsOf, Builder, CallError, Cause,
-    Classify, Clock, Config, ConfigError, ConstTally, Control, CorruptWord, Failure, Fallback,
-    Known, LastCalls, LaterRules, ManualClock, Memory, Observer, OnTransition, Outcome, Permit,
-    Present, Ratio, Rejected, Rules, SharedClock, Snapshot, State, StaticBreaker, Tally, Token,
-    Transition, TripRule, Unguarded, Verdict, Wait, clock, config, observer, outcome, state,
+    Classify, Clock, Config, ConfigError, ConstTally, Control, CorruptWord, FailedCall, Failure,
+    Fallback, Known, LastCalls, LaterRules, ManualClock, Memory, Observer, OnTransition, Outcome,
+    Permit, Present, Ratio, Rejected, Rules, SharedClock, Snapshot, State, StaticBreaker, Tally,
+    Token, Transition, TripRule, Unguarded, Verdict, Wait, clock, config, observer, outcome, state,
     static_breaker, tally, wait, word,
 };
 #[cfg(all(feature = "shared", unix))]

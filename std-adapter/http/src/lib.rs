@@ -130,7 +130,7 @@ pub use grpc::{
 pub use head::ResponseHead;
 pub use origin::{Origin, OriginError};
 pub use per_host::PerHost;
-pub use retries::{Deadline, MayRepeat, idempotency_key};
+pub use retries::{Deadline, MayRepeat, ResendCount, idempotency_key};
 pub use retry_after::RetryAfter;
 pub use rules::{AtHead, Head, HttpRules};
 pub use unavailable::Unavailable;

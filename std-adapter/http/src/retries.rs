@@ -54,6 +54,10 @@ impl<B, T: ResponseHead, E, X: ErrorRule<E>> RetryPolicy<Request<B>, T, E> for H
     fn retry_after(&self, result: &Result<T, E>) -> Option<Duration> {
         self.retry_hint(result.as_ref().ok()?)
     }
+
+    fn before_retry(&self, request: &mut Request<B>, retry: u32) {
+        request.extensions_mut().insert(ResendCount(retry));
+    }
 }
 
 /// The caller's decision, among the extensions of a request: whether it may be sent twice, whatever its method.
@@ -68,6 +72,13 @@ pub struct MayRepeat(pub bool);
 /// try that is under way needs a time limit above the retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadline(pub Duration);
+
+/// How many times a request has been sent before, among its extensions from the first retry on: what the attribute
+/// [`http.request.resend_count`](https://opentelemetry.io/docs/specs/semconv/registry/attributes/http/) of a span says
+/// (stable since 1.23 of OpenTelemetry's conventions), for a layer below the retries that makes spans. The kind and the result of the
+/// retries are counted by [`ClientGuard::retries`](crate::ClientGuard::retries).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResendCount(pub u32);
 
 /// Whether a request may be sent twice.
 pub(crate) fn may_repeat<B>(request: &Request<B>) -> bool {

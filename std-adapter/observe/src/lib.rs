@@ -3,8 +3,10 @@
 //!
 //! | feature | type | for one breaker | for a registry | for jobs (`steps`) | for a fleet (`fleet`) |
 //! |---|---|---|---|---|---|
-//! | `tracing` | `Log`: an event for each transition and for a sample of the rejections | `Log` | `Log` | `Log` | |
+//! | `tracing` | `Log`: an event for each transition, and for a sample of the rejections and failures | `Log` | `Log` | `Log` | |
 //! | `metrics` | `Metrics`: counters, and gauges of the states | `Metrics` | `Metrics<OfKeys>` | `Metrics<OfJobs>` | `Metrics<OfFleet>` |
+//!
+//! `Metrics<OfRetries>` shows what became of the tries that failed, of any budget of retries.
 //!
 //! A pair is also an observer: `.observer((Log::new("payments"), Metrics::new("payments")))`. The page
 //! [docs/observability.md] lists the fields of events and the names of metrics.
@@ -36,9 +38,11 @@ pub use self::metrics::OfFleet;
 #[cfg(all(feature = "metrics", feature = "steps"))]
 pub use self::metrics::OfJobs;
 #[cfg(feature = "metrics")]
-pub use self::metrics::{Metrics, Observed, OfBreaker, OfKeys, publish, publish_each_second};
+pub use self::metrics::{
+    Metrics, Observed, OfBreaker, OfKeys, OfRetries, publish, publish_each_second,
+};
 #[cfg(feature = "tracing")]
-pub use log::Log;
+pub use log::{Log, LogSuccesses};
 
 /// The work done under the lock leaves the data consistent.
 #[cfg(any(feature = "metrics", all(feature = "steps", feature = "tracing")))]

@@ -28,6 +28,7 @@ compile_error!(
 );
 
 mod enforcement;
+mod failed;
 mod guard;
 mod in_flight;
 mod last_failure;
@@ -37,15 +38,17 @@ mod permit;
 pub mod redact;
 mod registry;
 mod resource;
+mod retry_counts;
 mod sliding;
 
 #[doc(no_inline)]
 pub use atomic_breaker_std::{
     Adjust, AdjustableBreaker, AnyBreaker, AnyError, AsRules, Breaker, CallError, Cause, Classify,
-    Clock, Config, ConfigError, Control, Failure, Fallback, KeptRules, LastCalls, ManualClock,
-    Memory, Observer, OnTransition, Outcome, Permit, Present, Prober, Ratio, Rejected, Repairing,
-    Retry, Rules, SharedClock, Snapshot, State, StdClock, Tally, TimeLimit, Timed, Token,
-    Transition, TripRule, Unguarded, Verdict, Wait, adjustable_breaker, breaker, tally, wait, word,
+    Clock, Config, ConfigError, Control, FailedCall, Failure, Fallback, KeptRules, LastCalls,
+    ManualClock, Memory, Observer, OnTransition, Outcome, Permit, Present, Prober, Ratio, Rejected,
+    Repairing, Retry, Rules, SharedClock, Snapshot, State, StdClock, Tally, TimeLimit, Timed,
+    Token, Transition, TripRule, Unguarded, Verdict, Wait, adjustable_breaker, breaker, tally,
+    wait, word,
 };
 #[cfg(feature = "tokio")]
 #[doc(no_inline)]
@@ -66,6 +69,7 @@ pub use registry::{
     check_capacity,
 };
 pub use resource::Resource;
+pub use retry_counts::{RetryCounts, RetryEvent};
 pub use sliding::{SlidingBreaker, SlidingRatio};
 
 /// The README, whose code is compiled and run.

@@ -4,12 +4,16 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker::{AnyBreaker, BitsOf, Clock, Outcome, Permit, Rejected, State, Transition};
+use atomic_breaker::{
+    AnyBreaker, BitsOf, Clock, FailedCall, Failure, Observer, Outcome, Permit, Rejected, State,
+    Transition,
+};
 
-use crate::guard::{Granted, Grants};
+use crate::failed::{Words, took};
+use crate::guard::{Granted, Grants, Kind};
 use crate::loss::{Begun, SharedFailure};
 use crate::permit::lease_of;
-use crate::redact::{too_slow, words};
+use crate::redact::{too_slow, without_secrets, words};
 use crate::{Admit, Enforcement, Gated, Guard, GuardPermit, LastFailureCell, Rejection};
 
 /// A breaker, the failure that opened it, and whether it is enforced. [`breaker`](Self::breaker) gives access to the
@@ -110,29 +114,40 @@ impl<B: AnyBreaker> Resource<B> {
         Err(Rejection::new(rejected, last_failure))
     }
 
-    /// Keeps the words of the failure that opened the breaker. If there are none, it keeps none, because those of an earlier
-    /// failure would be wrong.
+    /// Keeps why a call opened the breaker that was no failure by itself.
     #[cold]
-    fn explain(
+    fn explain(&self, made: &Transition, started_ms: u32, outcome: Option<Outcome>) {
+        let breaker = self.breaker.as_breaker();
+        let text = if outcome.is_some() {
+            // Only a success that took too long opens the breaker.
+            let limit = breaker.config().slow_call_ms;
+            let limit = limit.map(|ms| Duration::from_millis(ms.into()));
+            too_slow(started_ms, breaker.clock().now_ms(), limit)
+        } else {
+            "a call hung until it was cancelled".to_owned()
+        };
+        self.last_failure.set(made, breaker.present(), Some(&text));
+    }
+
+    /// Notifies of a failure, and keeps its words if it opened the breaker. If there are none, it keeps none, because
+    /// those of an earlier failure would be wrong.
+    #[cold]
+    fn notify_failed(
         &self,
-        made: &Transition,
-        started_ms: u32,
-        outcome: Option<Outcome>,
+        granted: Granted<BitsOf<B>>,
+        failure: Failure,
+        made: Option<Transition>,
         why: Option<impl FnOnce() -> String>,
     ) {
         let breaker = self.breaker.as_breaker();
-        let text = match outcome {
-            // Only a success that took too long opens the breaker.
-            Some(Outcome::Success) => {
-                let limit = breaker.config().slow_call_ms;
-                let limit = limit.map(|ms| Duration::from_millis(ms.into()));
-                Some(too_slow(started_ms, breaker.clock().now_ms(), limit))
-            }
-            Some(_) => why.map(words),
-            None => Some("a call hung until it was cancelled".to_owned()),
-        };
-        self.last_failure
-            .set(made, breaker.present(), text.as_deref());
+        let text = Words::new(|| why.map(|why| without_secrets(&words(why))));
+        if let Some(made) = made.filter(|made| made.to == State::Open) {
+            self.last_failure.set(&made, breaker.present(), text.get());
+        }
+        let took = || took(granted.started_ms, breaker.clock().now_ms());
+        let is_probe = granted.kind == Kind::Probe;
+        let failed = FailedCall::new(failure, is_probe, &took, &text);
+        breaker.observer().failed(&failed);
     }
 }
 
@@ -209,11 +224,16 @@ impl<H: Deref<Target = Resource<B>>, B: AnyBreaker> Grants for H {
         }
         let permit = self.breaker.as_breaker().resume(granted.token());
         let made = match outcome {
+            Some(Outcome::Failure(failure)) => {
+                let made = permit.report(failure);
+                self.notify_failed(granted, failure, made, why);
+                return made;
+            }
             Some(outcome) => permit.report(outcome),
             None => permit.cancel(),
         }?;
         if made.to == State::Open {
-            self.explain(&made, granted.started_ms, outcome, why);
+            self.explain(&made, granted.started_ms, outcome);
         }
         Some(made)
     }

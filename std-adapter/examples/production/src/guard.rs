@@ -7,7 +7,7 @@ use atomic_breaker_http::{
     Bytes, ClientConfig, ClientConfigError, ClientError, ClientGuard, ClientService, HttpClient,
     TokioClock,
 };
-use atomic_breaker_observe::{Log, Metrics};
+use atomic_breaker_observe::{Log, Metrics, OfRetries};
 use tower::Layer;
 
 /// Tokio's clock is that of `std`, except in tests that pause the time.
@@ -21,6 +21,7 @@ pub fn start(config: ClientConfig) -> Result<(&'static Guard, Timeline), ClientC
     let observers = (Log::new("hosts"), (metrics.clone(), timeline.of("hosts")));
     let guard = ClientGuard::with(config, TokioClock, observers)?.leak();
     metrics.watch_static(guard.hosts());
+    Metrics::<OfRetries>::new("hosts").watch_retries(|| guard.retries());
     Ok((guard, timeline))
 }
 

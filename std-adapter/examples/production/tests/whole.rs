@@ -119,6 +119,9 @@ async fn serves_from_its_cache_while_the_host_fails_reloads_and_stops() {
     assert!(opened.contains("127.0.0.1"), "{opened}");
     let (_, metrics) = ask("/metrics").await;
     assert!(metrics.contains("circuit_breaker_key_open{"), "{metrics}");
+    let sent = "circuit_breaker_retries{circuit_breaker_name=\"hosts\",circuit_breaker_outcome=\"sent\"}";
+    let sent = metrics.lines().find_map(|line| line.strip_prefix(sent));
+    assert!(sent.is_some_and(|sent| sent.trim() != "0"), "{metrics}");
     let (ready, text) = ask("/ready").await;
     assert_eq!(
         ready,

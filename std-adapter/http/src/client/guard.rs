@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use atomic_breaker::{Clock, Config};
-use atomic_breaker_server::SlidingRatio;
+use atomic_breaker_server::{RetryCounts, SlidingRatio};
 use atomic_breaker_tower::RetryBudgets;
 
 use super::{ClientConfig, ClientConfigError};
@@ -145,9 +145,10 @@ impl<C: Clock> ClientGuard<C> {
         self.budgets.of(host)
     }
 
-    /// How many retries of all hosts were not made since the start for lack of a token: a counter for metrics.
-    pub fn refused_retries(&self) -> u64 {
-        self.budgets.refused()
+    /// What became of the tries that failed since the start, over all hosts, and the tokens of the emptiest budget: for
+    /// `Metrics<OfRetries>`. Looks at the budgets of all hosts.
+    pub fn retries(&self) -> RetryCounts {
+        self.budgets.counts()
     }
 
     /// How many tries of a host are in flight, if they are [limited](ClientConfig::in_flight_limit): each counts until

@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use atomic_breaker::Clock;
-use atomic_breaker_server::{AnyPermit, GuardPermit, Key};
+use atomic_breaker_server::{AnyPermit, GuardPermit, Key, RetryEvent};
 use atomic_breaker_tower::{BudgetOf, Leaving, Try};
 use http::Request;
 use tokio::time::timeout;
@@ -17,7 +17,7 @@ use tower_service::Service;
 use super::ending::{AtEitherEnd, ClientResponse, Responded, Tried};
 use super::guard::{ClientGuard, HostsOf};
 use crate::per_host::{CountedCall, HostCounts};
-use crate::retries::may_repeat;
+use crate::retries::{ResendCount, may_repeat};
 use crate::usual_errors::Again;
 use crate::{ErrorRule, Guard, Origin, Rejection, RetryBudget, ServiceError, Timed, WithCauses};
 
@@ -187,7 +187,7 @@ async fn fresh<S, B, C, H>(
     client: S,
     guard: H,
     budget: usize,
-    request: Request<B>,
+    mut request: Request<B>,
 ) -> Result<S::Response, S::Error>
 where
     S: Service<Request<B>, Error: Error + 'static> + Clone,
@@ -199,9 +199,14 @@ where
     loop {
         let result = client.clone().oneshot(request.clone()).await;
         let is_worth_it = |error: &S::Error| again.allow(error, || may_repeat(&request));
+        let budget = guard.budgets.at(budget);
         // The token last, so that none is wasted.
-        if !result.as_ref().is_err_and(is_worth_it) || !guard.budgets.at(budget).withdraw() {
+        if !result.as_ref().is_err_and(is_worth_it) || !budget.withdraw() {
             return result;
         }
+        budget.count(RetryEvent::Sent);
+        let extensions = request.extensions_mut();
+        let sent = extensions.get().map_or(0, |&ResendCount(sent)| sent);
+        extensions.insert(ResendCount(sent.saturating_add(1)));
     }
 }

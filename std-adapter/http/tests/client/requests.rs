@@ -11,6 +11,7 @@ use atomic_breaker_http::{
     ClientBody, ClientConfig, ClientGuard, ClientLayer, ClientService, KeyedObserver, Origin,
     RequestError, State, TokioClock,
 };
+use atomic_breaker_server::RetryEvent;
 use http::{Request, Response, StatusCode, Uri};
 use tokio::time::{Instant, sleep, timeout};
 use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
@@ -253,8 +254,11 @@ async fn a_storm_of_failures_is_not_multiplied() {
     assert!((1_050..=1_110).contains(&calls), "{calls} instead of 3,000");
     let budget = guard.budget_of(&host("http://502.example"));
     assert!(budget.millitokens() < 1_000);
-    assert_eq!(guard.refused_retries(), budget.refused());
-    assert!(budget.refused() >= 900, "{}", budget.refused());
+    let counts = guard.retries();
+    assert_eq!(counts, budget.counts(), "of the only host");
+    assert_eq!(counts.of(RetryEvent::Sent), u64::from(calls) - 1_000);
+    let refused = counts.of(RetryEvent::NoToken);
+    assert!(refused >= 900, "{refused}");
 }
 
 #[tokio::test(start_paused = true)]

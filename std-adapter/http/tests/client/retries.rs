@@ -1,13 +1,13 @@
 //! What is tried again, and when: with a host that says when, and with one that uses up its budget.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use atomic_breaker_http::{
     ClientBody, ClientConfig, ClientGuard, ClientService, Config, Deadline, Origin, RequestError,
-    TokioClock,
+    ResendCount, TokioClock,
 };
 use http::{Request, Response, StatusCode};
 use tokio::task::JoinSet;
@@ -198,4 +198,26 @@ async fn half_enforced_rejections_let_half_of_the_requests_pass() {
     let passed = results.iter().filter(|result| result.is_ok()).count();
     // 500 ± 16, and a few probes.
     assert!((400..620).contains(&passed), "{passed} of 1,000");
+}
+
+/// What a layer below the guard needs for its spans.
+#[tokio::test(start_paused = true)]
+async fn each_retry_carries_its_number() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&seen);
+    let client = ServiceBuilder::new()
+        .layer(guard(ClientConfig::new()).layer())
+        .service(service_fn(move |request: Request<()>| {
+            noted
+                .lock()
+                .unwrap()
+                .push(request.extensions().get().copied());
+            let mut response = Response::new(String::new());
+            *response.status_mut() = StatusCode::BAD_GATEWAY;
+            async { Ok::<_, io::Error>(response) }
+        }));
+    let response = client.oneshot(get("a.example")).await;
+    assert_eq!(response.unwrap().status(), StatusCode::BAD_GATEWAY);
+    let expected = [None, Some(ResendCount(1)), Some(ResendCount(2))];
+    assert_eq!(*seen.lock().unwrap(), expected);
 }

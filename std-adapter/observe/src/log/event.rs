@@ -4,7 +4,7 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use atomic_breaker_server::{Cause, Rejected, State, Transition, redact::printable};
+use atomic_breaker_server::{Cause, FailedCall, Rejected, State, Transition, redact::printable};
 use tracing::Level;
 
 use super::sampler::Sampler;
@@ -79,16 +79,168 @@ pub(super) fn rejection(
     );
 }
 
+/// Whether any subscriber wants a sample of the failed calls.
+pub(super) fn wants_failures() -> bool {
+    tracing::event_enabled!(target: "atomic_breaker::failure", Level::INFO)
+}
+
+pub(super) fn failure(name: &str, key: Option<&str>, failed: &FailureSeen<'_>, left_out: u64) {
+    let text = failed.text();
+    tracing::event!(
+        target: "atomic_breaker::failure",
+        Level::INFO,
+        circuit_breaker.name = name,
+        circuit_breaker.key = key,
+        circuit_breaker.probe = failed.is_probe(),
+        circuit_breaker.duration = failed.took().map(|time| time.as_secs_f64()),
+        circuit_breaker.failures_left_out = NonZeroU64::new(left_out),
+        error.r#type = error_type(failed.is_slow(), &text),
+        error = text,
+        "a call failed"
+    );
+}
+
+/// Whether any subscriber wants an event for each call that failed or was rejected, such as one that adds them to
+/// spans.
+pub(super) fn wants_calls() -> bool {
+    tracing::event_enabled!(target: "atomic_breaker::call", Level::DEBUG)
+}
+
+pub(super) fn failed_call(name: &str, key: Option<&dyn fmt::Display>, failed: &FailureSeen<'_>) {
+    let text = failed.text();
+    tracing::event!(
+        target: "atomic_breaker::call",
+        Level::DEBUG,
+        circuit_breaker.name = name,
+        circuit_breaker.key = key.map(printable),
+        circuit_breaker.probe = failed.is_probe(),
+        circuit_breaker.duration = failed.took().map(|time| time.as_secs_f64()),
+        error.r#type = error_type(failed.is_slow(), &text),
+        error = text,
+        "call failed"
+    );
+}
+
+pub(super) fn rejected_call(
+    name: &str,
+    key: Option<&dyn fmt::Display>,
+    rejected: Rejected,
+    mode: Mode,
+) {
+    tracing::event!(
+        target: "atomic_breaker::call",
+        Level::DEBUG,
+        circuit_breaker.name = name,
+        circuit_breaker.key = key.map(printable),
+        circuit_breaker.state = label(rejected.state()),
+        circuit_breaker.enforcement = label(mode),
+        circuit_breaker.retry_in = rejected.retry_in().as_ref().map(Duration::as_secs_f64),
+        error.r#type = matches!(mode, Mode::Enforced).then_some("rejected"),
+        "call rejected"
+    );
+}
+
+pub(super) fn succeeded_call(name: &str, key: Option<&dyn fmt::Display>) {
+    tracing::event!(
+        target: "atomic_breaker::call",
+        Level::DEBUG,
+        circuit_breaker.name = name,
+        circuit_breaker.key = key.map(printable),
+        "call succeeded"
+    );
+}
+
+/// A failed call, or a slow one of which nothing else is known.
+pub(super) enum FailureSeen<'a> {
+    Call(&'a FailedCall<'a>),
+    Slow,
+}
+
+impl FailureSeen<'_> {
+    fn is_slow(&self) -> bool {
+        match self {
+            Self::Call(failed) => failed.failure().is_slow(),
+            Self::Slow => true,
+        }
+    }
+
+    fn is_probe(&self) -> Option<bool> {
+        match self {
+            Self::Call(failed) => Some(failed.is_probe()),
+            Self::Slow => None,
+        }
+    }
+
+    fn took(&self) -> Option<Duration> {
+        match self {
+            Self::Call(failed) => failed.took(),
+            Self::Slow => None,
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::Call(failed) => printable(failed.why()),
+            Self::Slow => "too slow".to_owned(),
+        }
+    }
+}
+
+/// The kind of a failure, one of few: what the words of this family's reporters begin with, or `_OTHER` as in
+/// OpenTelemetry's conventions.
+fn error_type(is_slow: bool, text: &str) -> &str {
+    let mut words = text.split(' ');
+    match words.next().unwrap_or_default() {
+        _ if is_slow => "slow",
+        status if status.len() == 3 && status.bytes().all(|byte| byte.is_ascii_digit()) => status,
+        "grpc" => words.next().unwrap_or("grpc"),
+        "timed" | "no" if text.starts_with("timed out") || text.starts_with("no response") => {
+            "timeout"
+        }
+        "transport:" => "transport",
+        "panicked" => "panic",
+        _ => "_OTHER",
+    }
+}
+
+/// What is sampled.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Sampled {
+    Rejections,
+    Failures,
+}
+
+impl Sampled {
+    /// How many events of a breaker or key are logged in each interval.
+    pub(super) const fn most(self) -> u64 {
+        match self {
+            Self::Rejections => 1,
+            Self::Failures => 3,
+        }
+    }
+}
+
 /// Says how many were left out since the last event, if there will be no further event.
-pub(super) fn left_out(name: &str, key: Option<&str>, sampler: &Sampler) {
-    if let Some(left_out) = NonZeroU64::new(sampler.take_left_out()) {
-        tracing::event!(
+pub(super) fn left_out(what: Sampled, name: &str, key: Option<&str>, sampler: &Sampler) {
+    let Some(left_out) = NonZeroU64::new(sampler.take_left_out()) else {
+        return;
+    };
+    match what {
+        Sampled::Rejections => tracing::event!(
             target: "atomic_breaker::rejection",
             Level::INFO,
             circuit_breaker.name = name,
             circuit_breaker.key = key,
             circuit_breaker.rejections_left_out = left_out,
             "rejections that were left out"
-        );
+        ),
+        Sampled::Failures => tracing::event!(
+            target: "atomic_breaker::failure",
+            Level::INFO,
+            circuit_breaker.name = name,
+            circuit_breaker.key = key,
+            circuit_breaker.failures_left_out = left_out,
+            "failures that were left out"
+        ),
     }
 }

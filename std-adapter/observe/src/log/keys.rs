@@ -3,15 +3,17 @@
 use std::fmt;
 use std::hash::Hash;
 
-use atomic_breaker_server::{Clock, KeyedObserver, Present, Rejected, Transition};
+use atomic_breaker_server::{Clock, FailedCall, KeyedObserver, Present, Rejected, Transition};
 
+use super::Log;
+use super::event::{self, FailureSeen, Sampled};
 use super::samplers::KeySamplers;
-use super::{Log, event};
 use crate::label::Mode;
 
 impl<C: Clock> Log<C> {
     fn of_keys(&self) -> &KeySamplers {
-        self.keys.get_or_init(KeySamplers::new)
+        self.keys
+            .get_or_init(|| KeySamplers::new(Sampled::Rejections))
     }
 
     #[cold]
@@ -28,8 +30,11 @@ impl<C: Clock> Log<C> {
 
     #[cold]
     fn log_key_rejection<K: Hash + fmt::Display>(&self, key: &K, rejected: Rejected, mode: Mode) {
+        if event::wants_calls() {
+            event::rejected_call(&self.name, Some(key), rejected, mode);
+        }
         if event::wants_rejections() {
-            let times = (self.clock.now_ms(), self.every_ms);
+            let times = (self.clock.now_ms(), self.rejections_every_ms);
             self.of_keys()
                 .sample(key, &self.name, times, |text, left_out| {
                     event::rejection(&self.name, Some(text), rejected, mode, left_out);
@@ -53,5 +58,22 @@ impl<K: Hash + fmt::Display, C: Clock> KeyedObserver<K> for Log<C> {
 
     fn would_reject(&self, key: &K, rejected: Rejected) {
         self.log_key_rejection(key, rejected, Mode::Shadow);
+    }
+
+    #[cold]
+    fn failed(&self, key: &K, failed: &FailedCall<'_>) {
+        let failed = FailureSeen::Call(failed);
+        if event::wants_calls() {
+            event::failed_call(&self.name, Some(key), &failed);
+        }
+        if event::wants_failures() {
+            let times = (self.clock.now_ms(), self.failures_every_ms);
+            let samplers = self
+                .failing_keys
+                .get_or_init(|| KeySamplers::new(Sampled::Failures));
+            samplers.sample(key, &self.name, times, |text, left_out| {
+                event::failure(&self.name, Some(text), &failed, left_out);
+            });
+        }
     }
 }

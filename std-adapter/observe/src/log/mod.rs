@@ -6,6 +6,7 @@ mod jobs;
 mod keys;
 mod sampler;
 mod samplers;
+mod successes;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,15 +15,18 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use atomic_breaker_server::{
-    Clock, Enforcement, Observer, Rejected, StdClock, Transition, redact::printable,
+    Clock, Enforcement, FailedCall, Observer, Outcome, Rejected, StdClock, Transition,
+    redact::printable,
 };
 
 use crate::label::Mode;
+use event::{FailureSeen, Sampled};
 use sampler::{Sampler, whole_ms};
 use samplers::KeySamplers;
+pub use successes::LogSuccesses;
 
-/// Logs the transitions of a breaker, or of all keys of a registry, and a sample of the rejections, as events of
-/// `tracing`; with the feature `steps` also what an operator must know of durable jobs.
+/// Logs the transitions of a breaker, or of all keys of a registry, and a sample of the rejections and of the failed
+/// calls, as events of `tracing`; with the feature `steps` also what an operator must know of durable jobs.
 ///
 /// ```
 /// use atomic_breaker_observe::Log;
@@ -39,10 +43,19 @@ use samplers::KeySamplers;
 /// # Ok::<(), RegistryError>(())
 /// ```
 ///
-/// Transitions have the target `atomic_breaker::transition`; the level is `WARN` for those to open and forced open and
-/// for a word that was corrupt, otherwise `INFO`. Rejections have the target `atomic_breaker::rejection` and the level
-/// `INFO`; the first of each open period is logged, then at most one per second. The number left out is stated in the
-/// next event of this breaker or key, or when the log is dropped; while rejections are filtered out, they are not counted.
+/// | target | level | event |
+/// |---|---|---|
+/// | `atomic_breaker::transition` | `WARN` | a breaker opens, is forced open, or its word was corrupt |
+/// | `atomic_breaker::transition` | `INFO` | every other transition |
+/// | `atomic_breaker::rejection` | `INFO` | the first rejection of each open period, then at most one per second |
+/// | `atomic_breaker::failure` | `INFO` | the first three failed calls of each second: why, how long it took |
+/// | `atomic_breaker::call` | `DEBUG` | each call that failed or was rejected, for subscribers that add events to the span of the caller |
+///
+/// Samples are taken for each breaker or key. The number left out is stated in the next event of the same target, or when
+/// the log is dropped; what is filtered out is not counted. With its level off, an event costs the check of the filter.
+///
+/// A breaker alone does not know why a call failed: its failures are logged if it is in a
+/// [`Resource`](atomic_breaker_server::Resource). A call that was cancelled, or that passed in shadow mode, has not failed.
 ///
 /// A key is logged with its `Display` text. It may come from outside: the first 128 bytes are logged, with control
 /// characters escaped. Up to 1,024 keys that reject are sampled individually; beyond that, keys that have been silent for
@@ -53,12 +66,17 @@ use samplers::KeySamplers;
 pub struct Log<C = StdClock> {
     name: Cow<'static, str>,
     clock: C,
-    every_ms: u32,
+    rejections_every_ms: u32,
+    failures_every_ms: u32,
     enforcement: Option<fn() -> &'static Enforcement>,
     /// Selects rejections of a single breaker.
     sampler: Sampler,
+    /// Selects failures of a single breaker.
+    failures: Sampler,
     /// Selects rejections of the keys of a registry.
     keys: OnceLock<KeySamplers>,
+    /// Selects failures of the keys of a registry.
+    failing_keys: OnceLock<KeySamplers>,
     #[cfg(feature = "steps")]
     jobs: OnceLock<samplers::JobSamplers>,
 }
@@ -80,19 +98,24 @@ impl<C> Log<C> {
         Self {
             name,
             clock,
-            every_ms: 1_000,
+            rejections_every_ms: 1_000,
+            failures_every_ms: 1_000,
             enforcement: None,
             sampler: Sampler::new(),
+            failures: Sampler::new(),
             keys: OnceLock::new(),
+            failing_keys: OnceLock::new(),
             #[cfg(feature = "steps")]
             jobs: OnceLock::new(),
         }
     }
 
-    /// Uses another clock, which is read for each rejection: a coarse one, or one that a test moves.
+    /// Uses another clock, which is read for each rejection and failure: a coarse one, or one that a test moves.
     pub fn clock<D: Clock>(mut self, clock: D) -> Log<D> {
         let mut log = Log::with(mem::take(&mut self.name), clock);
-        (log.every_ms, log.enforcement) = (self.every_ms, self.enforcement);
+        log.rejections_every_ms = self.rejections_every_ms;
+        log.failures_every_ms = self.failures_every_ms;
+        log.enforcement = self.enforcement;
         log
     }
 
@@ -125,7 +148,18 @@ impl<C> Log<C> {
     /// If it is more than 24 days.
     #[must_use]
     pub fn rejections_every(mut self, interval: Duration) -> Self {
-        self.every_ms = whole_ms(interval);
+        self.rejections_every_ms = whole_ms(interval);
+        self
+    }
+
+    /// Logs at most three failed calls of a breaker or key within this time; rounded up to milliseconds. A second unless
+    /// set; zero logs every failure.
+    ///
+    /// # Panics
+    /// If it is more than 24 days.
+    #[must_use]
+    pub fn failures_every(mut self, interval: Duration) -> Self {
+        self.failures_every_ms = whole_ms(interval);
         self
     }
 }
@@ -138,21 +172,59 @@ impl<C: Clock> Observer for Log<C> {
 
     #[cold]
     fn rejected(&self, rejected: Rejected) {
-        if !event::wants_rejections() {
-            return;
+        let mode = || Mode::of(self.enforcement);
+        if event::wants_calls() {
+            event::rejected_call(&self.name, None, rejected, mode());
         }
-        if let Some(left_out) = self.sampler.take(self.clock.now_ms(), self.every_ms, 1) {
-            let mode = Mode::of(self.enforcement);
-            event::rejection(&self.name, None, rejected, mode, left_out);
+        if event::wants_rejections() {
+            let every_ms = self.rejections_every_ms;
+            let most = Sampled::Rejections.most();
+            if let Some(left_out) = self.sampler.take(self.clock.now_ms(), every_ms, most) {
+                event::rejection(&self.name, None, rejected, mode(), left_out);
+            }
+        }
+    }
+
+    /// A slow call is a success to the one who reports it, so only the breaker knows of it.
+    #[inline]
+    fn outcome(&self, outcome: Outcome) {
+        if let Outcome::Failure(failure) = outcome {
+            if failure.is_slow() {
+                self.log_failure(&FailureSeen::Slow);
+            }
+        }
+    }
+
+    fn failed(&self, failed: &FailedCall<'_>) {
+        if !failed.failure().is_slow() {
+            self.log_failure(&FailureSeen::Call(failed));
+        }
+    }
+}
+
+impl<C: Clock> Log<C> {
+    #[cold]
+    fn log_failure(&self, failed: &FailureSeen<'_>) {
+        if event::wants_calls() {
+            event::failed_call(&self.name, None, failed);
+        }
+        if event::wants_failures() {
+            let (every_ms, most) = (self.failures_every_ms, Sampled::Failures.most());
+            if let Some(left_out) = self.failures.take(self.clock.now_ms(), every_ms, most) {
+                event::failure(&self.name, None, failed, left_out);
+            }
         }
     }
 }
 
 impl<C> Drop for Log<C> {
     fn drop(&mut self) {
-        event::left_out(&self.name, None, &self.sampler);
-        if let Some(keys) = self.keys.get() {
-            keys.end(&self.name);
+        event::left_out(Sampled::Rejections, &self.name, None, &self.sampler);
+        event::left_out(Sampled::Failures, &self.name, None, &self.failures);
+        for keys in [&self.keys, &self.failing_keys] {
+            if let Some(keys) = keys.get() {
+                keys.end(&self.name);
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which rejections of keys are logged, and which events of jobs.
+//! Which rejections and failures of keys are logged, and which events of jobs.
 
 use std::fmt;
 use std::hash::Hash;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use atomic_breaker_server::redact::printable;
 
-use super::event;
+use super::event::{self, Sampled};
 use super::sampler::Sampler;
 use crate::by_hash::ByHash;
 use crate::label::OTHER;
@@ -14,8 +14,9 @@ use crate::label::OTHER;
 /// The most keys with a sampler of their own.
 const MOST_KEYS: usize = 1_024;
 
-/// Selects which rejections of each key are logged.
+/// Selects which rejections or failures of each key are logged.
 pub(super) struct KeySamplers {
+    what: Sampled,
     keys: ByHash<SampledKey>,
     /// The sampler of keys that have none of their own.
     others: Arc<Sampler>,
@@ -23,7 +24,7 @@ pub(super) struct KeySamplers {
     sweeps: Sampler,
 }
 
-/// The sampler of a key. Rejections counted while it is being removed go to the others.
+/// The sampler of a key. What is counted while it is being removed go to the others.
 struct SampledKey {
     text: String,
     sampler: Sampler,
@@ -37,8 +38,9 @@ impl Drop for SampledKey {
 }
 
 impl KeySamplers {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(what: Sampled) -> Self {
         Self {
+            what,
             keys: ByHash::new(),
             others: Arc::default(),
             sweeps: Sampler::new(),
@@ -52,8 +54,7 @@ impl KeySamplers {
         log(sampled.map(|sampled| &sampled.sampler));
     }
 
-    /// If a rejection of this key is to be logged, calls `log` with the text of the key and the number of rejections
-    /// that were left out. `name` is that of the log, `times` are the present and the interval.
+    /// If this one is to be logged, calls `log` with the text of the key and the number of those that were left out. `name` is that of the log, `times` are the present and the interval.
     pub(super) fn sample<K: Hash + fmt::Display>(
         &self,
         key: &K,
@@ -78,7 +79,7 @@ impl KeySamplers {
             Some(sampled) => (&*sampled.text, &sampled.sampler),
             None => (OTHER, &*self.others),
         };
-        if let Some(left_out) = chosen.take(now_ms, every_ms, 1) {
+        if let Some(left_out) = chosen.take(now_ms, every_ms, self.what.most()) {
             log(text, left_out);
         }
     }
@@ -86,9 +87,9 @@ impl KeySamplers {
     /// States what was left out for each key, and at the end for all others.
     pub(super) fn end(&self, name: &str) {
         for sampled in self.keys.pin().values() {
-            event::left_out(name, Some(&sampled.text), &sampled.sampler);
+            event::left_out(self.what, name, Some(&sampled.text), &sampled.sampler);
         }
-        event::left_out(name, Some(OTHER), &self.others);
+        event::left_out(self.what, name, Some(OTHER), &self.others);
     }
 
     /// Forgets keys that have been silent for long, such as evicted ones; at most once per interval. Returns whether
@@ -100,7 +101,7 @@ impl KeySamplers {
         let keys = self.keys.pin();
         for (hash, sampled) in &keys {
             if sampled.sampler.is_idle(now_ms, every_ms.saturating_mul(10)) {
-                event::left_out(name, Some(&sampled.text), &sampled.sampler);
+                event::left_out(self.what, name, Some(&sampled.text), &sampled.sampler);
                 keys.remove(hash);
             }
         }

@@ -11,6 +11,7 @@ mod of_fleet;
 #[cfg(feature = "steps")]
 mod of_jobs;
 mod of_keys;
+mod of_retries;
 mod publish;
 mod series;
 
@@ -26,11 +27,12 @@ pub use of_fleet::OfFleet;
 #[cfg(feature = "steps")]
 pub use of_jobs::OfJobs;
 pub use of_keys::OfKeys;
+pub use of_retries::OfRetries;
 pub use publish::{publish, publish_each_second};
 
 /// Counts what happens to breakers for the `metrics` facade, and shows their states. `Metrics` count for one breaker,
-/// [`Metrics<OfKeys>`](OfKeys) for the keys of a registry, with the feature `steps` `Metrics<OfJobs>` for durable jobs, and with
-/// `fleet` `Metrics<OfFleet>` for a fleet.
+/// [`Metrics<OfKeys>`](OfKeys) for the keys of a registry, [`Metrics<OfRetries>`](OfRetries) for retries, with the feature
+/// `steps` `Metrics<OfJobs>` for durable jobs, and with `fleet` `Metrics<OfFleet>` for a fleet.
 ///
 /// The counts reach the recorder through [`publish`](super::publish()), so that a call costs no more than one addition
 /// to memory that no other thread writes:

@@ -24,6 +24,7 @@ metrics! { COUNTERS:
     TRANSITIONS = "transitions", "Changes of state, by the state after and the cause.";
     KEY_OPENED = "key.opened", "How often a key of a registry opened.";
     KEY_REJECTIONS = "key.rejections", "Rejections of a key, those in shadow mode included.";
+    RETRIES = "retries", "What followed when a try of a request had failed and a retry was considered.";
     TRIES = "job.tries", "Tries of steps, by how they ended.";
     ENDED = "job.ended", "Jobs that ended in this process, by how.";
     LOST = "job.lost", "Claims on jobs that were lost before a result was saved.";
@@ -35,6 +36,7 @@ metrics! { COUNTERS:
 metrics! { GAUGES:
     BREAKERS = "breakers", "How many breakers, or keys of a registry, are in a state.";
     KEY_OPEN = "key.open", "1 if a key is open, forced open, half-open or returning, otherwise 0.";
+    RETRY_TOKENS = "retry.tokens", "Retries that the emptiest budget allows at once.";
     CONNECTED = "fleet.connected", "1 if the engine of a fleet answers this process, otherwise 0.";
     INSTANCES = "fleet.instances", "Living instances of a fleet, as its engine last reported.";
     JOBS = "jobs", "How many jobs the store has, by their next lane.";

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
 use atomic_breaker_observe::Metrics;
-use atomic_breaker_server::Registry;
+use atomic_breaker_server::{Registry, RetryCounts};
 use atomic_breaker_steps::{Lane, MemoryStore, StepError, Steps, Workflow};
 use serde_json::Value;
 
@@ -23,6 +23,7 @@ fn emitted() -> BTreeSet<String> {
     let hosts = Arc::new(hosts.build().unwrap());
     metrics.watch(&hosts);
     let _breaker: Metrics = Metrics::new("dashboard");
+    Metrics::new("dashboard").watch_retries(|| RetryCounts::new(|_| 0, 0));
     let page = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
@@ -151,6 +152,9 @@ fn the_page_lists_every_name_and_no_other() {
         "circuit_breaker_job",
         "circuit_breaker_step",
         "circuit_breaker_events_left_out",
+        "circuit_breaker_failures_left_out",
+        "circuit_breaker_duration",
+        "circuit_breaker_probe",
     ];
     let mut all = emitted();
     all.extend(fields.map(str::to_owned));

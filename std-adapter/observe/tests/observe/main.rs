@@ -4,7 +4,9 @@
 //! |---|---|
 //! | `support` | a subscriber and a recorder that keep their input |
 //! | `logs`, `keyed_logs` | events of a breaker, of a registry |
+//! | `failures` | events of calls that failed, and of each call |
 //! | `counted`, `keyed` | metrics of a breaker, of a registry |
+//! | `retries` | what became of the tries that failed |
 //! | `down` | since when breakers and keys have been down |
 //! | `fleet` | metrics of a fleet whose engine is lost |
 //! | `jobs` | metrics and events of durable steps |
@@ -28,11 +30,13 @@ mod attacked;
 mod counted;
 mod dashboard;
 mod down;
+mod failures;
 mod fleet;
 mod jobs;
 mod keyed;
 mod keyed_logs;
 mod logs;
 mod published;
+mod retries;
 mod support;
 mod week;

@@ -129,13 +129,34 @@ impl Visit for Logged {
     }
 }
 
-/// Keeps all events.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Keeper(Arc<Mutex<Vec<Logged>>>);
+/// Keeps the events that it wants.
+#[derive(Clone, Debug)]
+pub(crate) struct Keeper {
+    wants: fn(&Metadata<'_>) -> bool,
+    kept: Arc<Mutex<Vec<Logged>>>,
+}
+
+/// All but those of calls that failed, of which there are many.
+impl Default for Keeper {
+    fn default() -> Self {
+        Self {
+            wants: |event| !of_failures(event) && !of_calls(event),
+            kept: Arc::default(),
+        }
+    }
+}
+
+pub(crate) fn of_failures(event: &Metadata<'_>) -> bool {
+    event.target() == "atomic_breaker::failure"
+}
+
+pub(crate) fn of_calls(event: &Metadata<'_>) -> bool {
+    event.target() == "atomic_breaker::call"
+}
 
 impl Subscriber for Keeper {
-    fn enabled(&self, _: &Metadata<'_>) -> bool {
-        true
+    fn enabled(&self, event: &Metadata<'_>) -> bool {
+        (self.wants)(event)
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
@@ -153,7 +174,7 @@ impl Subscriber for Keeper {
             fields: BTreeMap::new(),
         };
         event.record(&mut logged);
-        self.0.lock().unwrap().push(logged);
+        self.kept.lock().unwrap().push(logged);
     }
 
     fn enter(&self, _: &Id) {}
@@ -163,7 +184,19 @@ impl Subscriber for Keeper {
 
 /// The events logged on this thread meanwhile.
 pub(crate) fn logged(what: impl FnOnce()) -> Vec<Logged> {
-    let keeper = Keeper::default();
+    kept(&Keeper::default(), what)
+}
+
+/// Those that `wants` wants.
+pub(crate) fn logged_if(wants: fn(&Metadata<'_>) -> bool, what: impl FnOnce()) -> Vec<Logged> {
+    let keeper = Keeper {
+        wants,
+        ..Keeper::default()
+    };
+    kept(&keeper, what)
+}
+
+fn kept(keeper: &Keeper, what: impl FnOnce()) -> Vec<Logged> {
     tracing::subscriber::with_default(keeper.clone(), what);
-    keeper.0.lock().unwrap().clone()
+    keeper.kept.lock().unwrap().clone()
 }

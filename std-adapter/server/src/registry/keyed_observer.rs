@@ -1,9 +1,10 @@
 //! Observers of what happens to the keys of a registry, and those of a slot's breaker, which pass the key on to them.
 
+use std::cell::Cell;
 use std::iter::once;
 use std::sync::Arc;
 
-use atomic_breaker::{Observer, Outcome, Present, Rejected, Transition};
+use atomic_breaker::{FailedCall, Failure, Observer, Outcome, Present, Rejected, Transition};
 
 /// An [`Observer`](crate::Observer) for a registry, which also gets the key. Each transition is reported exactly
 /// once, on the thread of the caller that caused it, so be brief and do not block. It may call the registry. If it
@@ -59,6 +60,11 @@ pub trait KeyedObserver<K> {
     /// failure that [is slow](atomic_breaker::Failure::is_slow).
     fn outcome(&self, key: &K, outcome: Outcome) {
         let _ = (key, outcome);
+    }
+
+    /// A call failed: after [`outcome`](Self::outcome), which is called for every failure, with what is known of it.
+    fn failed(&self, key: &K, failed: &FailedCall<'_>) {
+        let _ = (key, failed);
     }
 
     /// A permit was dropped without a report, whether that counts as a failure or not.
@@ -133,6 +139,13 @@ macro_rules! forward_observer {
                 })+
             }
 
+            fn failed(&self, key: &K, failed: &FailedCall<'_>) {
+                let $it = self;
+                $(for observer in $part {
+                    observer.failed(key, failed);
+                })+
+            }
+
             #[inline]
             fn cancelled(&self, key: &K) {
                 let $it = self;
@@ -203,26 +216,33 @@ pub(super) struct Explained<'a, K, O, F> {
     pub(super) keyed: Keyed<'a, K, O>,
     /// Keeps the words, and returns them if there are any.
     pub(super) explain: F,
+    /// The failure, if the call is one, as it counts.
+    pub(super) failure: &'a Cell<Option<Failure>>,
 }
 
-impl<K, O, F> Observer for Explained<'_, K, O, F>
+impl<'a, K, O, F> Observer for Explained<'a, K, O, F>
 where
     O: KeyedObserver<K>,
-    F: Fn(&Transition, Present<'_>) -> Option<String>,
+    F: Fn(&Transition, Present<'_>) -> Option<&'a str>,
 {
     fn changed(&self, transition: &Transition, present: Present<'_>) {
         let words = (self.explain)(transition, present);
         let Keyed { key, observer } = self.keyed;
         match words {
             _ if !observer.is_listening() => {}
-            Some(words) => observer.opened(key, transition, present, &words),
+            Some(words) => observer.opened(key, transition, present, words),
             None => observer.changed(key, transition, present),
         }
     }
 
     #[inline]
     fn outcome(&self, outcome: Outcome) {
-        self.keyed.outcome(outcome);
+        if self.keyed.is_listening() {
+            self.keyed.observer.outcome(self.keyed.key, outcome);
+            if let Outcome::Failure(failure) = outcome {
+                self.failure.set(Some(failure));
+            }
+        }
     }
 
     #[inline]

@@ -5,13 +5,16 @@ use std::hash::{BuildHasher, Hash};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use atomic_breaker::{Clock, Failure, Outcome, Present, State, Tally, Token, Transition};
+use atomic_breaker::{
+    Clock, FailedCall, Failure, Outcome, Present, State, Tally, Token, Transition,
+};
 
 use super::admission::{COUNTED, Granted};
 use super::breakers::Place;
 use super::keyed_observer::{Explained, Keyed};
 use super::slot::Slot;
 use super::{KeyedObserver, Registry};
+use crate::failed::{Words, took};
 use crate::guard::Kind;
 use crate::loss::Begun;
 use crate::redact::{too_slow, without_secrets, words};
@@ -34,7 +37,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
                 let place = granted.place;
                 let slot = &self.slots[place.slot()];
                 if !self.is_still(place, slot) {
-                    self.notify_uncounted(key, granted.started_ms, outcome);
+                    self.notify_uncounted(key, granted.started_ms, outcome, why);
                     return None;
                 }
                 // A success causes no transition if the call was not measured and was granted when no probes were in
@@ -68,33 +71,36 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     ) -> Option<Transition> {
         let slot = &self.slots[place.slot()];
         let (granted, started_ms) = token.into_raw();
-        let why = Cell::new(why);
+        let text = Words::new(|| match outcome {
+            // Only a success that took too long opens a breaker, and the words about a response do not say so.
+            Some(Outcome::Success) => Some(self.too_slow(slot, started_ms)),
+            Some(_) => why.map(|why| without_secrets(&words(why))),
+            None => Some("hung until it was cancelled".to_owned()),
+        });
         let explain = |made: &Transition, present: Present<'_>| {
             if made.to != State::Open {
                 return None;
             }
-            let text = match outcome {
-                // Only a success that took too long opens a breaker, and the words about a response do not say so.
-                Some(Outcome::Success) => Some(self.too_slow(slot, started_ms)),
-                Some(_) => why.take().map(|why| without_secrets(&words(why))),
-                None => Some("hung until it was cancelled".to_owned()),
-            };
-            slot.last_failure.set(made, present, text.as_deref());
+            let text = text.get();
+            slot.last_failure.set(made, present, text);
             // The slot may have changed hands meanwhile, and words of one key must not appear under another.
             if !self.is_still(place, slot) {
                 slot.last_failure.clear();
             }
             text
         };
+        let failure = Cell::new(None);
         let observer = Explained {
             keyed: Keyed {
                 key,
                 observer: &self.observer,
             },
             explain,
+            failure: &failure,
         };
         let breaker = self.breaker(slot, observer);
         let permit = breaker.resume(Token::from_raw(granted, started_ms));
+        let is_probe = permit.is_probe();
         let made = match outcome {
             Some(outcome) => permit.report(outcome),
             None => permit.cancel(),
@@ -109,6 +115,11 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         };
         if has_failed {
             slot.note_failure(self.newest());
+        }
+        if let Some(failure) = failure.get() {
+            let took = || took(started_ms, self.clock.now_ms());
+            let failed = FailedCall::new(failure, is_probe, &took, &text);
+            self.observer.failed(key, &failed);
         }
         made
     }
@@ -133,6 +144,9 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         let may_matter = outcome == Some(Outcome::Success) && self.newest() != granted.bits;
         if counts || may_matter {
             self.report_as_inserted(key, counts, granted, outcome, why)
+        } else if let Some(Outcome::Failure(_)) = outcome {
+            self.notify_uncounted(key, granted.started_ms, outcome, why);
+            None
         } else {
             self.notify(key, outcome);
             None
@@ -164,7 +178,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
             Some((place, token))
         });
         let Some((place, token)) = born else {
-            self.notify_uncounted(key, started_ms, outcome);
+            self.notify_uncounted(key, started_ms, outcome, why);
             return None;
         };
         self.report_observed(key, place, token, outcome, why)
@@ -213,7 +227,13 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     /// Notifies of a call that reaches no breaker, which would otherwise say whether it was slow; here the rules of
     /// keys without a slot do.
     #[cold]
-    fn notify_uncounted(&self, key: &K, started_ms: u32, outcome: Option<Outcome>) {
+    fn notify_uncounted(
+        &self,
+        key: &K,
+        started_ms: u32,
+        outcome: Option<Outcome>,
+        why: Option<impl FnOnce() -> String>,
+    ) {
         let is_slow = outcome == Some(Outcome::Success) && self.was_slow(key, started_ms);
         let outcome = if is_slow {
             Some(Failure::slow().into())
@@ -221,6 +241,18 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
             outcome
         };
         self.notify(key, outcome);
+        if let Some(Outcome::Failure(failure)) = outcome {
+            let took = || took(started_ms, self.clock.now_ms());
+            let text = Words::new(|| {
+                if is_slow {
+                    Some(too_slow(started_ms, self.clock.now_ms(), None))
+                } else {
+                    why.map(|why| without_secrets(&words(why)))
+                }
+            });
+            let failed = FailedCall::new(failure, false, &took, &text);
+            self.observer.failed(key, &failed);
+        }
     }
 
     /// Whether a call without a slot that began then took too long.

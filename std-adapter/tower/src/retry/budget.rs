@@ -8,7 +8,7 @@ use atomic_breaker::{
     wait::Timer,
     word::{AtomicU64, Word},
 };
-use atomic_breaker_server::TokioTimer;
+use atomic_breaker_server::{RetryCounts, RetryEvent, TokioTimer};
 
 use super::RetryConfigError;
 use super::tokens::{MAX_TOKENS, MILLI, Tokens, Withdrawn};
@@ -42,8 +42,17 @@ use super::tokens::{MAX_TOKENS, MILLI, Tokens, Withdrawn};
 pub struct RetryBudget<W = AtomicU64> {
     word: W,
     config: BudgetConfig,
-    /// Nothing else depends on this counter.
-    refused: AtomicUsize,
+    counts: EventCounts,
+}
+
+/// How often each event happened. Nothing else depends on these counters.
+#[derive(Debug)]
+struct EventCounts([AtomicUsize; RetryEvent::ALL.len()]);
+
+impl EventCounts {
+    const fn new() -> Self {
+        Self([const { AtomicUsize::new(0) }; RetryEvent::ALL.len()])
+    }
 }
 
 impl RetryBudget {
@@ -64,7 +73,7 @@ impl RetryBudget {
         Self {
             word: AtomicU64::new(0),
             config,
-            refused: AtomicUsize::new(0),
+            counts: EventCounts::new(),
         }
     }
 }
@@ -88,7 +97,7 @@ impl<W: Word<Bits = u64>> RetryBudget<W> {
         Self {
             word,
             config,
-            refused: AtomicUsize::new(0),
+            counts: EventCounts::new(),
         }
     }
 
@@ -127,14 +136,21 @@ impl<W: Word<Bits = u64>> RetryBudget<W> {
     }
 
     fn refuse(&self) -> bool {
-        self.refused.fetch_add(1, Ordering::Relaxed);
+        self.count(RetryEvent::NoToken);
         false
     }
 
-    /// How many retries were not made since the start for lack of a token: a counter for metrics. It wraps, after 2³²
-    /// on 32-bit processors.
-    pub fn refused(&self) -> u64 {
-        self.refused.load(Ordering::Relaxed) as u64
+    /// Counts what became of a try that failed. [`RetryLayer`](super::RetryLayer) does so by itself, and
+    /// [`withdraw`](Self::withdraw) counts refusals; for retries of your own.
+    pub fn count(&self, event: RetryEvent) {
+        self.counts.0[event as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What became of the tries that failed since the start, and the tokens that are left: for metrics and status
+    /// pages. Reads the clock. The counters wrap, after 2³² on 32-bit processors.
+    pub fn counts(&self) -> RetryCounts {
+        let count = |event| self.counts.0[event as usize].load(Ordering::Relaxed) as u64;
+        RetryCounts::new(count, self.millitokens())
     }
 
     /// Gives a token back: the retry was not made after all.

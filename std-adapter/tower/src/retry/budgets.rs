@@ -4,13 +4,15 @@ use std::fmt;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::ops::Deref;
 
+use atomic_breaker_server::RetryCounts;
+
 use super::{BudgetConfig, BudgetOf, RetryBudget, RetryConfigError};
 
 /// A [`RetryBudget`] for each host, shard or tenant, so that the failures of one leave the others their retries.
 ///
 /// A table of a fixed number of budgets in which the hash of a key determines its place: nothing is inserted or
 /// evicted, nothing blocks. Keys that share a place share its budget; the hash is seeded anew for each table, so no
-/// client can choose keys that collide. 40 bytes per place.
+/// client can choose keys that collide. 96 bytes per place.
 ///
 /// ```
 /// use atomic_breaker_tower::{BudgetByKey, BudgetConfig, RetryBudgets, RetryConfig, RetryLayer};
@@ -69,10 +71,10 @@ impl RetryBudgets {
         &self.places[place]
     }
 
-    /// How many retries, over all keys, were not made since the start for lack of a token: a counter for metrics. Looks
-    /// at all places.
-    pub fn refused(&self) -> u64 {
-        self.places.iter().map(RetryBudget::refused).sum()
+    /// What became of the tries that failed since the start, over all keys, and the tokens of the emptiest budget: for
+    /// metrics. Looks at all places.
+    pub fn counts(&self) -> RetryCounts {
+        self.places.iter().map(RetryBudget::counts).sum()
     }
 }
 
@@ -80,7 +82,7 @@ impl fmt::Debug for RetryBudgets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RetryBudgets")
             .field("places", &self.places.len())
-            .field("refused", &self.refused())
+            .field("counts", &self.counts())
             .finish_non_exhaustive()
     }
 }

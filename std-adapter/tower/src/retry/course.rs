@@ -4,7 +4,7 @@ use std::mem;
 use std::time::Duration;
 
 use atomic_breaker::Outcome;
-use atomic_breaker_server::Lot;
+use atomic_breaker_server::{Lot, RetryEvent};
 use tokio::time::Instant;
 
 use super::{BudgetOf, RetryBudget, RetryConfig, RetryLayer, RetryPolicy};
@@ -68,15 +68,21 @@ where
         }
     }
 
-    /// The request to send again.
+    /// The request to send again, or for the first time after it was rejected.
     pub(super) fn request(&self) -> Q {
         let request = self.request.clone();
-        request.expect("kept where there may be a pause")
+        let mut request = request.expect("kept where there may be a pause");
+        if self.failed > 0 {
+            self.layer.policy.before_retry(&mut request, self.failed);
+        }
+        request
     }
 
     /// The breaker has admitted the try: it is made.
     pub(super) fn is_under_way(&mut self) {
-        self.holds_token = false;
+        if mem::take(&mut self.holds_token) {
+            self.budget().count(RetryEvent::Sent);
+        }
         self.last = None;
     }
 
@@ -107,15 +113,29 @@ where
     fn failed(&mut self, hint: Option<Duration>) -> Option<Duration> {
         self.failed = self.failed.saturating_add(1);
         let RetryConfig { tries, backoff, .. } = self.layer.config;
-        if self.failed >= tries || !self.may_repeat {
+        if tries <= 1 {
             return None;
         }
+        if !self.may_repeat {
+            return self.ends(RetryEvent::NotRepeatable);
+        }
+        if self.failed >= tries {
+            return self.ends(RetryEvent::NoTryLeft);
+        }
         let pause = backoff.draw(self.failed);
-        let pause = self.in_time(pause.saturating_add(hint.unwrap_or_default()))?;
+        let Some(pause) = self.in_time(pause.saturating_add(hint.unwrap_or_default())) else {
+            return self.ends(RetryEvent::NoTime);
+        };
         // The token last, so that none is wasted.
         self.holds_token = self.budget().withdraw();
         self.follows_hint = hint.is_some();
         self.holds_token.then_some(pause)
+    }
+
+    /// There is no further try, for that reason.
+    fn ends(&self, why: RetryEvent) -> Option<Duration> {
+        self.budget().count(why);
+        None
     }
 
     pub(super) fn after(
@@ -143,6 +163,9 @@ where
             },
             Outcome::Success => {
                 self.budget().deposit();
+                if self.failed > 0 {
+                    self.budget().count(RetryEvent::Recovered);
+                }
                 None
             }
         };
@@ -160,7 +183,7 @@ where
 impl<Q, B: BudgetOf<Q>, P, R> Course<Q, B, P, R> {
     /// The breaker rejects for good. Returns the result of the previous try, or the rejection if there was none.
     fn rejected(&mut self, rejection: R) -> R {
-        self.give_back();
+        self.give_back(RetryEvent::Rejected);
         self.last.take().unwrap_or(rejection)
     }
 
@@ -168,15 +191,17 @@ impl<Q, B: BudgetOf<Q>, P, R> Course<Q, B, P, R> {
         self.layer.budget.at(self.place)
     }
 
-    fn give_back(&mut self) {
+    /// The retry for which a token was taken is not made, for that reason.
+    fn give_back(&mut self, why: RetryEvent) {
         if mem::take(&mut self.holds_token) {
             self.budget().give_back();
+            self.budget().count(why);
         }
     }
 }
 
 impl<Q, B: BudgetOf<Q>, P, R> Drop for Course<Q, B, P, R> {
     fn drop(&mut self) {
-        self.give_back();
+        self.give_back(RetryEvent::Cancelled);
     }
 }

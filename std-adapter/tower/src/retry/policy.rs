@@ -70,6 +70,13 @@ pub trait RetryPolicy<Q: ?Sized, T, E> {
         let _ = result;
         None
     }
+
+    /// Called with the request before it is sent again, with the number of the retry, from 1: to mark it for what lies
+    /// below, such as a span. Does nothing unless implemented. A retry that the breaker rejected and that is made later
+    /// keeps its number.
+    fn before_retry(&self, request: &mut Q, retry: u32) {
+        let _ = (request, retry);
+    }
 }
 
 impl<Q: ?Sized, T, E, F: Fn(&Q) -> bool> RetryPolicy<Q, T, E> for F {

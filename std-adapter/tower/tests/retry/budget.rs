@@ -4,7 +4,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
-use atomic_breaker_server::word::AtomicU64;
+use atomic_breaker_server::{RetryCounts, RetryEvent, word::AtomicU64};
 use atomic_breaker_tower::{BudgetConfig, RetryBudget, RetryBudgets};
 
 use crate::budget_of;
@@ -192,7 +192,12 @@ fn each_key_has_a_budget_of_its_own_and_refused_retries_are_counted() {
     for _ in 0..10 {
         budgets.of("down").withdraw();
     }
-    assert_eq!((budgets.of("down").refused(), budgets.refused()), (7, 7));
+    let refused = |counts: RetryCounts| counts.of(RetryEvent::NoToken);
+    assert_eq!(refused(budgets.of("down").counts()), 7);
+    assert_eq!(
+        (refused(budgets.counts()), budgets.counts().millitokens()),
+        (7, 0)
+    );
     // Of sixty keys none shares a place with it, but by a chance of one in a thousand.
     let spent = (0..60).filter(|key: &u32| budgets.of(key).millitokens() < 3_000);
     assert!(spent.count() <= 1);

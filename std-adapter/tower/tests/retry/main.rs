@@ -3,6 +3,7 @@
 mod backoff;
 mod budget;
 mod cancelled;
+mod counted;
 mod deadline;
 mod failures;
 mod lots;

@@ -11,7 +11,7 @@ use tonic::codegen::{Bytes, StdError};
 use tonic::{Response, Status};
 use tonic_health::pb::health_client::HealthClient;
 use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
-use tower::{Layer, Service, service_fn};
+use tower::{Layer, Service, ServiceExt, service_fn};
 
 use super::GRPC;
 
@@ -31,19 +31,46 @@ where
     S::ResponseBody:
         tonic::codegen::Body<Data = Bytes, Error: Into<StdError> + Send> + Send + 'static,
 {
-    RetryLayer::new(RetryConfig::new(), &BUDGET, Always).layer(service_fn(move |request| {
+    let made = service_fn(move |call: Call<HealthCheckRequest>| {
         let mut client = client.clone();
-        async move { client.check(request).await.map_err(by_source) }
-    }))
+        async move { client.check(call.into_request()).await.map_err(by_source) }
+    });
+    RetryLayer::new(RetryConfig::new(), &BUDGET, Always)
+        .layer(made)
+        .map_request(|message| Call { message, retry: 0 })
+}
+
+/// A message, and how many times it has been sent before.
+#[derive(Clone)]
+struct Call<M> {
+    message: M,
+    retry: u32,
+}
+
+impl<M> Call<M> {
+    /// With the header by which [gRPC's retries](https://github.com/grpc/proposal/blob/master/A6-client-retries.md) tell
+    /// the server.
+    fn into_request(self) -> tonic::Request<M> {
+        let mut request = tonic::Request::new(self.message);
+        if self.retry > 0 {
+            let header = "grpc-previous-rpc-attempts";
+            request.metadata_mut().insert(header, self.retry.into());
+        }
+        request
+    }
 }
 
 /// Every request may be sent twice.
 #[derive(Clone, Copy)]
 struct Always;
 
-impl<Q, T> RetryPolicy<Q, T, Status> for Always {
-    fn may_repeat(&self, _: &Q) -> bool {
+impl<M, T> RetryPolicy<Call<M>, T, Status> for Always {
+    fn may_repeat(&self, _: &Call<M>) -> bool {
         true
+    }
+
+    fn before_retry(&self, call: &mut Call<M>, retry: u32) {
+        call.retry = retry;
     }
 
     /// What the breaker below made of it, too.
@@ -94,7 +121,9 @@ mod tests {
         let server = Server::start().await.unwrap();
         server.set(Mood::Fails);
         assert!(matches!(ask(&server).await, Err(ServiceError::Failed(_))));
-        assert_eq!(server.calls(), 3);
+        let attempts = server.previous_attempts();
+        let attempts: Vec<_> = attempts.iter().map(Option::as_deref).collect();
+        assert_eq!(attempts, [None, Some("1"), Some("2")], "as the server is told");
     }
 
     #[tokio::test]

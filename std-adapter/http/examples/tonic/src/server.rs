@@ -26,7 +26,7 @@ pub(crate) enum Mood {
 }
 
 /// Its state, and how many calls have reached it.
-type Shared = Arc<Mutex<(Mood, u32)>>;
+type Shared = Arc<Mutex<(Mood, Vec<Option<String>>)>>;
 
 /// A server at a free port of this machine, until the program ends.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl Server {
     pub(crate) async fn start() -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
-        let shared = Shared::new(Mutex::new((Mood::Works, 0)));
+        let shared = Shared::new(Mutex::new((Mood::Works, Vec::new())));
         let service = HealthServer::new(Answers(Arc::clone(&shared)));
         let server = tonic::transport::Server::builder().add_service(service);
         tokio::spawn(server.serve_with_incoming(TcpIncoming::from(listener)));
@@ -54,8 +54,14 @@ impl Server {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner).0 = mood;
     }
 
-    pub(crate) fn calls(&self) -> u32 {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner).1
+    pub(crate) fn calls(&self) -> usize {
+        self.previous_attempts().len()
+    }
+
+    /// What each call said of the attempts before it.
+    pub(crate) fn previous_attempts(&self) -> Vec<Option<String>> {
+        let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.1.clone()
     }
 }
 
@@ -67,11 +73,13 @@ impl Health for Answers {
 
     async fn check(
         &self,
-        _: Request<HealthCheckRequest>,
+        request: Request<HealthCheckRequest>,
     ) -> Result<Response<HealthCheckResponse>, Status> {
+        let attempts = request.metadata().get("grpc-previous-rpc-attempts");
+        let attempts = attempts.and_then(|it| it.to_str().ok()).map(str::to_owned);
         let mood = {
             let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            shared.1 += 1;
+            shared.1.push(attempts);
             shared.0
         };
         match mood {

@@ -1,0 +1,245 @@
+//! Events of calls that failed, and of each call.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use atomic_breaker_observe::{Log, LogSuccesses};
+use atomic_breaker_server::{
+    AnyPermit, Breaker, Config, Failure, Guard, ManualClock, Outcome, Registry, Resource, StdClock,
+    word::NativeWord,
+};
+use tracing::Level;
+
+use crate::support::{Logged, RULES, SECOND, logged, logged_if, of_calls, of_failures};
+
+/// Never trips.
+const LENIENT: Config = Config::new().consecutive_failures(60_000);
+
+type Logs<'a> = Registry<&'static str, &'a ManualClock, (), Log<&'a ManualClock>>;
+
+fn hosts(clock: &ManualClock, rules: Config) -> Logs<'_> {
+    Registry::builder(rules)
+        .clock(clock)
+        .observer(Log::new("hosts").clock(clock))
+        .build()
+        .unwrap()
+}
+
+fn fail<G: Guard>(guard: G, text: &str) {
+    let permit = guard.acquire().unwrap();
+    permit.report_because(Failure::new().into(), || text.to_owned());
+}
+
+fn left_out(event: &Logged) -> u64 {
+    let count = event.get("failures_left_out");
+    count.map_or(0, |count| count.parse().unwrap())
+}
+
+#[test]
+fn a_failed_call_of_a_key_says_why_and_how_long_it_took() {
+    let clock = ManualClock::new();
+    let events = logged_if(of_failures, || {
+        clock.advance(SECOND);
+        let hosts = hosts(&clock, LENIENT.slow_call(60 * SECOND));
+        let permit = hosts.of("a.example").acquire().unwrap();
+        clock.advance(Duration::from_millis(250));
+        permit.report_because(Failure::new().into(), || {
+            "503 Service Unavailable from https://bob:pass@a.example/?token=1".to_owned()
+        });
+    });
+    let [event] = &events[..] else {
+        panic!("{events:?}");
+    };
+    assert_eq!(
+        (event.level, event.target),
+        (Level::INFO, "atomic_breaker::failure")
+    );
+    assert_eq!(event.get("name"), Some("hosts"));
+    assert_eq!(event.get("key"), Some("a.example"));
+    let text = "503 Service Unavailable from https://a.example/?…";
+    assert_eq!(event.get("error"), Some(text), "no secret");
+    assert_eq!(event.get("error.type"), Some("503"));
+    assert_eq!(event.get("duration"), Some("0.25"));
+    assert_eq!(event.get("probe"), Some("false"));
+}
+
+/// A burst: the first three, and in the next second how many there were.
+#[test]
+fn failures_are_sampled_by_key_and_none_is_forgotten() {
+    let clock = ManualClock::new();
+    let events = logged_if(of_failures, || {
+        let hosts = hosts(&clock, LENIENT);
+        for _ in 0..10 {
+            fail(hosts.of("a"), "no answer");
+        }
+        fail(hosts.of("b"), "no answer");
+        clock.advance(SECOND);
+        for _ in 0..5 {
+            fail(hosts.of("a"), "no answer");
+        }
+    });
+    let seen: Vec<_> = events
+        .iter()
+        .map(|event| (event.get("key").unwrap(), left_out(event)))
+        .collect();
+    let a = ("a", 0);
+    let expected = [a, a, a, ("b", 0), ("a", 7), a, a, ("a", 2)];
+    assert_eq!(seen, expected, "the last one when the log was dropped");
+}
+
+/// In all, each failed call is an event or left out: with a key that has no slot, one that trips, and probes that fail.
+#[test]
+fn every_failure_of_a_registry_is_counted_once() {
+    let clock = ManualClock::new();
+    let failed = Cell::new(0);
+    let events = logged_if(of_failures, || {
+        let hosts = hosts(&clock, RULES.slow_call(SECOND));
+        for step in 0..2_000_u64 {
+            clock.advance(Duration::from_millis(700 * (step % 7)));
+            let Ok(permit) = hosts.of(["a", "b", "c"][step as usize % 3]).acquire() else {
+                continue;
+            };
+            match step % 4 {
+                0 => drop(permit),
+                1 => drop(permit.report(Outcome::Ignored)),
+                2 => {
+                    clock.advance(SECOND);
+                    permit.report(Outcome::Success);
+                    failed.set(failed.get() + 1);
+                }
+                _ => {
+                    permit.report(Failure::with_weight((step % 3) as u16).into());
+                    failed.set(failed.get() + 1);
+                }
+            }
+        }
+    });
+    let logged: u64 = events.iter().map(left_out).sum::<u64>() + count_of(&events);
+    assert!(failed.get() > 50);
+    assert_eq!(logged, failed.get());
+    let probes = events
+        .iter()
+        .filter(|event| event.get("probe") == Some("true"));
+    assert!(probes.count() > 0);
+}
+
+/// Those that are about a call, and not only about what was left out.
+fn count_of(events: &[Logged]) -> u64 {
+    let calls = events.iter().filter(|event| event.get("error").is_some());
+    calls.count() as u64
+}
+
+#[test]
+fn a_slow_call_is_one_that_failed() {
+    let clock = ManualClock::new();
+    let rules = LENIENT.slow_call(SECOND);
+    clock.advance(SECOND);
+    let events = logged_if(of_failures, || {
+        let hosts = hosts(&clock, rules);
+        let resource = Resource::new(
+            Breaker::builder(rules, &clock)
+                .observer(Log::new("one").clock(&clock))
+                .build(),
+        );
+        let permits = (
+            hosts.of("a").acquire().unwrap(),
+            resource.acquire().unwrap(),
+        );
+        clock.advance(2 * SECOND);
+        permits.0.report(Outcome::Success);
+        permits.1.report(Outcome::Success);
+    });
+    let kinds: Vec<_> = events.iter().map(|event| event.get("error.type")).collect();
+    assert_eq!(kinds, [Some("slow"); 2]);
+    assert_eq!(events[0].get("duration"), Some("2.0"));
+}
+
+#[test]
+fn a_resource_says_why_its_calls_fail() {
+    let clock = ManualClock::new();
+    let events = logged_if(of_failures, || {
+        let resource = Resource::new(
+            Breaker::builder(RULES, &clock)
+                .observer(Log::new("payments").clock(&clock))
+                .build(),
+        );
+        fail(&resource, "timed out after 3s");
+        fail(&resource, "no route");
+    });
+    let texts: Vec<_> = events.iter().map(|event| event.get("error")).collect();
+    assert_eq!(texts, [Some("timed out after 3s"), Some("no route")]);
+    assert_eq!(events[0].get("error.type"), Some("timeout"));
+    assert_eq!(events[1].get("error.type"), Some("_OTHER"));
+}
+
+/// Not a word is put together for an event that nobody wants.
+#[test]
+fn a_failure_that_nobody_wants_to_see_is_not_described() {
+    let clock = ManualClock::new();
+    logged(|| {
+        let hosts = hosts(&clock, LENIENT);
+        let permit = hosts.of("a").acquire().unwrap();
+        permit.report_because(Failure::new().into(), || unreachable!("nobody asked"));
+    });
+}
+
+#[test]
+fn cancelled_and_ignored_calls_have_not_failed() {
+    let clock = ManualClock::new();
+    let events = logged_if(
+        |event| of_failures(event) || of_calls(event),
+        || {
+            let hosts = hosts(&clock, LENIENT);
+            drop(hosts.of("a").acquire().unwrap());
+            hosts.of("a").acquire().unwrap().report(Outcome::Ignored);
+            hosts.of("a").acquire().unwrap().report(Outcome::Success);
+        },
+    );
+    assert!(events.is_empty(), "{events:?}");
+}
+
+/// What a layer that turns events into events of the caller's span gets.
+#[test]
+fn each_call_that_failed_or_was_rejected_is_an_event_of_its_own() {
+    let clock = ManualClock::new();
+    let events = logged_if(of_calls, || {
+        let hosts = hosts(&clock, RULES);
+        for _ in 0..2 {
+            fail(hosts.of("a"), "grpc UNAVAILABLE");
+        }
+        for _ in 0..5 {
+            assert!(hosts.of("a").acquire().is_err());
+        }
+    });
+    let kinds: Vec<_> = events.iter().map(|event| event.get("error.type")).collect();
+    let (failed, rejected) = (Some("UNAVAILABLE"), Some("rejected"));
+    assert_eq!(kinds, [[failed; 2].as_slice(), &[rejected; 5]].concat());
+    assert_eq!(events[2].get("state"), Some("open"));
+    assert_eq!(events[2].get("retry_in"), Some("10.0"));
+    assert!(events.iter().all(|event| event.level == Level::DEBUG));
+}
+
+#[test]
+fn successes_are_logged_on_request() {
+    let events = logged_if(of_calls, || {
+        let observer = LogSuccesses::in_static("one");
+        let one: Resource<Breaker<StdClock, NativeWord, (), LogSuccesses>> =
+            Resource::new(Breaker::builder(RULES, StdClock).observer(observer).build());
+        let many = Registry::builder(RULES).observer(LogSuccesses::new("many"));
+        let many = many.build().unwrap();
+        assert_eq!(one.call(|| Ok::<_, &str>(1)), Ok(1));
+        assert_eq!(many.of("a").call(|| Ok::<_, &str>(1)), Ok(1));
+        fail(many.of("a"), "no");
+    });
+    let seen: Vec<_> = events
+        .iter()
+        .map(|event| (event.get("name").unwrap(), event.get("key")))
+        .collect();
+    assert_eq!(seen, [("one", None), ("many", Some("a"))]);
+}
+
+#[test]
+#[should_panic(expected = "an interval of more than 24 days samples nothing")]
+fn an_interval_that_samples_nothing_is_an_error() {
+    let _ = Log::new("hosts").failures_every(Duration::from_secs(30 * 86_400));
+}
