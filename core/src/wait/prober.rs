@@ -70,6 +70,34 @@ impl Prober {
         self.ping_limit_ms = ms(limit);
         self
     }
+
+    /// The pause between pings, for probers of many breakers.
+    #[doc(hidden)]
+    pub const fn pause(&self) -> Duration {
+        Duration::from_millis(self.pause_ms)
+    }
+
+    /// How long a ping may take.
+    #[doc(hidden)]
+    pub const fn limit(&self) -> Duration {
+        Duration::from_millis(self.ping_limit_ms)
+    }
+
+    /// Whether that many answers in a row are enough.
+    #[doc(hidden)]
+    pub const fn is_convinced(&self, answered: u32) -> bool {
+        answered >= self.answers && answered > 0
+    }
+
+    /// Whether a ping could end the outage that a snapshot shows.
+    #[doc(hidden)]
+    pub const fn wants(snapshot: &Snapshot) -> bool {
+        match snapshot.state() {
+            State::Open => !snapshot.is_demanded() || snapshot.is_due(),
+            State::HalfOpen => snapshot.is_due(),
+            State::Closed | State::Returning | State::ForcedOpen | State::Disabled => false,
+        }
+    }
 }
 
 impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
@@ -103,7 +131,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
             }
             timer.sleep(pause_ms).await;
             let snapshot = Breaker::snapshot(self);
-            if !is_wanted(&snapshot) {
+            if !Prober::wants(&snapshot) {
                 continue;
             }
             let trips = snapshot.trips().max(1).saturating_add(failed);
@@ -116,7 +144,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
                 Some(Ok(_)) => (answered + 1, failed),
                 Some(Err(_)) | None => (0, failed.saturating_add(1)),
             };
-            if answered >= prober.answers.max(1) {
+            if prober.is_convinced(answered) {
                 answered = 0;
                 self.recover();
             }
@@ -124,7 +152,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 
     /// Reports the successes that the breaker wants, as probes do. Does nothing if it is no longer open or half-open.
-    fn recover(&self) {
+    #[doc(hidden)]
+    pub fn recover(&self) {
         self.probe_early();
         while is_down(self.state()) {
             match self.acquire() {
@@ -140,13 +169,4 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
 
 const fn is_down(state: State) -> bool {
     matches!(state, State::Open | State::HalfOpen)
-}
-
-/// Whether a ping could end this outage.
-fn is_wanted(snapshot: &Snapshot) -> bool {
-    match snapshot.state() {
-        State::Open => !snapshot.is_demanded() || snapshot.is_due(),
-        State::HalfOpen => snapshot.is_due(),
-        State::Closed | State::Returning | State::ForcedOpen | State::Disabled => false,
-    }
 }

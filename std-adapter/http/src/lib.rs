@@ -118,7 +118,7 @@ pub use causes::{RequestError, WithCauses, text_of};
 pub use classifier::HttpClassifier;
 pub use client::{
     ClientBody, ClientConfig, ClientConfigError, ClientGuard, ClientLayer, ClientResponse,
-    ClientService, Hosts,
+    ClientService, HealthCheck, Hosts, ProbeTrips,
 };
 #[cfg(feature = "reqwest")]
 pub use client_error::ClientError;

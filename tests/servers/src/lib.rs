@@ -27,6 +27,8 @@ mod pages {
     mod recipes {}
     #[doc = include_str!("../../../docs/mapped.md")]
     mod mapped {}
+    #[doc = include_str!("../../../docs/health.md")]
+    mod health {}
     #[doc = include_str!("../../../docs/coming-from.md")]
     mod coming_from {}
 }

@@ -35,3 +35,14 @@ pub fn around_reqwest(guard: &'static Guard) -> reqwest::Result<Client> {
         .build()?;
     Ok(guard.layer().layer(HttpClient::new(client)))
 }
+
+/// Ends an outage as soon as the host answers, instead of with the request of a caller.
+pub fn check_health(
+    guard: &'static Guard,
+    path: &str,
+    client: Client,
+) -> Result<(), ClientConfigError> {
+    let check = guard.health_check(path)?.every(Duration::from_secs(1));
+    tokio::spawn(check.run(client));
+    Ok(())
+}

@@ -21,7 +21,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let password = env::var("ADMIN_PASSWORD").map_err(|_| "ADMIN_PASSWORD is not set")?;
     let scrape = observe::start()?;
     let (guard, timeline) = guard::start(settings.client)?;
-    let prices = prices::Prices::new(guard::around_reqwest(guard)?, settings.prices);
+    let client = guard::around_reqwest(guard)?;
+    guard::check_health(guard, &settings.health, client.clone())?;
+    let prices = prices::Prices::new(client, settings.prices);
     let app = Router::new()
         .route("/price/{item}", get(prices::price))
         .with_state(prices)

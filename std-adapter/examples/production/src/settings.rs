@@ -12,6 +12,7 @@ use crate::guard::Guard;
 pub struct Settings {
     pub listen: SocketAddr,
     pub prices: url::Url,
+    pub health: String,
     pub client: ClientConfig,
 }
 

@@ -12,7 +12,7 @@ use axum::http::StatusCode;
 use axum::{Router, routing::get};
 use reqwest::Client;
 use tokio::net::TcpListener;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 /// A host at a free port, and whether it works.
 async fn host() -> (String, Arc<AtomicBool>) {
@@ -24,7 +24,15 @@ async fn host() -> (String, Arc<AtomicBool>) {
     };
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
-    tokio::spawn(async { axum::serve(listener, Router::new().route("/", get(answer))).await });
+    tokio::spawn(async {
+        axum::serve(
+            listener,
+            Router::new()
+                .route("/", get(answer.clone()))
+                .route("/health", get(answer)),
+        )
+        .await
+    });
     (url, works)
 }
 
@@ -119,7 +127,8 @@ async fn serves_from_its_cache_while_the_host_fails_reloads_and_stops() {
     assert!(opened.contains("127.0.0.1"), "{opened}");
     let (_, metrics) = ask("/metrics").await;
     assert!(metrics.contains("circuit_breaker_key_open{"), "{metrics}");
-    let sent = "circuit_breaker_retries{circuit_breaker_name=\"hosts\",circuit_breaker_outcome=\"sent\"}";
+    let sent =
+        "circuit_breaker_retries{circuit_breaker_name=\"hosts\",circuit_breaker_outcome=\"sent\"}";
     let sent = metrics.lines().find_map(|line| line.strip_prefix(sent));
     assert!(sent.is_some_and(|sent| sent.trim() != "0"), "{metrics}");
     let (ready, text) = ask("/ready").await;
@@ -138,7 +147,13 @@ async fn serves_from_its_cache_while_the_host_fails_reloads_and_stops() {
     assert!(page.text().await.unwrap().contains("\"open\""));
 
     works.store(true, Relaxed);
-    sleep(Duration::from_millis(1_500)).await;
+    // Nobody asks for a price until then.
+    let is_back = async {
+        while ask("/ready").await.1.contains("\"warn\"") {
+            sleep(Duration::from_millis(100)).await;
+        }
+    };
+    timeout(Duration::from_secs(10), is_back).await.unwrap();
     assert_eq!(ask("/price/coffee").await, (StatusCode::OK, "7.50".into()));
 
     write(0);

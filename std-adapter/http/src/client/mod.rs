@@ -10,6 +10,7 @@
 //! | `config`, `check` | [`ClientConfig`]: the settings; those that contradict each other; as text |
 //! | `ending` | when a try is reported: at the head, or at the end of the body |
 //! | `guard` | [`ClientGuard`]: the state that outlives the requests; what leads to its parts |
+//! | `health` | [`HealthCheck`]: asks hosts that are shut out whether they are back |
 //! | `layer` | [`ClientLayer`] and [`ClientService`]: the deadline and the retries |
 //! | `tries` | a try with its breaker, its limit and fresh connections |
 
@@ -19,6 +20,7 @@ mod ending;
 #[cfg(feature = "serde")]
 mod file;
 mod guard;
+mod health;
 mod layer;
 mod tries;
 
@@ -32,4 +34,6 @@ pub(crate) use ending::Responded;
 #[cfg(feature = "reqwest-middleware")]
 pub(crate) use ending::{AtEitherEnd, Tried};
 pub use guard::{ClientGuard, Hosts};
+pub use health::HealthCheck;
 pub use layer::{ClientBody, ClientLayer, ClientService};
+pub use tries::ProbeTrips;

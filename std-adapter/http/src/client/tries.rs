@@ -78,12 +78,10 @@ where
         };
         let probing = permit.is_probe().then(Arc::default);
         if let Some(probing) = &probing {
-            let probe = Probe {
-                guard: address(&*self.guard),
-                host: host.origin.shared(),
-                under_way: Arc::downgrade(probing),
-            };
+            let probe = Probe::new(&*self.guard, &host.origin, probing);
             request.extensions_mut().insert(probe);
+            let trips = ProbeTrips(permit.trips());
+            request.extensions_mut().insert(trips);
         }
         // What passes in shadow mode, or unguarded, is not reported, so nothing requires it to continue.
         let places = permit.is_admitted().then(|| self.guard.places()).flatten();
@@ -148,15 +146,49 @@ where
     }
 }
 
-/// An extension of a request that is a probe. If the same guard is layered twice, the inner layer would reject it: it is
+/// How often in a row the breaker of the host has tripped before this probe, at least 1: among the extensions of the
+/// requests of a [`ClientGuard`] that are probes, and of no others. A layer below the guard that finds it repairs what the
+/// request needs, a step further each time: it resolves the name again, opens new connections, gets a new token. That
+/// takes from the limit of the try, and an error or a panic is the probe's failure.
+///
+/// ```
+/// use atomic_breaker_http::ProbeTrips;
+/// use http::Request;
+///
+/// # fn resolve_again() {}
+/// # fn fetch_token() {}
+/// fn repair<B>(request: &Request<B>) {
+///     match request.extensions().get() {
+///         None => {}
+///         Some(ProbeTrips(1)) => resolve_again(),
+///         Some(_) => fetch_token(),
+///     }
+/// }
+/// # repair(&Request::new(()));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProbeTrips(pub u8);
+
+/// An extension of a request that is a probe or a health check. If the same guard is layered twice, the inner layer would reject it: it is
 /// the outer one that holds the slot, so the breaker would never close.
 #[derive(Clone)]
-struct Probe {
+pub(super) struct Probe {
     /// The address of the guard.
     guard: usize,
     host: Origin,
     /// Whoever keeps the request must not pass an open breaker with it later.
     under_way: Weak<()>,
+}
+
+impl Probe {
+    /// Passes for as long as `under_way` is kept.
+    pub(super) fn new<C>(guard: &ClientGuard<C>, host: &Origin, under_way: &Arc<()>) -> Self {
+        Self {
+            guard: address(guard),
+            host: host.shared(),
+            under_way: Arc::downgrade(under_way),
+        }
+    }
 }
 
 /// What tells guards apart.

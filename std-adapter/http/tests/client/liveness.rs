@@ -36,9 +36,24 @@ struct Host {
     ill: Mutex<Option<Ill>>,
     takes_ms: AtomicU64,
     reached: AtomicU32,
+    checked: AtomicU32,
 }
 
 impl Host {
+    /// Whatever comes to its mind, whether it is well or not.
+    async fn lie(self: Arc<Self>) -> io::Result<Response<String>> {
+        self.checked.fetch_add(1, Relaxed);
+        let mut response = Response::new(String::new());
+        match fastrand::u32(0..8) {
+            0 => return pending().await,
+            1 => return Err(io::Error::other("refused")),
+            2 => *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE,
+            3 => sleep(fastrand::u32(..6_000) * MS).await,
+            _ => {}
+        }
+        Ok(response)
+    }
+
     async fn answer(self: Arc<Self>) -> io::Result<Response<String>> {
         self.reached.fetch_add(1, Relaxed);
         let ill = *self.ill.lock().unwrap();
@@ -110,7 +125,27 @@ async fn call(
     (last, unserved.load(Relaxed))
 }
 
+/// A repair that succeeds, fails, hangs or panics.
+async fn repair(_: Arc<Origin>, trips: u8) -> io::Result<()> {
+    assert!(trips > 0, "asked about a host that is well");
+    match fastrand::u32(0..8) {
+        0 => pending().await,
+        1 => panic!("on purpose"),
+        2 => Err(io::Error::other("beyond repair")),
+        3 => {
+            sleep(fastrand::u32(..6_000) * MS).await;
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
 async fn days(rules: Config, bound: Duration) {
+    days_beside(rules, bound, false).await;
+}
+
+/// With health checks that lie, whose repairs fail as well, the host is still not called often, and is served as soon.
+async fn days_beside(rules: Config, bound: Duration, has_lies: bool) {
     let seed = fastrand::u64(..);
     println!("seed {seed}, {rules:?}");
     fastrand::seed(seed);
@@ -119,9 +154,21 @@ async fn days(rules: Config, bound: Duration) {
     let host = Arc::new(Host::default());
     let client = {
         let host = Arc::clone(&host);
-        let service = service_fn(move |_: Request<()>| Arc::clone(&host).answer());
+        let service = service_fn(move |request: Request<()>| {
+            let host = Arc::clone(&host);
+            async move {
+                match request.uri().path() {
+                    "/health" => host.lie().await,
+                    _ => host.answer().await,
+                }
+            }
+        });
         ServiceBuilder::new().layer(guard.layer()).service(service)
     };
+    if has_lies {
+        let check = guard.health_check("/health").unwrap().every(SECOND);
+        tokio::spawn(check.run_repairing(client.clone(), repair));
+    }
     for round in 0..20 {
         let ill = match fastrand::u32(0..5) {
             0 => Ill::Hangs,
@@ -135,10 +182,21 @@ async fn days(rules: Config, bound: Duration) {
         let minutes = fastrand::u32(1..20);
         let (last, _) = call(&client, guard, minutes * MINUTE, Duration::MAX).await;
         let reached = host.reached.load(Relaxed);
-        assert!(last >= minutes * MINUTE, "{round}: {ill:?} did not trip");
-        // Those of the time until it trips, and with their retries; then a few probes for each open time.
+        // After a lie it is closed until it has failed again.
+        let closed = if has_lies {
+            25 * SECOND
+        } else {
+            Duration::ZERO
+        };
         assert!(
-            reached >= 2 && reached <= 40 + 20 * minutes,
+            last + closed >= minutes * MINUTE,
+            "{round}: {ill:?} did not trip"
+        );
+        // Those of the time until it trips, and with their retries; then a few probes for each open time; and those after
+        // a lie, of which there are about six until there is one in a minute.
+        let lies = if has_lies { 6 + minutes } else { 0 };
+        assert!(
+            reached >= 2 && reached <= 40 * (1 + lies) + 20 * minutes,
             "{round}: {reached} by {ill:?}"
         );
         host.takes_ms.store(fastrand::u64(1..1_400), Relaxed);
@@ -147,6 +205,7 @@ async fn days(rules: Config, bound: Duration) {
         assert!(last <= bound, "{round}: shut for {last:?} after {ill:?}");
         assert_eq!(unserved, 0, "{round}: after {ill:?}");
     }
+    assert_eq!(host.checked.load(Relaxed) > 0, has_lies);
 }
 
 /// An open time of half a minute and a fifth, a try of the last probe, a second without callers and one more.
@@ -174,4 +233,10 @@ async fn with_a_gradual_return() {
 async fn with_failures_counted_within_a_time() {
     let rules = ClientConfig::new().get_breaker();
     days(rules.failures_within(5, 10 * SECOND), BACK).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_health_checks_that_lie_and_repairs_that_fail() {
+    let rules = ClientConfig::new().get_breaker();
+    days_beside(rules, BACK, true).await;
 }

@@ -7,6 +7,7 @@
 //! | `server` | a host that answers as the path says |
 //! | `clocks` | a clock of the caller's own |
 //! | `file` | settings in a file |
+//! | `health` | hosts that are shut out are asked whether they are back |
 //! | `in_flight` | a host that hangs is noticed by its calls in flight |
 //! | `leaving` | callers that leave before their host has answered |
 //! | `liveness` | days with a host that fails and recovers, and callers of any patience |
@@ -25,6 +26,7 @@ mod clocks;
 mod errors;
 #[cfg(feature = "serde")]
 mod file;
+mod health;
 mod in_flight;
 mod leaving;
 mod liveness;

@@ -2,14 +2,14 @@
 
 use std::future::pending;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use atomic_breaker_http::{
     ClientBody, ClientConfig, ClientGuard, ClientLayer, ClientService, KeyedObserver, Origin,
-    RequestError, State, TokioClock,
+    ProbeTrips, RequestError, State, TokioClock,
 };
 use atomic_breaker_server::RetryEvent;
 use http::{Request, Response, StatusCode, Uri};
@@ -341,4 +341,36 @@ async fn a_guard_in_an_arc_is_dropped_when_its_clients_and_their_tries_have_ende
     );
     sleep(SECOND).await;
     assert_eq!(Arc::strong_count(&guard), 1);
+}
+
+/// For a layer below the guard that repairs what a probe needs.
+#[tokio::test(start_paused = true)]
+async fn a_probe_says_how_far_to_repair_and_other_requests_do_not() {
+    let rules = atomic_breaker_http::Config::new().consecutive_failures(2);
+    let guard = guard(ClientConfig::new().tries(1).breaker(rules.open_for(SECOND)));
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&seen);
+    let client = ServiceBuilder::new()
+        .layer(guard.layer())
+        .service(service_fn(move |request: Request<String>| {
+            let trips = request.extensions().get().map(|&ProbeTrips(trips)| trips);
+            noted.lock().unwrap().push(trips);
+            // The third probe repairs it.
+            let is_well = noted.lock().unwrap().len() > 4;
+            async move {
+                if is_well {
+                    Ok(Response::new(String::new()))
+                } else {
+                    Err(io::Error::other("broken"))
+                }
+            }
+        }));
+    for _ in 0..7 {
+        let _ = client.clone().oneshot(get("http://a.example/")).await;
+        if guard.hosts().state(&host("http://a.example")) == State::Open {
+            sleep(SECOND * 2).await;
+        }
+    }
+    let expected = [None, None, Some(1), Some(2), Some(3), None, None];
+    assert_eq!(*seen.lock().unwrap(), expected);
 }

@@ -15,6 +15,7 @@
 //! | `enforced` | which rejections are enforced |
 //! | `admission`, `report` | admitting a call of a key; what changes when it ends, including where the key had no slot when it began |
 //! | `operation` | what an operator sees and does |
+//! | `prober` (`tokio`) | pings keys that are open |
 //! | `key`, `by_key` | one key, whose calls are guarded; one breaker per key of a request, for layers |
 mod admission;
 mod breakers;
@@ -31,6 +32,8 @@ mod keyed_observer;
 mod named;
 mod operation;
 mod places;
+#[cfg(feature = "tokio")]
+mod prober;
 mod report;
 mod rules;
 mod ruleset;

@@ -6,11 +6,13 @@
 //! | `shadow` | where rejections are not enforced, or only a part |
 //! | `room` | a registry without room, and keys that lose their slot |
 //! | `again` | calls that are tried again, and calls with a limit |
+//! | `probed` | keys that are pinged while they are open |
 //! | `dropped` | futures that are dropped at any await |
 //! | `served` | a resource that fails at random and is then well: all who wait are served |
 
 mod again;
 mod dropped;
+mod probed;
 mod ready;
 mod room;
 mod served;

@@ -1,0 +1,165 @@
+//! Asks hosts that are shut out whether they are back.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use atomic_breaker::{Clock, wait::Prober};
+use http::uri::PathAndQuery;
+use http::{Request, Uri};
+use tower::ServiceExt;
+use tower_service::Service;
+
+use super::tries::Probe;
+use super::{ClientConfigError, ClientGuard};
+use crate::{Origin, ResponseHead};
+
+impl<C: Clock> ClientGuard<C> {
+    /// A health check of the hosts whose breakers are open: each is sent a GET for this path, and served again as soon as
+    /// it answers with a status of 2xx. So an outage ends without risking a request of a caller.
+    ///
+    /// # Errors
+    /// When the path does not begin with `/`, or is not one.
+    pub fn health_check(&self, path: &str) -> Result<HealthCheck<'_, C>, ClientConfigError> {
+        let parsed = PathAndQuery::try_from(path);
+        let path = parsed.ok().filter(|_| path.starts_with('/'));
+        let path = path.ok_or_else(|| {
+            ClientConfigError::of("the path of a health check begins with a slash, such as /health")
+        })?;
+        Ok(HealthCheck {
+            guard: self,
+            path,
+            pause: Duration::from_secs(5),
+            answers: 1,
+            limit: self.config().try_limit,
+            at_once: 8,
+        })
+    }
+}
+
+/// Asks the hosts whose breakers are open whether they are back: [`ClientGuard::health_check`].
+///
+/// ```
+/// use atomic_breaker_http::{ClientConfig, ClientConfigError, ClientGuard, Origin};
+/// # use http::{Request, Response};
+/// use std::{sync::Arc, sync::LazyLock, time::Duration};
+///
+/// static GUARD: LazyLock<ClientGuard> =
+///     LazyLock::new(|| ClientGuard::new(ClientConfig::new()).expect("constant settings"));
+///
+/// # async fn forget_addresses_of(host: &Origin) {}
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), ClientConfigError> {
+/// # let client = tower::service_fn(|_: Request<String>| async { Ok::<_, std::io::Error>(Response::new(())) });
+/// let check = GUARD.health_check("/health")?.every(Duration::from_secs(2)).limit(Duration::from_secs(10));
+/// // The first answer may take a repair, here of addresses that are out of date.
+/// let repair = |host: Arc<Origin>, trips| async move {
+///     if trips > 2 {
+///         forget_addresses_of(&host).await;
+///     }
+///     Ok::<(), std::io::Error>(())
+/// };
+/// tokio::spawn(check.run_repairing(client, repair));
+/// # Ok(()) }
+/// ```
+///
+/// [`Registry::run_prober`](crate::Registry::run_prober) says which hosts are asked, and how often. Redirects are the
+/// client's matter. A host that was called by a `Host` header alone has no scheme, and is asked by `http`.
+///
+/// A host may answer here and fail elsewhere: choose a path that needs what requests need.
+#[must_use = "a health check does nothing until it runs"]
+pub struct HealthCheck<'g, C> {
+    guard: &'g ClientGuard<C>,
+    path: PathAndQuery,
+    pause: Duration,
+    answers: u32,
+    limit: Duration,
+    at_once: usize,
+}
+
+impl<C: Clock> HealthCheck<'_, C> {
+    /// How long a host is left alone between two questions: 5 s unless set.
+    pub const fn every(mut self, pause: Duration) -> Self {
+        self.pause = pause;
+        self
+    }
+
+    /// How many answers in a row it takes: 1 unless set, 0 counts as 1.
+    pub const fn answers(mut self, answers: u32) -> Self {
+        self.answers = answers;
+        self
+    }
+
+    /// How long an answer may take, with the repair before it: the guard's limit of a try unless set.
+    pub const fn limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// How many hosts are asked at a time, and in each pause: 8 unless set, 0 counts as 1.
+    pub const fn at_once(mut self, hosts: usize) -> Self {
+        self.at_once = hosts;
+        self
+    }
+
+    /// Asks hosts through this client forever, in a task of its own. The client may be the guarded one, which lets these
+    /// requests pass, or the one inside.
+    pub async fn run<S, B>(self, client: S) -> !
+    where
+        S: Service<Request<B>, Response: ResponseHead> + Clone,
+        B: Default,
+    {
+        let nothing = |_, _| async { Ok::<(), Infallible>(()) };
+        self.run_repairing(client, nothing).await
+    }
+
+    /// [`run`](Self::run) with a repair before each question. It is given the host and how far to go, as
+    /// [`Registry::run_prober`](crate::Registry::run_prober) says; if it fails, the host is not asked.
+    pub async fn run_repairing<S, B, E, F>(
+        self,
+        client: S,
+        repair: impl Fn(Arc<Origin>, u8) -> F,
+    ) -> !
+    where
+        S: Service<Request<B>, Response: ResponseHead> + Clone,
+        B: Default,
+        F: Future<Output = Result<(), E>>,
+    {
+        let (client, repair, path) = (&client, &repair, &self.path);
+        let ping = |host: Arc<Origin>, trips| async move {
+            repair(Arc::clone(&host), trips).await.map_err(drop)?;
+            let under_way = Arc::new(());
+            let mut request = Request::new(B::default());
+            *request.uri_mut() = uri_of(&host, path).ok_or(())?;
+            let probe = Probe::new(self.guard, &host, &under_way);
+            request.extensions_mut().insert(probe);
+            let answer = client.clone().oneshot(request).await.map_err(drop)?;
+            answer.status().is_success().then_some(()).ok_or(())
+        };
+        let prober = Prober::every(self.pause).answers(self.answers);
+        let prober = prober.ping_limit(self.limit);
+        let hosts = self.guard.hosts();
+        hosts.run_prober(prober, self.at_once, ping).await
+    }
+}
+
+fn uri_of(host: &Origin, path: &PathAndQuery) -> Option<Uri> {
+    let scheme = if host.scheme().is_some() {
+        ""
+    } else {
+        "http://"
+    };
+    format!("{scheme}{host}{path}").parse().ok()
+}
+
+impl<C> fmt::Debug for HealthCheck<'_, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HealthCheck")
+            .field("path", &self.path)
+            .field("every", &self.pause)
+            .field("answers", &self.answers)
+            .field("limit", &self.limit)
+            .field("at_once", &self.at_once)
+            .finish_non_exhaustive()
+    }
+}

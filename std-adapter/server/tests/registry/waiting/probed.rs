@@ -1,0 +1,277 @@
+//! Keys that are pinged while they are open.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use atomic_breaker_server::{
+    AnyPermit, Config, Failure, Guard, Outcome, Prober, Registry, State, TokioClock,
+};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::{SECOND, ms_since};
+
+const HOUR: Duration = Duration::from_secs(3_600);
+const PROBER: Prober = Prober::every(SECOND);
+
+type Keys = Registry<u32, TokioClock>;
+
+/// Open for an hour.
+fn slow_keys() -> Keys {
+    keys(crate::RULES.open_for(HOUR), 100)
+}
+
+fn keys(rules: Config, capacity: usize) -> Keys {
+    let keys = Registry::builder(rules)
+        .capacity(capacity)
+        .clock(TokioClock);
+    keys.build().unwrap()
+}
+
+/// Two failures trip it.
+fn trip(keys: &Keys, key: u32) {
+    for _ in 0..2 {
+        let _ = keys.of(key).call(|| Err::<(), _>("no answer"));
+    }
+}
+
+/// Runs a prober beside `scene`.
+async fn beside<F: Future<Output = Result<(), ()>>>(
+    keys: &Keys,
+    prober: Prober,
+    at_once: usize,
+    ping: impl Fn(Arc<u32>, u8) -> F,
+    scene: impl Future<Output = ()>,
+) {
+    tokio::select! {
+        never = keys.run_prober(prober, at_once, ping) => never,
+        () = scene => {}
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_answers_is_served_again_although_it_would_be_open_for_an_hour() {
+    let keys = slow_keys();
+    let works = Cell::new(false);
+    let pinged = RefCell::new(Vec::new());
+    let ping = async |key: Arc<u32>, trips| {
+        pinged.borrow_mut().push((*key, trips));
+        works.get().then_some(()).ok_or(())
+    };
+    let scene = async {
+        sleep(10 * SECOND).await;
+        assert!(pinged.borrow().is_empty(), "nothing is open");
+        trip(&keys, 1);
+        sleep(10 * SECOND).await;
+        assert_eq!(keys.state(&1), State::Open);
+        works.set(true);
+        let begin = Instant::now();
+        while keys.state(&1) != State::Closed {
+            sleep(Duration::from_millis(10)).await;
+        }
+        assert!(ms_since(begin) <= 1_010);
+        // Told how far to repair, and no other key was pinged.
+        let seen = pinged.borrow().clone();
+        let expected: Vec<_> = (1..=12).map(|trips| (1, trips)).collect();
+        assert!(seen.len() >= 10 && expected.starts_with(&seen), "{seen:?}");
+        sleep(10 * SECOND).await;
+        assert_eq!(*pinged.borrow(), seen, "it is closed");
+    };
+    beside(&keys, PROBER, 4, ping, scene).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn so_many_pings_are_under_way_and_the_keys_take_turns() {
+    let keys = slow_keys();
+    for key in 0..20 {
+        trip(&keys, key);
+    }
+    let (under_way, most) = (Cell::new(0), Cell::new(0));
+    let pinged = RefCell::new(BTreeMap::<u32, u32>::new());
+    let ping = async |key: Arc<u32>, _| {
+        under_way.set(under_way.get() + 1);
+        most.set(most.get().max(under_way.get()));
+        *pinged.borrow_mut().entry(*key).or_default() += 1;
+        sleep(1_500 * crate::MS).await;
+        under_way.set(under_way.get() - 1);
+        Err(())
+    };
+    let scene = async { sleep(200 * SECOND).await };
+    beside(&keys, PROBER, 3, ping, scene).await;
+    assert_eq!(most.get(), 3);
+    let (least, most) = {
+        let pinged = pinged.borrow();
+        (
+            *pinged.values().min().unwrap(),
+            *pinged.values().max().unwrap(),
+        )
+    };
+    assert_eq!(pinged.borrow().len(), 20);
+    assert!(least > 10 && most - least <= 1, "{least} to {most}");
+}
+
+/// The others are served nevertheless.
+#[tokio::test(start_paused = true)]
+async fn a_ping_that_hangs_or_panics_has_failed() {
+    let keys = slow_keys();
+    for key in 1..=3 {
+        trip(&keys, key);
+    }
+    let ping = async |key: Arc<u32>, _| match *key {
+        1 => pending().await,
+        2 => panic!("on purpose"),
+        _ => Ok(()),
+    };
+    let scene = async {
+        sleep(60 * SECOND).await;
+        let states = [1, 2, 3].map(|key| keys.state(&key));
+        assert_eq!(states, [State::Open, State::Open, State::Closed]);
+        trip(&keys, 4);
+        sleep(5 * SECOND).await;
+        assert_eq!(keys.state(&4), State::Closed);
+    };
+    let prober = PROBER.ping_limit(3 * SECOND);
+    beside(&keys, prober, 4, ping, scene).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn several_answers_in_a_row_may_be_needed() {
+    let keys = slow_keys();
+    trip(&keys, 1);
+    let pings = Cell::new(0);
+    let ping = async |_, _| {
+        pings.set(pings.get() + 1);
+        // Every third one fails, until the tenth.
+        let fails = pings.get() < 10 && pings.get() % 3 == 0;
+        if fails { Err(()) } else { Ok(()) }
+    };
+    let scene = async {
+        while keys.state(&1) != State::Closed {
+            sleep(SECOND / 10).await;
+        }
+    };
+    beside(&keys, PROBER.answers(3), 4, ping, scene).await;
+    assert_eq!(pings.get(), 12);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_demanded_pause_and_a_key_that_is_held_open_are_respected() {
+    let keys = keys(crate::RULES, 100);
+    let permit = keys.of(1).acquire().unwrap();
+    permit.report(Failure::retry_after(60 * SECOND).into());
+    keys.command(&2, |key| key.force_open()).unwrap();
+    let pinged = RefCell::new(Vec::new());
+    let ping = async |key: Arc<u32>, _| {
+        pinged.borrow_mut().push(*key);
+        Ok(())
+    };
+    let scene = async {
+        sleep(59 * SECOND).await;
+        assert!(pinged.borrow().is_empty());
+        sleep(10 * SECOND).await;
+        assert_eq!(*pinged.borrow(), [1]);
+        assert_eq!(keys.state(&1), State::Closed);
+        assert_eq!(keys.state(&2), State::ForcedOpen);
+    };
+    beside(&keys, PROBER, 4, ping, scene).await;
+}
+
+/// What answers pings and fails calls is not opened to callers each second, and once it tells the truth it is served again
+/// within the stated bound.
+#[tokio::test(start_paused = true)]
+async fn a_key_that_lies_gets_few_calls_and_is_served_again_once_it_works() {
+    let keys = keys(crate::RULES, 100);
+    let works = Cell::new(false);
+    let (made, failed) = (Cell::new(0), Cell::new(0));
+    let calls = async |seconds: u32| {
+        for _ in 0..seconds * 10 {
+            if let Ok(permit) = keys.of(1).acquire() {
+                made.set(made.get() + 1);
+                let outcome = if works.get() {
+                    Outcome::Success
+                } else {
+                    failed.set(failed.get() + 1);
+                    Failure::new().into()
+                };
+                permit.report(outcome);
+            }
+            sleep(SECOND / 10).await;
+        }
+    };
+    let scene = async {
+        calls(3_600).await;
+        // By probes alone: one each 10 s.
+        assert!(failed.get() < 700, "{}", failed.get());
+        works.set(true);
+        let begin = Instant::now();
+        let before = failed.get();
+        while keys.state(&1) != State::Closed {
+            calls(1).await;
+        }
+        assert!(ms_since(begin) <= 12_000);
+        assert_eq!(failed.get(), before);
+        // After a while the lies are forgotten.
+        calls(120).await;
+        trip(&keys, 1);
+        let begin = Instant::now();
+        while keys.state(&1) != State::Closed {
+            sleep(SECOND / 10).await;
+        }
+        assert!(ms_since(begin) <= 1_100);
+    };
+    beside(&keys, PROBER, 4, async |_, _| Ok(()), scene).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_loses_its_slot_during_a_ping_changes_nothing() {
+    let rules = crate::RULES.open_for(HOUR);
+    let keys: Registry<u32, TokioClock> = Registry::builder(rules)
+        .capacity(1)
+        .clock(TokioClock)
+        .build()
+        .unwrap();
+    trip(&keys, 1);
+    let ping = async |_, _| {
+        sleep(2 * SECOND).await;
+        Ok(())
+    };
+    let scene = async {
+        sleep(1_500 * crate::MS).await;
+        keys.command(&1, |key| key.reset()).unwrap();
+        trip(&keys, 2);
+        sleep(20 * SECOND).await;
+        assert_eq!(keys.state(&1), State::Closed);
+        assert_eq!(keys.state(&2), State::Closed, "by a ping of its own");
+    };
+    beside(&keys, PROBER, 1, ping, scene).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_prober_can_be_spawned_and_ended() {
+    let keys: &'static Keys = slow_keys().leak();
+    trip(keys, 1);
+    let ping = |_, _| async {
+        sleep(SECOND).await;
+        Ok::<(), ()>(())
+    };
+    let prober = tokio::spawn(keys.run_prober(PROBER, 4, ping));
+    sleep(1_500 * crate::MS).await;
+    prober.abort();
+    assert!(prober.await.unwrap_err().is_cancelled());
+    assert_eq!(keys.state(&1), State::Open);
+    assert!(
+        timeout(SECOND * 3 / 2, keys.run_prober(PROBER, 0, ping))
+            .await
+            .is_err()
+    );
+    sleep(SECOND).await;
+    assert_eq!(keys.state(&1), State::Open, "the last ping was dropped");
+    assert!(
+        timeout(3 * SECOND, keys.run_prober(PROBER, 0, ping))
+            .await
+            .is_err()
+    );
+    assert_eq!(keys.state(&1), State::Closed);
+}
