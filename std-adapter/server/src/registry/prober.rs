@@ -39,8 +39,8 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     ///     Registry::new(Config::new().open_for(Duration::from_secs(60))).expect("constant rules")
     /// });
     ///
-    /// # async fn reconnect(shard: u16) -> io::Result<()> { Ok(()) }
-    /// # async fn select_one(shard: u16) -> io::Result<()> { Ok(()) }
+    /// # async fn reconnect(_: u16) -> io::Result<()> { Ok(()) }
+    /// # async fn select_one(_: u16) -> io::Result<()> { Ok(()) }
     /// async fn ping(shard: Arc<u16>, trips: u8) -> io::Result<()> {
     ///     if trips > 2 {
     ///         reconnect(*shard).await?;
