@@ -88,8 +88,8 @@ impl<B, H: AnyRegistry<Key = Origin> + Clone> Admit<Request<B>> for PerHost<H> {
     }
 }
 
-/// Counts calls of each host.
-pub(crate) type HostCounts = InFlightLimit<(), Origin>;
+/// Counts calls of each host, or of each other key.
+pub(crate) type HostCounts<K = Origin> = InFlightLimit<(), K>;
 
 /// A call of a host that is counted until this is dropped.
-pub(crate) type CountedCall = InFlightPermit<Arc<HostCounts>, ()>;
+pub(crate) type CountedCall<K> = InFlightPermit<Arc<HostCounts<K>>, ()>;

@@ -1,6 +1,7 @@
 //! The state that outlives the requests.
 
 use std::fmt;
+use std::hash::Hash;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -12,11 +13,11 @@ use super::{ClientConfig, ClientConfigError};
 use crate::per_host::HostCounts;
 use crate::{KeyedObserver, Origin, Registry, RetryBudget, StdClock};
 
-/// The breakers of all hosts.
-pub type Hosts<C = StdClock> = Registry<Origin, C, SlidingRatio<C, 1>, SomeObserver>;
+/// The breakers of all hosts, or of all other keys.
+pub type Hosts<C = StdClock, K = Origin> = Registry<K, C, SlidingRatio<C, 1>, SomeObserver<K>>;
 
 /// The observer of a guard, if it has one.
-type SomeObserver = Option<Arc<dyn KeyedObserver<Origin> + Send + Sync>>;
+type SomeObserver<K> = Option<Arc<dyn KeyedObserver<K> + Send + Sync>>;
 
 /// The breakers of all hosts and their retry budgets. Outlives the requests: a `static`, [leaked](Self::leak), or in an
 /// `Arc` ([`ClientLayer::of`](super::ClientLayer::of)). [`ClientService`](super::ClientService) shows one, `HttpClient` one around reqwest.
@@ -51,14 +52,40 @@ type SomeObserver = Option<Arc<dyn KeyedObserver<Origin> + Send + Sync>>;
 /// errors of hyper-util and reqwest, and [`ClientLayer::errors`](super::ClientLayer::errors) replaces it. The last failure in a rejection names the
 /// causes of the error: "transport: client error (Connect): tcp connect error: Connection refused (os error 111)".
 ///
+/// # Other keys
+///
+/// The key is the host unless the type says otherwise. A guard for another `K`, such as a shard, a tenant, a model or a host
+/// with a route, has everything by that key: breakers, rules, budgets, limits, observers and health checks. Its layer is told
+/// how to find the key:
+///
+/// ```
+/// use atomic_breaker_http::{ClientConfig, ClientGuard, StdClock};
+/// use http::Request;
+/// use std::sync::LazyLock;
+///
+/// #[derive(Clone, PartialEq, Eq, Hash)]
+/// struct Shard(u16);
+///
+/// static SHARDS: LazyLock<ClientGuard<StdClock, Shard>> =
+///     LazyLock::new(|| ClientGuard::by_key(ClientConfig::new(), StdClock, ()).expect("constant settings"));
+///
+/// let layer = SHARDS.layer::<String>().keyed(|request: &Request<String>| {
+///     // Whoever makes the request knows it.
+///     request.extensions().get::<Shard>().cloned().unwrap_or(Shard(0))
+/// });
+/// # let _ = layer;
+/// ```
+///
+/// Where callers can choose keys, many of them may fail at a time: [`capacity`](ClientConfig::capacity) bounds them.
+///
 /// `C` is the clock.
-pub struct ClientGuard<C = StdClock> {
+pub struct ClientGuard<C = StdClock, K = Origin> {
     config: ClientConfig,
-    hosts: Hosts<C>,
+    hosts: Hosts<C, K>,
     pub(super) budgets: RetryBudgets,
     /// The tries that continue without their callers.
-    outliving: Option<Arc<HostCounts>>,
-    pub(super) in_flight: Option<Arc<HostCounts>>,
+    outliving: Option<Arc<HostCounts<K>>>,
+    pub(super) in_flight: Option<Arc<HostCounts<K>>>,
 }
 
 /// Hosts may share a place in the tables next to that of the breakers; more places would mostly be empty.
@@ -79,13 +106,24 @@ impl<C: Clock> ClientGuard<C> {
         C: Clone,
         O: KeyedObserver<Origin> + Send + Sync + 'static,
     {
+        Self::by_key(config, clock, observer)
+    }
+}
+
+impl<C: Clock, K: Hash + Eq + Clone> ClientGuard<C, K> {
+    /// [`with`](ClientGuard::with) for [other keys](Self#other-keys).
+    pub fn by_key<O>(config: ClientConfig, clock: C, observer: O) -> Result<Self, ClientConfigError>
+    where
+        C: Clone,
+        O: KeyedObserver<K> + Send + Sync + 'static,
+    {
         Self::build(config, clock, Some(Arc::new(observer)))
     }
 
     fn build(
         config: ClientConfig,
         clock: C,
-        observer: SomeObserver,
+        observer: SomeObserver<K>,
     ) -> Result<Self, ClientConfigError>
     where
         C: Clone,
@@ -127,7 +165,7 @@ impl<C: Clock> ClientGuard<C> {
 
     /// Gives one host rules of its own, while requests are under way; its state is kept. It keeps its place among
     /// the hosts that are remembered. With an error, which may be that there is no room for the host, nothing changes.
-    pub fn set_breaker_of(&self, host: &Origin, rules: Config) -> Result<(), ClientConfigError> {
+    pub fn set_breaker_of(&self, host: &K, rules: Config) -> Result<(), ClientConfigError> {
         let config = self.config.breaker(rules);
         config.check()?;
         self.hosts
@@ -136,12 +174,12 @@ impl<C: Clock> ClientGuard<C> {
     }
 
     /// The breakers of all hosts: to inspect, to control, and for shadow mode.
-    pub const fn hosts(&self) -> &Hosts<C> {
+    pub const fn hosts(&self) -> &Hosts<C, K> {
         &self.hosts
     }
 
     /// The retry budget of a host.
-    pub fn budget_of(&self, host: &Origin) -> &RetryBudget {
+    pub fn budget_of(&self, host: &K) -> &RetryBudget {
         self.budgets.of(host)
     }
 
@@ -153,12 +191,12 @@ impl<C: Clock> ClientGuard<C> {
 
     /// How many tries of a host are in flight, if they are [limited](ClientConfig::in_flight_limit): each counts until
     /// the head of its response. Without a limit they are not counted.
-    pub fn in_flight(&self, host: &Origin) -> Option<u64> {
+    pub fn in_flight(&self, host: &K) -> Option<u64> {
         Some(self.in_flight.as_ref()?.in_flight_of(host))
     }
 
     /// The places of tries that continue without their callers. `None` if none may.
-    pub(crate) fn places(&self) -> Option<Arc<HostCounts>> {
+    pub(crate) fn places(&self) -> Option<Arc<HostCounts<K>>> {
         self.outliving.clone()
     }
 
@@ -168,7 +206,7 @@ impl<C: Clock> ClientGuard<C> {
     }
 }
 
-impl<C> fmt::Debug for ClientGuard<C> {
+impl<C, K> fmt::Debug for ClientGuard<C, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientGuard")
             .field("config", &self.config)
@@ -180,11 +218,16 @@ impl<C> fmt::Debug for ClientGuard<C> {
 #[derive(Clone, Debug)]
 pub struct HostsOf<H>(pub(super) H);
 
-impl<C: Clock + 'static, H: Deref<Target = ClientGuard<C>>> Deref for HostsOf<H> {
-    type Target = Hosts<C>;
+impl<C, K, H> Deref for HostsOf<H>
+where
+    C: Clock + 'static,
+    K: Hash + Eq + Clone + 'static,
+    H: Deref<Target = ClientGuard<C, K>>,
+{
+    type Target = Hosts<C, K>;
 
     #[inline]
-    fn deref(&self) -> &Hosts<C> {
+    fn deref(&self) -> &Hosts<C, K> {
         self.0.hosts()
     }
 }

@@ -11,6 +11,7 @@ use http::{Request, Uri};
 use tower::ServiceExt;
 use tower_service::Service;
 
+use super::key::GuardedKey;
 use super::tries::Probe;
 use super::{ClientConfigError, ClientGuard};
 use crate::{Origin, ResponseHead};
@@ -27,14 +28,35 @@ impl<C: Clock> ClientGuard<C> {
         let path = path.ok_or_else(|| {
             ClientConfigError::of("the path of a health check begins with a slash, such as /health")
         })?;
-        Ok(HealthCheck {
+        Ok(self.health_check_at(move |host| uri_of(host, &path)))
+    }
+}
+
+impl<C: Clock, K: GuardedKey> ClientGuard<C, K> {
+    /// [`health_check`](ClientGuard::health_check) for any [key](Self#other-keys): a GET for the URI that `uri` says; a key
+    /// without one is not asked.
+    ///
+    /// ```
+    /// # use atomic_breaker_http::{ClientConfig, ClientGuard, StdClock};
+    /// # use std::sync::LazyLock;
+    /// static SHARDS: LazyLock<ClientGuard<StdClock, u16>> =
+    ///     LazyLock::new(|| ClientGuard::by_key(ClientConfig::new(), StdClock, ()).expect("constant settings"));
+    ///
+    /// let check = SHARDS.health_check_at(|shard| format!("http://shard-{shard}.internal/health").parse().ok());
+    /// # drop(check);
+    /// ```
+    pub fn health_check_at(
+        &self,
+        uri: impl Fn(&K) -> Option<Uri> + Send + Sync + 'static,
+    ) -> HealthCheck<'_, C, K> {
+        HealthCheck {
             guard: self,
-            path,
+            uri: Box::new(uri),
             pause: Duration::from_secs(5),
             answers: 1,
             limit: self.config().try_limit,
             at_once: 8,
-        })
+        }
     }
 }
 
@@ -68,16 +90,19 @@ impl<C: Clock> ClientGuard<C> {
 ///
 /// A host may answer here and fail elsewhere: choose a path that needs what requests need.
 #[must_use = "a health check does nothing until it runs"]
-pub struct HealthCheck<'g, C> {
-    guard: &'g ClientGuard<C>,
-    path: PathAndQuery,
+pub struct HealthCheck<'g, C, K = Origin> {
+    guard: &'g ClientGuard<C, K>,
+    uri: UriOf<K>,
     pause: Duration,
     answers: u32,
     limit: Duration,
     at_once: usize,
 }
 
-impl<C: Clock> HealthCheck<'_, C> {
+/// What to ask for a key.
+type UriOf<K> = Box<dyn Fn(&K) -> Option<Uri> + Send + Sync>;
+
+impl<C: Clock, K: GuardedKey> HealthCheck<'_, C, K> {
     /// How long a host is left alone between two questions: 5 s unless set.
     pub const fn every(mut self, pause: Duration) -> Self {
         self.pause = pause;
@@ -113,25 +138,21 @@ impl<C: Clock> HealthCheck<'_, C> {
         self.run_repairing(client, nothing).await
     }
 
-    /// [`run`](Self::run) with a repair before each question. It is given the host and how far to go, as
-    /// [`Registry::run_prober`](crate::Registry::run_prober) says; if it fails, the host is not asked.
-    pub async fn run_repairing<S, B, E, F>(
-        self,
-        client: S,
-        repair: impl Fn(Arc<Origin>, u8) -> F,
-    ) -> !
+    /// [`run`](Self::run) with a repair before each question. It is given the host, or other key, and how far to go,
+    /// as [`Registry::run_prober`](crate::Registry::run_prober) says; if it fails, the host is not asked.
+    pub async fn run_repairing<S, B, E, F>(self, client: S, repair: impl Fn(Arc<K>, u8) -> F) -> !
     where
         S: Service<Request<B>, Response: ResponseHead> + Clone,
         B: Default,
         F: Future<Output = Result<(), E>>,
     {
-        let (client, repair, path) = (&client, &repair, &self.path);
-        let ping = |host: Arc<Origin>, trips| async move {
-            repair(Arc::clone(&host), trips).await.map_err(drop)?;
+        let (client, repair, uri) = (&client, &repair, &self.uri);
+        let ping = |key: Arc<K>, trips| async move {
+            repair(Arc::clone(&key), trips).await.map_err(drop)?;
             let under_way = Arc::new(());
             let mut request = Request::new(B::default());
-            *request.uri_mut() = uri_of(&host, path).ok_or(())?;
-            let probe = Probe::new(self.guard, &host, &under_way);
+            *request.uri_mut() = uri(&key).ok_or(())?;
+            let probe = Probe::new(self.guard, K::clone(&key), &under_way);
             request.extensions_mut().insert(probe);
             let answer = client.clone().oneshot(request).await.map_err(drop)?;
             answer.status().is_success().then_some(()).ok_or(())
@@ -152,10 +173,9 @@ fn uri_of(host: &Origin, path: &PathAndQuery) -> Option<Uri> {
     format!("{scheme}{host}{path}").parse().ok()
 }
 
-impl<C> fmt::Debug for HealthCheck<'_, C> {
+impl<C, K> fmt::Debug for HealthCheck<'_, C, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HealthCheck")
-            .field("path", &self.path)
             .field("every", &self.pause)
             .field("answers", &self.answers)
             .field("limit", &self.limit)

@@ -22,8 +22,8 @@ use tower_service::Service;
 use super::ClientGuard;
 use super::ending::{AtEitherEnd, ClientResponse, GuardedBody, Tried};
 use super::guard::HostsOf;
+use super::key::{ByAnyKey, ByHost, FindKey, GuardedKey};
 use super::tries::{Host, Tries, TryPermit};
-use crate::per_host::host_of;
 #[cfg(feature = "reqwest")]
 use crate::{ClientError, callers_limit::CallersLimit};
 use crate::{Deadline, ErrorRule, HttpClassifier, Origin, RequestError, UsualErrors};
@@ -41,15 +41,17 @@ use crate::{Deadline, ErrorRule, HttpClassifier, Origin, RequestError, UsualErro
 ///
 /// # Panics
 /// A call panics outside of a tokio runtime with time enabled: the limits use tokio's timers.
+///
+/// `F` finds the key of a request: its host, or what [`keyed`](Self::keyed) says.
 #[derive(Clone)]
-pub struct ClientLayer<B, H = &'static ClientGuard, X = UsualErrors> {
+pub struct ClientLayer<B, H = &'static ClientGuard, X = UsualErrors, F = ByHost> {
     guard: H,
-    origin: Option<Origin>,
+    find: F,
     errors: X,
     body: PhantomData<fn(B)>,
 }
 
-impl<C: Clock> ClientGuard<C> {
+impl<C: Clock, K> ClientGuard<C, K> {
     /// The layer around a client. However often it is created, all layers share the breakers and the budgets. A guard in
     /// an `Arc` has [`ClientLayer::of`].
     pub const fn layer<B>(&'static self) -> ClientLayer<B, &'static Self> {
@@ -64,50 +66,65 @@ impl<B, H> ClientLayer<B, H> {
     pub const fn of(guard: H) -> Self {
         Self {
             guard,
-            origin: None,
+            find: ByHost { origin: None },
             errors: UsualErrors,
             body: PhantomData,
         }
     }
 }
 
-impl<B, H, X> ClientLayer<B, H, X> {
+impl<B, H, X, F> ClientLayer<B, H, X, F> {
     /// What each error of the client says about the host, in place of [`UsualErrors`]: another
     /// [rule](crate::ErrorRule), or a closure, which must name the type of the error; [`UsualErrors`] shows one. A timeout
     /// of a try is always a failure.
-    pub fn errors<Y>(self, errors: Y) -> ClientLayer<B, H, Y> {
+    pub fn errors<Y>(self, errors: Y) -> ClientLayer<B, H, Y, F> {
         ClientLayer {
             guard: self.guard,
-            origin: self.origin,
+            find: self.find,
             errors,
             body: PhantomData,
         }
     }
 
+    /// Finds the key of a request in another way than by its host: for a guard with [other
+    /// keys](ClientGuard#other-keys), or to give requests another host than that of their URI.
+    pub fn keyed<K, G: Fn(&Request<B>) -> K>(self, key: G) -> ClientLayer<B, H, X, ByAnyKey<G>> {
+        ClientLayer {
+            guard: self.guard,
+            find: ByAnyKey(key),
+            errors: self.errors,
+            body: PhantomData,
+        }
+    }
+}
+
+impl<B, H, X> ClientLayer<B, H, X> {
     /// The host of requests whose URI and headers name none. Without it they are rejected, with an error that says so
     /// ([`Rejection::is_without_key`](crate::Rejection::is_without_key)): with one breaker for all such requests, one
     /// failing host would shut out the others.
     #[must_use]
     pub fn with_origin(mut self, origin: Origin) -> Self {
-        self.origin = Some(origin);
+        self.find.origin = Some(origin);
         self
     }
 }
 
-impl<S, E, B, H, C, X> Layer<S> for ClientLayer<B, H, X>
+impl<S, E, B, H, C, K, X, F> Layer<S> for ClientLayer<B, H, X, F>
 where
     S: Service<Request<B>, Error = E, Response: ClientResponse + Send, Future: Send>,
     S: Clone + Send + Sync + 'static,
     E: Error + Send + 'static,
     B: Clone + Send + 'static,
-    H: Deref<Target = ClientGuard<C>> + Clone + Send + Sync + 'static,
+    H: Deref<Target = ClientGuard<C, K>> + Clone + Send + Sync + 'static,
     C: Clock + Send + Sync + 'static,
+    K: GuardedKey,
+    F: FindKey<B, K> + Clone + Send + Sync + 'static,
     X: ErrorRule<E> + Clone + Send + Sync + 'static,
 {
     type Service = ClientService<B, <S::Response as ClientResponse>::Guarded<TryPermit<H>>, E>;
 
     fn layer(&self, client: S) -> Self::Service {
-        let (guard, origin) = (self.guard.clone(), self.origin.clone());
+        let (guard, find) = (self.guard.clone(), self.find.clone());
         let config = *guard.config();
         let http = HttpClassifier::new().trip_on_429(config.trip_on_429);
         let http = http.errors(Tried(self.errors.clone()));
@@ -121,15 +138,19 @@ where
             },
         });
         ClientService(Arc::new(move |mut request: Request<B>| {
-            let origin = match host_of(Origin::of_request(&request), origin.as_ref()) {
-                Ok(origin) => origin,
+            let key = match find.key_of(&request) {
+                Ok(key) => key,
                 Err(rejection) => {
                     return Box::pin(async { Err(RequestError::Rejected(rejection)) });
                 }
             };
-            let budget = guard.budgets.place_of(&origin);
+            let host = Host {
+                budget: guard.budgets.place_of(&key),
+                share: F::shared,
+                key,
+            };
             let (time, passed) = time_of(&mut request, config.deadline);
-            let request = request.map(|body| (Host { origin, budget }, body));
+            let request = request.map(|body| (host, body));
             // `timeout` would make the request before it looks at the time.
             let sent = (!time.is_zero()).then(|| timeout(time, retried.clone().oneshot(request)));
             Box::pin(async move {
@@ -252,7 +273,7 @@ impl<B, T, E> fmt::Debug for ClientService<B, T, E> {
     }
 }
 
-impl<B, H: fmt::Debug, X> fmt::Debug for ClientLayer<B, H, X> {
+impl<B, H: fmt::Debug, X, F> fmt::Debug for ClientLayer<B, H, X, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientLayer")
             .field("guard", &self.guard)

@@ -11,6 +11,7 @@
 //! | `ending` | when a try is reported: at the head, or at the end of the body |
 //! | `guard` | [`ClientGuard`]: the state that outlives the requests; what leads to its parts |
 //! | `health` | [`HealthCheck`]: asks hosts that are shut out whether they are back |
+//! | `key` | what the key of a request is: its host, or anything else |
 //! | `layer` | [`ClientLayer`] and [`ClientService`]: the deadline and the retries |
 //! | `tries` | a try with its breaker, its limit and fresh connections |
 
@@ -21,6 +22,7 @@ mod ending;
 mod file;
 mod guard;
 mod health;
+mod key;
 mod layer;
 mod tries;
 

@@ -16,10 +16,11 @@ use tower_service::Service;
 
 use super::ending::{AtEitherEnd, ClientResponse, Responded, Tried};
 use super::guard::{ClientGuard, HostsOf};
+use super::key::GuardedKey;
 use crate::per_host::{CountedCall, HostCounts};
 use crate::retries::{ResendCount, may_repeat};
 use crate::usual_errors::Again;
-use crate::{ErrorRule, Guard, Origin, Rejection, RetryBudget, ServiceError, Timed, WithCauses};
+use crate::{ErrorRule, Guard, Rejection, RetryBudget, ServiceError, Timed, WithCauses};
 
 /// The breaker of the host around a try: below it the limit of the try, fresh connections and the client.
 #[derive(Clone)]
@@ -29,18 +30,26 @@ pub(super) struct Tries<S, H, X> {
     pub(super) report: AtEitherEnd<Tried<X>>,
 }
 
-/// The host of a request, found once: beside its body, while the guard has it.
-pub(super) struct Host {
-    pub(super) origin: Origin,
+/// The host of a request, or its other key, found once: beside its body, while the guard has it.
+pub(super) struct Host<K> {
+    pub(super) key: K,
+    /// Copies the key for as long as a request lasts.
+    pub(super) share: fn(&K) -> K,
     /// The place of its budget.
     pub(super) budget: usize,
 }
 
-impl Clone for Host {
+impl<K> Host<K> {
+    fn shared(&self) -> K {
+        (self.share)(&self.key)
+    }
+}
+
+impl<K> Clone for Host<K> {
     fn clone(&self) -> Self {
         Self {
-            origin: self.origin.shared(),
-            budget: self.budget,
+            key: self.shared(),
+            ..*self
         }
     }
 }
@@ -51,25 +60,26 @@ pub(super) type TryPermit<H> = GuardPermit<Key<HostsOf<H>>>;
 /// The error of a try: that of the client with its causes, or the time limit.
 pub(super) type TryError<E> = Timed<WithCauses<E>>;
 
-impl<S, B, E, H, C, X> Service<Request<(Host, B)>> for Tries<S, H, X>
+impl<S, B, E, H, C, K, X> Service<Request<(Host<K>, B)>> for Tries<S, H, X>
 where
     S: Service<Request<B>, Error = E, Response: ClientResponse + Send, Future: Send>,
     S: Clone + Send + 'static,
     B: Clone + Send + 'static,
     E: Error + Send + 'static,
-    H: Deref<Target = ClientGuard<C>> + Clone + Send + Sync + 'static,
+    H: Deref<Target = ClientGuard<C, K>> + Clone + Send + Sync + 'static,
     C: Clock + Send + Sync + 'static,
+    K: GuardedKey,
     X: ErrorRule<E> + Clone + Send + Sync + 'static,
 {
     type Response = Responded<S::Response, TryPermit<H>>;
     type Error = ServiceError<TryError<E>>;
-    type Future = Try<Result<Self::Response, Self::Error>, Origin>;
+    type Future = Try<Result<Self::Response, Self::Error>, K>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<(Host, B)>) -> Self::Future {
+    fn call(&mut self, request: Request<(Host<K>, B)>) -> Self::Future {
         let (parts, (host, body)) = request.into_parts();
         let mut request = Request::from_parts(parts, body);
         let (permit, in_flight) = match self.admit(&host, &request) {
@@ -78,14 +88,14 @@ where
         };
         let probing = permit.is_probe().then(Arc::default);
         if let Some(probing) = &probing {
-            let probe = Probe::new(&*self.guard, &host.origin, probing);
+            let probe = Probe::new(&*self.guard, host.shared(), probing);
             request.extensions_mut().insert(probe);
             let trips = ProbeTrips(permit.trips());
             request.extensions_mut().insert(trips);
         }
         // What passes in shadow mode, or unguarded, is not reported, so nothing requires it to continue.
         let places = permit.is_admitted().then(|| self.guard.places()).flatten();
-        let leaving = places.map(|it| Leaving::new(it, host.origin.shared(), permit.is_probe()));
+        let leaving = places.map(|it| Leaving::new(it, host.shared(), permit.is_probe()));
         let limit = self.guard.config().try_limit;
         let fresh = fresh(
             self.client.clone(),
@@ -111,12 +121,13 @@ where
     }
 }
 
-impl<S, H, C, X> Tries<S, H, X>
+impl<S, H, C, K, X> Tries<S, H, X>
 where
-    H: Deref<Target = ClientGuard<C>> + Clone,
+    H: Deref<Target = ClientGuard<C, K>> + Clone,
     C: Clock + 'static,
+    K: GuardedKey,
 {
-    fn admit<B>(&self, host: &Host, request: &Request<B>) -> Result<Admitted<H>, Rejection> {
+    fn admit<B>(&self, host: &Host<K>, request: &Request<B>) -> Result<Admitted<H, K>, Rejection> {
         let permit = match self.key(host).acquire() {
             Ok(permit) => permit,
             Err(_) if self.is_within_probe(host, request) => self.key(host).unguarded(),
@@ -126,23 +137,24 @@ where
             return Ok((permit, None));
         };
         let trip = |permit: GuardPermit<_>, outcome, why| permit.replace(outcome, || why);
-        let (permit, counted) = HostCounts::limit(Arc::clone(counts), permit, trip)?.into_parts();
+        let (permit, counted) =
+            HostCounts::<K>::limit(Arc::clone(counts), permit, trip)?.into_parts();
         Ok((permit, Some(counted)))
     }
 
-    fn key(&self, host: &Host) -> Key<HostsOf<H>> {
-        Key::new(HostsOf(self.guard.clone()), host.origin.shared())
+    fn key(&self, host: &Host<K>) -> Key<HostsOf<H>> {
+        Key::new(HostsOf(self.guard.clone()), host.shared())
     }
 
     /// Whether a request is part of a probe of the same guard further out, whose permit guards it.
     #[cold]
-    fn is_within_probe<B>(&self, host: &Host, request: &Request<B>) -> bool {
-        let Some(probe) = request.extensions().get::<Probe>() else {
+    fn is_within_probe<B>(&self, host: &Host<K>, request: &Request<B>) -> bool {
+        let Some(probe) = request.extensions().get::<Probe<K>>() else {
             return false;
         };
         probe.under_way.strong_count() > 0
             && probe.guard == address(&*self.guard)
-            && probe.host == host.origin
+            && probe.key == host.key
     }
 }
 
@@ -172,37 +184,37 @@ pub struct ProbeTrips(pub u8);
 /// An extension of a request that is a probe or a health check. If the same guard is layered twice, the inner layer would reject it: it is
 /// the outer one that holds the slot, so the breaker would never close.
 #[derive(Clone)]
-pub(super) struct Probe {
+pub(super) struct Probe<K> {
     /// The address of the guard.
     guard: usize,
-    host: Origin,
+    key: K,
     /// Whoever keeps the request must not pass an open breaker with it later.
     under_way: Weak<()>,
 }
 
-impl Probe {
+impl<K> Probe<K> {
     /// Passes for as long as `under_way` is kept.
-    pub(super) fn new<C>(guard: &ClientGuard<C>, host: &Origin, under_way: &Arc<()>) -> Self {
+    pub(super) fn new<C>(guard: &ClientGuard<C, K>, key: K, under_way: &Arc<()>) -> Self {
         Self {
             guard: address(guard),
-            host: host.shared(),
+            key,
             under_way: Arc::downgrade(under_way),
         }
     }
 }
 
 /// What tells guards apart.
-fn address<C>(guard: &ClientGuard<C>) -> usize {
+fn address<C, K>(guard: &ClientGuard<C, K>) -> usize {
     ptr::from_ref(guard).addr()
 }
 
-type Admitted<H> = (TryPermit<H>, Option<CountedCall>);
+type Admitted<H, K> = (TryPermit<H>, Option<CountedCall<K>>);
 
-impl<B, C: Clock + 'static, H> BudgetOf<Request<(Host, B)>> for HostsOf<H>
+impl<B, C: Clock + 'static, K: GuardedKey, H> BudgetOf<Request<(Host<K>, B)>> for HostsOf<H>
 where
-    H: Deref<Target = ClientGuard<C>>,
+    H: Deref<Target = ClientGuard<C, K>>,
 {
-    fn place_of(&self, request: &Request<(Host, B)>) -> usize {
+    fn place_of(&self, request: &Request<(Host<K>, B)>) -> usize {
         request.body().0.budget
     }
 
@@ -215,7 +227,7 @@ where
 /// connection fails this way if the host closed its side unnoticed, and that says nothing about the host as it is now.
 /// Each time costs a token of the budget. A request that was refused unprocessed is sent again whatever its method,
 /// others only if they may be sent twice.
-async fn fresh<S, B, C, H>(
+async fn fresh<S, B, C, K, H>(
     client: S,
     guard: H,
     budget: usize,
@@ -225,7 +237,8 @@ where
     S: Service<Request<B>, Error: Error + 'static> + Clone,
     B: Clone,
     C: Clock,
-    H: Deref<Target = ClientGuard<C>>,
+    K: GuardedKey,
+    H: Deref<Target = ClientGuard<C, K>>,
 {
     let mut again = Again::new();
     loop {

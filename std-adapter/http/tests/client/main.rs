@@ -9,6 +9,7 @@
 //! | `file` | settings in a file |
 //! | `health` | hosts that are shut out are asked whether they are back |
 //! | `in_flight` | a host that hangs is noticed by its calls in flight |
+//! | `keyed` | guards for other keys than hosts |
 //! | `leaving` | callers that leave before their host has answered |
 //! | `liveness` | days with a host that fails and recovers, and callers of any patience |
 //! | `quota` | one tenant over its quota, beside others |
@@ -28,6 +29,7 @@ mod errors;
 mod file;
 mod health;
 mod in_flight;
+mod keyed;
 mod leaving;
 mod liveness;
 mod quota;
