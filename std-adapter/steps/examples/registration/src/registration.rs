@@ -143,7 +143,7 @@ pub(crate) async fn register<D: Store>(
 ) -> Result<&'static str, EnqueueError> {
     Ok(match steps.run(registrations, key, user).await? {
         Ran::Done(_) => "welcome",
-        Ran::Later(_) => "accepted: you will have mail",
+        Ran::Later { .. } => "accepted: you will have mail",
         Ran::Ended { .. } => "rejected",
     })
 }
