@@ -15,6 +15,7 @@ use super::job_observer::Observers;
 use super::notifier::AnyNotifier;
 use super::room::Room;
 use super::saver::Saver;
+use super::watched::WatchedJobs;
 use super::workflow::Plan;
 use super::{JobObserver, LONGEST_NAME, Lane, Notifier, Steps, StepsError, Store, Workflow};
 
@@ -163,6 +164,7 @@ impl<D: Store> StepsBuilder<D> {
             times,
             called: Arc::new(UnderWay::new()),
             telling: Arc::new(UnderWay::new()),
+            watched: WatchedJobs::new(),
         })))
     }
 }

@@ -73,7 +73,7 @@ impl<D: Store> Inner<D> {
     pub(super) async fn done(&self, claimed: &Claimed, state: String) -> Ran<String> {
         let change = Change::done(state.clone());
         if !self.save(claimed, change).await.is_held {
-            return Ran::Later(claimed.job.id);
+            return Ran::later(&claimed.job);
         }
         self.observe(|it| it.ended(&claimed.job, Status::Done, ""));
         Ran::Done(state)
@@ -171,7 +171,7 @@ impl<D: Store> Inner<D> {
         }
         if status == Status::Waiting || !saved.is_held {
             self.wake(&job.lane);
-            return Ran::Later(job.id);
+            return Ran::later(job);
         }
         let id = Some(job.id);
         Ran::Ended { id, error }

@@ -9,6 +9,7 @@ use crate::in_progress::UnderWay;
 use crate::notifier::AnyNotifier;
 use crate::room::Room;
 use crate::saver::Saver;
+use crate::watched::WatchedJobs;
 use crate::workflow::Plan;
 use crate::{
     Asked, Change, Claimed, Job, JobId, JobObserver, JobRow, NewJob, Put, Right, Saved, Store,
@@ -26,6 +27,7 @@ pub(crate) struct Inner<D> {
     pub(crate) called: Arc<UnderWay>,
     /// Messages to a person that are being sent.
     pub(crate) telling: Arc<UnderWay>,
+    pub(crate) watched: WatchedJobs,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -69,10 +71,13 @@ impl<D> Inner<D> {
 
     /// Saves the result of running a job; if the right to it is gone, nothing changes.
     pub(crate) async fn save(&self, claimed: &Claimed, change: Change) -> Saved {
+        let ends = change.status.is_final();
         let saved = self.saver.save(claimed.right, change).await;
         let saved = saved.unwrap_or_default();
         if !saved.is_held {
             self.observe(|it| it.lost(&claimed.job));
+        } else if ends {
+            self.watched.ended(claimed.right.id);
         }
         saved
     }

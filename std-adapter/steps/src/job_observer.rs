@@ -36,6 +36,8 @@ named! {
         Renew = "renew",
         Save = "save",
         Unpark = "unpark",
+        Job = "job",
+        History = "history",
         Forget = "forget",
         Counts = "counts",
     }

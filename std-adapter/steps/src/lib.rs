@@ -24,6 +24,7 @@
 //! | `ending`, `runner` | how a try ends, and what becomes of its job; runs the steps of a job |
 //! | `looks`, `worker` | claims jobs that are due, as many as a lane has room for; [`Worker`] |
 //! | `steps`, `builder` | [`Steps`]: keeps jobs, and runs them at once if asked to |
+//! | `progress`, `watched`, `wait` | [`JobProgress`]: how far a job has come; waits until it has ended |
 //! | `keep` | work that is called first, and kept only if it did not succeed |
 //! | `contract` | what every store does alike, as tests; with the feature `contract` |
 //!
@@ -57,6 +58,7 @@ mod looks;
 mod memory;
 mod named;
 mod notifier;
+mod progress;
 mod ran;
 #[cfg(feature = "http")]
 mod response;
@@ -69,6 +71,8 @@ mod schedule;
 mod steps;
 mod store;
 mod text;
+mod wait;
+mod watched;
 mod worker;
 mod workflow;
 
@@ -85,6 +89,7 @@ pub use keep::requests;
 pub use lane::Lane;
 pub use memory::MemoryStore;
 pub use notifier::{Notifier, Stuck};
+pub use progress::{JobProgress, ProgressError};
 pub use ran::Ran;
 #[cfg(feature = "http")]
 pub use response::step_result;

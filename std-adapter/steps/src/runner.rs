@@ -61,7 +61,7 @@ impl<D: Store> Inner<D> {
                 StepEnd::Unreadable(why) => {
                     return self.unknown(&claimed, Unknown::State, why).await;
                 }
-                StepEnd::Lost => return Ran::Later(claimed.job.id),
+                StepEnd::Lost => return Ran::later(&claimed.job),
                 StepEnd::GivenUp => return self.give_back(&claimed).await,
             };
             at += 1;
@@ -76,7 +76,7 @@ impl<D: Store> Inner<D> {
             job.state.clone_from(&state);
             // Always found, as all lanes of all steps are checked.
             let Some(room) = self.lanes.get(next.lane) else {
-                return Ran::Later(job.id);
+                return Ran::later(job);
             };
             let place = room.place_after(start).filter(|_| room.would_admit());
             let keep = place.is_some().then_some(self.times.lease);
@@ -84,7 +84,7 @@ impl<D: Store> Inner<D> {
             let saved = self.save(&claimed, change).await;
             let Some(place) = place.filter(|_| saved.is_held) else {
                 room.came.notify_one();
-                return Ran::Later(claimed.job.id);
+                return Ran::later(&claimed.job);
             };
             match self.begin(room, place, batch).await {
                 Some(next) => start = next,

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::in_progress::Batch;
-use super::inner::{Inner, claimed};
+use super::inner::{Inner, claimed, running};
 use super::room::{Place, Room};
 use super::{EnqueueError, JobId, NewJob, Put, Ran, Store, StoreError, Worker, Workflow};
 
@@ -33,7 +33,7 @@ use super::{EnqueueError, JobId, NewJob, Put, Ran, Store, StoreError, Worker, Wo
 ///
 /// match steps.run(&welcome, "user-7", &"ann@example.com".to_owned()).await? {
 ///     Ran::Done(_) => {}
-///     Ran::Later(job) => println!("mail is delayed: job {job}"),
+///     Ran::Later { id, step, .. } => println!("delayed at {step:?}: job {id}"),
 ///     Ran::Ended { error, .. } => println!("there will be no mail: {error}"),
 /// }
 /// worker.stop().await;
@@ -170,7 +170,7 @@ impl<D: Store> Inner<D> {
             Put::New(_, Some(right)) => right,
             Put::New(id, None) => {
                 self.wake(&job.lane);
-                return Ok((id, Ran::Later(id)));
+                return Ok((id, Ran::later(&running(job, id))));
             }
             Put::Exists(job) => return Ok((job.id, Ran::of(job))),
         };

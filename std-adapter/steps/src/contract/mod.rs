@@ -114,6 +114,7 @@ promises! {
         a_job_is_tried_again_on_command
         a_cancelled_job_is_not_saved_any_more
         jobs_are_listed_page_by_page
+        a_job_is_found_by_its_id_and_by_no_other
         a_job_is_found_by_its_key
         jobs_are_counted_by_lane_and_status
         a_job_whose_lease_is_over_counts_as_due

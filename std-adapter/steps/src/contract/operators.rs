@@ -128,6 +128,28 @@ pub(super) async fn jobs_are_listed_page_by_page(store: &impl Store) {
     assert!(store.list(&filter, 9).await.unwrap().is_empty());
 }
 
+pub(super) async fn a_job_is_found_by_its_id_and_by_no_other(store: &impl Store) {
+    let id = end(store, "a", dead()).await;
+    let last = put(store, "b").await;
+    for (id, key) in [(id, "a"), (last, "b")] {
+        assert_eq!(&*found(store, id).await.key, key);
+    }
+    let (last, first) = (last.get(), id.get());
+    for id in [
+        i64::MIN,
+        i64::MIN + 1,
+        -1,
+        first - 1,
+        last + 1,
+        1 << 32,
+        i64::MAX,
+    ] {
+        let id = JobId::new(id);
+        assert_eq!(store.job(id).await.unwrap(), None, "{id}");
+        assert!(store.history(id).await.unwrap().is_empty(), "{id}");
+    }
+}
+
 pub(super) async fn a_job_is_found_by_its_key(store: &impl Store) {
     for key in ["a", "b", "B", "b "] {
         put(store, key).await;

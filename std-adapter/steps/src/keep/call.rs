@@ -104,7 +104,9 @@ impl<D: Store> Inner<D> {
             None
         } else {
             match self.keep(&undone).await {
-                Ok(Put::New(id, _)) => return Ok((Some(id), Ran::Later(id))),
+                Ok(Put::New(id, _)) => {
+                    return Ok((Some(id), Ran::later(&running(&undone.job, id))));
+                }
                 Ok(Put::Exists(job)) => return Ok((Some(job.id), Ran::of(job))),
                 Err(error) => Some(error),
             }

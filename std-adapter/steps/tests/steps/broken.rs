@@ -237,6 +237,13 @@ impl Store for Broken {
         self.store.list(&filter, most).await
     }
 
+    async fn job(&self, id: JobId) -> Result<Option<Job>, StoreError> {
+        if self.promise == "a_job_is_found_by_its_id_and_by_no_other" {
+            return Ok(self.store.list(&Filter::default(), 1).await?.pop());
+        }
+        self.store.job(id).await
+    }
+
     async fn history(&self, id: JobId) -> Result<Vec<Failed>, StoreError> {
         self.store.history(id).await
     }

@@ -50,7 +50,7 @@ async fn a_worker_that_must_go_gives_back_runs_that_do_not_end() {
     });
     sleep(SECOND).await;
     worker.stop_within(5 * SECOND).await;
-    assert!(matches!(run.await.unwrap(), Ran::Later(_)));
+    assert!(matches!(run.await.unwrap(), Ran::Later { .. }));
     let job = only_job(&store).await;
     assert_eq!((job.status, job.failures), (Status::Waiting, 0));
 }

@@ -39,7 +39,7 @@ async fn finished_steps_are_not_repeated_when_a_later_step_fails() {
     let steps = builder(&store).workflow(&workflow).build().unwrap();
     let _worker = steps.work();
     let ran = steps.run(&workflow, "k", &Vec::new()).await.unwrap();
-    assert!(matches!(ran, Ran::Later(_)), "{ran:?}");
+    assert!(matches!(ran, Ran::Later { .. }), "{ran:?}");
     sleep(MINUTE).await;
     assert_eq!(
         script.calls(),
@@ -92,7 +92,7 @@ async fn the_same_key_is_one_job_and_its_end_is_returned() {
     for _ in 0..2 {
         answers.push(steps.run(&workflow, "k", &Vec::new()).await.unwrap());
     }
-    assert!(matches!(answers[0], Ran::Later(_)));
+    assert!(matches!(answers[0], Ran::Later { .. }));
     assert_eq!(answers[0], answers[1]);
     sleep(MINUTE).await;
     let ran = steps.run(&workflow, "k", &Vec::new()).await.unwrap();
@@ -167,7 +167,7 @@ async fn a_rejection_within_a_step_costs_no_try() {
     let steps = builder(&store).workflow(&workflow).build().unwrap();
     let _worker = steps.work();
     let ran = steps.run(&workflow, "k", &0).await.unwrap();
-    assert!(matches!(ran, Ran::Later(_)), "{ran:?}");
+    assert!(matches!(ran, Ran::Later { .. }), "{ran:?}");
     let job = only_job(&store).await;
     assert_eq!((job.status, job.failures), (Status::Waiting, 0));
     assert!((10_000..=20_000).contains(&job.due_in_ms), "{job:?}");

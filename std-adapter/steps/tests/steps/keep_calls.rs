@@ -75,7 +75,7 @@ async fn rejected_calls_are_done_once_in_order_when_the_lane_admits() {
     let keys: Vec<String> = (0..20).map(|key| format!("{key:02}")).collect();
     for key in &keys {
         let ran = call(&steps, &workflow, key).await;
-        assert!(matches!(ran, Ran::Later(_)), "{ran:?}");
+        assert!(matches!(ran, Ran::Later { .. }), "{ran:?}");
         sleep(Duration::from_millis(1_234)).await;
     }
     assert!(script.calls().is_empty());
@@ -103,7 +103,8 @@ async fn a_failure_is_the_first_try_of_the_job() {
         let _worker = steps.work();
         let ran = call(&steps, &workflow, "k").await;
         let job = only_job(&store).await;
-        assert_eq!(ran, Ran::Later(job.id));
+        let (id, step, state) = (job.id, "only".to_owned(), Some("k".to_owned()));
+        assert_eq!(ran, Ran::Later { id, step, state });
         assert_eq!((job.status, job.failures), (Status::Waiting, 1));
         assert!((1..=1_000).contains(&job.due_in_ms), "{job:?}");
         let history = store.history(job.id).await.unwrap();
@@ -146,7 +147,8 @@ async fn a_rejection_within_is_no_try_and_due_when_the_breaker_said() {
         let steps = builder(&store).workflow(&workflow).build().unwrap();
         let ran = call(&steps, &workflow, "k").await;
         let job = only_job(&store).await;
-        assert_eq!(ran, Ran::Later(job.id));
+        let (id, step, state) = (job.id, "only".to_owned(), Some("k".to_owned()));
+        assert_eq!(ran, Ran::Later { id, step, state });
         assert_eq!((job.status, job.failures), (Status::Waiting, 0));
         assert!((10_000..=20_000).contains(&job.due_in_ms), "{job:?}");
         assert!(store.history(job.id).await.unwrap().is_empty());
@@ -164,7 +166,7 @@ async fn calls_without_room_are_kept_and_done_when_there_is_room() {
         call(&steps, &workflow, "2").await
     });
     assert_eq!(first, Ran::Done("1, done".to_owned()));
-    assert!(matches!(second, Ran::Later(_)), "{second:?}");
+    assert!(matches!(second, Ran::Later { .. }), "{second:?}");
     sleep(Duration::from_secs(2)).await;
     assert_eq!(only_job(&store).await.status, Status::Done);
     assert_eq!(script.times()[1], 60_000);
@@ -186,7 +188,7 @@ async fn half_open_the_call_is_the_probe_and_others_wait_for_it() {
         call(&steps, &workflow, "other").await
     });
     assert_eq!(probe, Ran::Done("probe, done".to_owned()));
-    assert!(matches!(other, Ran::Later(_)), "{other:?}");
+    assert!(matches!(other, Ran::Later { .. }), "{other:?}");
     assert_eq!(a.state(), State::Closed);
     sleep(Duration::from_secs(3)).await;
     assert_eq!(only_job(&store).await.status, Status::Done);

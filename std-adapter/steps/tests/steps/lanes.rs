@@ -39,7 +39,7 @@ async fn an_open_lane_is_not_charged_and_goes_on_when_it_admits() {
     let (steps, workflow) = steps(&store, &script, Lane::new("a").guarded(Arc::clone(&a)));
     let _worker = steps.work();
     let ran = steps.run(&workflow, "k", &Vec::new()).await.unwrap();
-    assert!(matches!(ran, Ran::Later(_)));
+    assert!(matches!(ran, Ran::Later { .. }));
     sleep(Duration::from_secs(3_500)).await;
     assert!(script.calls().is_empty());
     sleep(Duration::from_secs(102)).await;
@@ -173,7 +173,7 @@ async fn no_more_steps_of_a_lane_run_at_once_than_may() {
     sleep(Duration::from_secs(20)).await;
     assert_eq!(script.calls().len(), 3);
     let ran = steps.run(&workflow, "one more", &Vec::new()).await.unwrap();
-    assert!(matches!(ran, Ran::Later(_)));
+    assert!(matches!(ran, Ran::Later { .. }));
     assert_eq!(script.calls().len(), 3);
 }
 

@@ -305,7 +305,7 @@ async fn a_job_whose_lane_shuts_while_it_is_being_kept_is_given_back() {
     });
     sleep(SECOND).await;
     a.trip_for(60 * SECOND);
-    assert!(matches!(run.await.unwrap(), Ran::Later(_)));
+    assert!(matches!(run.await.unwrap(), Ran::Later { .. }));
     let counts = jobs.counts().await.unwrap();
     assert_eq!(counts.of(Status::Waiting), 1, "{counts:?}");
     let _worker = steps.work();

@@ -7,6 +7,7 @@
 //! | `faults` | stores that panic or hang |
 //! | `held_up` | jobs that a breaker within the step rejects, or that no worker knows |
 //! | `parked` | jobs that no worker can run, for a while or for long |
+//! | `progress`, `waiting` | how far a job has come; callers that wait until it has ended |
 //! | `schedule` | when a failed step is tried again, and when a person is notified |
 //! | `told` | when a person is told, and when anew |
 //! | `observers` | notifications of observers, and observers that panic |
@@ -60,6 +61,7 @@ mod looking;
 mod looking_fleet;
 mod observers;
 mod parked;
+mod progress;
 #[cfg(feature = "http")]
 mod response;
 mod room;
@@ -67,6 +69,7 @@ mod schedule;
 mod settings;
 mod support;
 mod told;
+mod waiting;
 mod within;
 mod words;
 mod workers;

@@ -29,7 +29,7 @@ async fn after(response: Response<()>) -> (Status, i64, String, State) {
         .unwrap();
     let id = match steps.run(&workflow, "m-1", &()).await.unwrap() {
         Ran::Done(()) => return (Status::Done, 0, String::new(), breaker.state()),
-        Ran::Later(id) => id,
+        Ran::Later { id, .. } => id,
         Ran::Ended { id, .. } => id.unwrap(),
     };
     let job = store.job(id).await.unwrap().unwrap();

@@ -41,7 +41,7 @@ async fn a_worker_without_a_notifier_leaves_a_delay_to_another() {
     let workflow = script.workflow().schedule(late(9));
     let mute = builder(&store).workflow(&workflow).build().unwrap();
     let ran = mute.run(&workflow, "k", &Vec::new()).await.unwrap();
-    assert!(matches!(ran, Ran::Later(_)), "{ran:?}");
+    assert!(matches!(ran, Ran::Later { .. }), "{ran:?}");
     assert!(!only_job(&store).await.is_told);
     let (steps, mail) = with_mailbox(&store, &workflow);
     let _worker = steps.work();

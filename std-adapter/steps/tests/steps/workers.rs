@@ -151,7 +151,7 @@ async fn a_worker_that_was_given_up_but_lives_cannot_save() {
     assert!(store.cancel(job.id).await.unwrap());
     let late = run.await.unwrap();
     assert!(
-        matches!(late, atomic_breaker_steps::Ran::Later(_)),
+        matches!(late, atomic_breaker_steps::Ran::Later { .. }),
         "{late:?}"
     );
     let job = only_job(&store).await;

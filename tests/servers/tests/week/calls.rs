@@ -55,7 +55,7 @@ async fn calls_whose_callers_leave() {
         let call = steps.call_or_keep(&orders, number.to_string(), &order);
         match timeout(patience, call).await.map(Result::unwrap) {
             Ok(Ran::Done(_)) => now += 1,
-            Ok(Ran::Later(_)) => later += 1,
+            Ok(Ran::Later { .. }) => later += 1,
             Ok(ended @ Ran::Ended { .. }) => panic!("{ended:?}"),
             Err(_) => gone += 1,
         }

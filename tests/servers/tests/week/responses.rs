@@ -92,7 +92,7 @@ async fn callers_and_workers_that_go() {
         let order = number as u64;
         let run = steps.run(&orders, number.to_string(), &order);
         match timeout(patience, run).await.map(Result::unwrap) {
-            Ok(Ran::Done(_) | Ran::Later(_)) => {}
+            Ok(Ran::Done(_) | Ran::Later { .. }) => {}
             Ok(ended @ Ran::Ended { .. }) => panic!("{ended:?}"),
             Err(_) => gone += 1,
         }

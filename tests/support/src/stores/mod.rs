@@ -1,10 +1,11 @@
 //! Tests that all databases share, besides the contract: `compared` makes random calls, `storm` kills workers at random,
-//! `claims` measures, and `damaged` has rows that another program has changed.
+//! `claims` measures, `damaged` has rows that another program has changed, and `progress` is seen by other processes.
 
 pub mod claims;
 pub mod compared;
 pub mod damaged;
 mod diary;
+pub mod progress;
 pub mod storm;
 
 use std::time::Duration;

@@ -13,7 +13,7 @@ use tokio::time::{interval, timeout};
 use super::crew::{Process, Service};
 use super::diary::{Diary, unix_us};
 use super::scene::{REGISTRATIONS, SERVICES, begins_ms, mood_at};
-use test_support::progress::Progress;
+use test_support::progress::{Progress, say};
 
 const WORKERS: usize = 3;
 
@@ -44,7 +44,7 @@ impl Chaos {
         let (answers, mut come) = mpsc::unbounded_channel::<(u64, String)>();
         let mut workers = Vec::new();
         for _ in 0..WORKERS {
-            workers.push(self.worker(&services, &answers)?);
+            workers.push(self.worker(&services, &answers, 0)?);
         }
         let mut to_ask: Vec<u64> = (1..=REGISTRATIONS).rev().collect();
         to_ask.retain(|number| !answered.contains(number));
@@ -78,7 +78,7 @@ impl Chaos {
             }
             if now_ms >= next_kill_ms {
                 next_kill_ms = now_ms + fastrand::u64(800..2_000);
-                let fresh = self.worker(&services, &answers)?;
+                let fresh = self.worker(&services, &answers, 0)?;
                 let killed = std::mem::replace(&mut workers[fastrand::usize(..WORKERS)], fresh);
                 killed.process.kill().await?;
                 self.diary.note(&format!("killed {}", killed.id))?;
@@ -104,6 +104,19 @@ impl Chaos {
             let _ = timeout(Duration::from_secs(3), child.wait()).await;
         }
         Ok(())
+    }
+
+    /// Serves the front end until this process is killed.
+    pub(crate) async fn serve(&self, port: u16) -> Result<(), Box<dyn Error>> {
+        let mut services = Vec::new();
+        for (name, _) in SERVICES {
+            services.push(self.service(name, 0).await?);
+        }
+        let (answers, _come) = mpsc::unbounded_channel();
+        let mut worker = self.worker(&services, &answers, port)?;
+        say(&format!("The front end is at http://127.0.0.1:{port}."))?;
+        let status = worker.process.child.wait().await?;
+        Err(format!("the worker has ended: {status}").into())
     }
 
     fn now_ms(&self) -> u64 {

@@ -97,10 +97,12 @@ impl Chaos {
             .note(&format!("mood {} {}", service.name, mood.name()))?)
     }
 
+    /// Port 0 is for a worker without a front end.
     pub(crate) fn worker(
         &self,
         services: &[Service],
         answers: &mpsc::UnboundedSender<(u64, String)>,
+        port: u16,
     ) -> Result<Worker, Box<dyn Error>> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args([worker::ARGUMENT, &self.place, &self.begin_us.to_string()]);
@@ -108,7 +110,7 @@ impl Chaos {
             let url = format!("http://127.0.0.1:{}", service.port);
             command.env(format!("{}_URL", service.name.to_uppercase()), url);
         }
-        let mut process = Process::start(command.arg(&self.folder))?;
+        let mut process = Process::start(command.arg(&self.folder).arg(port.to_string()))?;
         let output = process
             .child
             .stdout

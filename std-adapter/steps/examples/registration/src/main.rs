@@ -13,11 +13,13 @@
 //! | `--fresh` | forgets what an earlier run has left |
 //! | `--postgres` | PostgreSQL instead of SQLite: a separate server, which it starts and ends |
 //! | `--postgres=ADDRESS` | the one at this address, in a schema of its own |
+//! | `--serve=PORT` | no events: a front end on this port until it is killed, and services that are well |
 //! | `PICTURE.svg` | the picture, otherwise in the folder of the run |
 //!
 //! | file | what |
 //! |---|---|
 //! | `registration` | **the workflow, and the rest of an application's code: read this first** |
+//! | `front` | **requests that wait a moment for their result, and how far one has come** |
 //! | `worker` | a process of the application |
 //! | `service` | a service that can be told to misbehave |
 //! | `scene`, `chaos`, `crew` | the events; requests and kills; the child processes |
@@ -30,6 +32,7 @@ mod chaos;
 mod crew;
 mod diary;
 mod events;
+mod front;
 mod lives;
 mod picture;
 mod place;
@@ -61,13 +64,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
         [service::ARGUMENT, port, effects] => {
             service::serve(port.parse()?, Path::new(effects)).await
         }
-        [worker::ARGUMENT, place, begin_us, folder] => {
+        [worker::ARGUMENT, place, begin_us, folder, port] => {
             let name = format!("{}.diary", std::process::id());
             let diary = Diary::open(&Path::new(folder).join(name), begin_us.parse()?)?;
+            let port = port.parse()?;
             match Place::of(place) {
-                Place::Sqlite(path) => worker::work(place::sqlite(&path)?, diary).await,
+                Place::Sqlite(path) => worker::work(place::sqlite(&path)?, diary, port).await,
                 Place::Postgres(address) => {
-                    worker::work(place::postgres(&address).await?, diary).await
+                    worker::work(place::postgres(&address).await?, diary, port).await
                 }
             }
         }
@@ -101,7 +105,7 @@ async fn play(
             kept - ended
         ))?;
     }
-    if ended < REGISTRATIONS {
+    if ended < REGISTRATIONS || settings.port.is_some() {
         // The clock goes on where the last run was killed.
         let since_us = before.last().map_or(0, |event| event.at_us + 500_000);
         let begin_us = diary::unix_us().saturating_sub(since_us);
@@ -113,6 +117,9 @@ async fn play(
             begin_us,
             diary,
         };
+        if let Some(port) = settings.port {
+            return chaos.serve(port).await;
+        }
         chaos.run(store, &answered(&before)).await?;
     } else {
         say("All are done: --fresh starts over.")?;

@@ -67,11 +67,13 @@ pub(crate) struct Settings {
     postgres: Option<String>,
     pub(crate) folder: PathBuf,
     pub(crate) picture: PathBuf,
+    /// The port of the front end, instead of the events.
+    pub(crate) port: Option<u16>,
 }
 
 impl Settings {
     pub(crate) fn of(words: &[&str]) -> Result<Self, String> {
-        let (mut is_fresh, mut postgres, mut picture) = (false, None, None);
+        let (mut is_fresh, mut postgres, mut picture, mut port) = (false, None, None, None);
         for word in words {
             match *word {
                 "--fresh" => is_fresh = true,
@@ -79,9 +81,13 @@ impl Settings {
                 word if word.starts_with("--postgres=") => {
                     postgres = Some(word["--postgres=".len()..].to_owned());
                 }
+                word if word.starts_with("--serve=") => {
+                    let number = word["--serve=".len()..].parse();
+                    port = Some(number.map_err(|error| format!("{word}: {error}"))?);
+                }
                 word if word.starts_with('-') || picture.is_some() => {
                     return Err(format!(
-                        "unknown argument {word:?}: use --fresh, --postgres, --postgres=ADDRESS or PICTURE.svg"
+                        "unknown argument {word:?}: use --fresh, --postgres, --postgres=ADDRESS, --serve=PORT or PICTURE.svg"
                     ));
                 }
                 path => picture = Some(PathBuf::from(path)),
@@ -98,6 +104,7 @@ impl Settings {
             postgres,
             picture: picture.unwrap_or_else(|| folder.join("picture.svg")),
             folder,
+            port,
         })
     }
 

@@ -21,6 +21,21 @@ pub(crate) struct Registration {
     pub(crate) card: String,
     pub(crate) account: Option<String>,
     pub(crate) payment: Option<String>,
+    /// What its user shows to see how far it has come. Empty, and shown to no one, if it did not come by the front end.
+    #[serde(default)]
+    pub(crate) token: String,
+}
+
+impl Registration {
+    pub(crate) const fn new(address: String, card: String, token: String) -> Self {
+        Self {
+            address,
+            card,
+            account: None,
+            payment: None,
+            token,
+        }
+    }
 }
 
 /// Its steps, each with the service that it needs.
@@ -143,7 +158,7 @@ pub(crate) async fn register<D: Store>(
 ) -> Result<&'static str, EnqueueError> {
     Ok(match steps.run(registrations, key, user).await? {
         Ran::Done(_) => "welcome",
-        Ran::Later(_) => "accepted: you will have mail",
+        Ran::Later { .. } => "accepted: you will have mail",
         Ran::Ended { .. } => "rejected",
     })
 }

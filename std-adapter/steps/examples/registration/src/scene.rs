@@ -23,12 +23,7 @@ pub(crate) fn registration(number: u64) -> Registration {
         _ => format!("user-{number}@example.com"),
     };
     let card = if number == 31 { "expired" } else { "valid" };
-    Registration {
-        address,
-        card: card.to_owned(),
-        account: None,
-        payment: None,
-    }
+    Registration::new(address, card.to_owned(), String::new())
 }
 
 pub(crate) fn key(number: u64) -> String {

@@ -7,7 +7,16 @@ use atomic_breaker_steps::{Change, Put, Save, Status, Store};
 use futures_util::future::join_all;
 
 use crate::server::Server;
-use test_support::stores::{LEASE, claim, claim_one, job, put};
+use test_support::stores::{LEASE, claim, claim_one, job, progress, put};
+
+#[tokio::test]
+async fn how_far_a_job_has_come_is_seen_from_another_process() {
+    let Some(server) = Server::start().await else {
+        return;
+    };
+    let (caller, worker) = (server.store().await, server.store().await);
+    progress::is_seen_from_another_process(caller, worker).await;
+}
 
 #[tokio::test]
 async fn a_job_is_kept_if_the_application_commits() {

@@ -11,11 +11,17 @@ use futures_util::future::join_all;
 
 use crate::connection;
 use crate::folder::Folder;
-use test_support::stores::{LEASE, claim, claim_one, job, put};
+use test_support::stores::{LEASE, claim, claim_one, job, progress, put};
 
 fn begin(connection: &mut Connection) -> Transaction<'_> {
     let behavior = TransactionBehavior::Immediate;
     connection.transaction_with_behavior(behavior).unwrap()
+}
+
+#[tokio::test]
+async fn how_far_a_job_has_come_is_seen_from_another_process() {
+    let folder = Folder::new();
+    progress::is_seen_from_another_process(folder.store(), folder.store()).await;
 }
 
 #[tokio::test]

@@ -269,8 +269,8 @@ impl<const WITHIN: bool> Stack for Jobs<WITHIN> {
         let process = Rc::clone(&self.processes.borrow()[Time.random() as usize % PROCESSES]);
         match process.steps.run(&self.workflow, &key, &7).await {
             Ok(Ran::Done(_)) => Answer::Served,
-            Ok(Ran::Later(_)) if count.lock().unwrap().jobs[&key].failed > 0 => Answer::Failed,
-            Ok(Ran::Later(_)) => Answer::Rejected,
+            Ok(Ran::Later { .. }) if count.lock().unwrap().jobs[&key].failed > 0 => Answer::Failed,
+            Ok(Ran::Later { .. }) => Answer::Rejected,
             Ok(Ran::Ended { .. }) | Err(_) => Answer::Other,
         }
     }
