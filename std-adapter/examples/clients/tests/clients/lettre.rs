@@ -7,7 +7,7 @@ use lettre::Message;
 use lettre::transport::smtp::Error;
 use lettre::transport::smtp::response::Response;
 
-use crate::outage::{figure, is_closed, survive};
+use crate::outage::{is_closed, survive};
 use crate::proxy::Proxy;
 use crate::server::{Kind, Server};
 
@@ -92,13 +92,13 @@ async fn no_mail_reads_the_answer_to_another() {
         return;
     };
     let mailer = Mailer::new("127.0.0.1", host.port, rules());
-    send(&mailer, "ann", "before").await.unwrap();
-    host.hang();
-    assert!(send(&mailer, "ann", "cut off").await.is_err());
-    host.go_on();
+    let cut_off = send(&mailer, "slow", "cut off").await;
+    assert!(matches!(
+        cut_off,
+        Err(ServiceError::Failed(Timed::TimedOut))
+    ));
     for subject in ["1", "2", "3"] {
         let answer = send(&mailer, "ann", subject).await.unwrap();
         assert_eq!(answer.first_line(), Some(subject));
     }
-    figure("lettre: after a mail that was cut off, 3 of 3 read their own answers");
 }

@@ -14,6 +14,8 @@ class Mailboxes:
             "greylisted": "450 4.7.1 Try again later",
             "closing": "421 4.3.2 Closing",
         }
+        if address.startswith("slow@"):
+            await asyncio.sleep(1)
         answer = answers.get(address.split("@")[0])
         if answer:
             return answer

@@ -115,6 +115,22 @@ async fn a_probe_does_not_try_lost_connections() {
     survive_loss("sqlx", &proxy, database.server(), call).await;
 }
 
+/// The server goes on with it for two seconds.
+#[tokio::test]
+async fn nobody_waits_for_a_call_that_was_cut_off() {
+    let Some(host) = Server::start(Kind::Postgres) else {
+        return;
+    };
+    let database = Database::new(address(host.port), 1, rules());
+    run(&database, "SET statement_timeout = 0").await.unwrap();
+    let cut_off = run(&database, "SELECT pg_sleep(2)").await;
+    assert!(matches!(
+        cut_off,
+        Err(ServiceError::Failed(Timed::TimedOut))
+    ));
+    run(&database, "SELECT 1").await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pool_whose_connections_hang_opens_it() {
     let Some(host) = Server::start(Kind::Postgres) else {
