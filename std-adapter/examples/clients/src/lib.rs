@@ -18,10 +18,10 @@ use atomic_breaker_server::{
 use tokio::time::timeout;
 
 /// For all of a call: the wait for a connection, the connect, the query, the answer.
-pub const LIMIT: Duration = Duration::from_millis(500);
+pub const LIMIT: Duration = Duration::from_secs(1);
 
 /// For a part of it, so that the error says which part it was.
-pub const PART: Duration = Duration::from_millis(250);
+pub const PART: Duration = Duration::from_millis(500);
 
 pub fn rules() -> Config {
     Config::new()

@@ -15,7 +15,7 @@ class Mailboxes:
             "closing": "421 4.3.2 Closing",
         }
         if address.startswith("slow@"):
-            await asyncio.sleep(1)
+            await asyncio.sleep(2)
         answer = answers.get(address.split("@")[0])
         if answer:
             return answer

@@ -13,7 +13,7 @@ const FAILURES: u32 = 5;
 
 /// From when the server is back: a probe that began before may still hang, then the breaker is open once more, with its
 /// jitter. Beside it a second for a machine that is busy.
-const SERVED: Duration = Duration::from_millis(500 + 1_200 + 1_000);
+const SERVED: Duration = Duration::from_millis(1_000 + 1_200 + 1_000);
 
 pub(crate) fn is_closed(server: &Resource) -> bool {
     server.breaker().state() == State::Closed

@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -86,7 +86,16 @@ impl Server {
             ready.args(["-q", "-h", "127.0.0.1", "-p", &self.port.to_string()]);
             return ready.status().unwrap().success();
         }
-        TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_ok()
+        let Ok(mut stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)) else {
+            return false;
+        };
+        // It loads most of itself with the first request.
+        self.kind != Kind::Objects || {
+            let _ = stream.set_read_timeout(Some(Duration::from_secs(20)));
+            let asked = stream.write_all(b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n");
+            let mut answer = String::new();
+            asked.is_ok() && stream.read_to_string(&mut answer).is_ok() && answer.contains("200 OK")
+        }
     }
 
     /// It, and the processes that it has for its connections: these go on answering where it alone is stopped.

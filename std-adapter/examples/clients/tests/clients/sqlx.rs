@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use atomic_breaker_server::{Failure, Outcome, ServiceError, Timed};
-use clients::rules;
 use clients::sqlx::{Database, classify};
+use clients::{LIMIT, rules};
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use sqlx::{Connection, Error, Executor, PgConnection};
 
@@ -111,11 +111,11 @@ async fn a_probe_does_not_try_lost_connections() {
     };
     let proxy = Proxy::start(host.port).await;
     let database = Database::new(address(proxy.port), 8, rules());
-    let call = async || run(&database, "SELECT pg_sleep(0.05)").await;
+    let call = async || run(&database, "SELECT pg_sleep(0.2)").await;
     survive_loss("sqlx", &proxy, database.server(), call).await;
 }
 
-/// The server goes on with it for two seconds.
+/// The server goes on with it for seconds.
 #[tokio::test]
 async fn nobody_waits_for_a_call_that_was_cut_off() {
     let Some(host) = Server::start(Kind::Postgres) else {
@@ -123,7 +123,7 @@ async fn nobody_waits_for_a_call_that_was_cut_off() {
     };
     let database = Database::new(address(host.port), 1, rules());
     run(&database, "SET statement_timeout = 0").await.unwrap();
-    let cut_off = run(&database, "SELECT pg_sleep(2)").await;
+    let cut_off = run(&database, "SELECT pg_sleep(4)").await;
     assert!(matches!(
         cut_off,
         Err(ServiceError::Failed(Timed::TimedOut))
@@ -158,7 +158,7 @@ async fn a_pool_whose_connections_hang_opens_it() {
         !is_closed(database.server()) && waits >= 18,
         "{waits} waits"
     );
-    assert!(took < Duration::from_secs(2), "{took:?}");
+    assert!(took < LIMIT + Duration::from_secs(1), "{took:?}");
     figure(&format!(
         "sqlx, 20 callers of 2 connections that hang: open and answered in {took:.1?}"
     ));
