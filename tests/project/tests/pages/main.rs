@@ -1,6 +1,7 @@
 //! What the pages point at is there: files, headings, packages, programs, tests. What they say of size is measured.
 
 mod counts;
+mod excerpts;
 mod figures;
 mod links;
 mod names;

@@ -1,0 +1,114 @@
+//! redis-rs, with its `ConnectionManager`.
+
+use std::error::Error as _;
+use std::io;
+
+use atomic_breaker_server::{
+    AnyPermit, Config, Failure, Outcome, Report, Resource, ServiceError, Timed, breaker,
+};
+use redis::aio::{ConnectionManager, ConnectionManagerConfig};
+use redis::{Client, Cmd, ErrorKind, FromRedisValue, RedisError, RedisResult, ServerErrorKind};
+
+use crate::{Current, LIMIT, PART, guarded, words};
+
+pub struct Cache {
+    client: Client,
+    connection: Current<ConnectionManager>,
+    server: Resource,
+}
+
+impl Cache {
+    pub fn new(client: Client, rules: Config) -> RedisResult<Self> {
+        Ok(Self {
+            connection: Current::new(connect(&client)?),
+            client,
+            server: Resource::new(breaker(rules)),
+        })
+    }
+
+    pub async fn call<T: FromRedisValue>(
+        &self,
+        command: &Cmd,
+    ) -> Result<T, ServiceError<Timed<RedisError>>> {
+        let mut connection = self.connection.get();
+        let repair = || self.repair();
+        // A probe repairs before this runs, and takes the connection that comes of it.
+        let call = async {
+            connection = self.connection.get();
+            command.query_async(&mut connection).await
+        };
+        guarded(&self.server, Errors, repair, call).await
+    }
+
+    /// The manager replaces a connection that is lost, but not one that no longer answers: a timeout is no loss to it. A new
+    /// one also resolves the name again, so that it finds the primary after a failover.
+    fn repair(&self) {
+        if let Ok(connection) = connect(&self.client) {
+            self.connection.replace(connection);
+        }
+    }
+
+    pub fn server(&self) -> &Resource {
+        &self.server
+    }
+}
+
+/// It connects with the first command, within that one's limit.
+fn connect(client: &Client) -> RedisResult<ConnectionManager> {
+    let config = ConnectionManagerConfig::new()
+        // Six by default, with pauses that add up to seconds: the breaker is what waits here.
+        .set_number_of_retries(0)
+        .set_connection_timeout(Some(PART))
+        .set_response_timeout(Some(LIMIT));
+    ConnectionManager::new_lazy_with_config(client.clone(), config)
+}
+
+pub struct Errors;
+
+impl<T> Report<T, Timed<RedisError>> for Errors {
+    type Output<P: AnyPermit> = T;
+
+    fn report<P: AnyPermit>(
+        &self,
+        permit: P,
+        answer: Result<T, Timed<RedisError>>,
+    ) -> Result<T, Timed<RedisError>> {
+        let why = || words(answer.as_ref().err());
+        match &answer {
+            Ok(_) => permit.report(Outcome::Success),
+            // All commands in flight share the connection, so its loss is one failure and not one for each.
+            Err(Timed::Failed(error)) if error.is_connection_dropped() => {
+                permit.report_shared(Failure::new().into(), why)
+            }
+            Err(Timed::Failed(error)) => permit.report_because(classify(error), why),
+            Err(Timed::TimedOut) => permit.report_because(Failure::new().into(), why),
+        };
+        answer
+    }
+}
+
+pub fn classify(error: &RedisError) -> Outcome {
+    let failure = Failure::new().into();
+    match error.kind() {
+        ErrorKind::Io | ErrorKind::AuthenticationFailed => failure,
+        ErrorKind::Server(kind) => match kind {
+            // It is starting, or without its primary, or has become a replica: no write or no command at all succeeds.
+            ServerErrorKind::BusyLoading
+            | ServerErrorKind::MasterDown
+            | ServerErrorKind::ClusterDown
+            | ServerErrorKind::ReadOnly => failure,
+            // A wrong type, a script that is not loaded, a key of another node: it has answered.
+            _ => Outcome::Success,
+        },
+        // Codes that this client has no kind for: memory that is full, a disk that is, too few replicas, a script that
+        // does not end.
+        ErrorKind::Extension => match error.code() {
+            Some("OOM" | "MISCONF" | "NOREPLICAS" | "BUSY") => failure,
+            _ => Outcome::Success,
+        },
+        // What its limits say is an error of the operating system or a cause, by version.
+        _ if error.source().is_some_and(|cause| cause.is::<io::Error>()) => failure,
+        // An answer of another type than was asked for, a command that makes no sense.
+        _ => Outcome::Ignored,
+    }
+}

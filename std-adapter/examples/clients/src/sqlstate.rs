@@ -1,0 +1,21 @@
+//! What PostgreSQL says by the code of an error. Both of its clients use this.
+
+use atomic_breaker_server::{Failure, Outcome};
+
+/// By class, which are the first two characters, and by code.
+pub fn classify(code: &str) -> Outcome {
+    let class = code.get(..2).unwrap_or_default();
+    match (class, code) {
+        // The server ended a session because the application left it idle.
+        (_, "57P05" | "25P03") => Outcome::Ignored,
+        // An internal error is as often that of one query as that of the server.
+        ("XX", _) => Outcome::Ignored,
+        // Connections; no login, no such database; no disk, memory or connection left; shut down or starting, or cancelled
+        // by `statement_timeout`; a fault of its files. No query of anybody would do better.
+        ("08" | "28" | "3D" | "53" | "57" | "58", _) => Failure::new().into(),
+        // A standby that used to be the primary, as the name leads elsewhere now.
+        (_, "25006") => Failure::new().into(),
+        // A unique violation, a syntax error, a serialization failure, a deadlock: the server is well, as it answered.
+        _ => Outcome::Success,
+    }
+}

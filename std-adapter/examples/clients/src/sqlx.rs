@@ -1,0 +1,83 @@
+//! sqlx, with its pool of connections to PostgreSQL.
+
+use atomic_breaker_server::{Config, Failure, Outcome, Resource, ServiceError, Timed, breaker};
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{Error, PgConnection, PgPool, Postgres};
+
+use crate::{Current, Errors, LIMIT, PART, guarded, sqlstate};
+
+pub struct Database {
+    pool: Current<PgPool>,
+    server: Resource,
+}
+
+impl Database {
+    pub fn new(address: PgConnectOptions, connections: u32, rules: Config) -> Self {
+        // The server stops, too: it would go on with a query whose caller has left.
+        let limit = LIMIT.as_millis().to_string();
+        let address = address.options([("statement_timeout", limit)]);
+        let options = PgPoolOptions::new()
+            .max_connections(connections)
+            // 30 s by default, and all that time it connects again and again to a server that refuses.
+            .acquire_timeout(PART);
+        Self {
+            pool: Current::new(options.connect_lazy_with(address)),
+            server: Resource::new(breaker(rules)),
+        }
+    }
+
+    pub async fn run<T>(
+        &self,
+        query: impl AsyncFnOnce(&mut PgConnection) -> Result<T, Error>,
+    ) -> Result<T, ServiceError<Timed<Error>>> {
+        let call = async {
+            let mut held = Held(Some(self.pool.get().acquire().await?));
+            let answer = query(held.0.as_mut().expect("just taken")).await;
+            // Back into the pool: this call has read all of its answer.
+            drop(held.0.take());
+            answer
+        };
+        guarded(&self.server, Errors(classify), || self.repair(), call).await
+    }
+
+    /// The pool has no way to drop its idle connections, so a new one takes its place. Calls in flight keep theirs.
+    fn repair(&self) {
+        let old = self.pool.get();
+        let (options, address) = (old.options().clone(), old.connect_options());
+        self.pool
+            .replace(options.connect_lazy_with((*address).clone()));
+    }
+
+    pub fn server(&self) -> &Resource {
+        &self.server
+    }
+}
+
+/// A connection in use. One whose call is cut off is closed at once: the pool would hold its place until it has answered a
+/// ping, which one that hangs never does.
+struct Held(Option<PoolConnection<Postgres>>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(connection) = self.0.take() {
+            drop(connection.detach());
+        }
+    }
+}
+
+pub fn classify(error: &Error) -> Outcome {
+    match error {
+        Error::Database(error) => match error.code() {
+            Some(code) => sqlstate::classify(&code),
+            None => Outcome::Ignored,
+        },
+        // Within its limit the pool connects again and again if it is refused, or if there are too many connections
+        // (`53300`) or the server is starting (`57P03`): then this is what callers see.
+        Error::PoolTimedOut => Failure::new().into(),
+        Error::Io(_) | Error::Tls(_) | Error::Protocol(_) => Failure::new().into(),
+        Error::RowNotFound => Outcome::Success,
+        // A value that does not fit its column, a column that is not there, a pool that the program has closed.
+        _ => Outcome::Ignored,
+    }
+}

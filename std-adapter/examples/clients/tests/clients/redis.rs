@@ -1,0 +1,169 @@
+//! redis-rs, against Redis.
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use atomic_breaker_server::{Failure, Outcome, ServiceError, Timed};
+use clients::redis::{Cache, classify};
+use clients::rules;
+use redis::{Client, RedisError, Value, cmd};
+use tokio::time::sleep;
+
+use crate::outage::{is_closed, survive, survive_loss};
+use crate::proxy::Proxy;
+use crate::server::{Kind, Server};
+
+type Answer<T> = Result<T, ServiceError<Timed<RedisError>>>;
+
+fn cache(port: u16) -> Cache {
+    let client = Client::open(format!("redis://localhost:{port}/")).unwrap();
+    Cache::new(client, rules()).unwrap()
+}
+
+async fn run(cache: &Cache, words: &str) -> Answer<Value> {
+    let mut words = words.split(' ');
+    let mut command = cmd(words.next().unwrap());
+    for word in words {
+        command.arg(word);
+    }
+    cache.call(&command).await
+}
+
+fn judged<T: Debug>(answer: Answer<T>) -> (Outcome, String) {
+    let Err(ServiceError::Failed(Timed::Failed(error))) = answer else {
+        panic!("{answer:?}");
+    };
+    (
+        classify(&error),
+        error.code().unwrap_or_default().to_owned(),
+    )
+}
+
+#[tokio::test]
+async fn is_closed_through_errors_of_callers_and_knows_those_of_the_server() {
+    let Some(host) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let cache = cache(host.port);
+    run(&cache, "SET name ann").await.unwrap();
+    let callers = [
+        ("LPUSH name bob", "WRONGTYPE"),
+        (
+            "EVALSHA ffffffffffffffffffffffffffffffffffffffff 0",
+            "NOSCRIPT",
+        ),
+        ("GET", "ERR"),
+        ("CLUSTER INFO", "ERR"),
+    ];
+    for (words, code) in callers {
+        for _ in 0..25 {
+            let (outcome, is) = judged(run(&cache, words).await);
+            assert_eq!((outcome, &*is), (Outcome::Success, code));
+        }
+    }
+    let snapshot = cache.server().breaker().snapshot();
+    assert!(is_closed(cache.server()) && snapshot.failures() == 0);
+
+    let failure = Outcome::from(Failure::new());
+    run(&cache, "CONFIG SET maxmemory 1").await.unwrap();
+    let (outcome, code) = judged(run(&cache, "SET name bob").await);
+    assert_eq!((outcome, &*code), (failure, "OOM"));
+    run(&cache, "CONFIG SET maxmemory 0").await.unwrap();
+
+    run(&cache, "CONFIG SET min-replicas-to-write 1")
+        .await
+        .unwrap();
+    let (outcome, code) = judged(run(&cache, "SET name bob").await);
+    assert_eq!((outcome, &*code), (failure, "NOREPLICAS"));
+    run(&cache, "CONFIG SET min-replicas-to-write 0")
+        .await
+        .unwrap();
+
+    // Of a primary that is not there.
+    run(&cache, "REPLICAOF 127.0.0.1 1").await.unwrap();
+    let (outcome, code) = judged(run(&cache, "SET name bob").await);
+    assert_eq!((outcome, &*code), (failure, "READONLY"));
+    run(&cache, "CONFIG SET replica-serve-stale-data no")
+        .await
+        .unwrap();
+    let (outcome, code) = judged(run(&cache, "GET name").await);
+    assert_eq!((outcome, &*code), (failure, "MASTERDOWN"));
+}
+
+#[tokio::test]
+async fn a_server_that_is_loading_or_whose_cluster_is_down_is_a_failure() {
+    let Some(mut host) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let before = cache(host.port);
+    for key in 0..2_000 {
+        run(&before, &format!("SET {key} {key}")).await.unwrap();
+    }
+    run(&before, "SAVE").await.unwrap();
+    host.kill();
+    // A millisecond for each key, and it answers meanwhile.
+    let slowly = ["--key-load-delay", "1000"];
+    let answers = ["--loading-process-events-interval-bytes", "1024"];
+    host.restart_with(&[slowly, answers].concat());
+    let (outcome, code) = judged(run(&cache(host.port), "GET 1").await);
+    assert_eq!((outcome, &*code), (Failure::new().into(), "LOADING"));
+
+    host.kill();
+    host.restart_with(&["--cluster-enabled", "yes", "--dbfilename", "none"]);
+    let (outcome, code) = judged(run(&cache(host.port), "GET 1").await);
+    assert_eq!((outcome, &*code), (Failure::new().into(), "CLUSTERDOWN"));
+}
+
+/// By the words of a node: a cluster whose keys move would take several.
+#[test]
+fn a_key_of_another_node_is_no_failure() {
+    for words in ["-MOVED 1 127.0.0.1:7001\r\n", "-ASK 1 127.0.0.1:7001\r\n"] {
+        let value = redis::parse_redis_value(words.as_bytes()).unwrap();
+        let error = value.extract_error().unwrap_err();
+        assert_eq!(classify(&error), Outcome::Success, "{error}");
+    }
+}
+
+#[tokio::test]
+async fn opens_while_the_server_hangs_or_is_dead_and_is_served_after_it() {
+    let Some(mut host) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let cache = cache(host.port);
+    survive("redis", &mut host, cache.server(), async || {
+        run(&cache, "PING").await
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_probe_does_not_try_lost_connections() {
+    let Some(host) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let proxy = Proxy::start(host.port).await;
+    let cache = cache(proxy.port);
+    survive_loss("redis", &proxy, cache.server(), async || {
+        run(&cache, "PING").await
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_connection_that_is_lost_under_many_commands_is_one_failure() {
+    let Some(mut host) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let cache = cache(host.port);
+    run(&cache, "CLIENT PAUSE 10000").await.unwrap();
+    let get = || run(&cache, "GET name");
+    let lose = async {
+        sleep(Duration::from_millis(100)).await;
+        host.kill();
+    };
+    let answers = tokio::join!(get(), get(), get(), get(), get(), get(), get(), lose);
+    let (outcome, _) = judged(answers.6);
+    assert_eq!(outcome, Failure::new().into());
+    let failures = cache.server().breaker().snapshot().failures();
+    assert!(is_closed(cache.server()) && failures == 1, "{failures}");
+}
