@@ -149,7 +149,9 @@ where
                         let (outcome, scope) = errors.judge(error);
                         (outcome, scope.of_own_limit(is_callers))
                     };
-                    report_by(permit, judge, || "the body was cut off".to_owned());
+                    let words = || errors.words(error);
+                    let words = || words().unwrap_or_else(|| "the body was cut off".to_owned());
+                    report_by(permit, judge, words);
                 }
             }
             Some(Ok(frame)) => {

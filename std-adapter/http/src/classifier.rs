@@ -181,13 +181,14 @@ impl<X> HttpClassifier<X> {
         self.errors.outcome(error)
     }
 
-    /// When the caller may try again, as the server says: the `Retry-After` of a 429 or 503, whatever the breaker makes
-    /// of it. For retries, and for passing on to one's own callers.
+    /// When the caller may try again, as the server says: the `Retry-After` of a 503, and for a 429 also what a rate
+    /// limiter says of the [quota](RetryAfter::read_quota), whatever the breaker makes of it. For retries, and for passing
+    /// on to one's own callers.
     pub fn retry_hint(&self, response: &(impl ResponseHead + ?Sized)) -> Option<Duration> {
+        let hints = self.responses.hints;
         match response.status() {
-            StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS => {
-                self.responses.hints.read(response.headers())
-            }
+            StatusCode::SERVICE_UNAVAILABLE => hints.read(response.headers()),
+            StatusCode::TOO_MANY_REQUESTS => hints.read_quota(response.headers()),
             _ => None,
         }
     }

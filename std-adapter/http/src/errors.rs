@@ -20,6 +20,13 @@ pub trait ErrorRule<E: ?Sized> {
     fn outcome(&self, error: &E) -> Outcome {
         self.judge(error).0
     }
+
+    /// The words about an error of a body, if it has more to say than that the body was cut off.
+    #[doc(hidden)]
+    fn words(&self, error: &E) -> Option<String> {
+        let _ = error;
+        None
+    }
 }
 
 impl<E: ?Sized, F: Fn(&E) -> Outcome> ErrorRule<E> for F {

@@ -61,10 +61,11 @@
 //! |---|---|
 //! | `origin` | [`Origin`]: a host as a key |
 //! | `causes`, `client_error` | an error with its causes, and inside errors that wrap others; why there is no response |
-//! | `head`, `retry_after` | heads of responses; `Retry-After` and push-back |
+//! | `head`, `retry_after`, `rate_limit` | heads of responses; `Retry-After` and push-back; when a quota is full again |
 //! | `errors`, `usual_errors` | what errors say, and whom they concern |
 //! | `rules` | [`HttpRules`]: what the responses of a protocol say; [`AtHead`] |
 //! | `body`, `at_end` | bodies that report at their end; [`AtEnd`] |
+//! | `timed_body` | [`BodyLimits`]: how long a host may keep the reader of a body waiting |
 //! | `classifier`, `retries` | [`HttpClassifier`]; which requests may be sent twice, and when |
 //! | `grpc` | [`GrpcClassifier`]; calls with a limit of their own |
 //! | `unavailable` | [`Unavailable`]: what to answer one's own callers |
@@ -91,11 +92,13 @@ mod grpc;
 mod head;
 mod origin;
 mod per_host;
+mod rate_limit;
 #[cfg(feature = "reqwest")]
 mod reqwest;
 mod retries;
 mod retry_after;
 mod rules;
+mod timed_body;
 mod unavailable;
 mod usual_errors;
 
@@ -133,6 +136,7 @@ pub use per_host::PerHost;
 pub use retries::{Deadline, MayRepeat, ResendCount, idempotency_key};
 pub use retry_after::RetryAfter;
 pub use rules::{AtHead, Head, HttpRules};
+pub use timed_body::{BodyError, BodyLimit, BodyLimits, TimedBody};
 pub use unavailable::Unavailable;
 pub use usual_errors::UsualErrors;
 

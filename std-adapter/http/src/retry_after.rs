@@ -4,12 +4,17 @@ use std::time::{Duration, SystemTime};
 
 use http::header::{DATE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 
+use crate::rate_limit::{reset_in, seconds};
+
 /// A longer value is neither a number nor a date: an HTTP date has at most 33 characters.
 const MAX_BYTES: usize = 64;
 
+/// What Azure and some APIs of language models send beside `Retry-After`, as that has whole seconds.
+const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
+
 const PUSH_BACK: HeaderName = HeaderName::from_static("grpc-retry-pushback-ms");
 
-/// Reads the `Retry-After` header ([RFC 9110, 10.2.3]), and gRPC's push-back.
+/// Reads the `Retry-After` header ([RFC 9110, 10.2.3]), those of rate limiters, and gRPC's push-back.
 ///
 /// The header comes from outside, so whatever it contains, there is no panic, no allocation and no time above the
 /// limit:
@@ -22,6 +27,8 @@ const PUSH_BACK: HeaderName = HeaderName::from_static("grpc-retry-pushback-ms");
 /// | `0`, a date that has passed | none |
 /// | `-1`, `1.5`, `+1`, `1, 2`, `soon`, nothing, more than 64 bytes, bytes that are not ASCII | none |
 /// | the header several times | the longest hint; values that are no hint are skipped |
+///
+/// `retry-after-ms`, which some APIs send beside it, is more exact: if it has a number above 0, that is the hint.
 ///
 /// A date is compared with `Date`, since the same clock wrote both: a client whose clock is wrong waits as long as the
 /// others.
@@ -77,6 +84,9 @@ impl RetryAfter {
 
     /// [`read`](Self::read) with the current time as an argument, used where the headers have no valid `Date`.
     pub fn read_at(&self, headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+        if let Some(exact) = headers.get(RETRY_AFTER_MS).and_then(text).and_then(millis) {
+            return self.cut(exact);
+        }
         let values = headers.get_all(RETRY_AFTER).iter();
         values
             .filter_map(|value| {
@@ -86,9 +96,37 @@ impl RetryAfter {
                     then.duration_since(date(headers).unwrap_or(now)).ok()
                 })
             })
-            .map(|hint| hint.min(self.limit))
-            .filter(|hint| !hint.is_zero())
+            .filter_map(|hint| self.cut(hint))
             .max()
+    }
+
+    /// When the quota of this caller is full again, as a rate limiter says: what [`read`](Self::read) reads, or else
+    /// `RateLimit` and its earlier forms, `X-RateLimit-Reset` and its many variants. For a 429, whose caller should wait
+    /// before it tries again; other callers have quotas of their own. Above zero and up to the [limit](Self::limit).
+    ///
+    /// ```
+    /// use atomic_breaker_http::RetryAfter;
+    /// use http::HeaderMap;
+    /// use std::time::Duration;
+    ///
+    /// let mut headers = HeaderMap::new();
+    /// headers.insert("ratelimit", r#""minute";r=0;t=30, "day";r=900;t=40000"#.parse()?);
+    /// assert_eq!(RetryAfter::new().read_quota(&headers), Some(Duration::from_secs(30)));
+    /// # Ok::<(), http::header::InvalidHeaderValue>(())
+    /// ```
+    pub fn read_quota(&self, headers: &HeaderMap) -> Option<Duration> {
+        self.read_quota_at(headers, SystemTime::now())
+    }
+
+    /// [`read_quota`](Self::read_quota) with the current time as an argument, used where the headers have no valid `Date`.
+    pub fn read_quota_at(&self, headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+        let asked = self.read_at(headers, now);
+        asked.or_else(|| self.cut(reset_in(headers, date(headers).unwrap_or(now))?))
+    }
+
+    /// A hint up to the limit, if it is above zero.
+    fn cut(&self, hint: Duration) -> Option<Duration> {
+        Some(hint.min(self.limit)).filter(|hint| !hint.is_zero())
     }
 
     /// Reads gRPC's `grpc-retry-pushback-ms` from the trailers, or from the headers of a response without a body ([gRFC
@@ -147,6 +185,14 @@ fn push_back_ms(text: &str) -> Option<u64> {
     let has_needless_zero = text.len() > 1 && text.starts_with('0');
     let ms = number(text).filter(|&ms| i32::try_from(ms).is_ok())?;
     (!has_needless_zero).then_some(ms)
+}
+
+/// `1500`, above 0.
+fn millis(text: &str) -> Option<Duration> {
+    let ms = seconds(text)?;
+    let part = u64::from(ms.subsec_nanos() > 0);
+    let ms = ms.as_secs().saturating_add(part);
+    (ms > 0).then(|| Duration::from_millis(ms))
 }
 
 /// Digits only, as the grammar requires. A number that does not fit becomes `u64::MAX`.

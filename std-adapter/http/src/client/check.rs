@@ -37,6 +37,9 @@ impl ClientConfig {
                 "a limit of 0 tries in flight lets none pass: set at least 1, or leave it out for no limit".to_owned(),
             );
         }
+        if let Some(error) = self.get_body_limits().error() {
+            return refuse(error.to_owned());
+        }
         if try_limit >= deadline {
             return refuse(format!(
                 "one try may take as long as the whole request: the limit of a try, {try_limit:?}, must be shorter than the \
@@ -205,6 +208,16 @@ impl ClientConfig {
         }
         if self.at_end.is_some() {
             f.write_str("; truncated bodies are failures")?;
+        }
+        let limits = self.get_body_limits();
+        for (limit, what) in [
+            (limits.first_byte, "for the first data of a body"),
+            (limits.idle, "for further data"),
+            (limits.whole, "for a whole body"),
+        ] {
+            if let Some(limit) = limit {
+                write!(f, "; {limit:?} {what}")?;
+            }
         }
         write!(f, "\n      {:?} for a try", self.try_limit)
     }

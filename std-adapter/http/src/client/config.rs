@@ -5,7 +5,7 @@ use std::time::Duration;
 use atomic_breaker::{Config, Ratio};
 use atomic_breaker_tower::RetryConfig;
 
-use crate::{Backoff, BudgetConfig};
+use crate::{Backoff, BodyLimits, BudgetConfig};
 
 /// How requests are made: deadline, tries, breakers. Each setting names its default.
 ///
@@ -49,12 +49,25 @@ pub struct ClientConfig {
     pub(super) outliving: u32,
     pub(super) in_flight_limit: Option<u32>,
     pub(crate) trip_on_429: bool,
-    pub(crate) at_end: Option<ProbesWait>,
+    pub(crate) at_end: Option<BodyRules>,
 }
 
-/// Whether probes wait for the end of bodies of unknown length, too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ProbesWait(pub(crate) bool);
+/// How tries are reported at the end of their bodies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BodyRules {
+    /// Probes wait for the end of bodies of unknown length, too.
+    pub(crate) probes_wait: bool,
+    pub(crate) limits: BodyLimits,
+}
+
+impl BodyRules {
+    pub(crate) const fn new() -> Self {
+        Self {
+            probes_wait: false,
+            limits: BodyLimits::new(),
+        }
+    }
+}
 
 impl ClientConfig {
     /// The defaults.
@@ -87,14 +100,14 @@ impl ClientConfig {
     /// Reports a try at the end of the response's body, so that a truncated body counts as a failure of the host;
     /// without this, a try is reported at its head. [`AtEnd`](crate::AtEnd) says what counts as what.
     ///
-    /// The deadline and the limit of a try still end with the head, and nothing is tried again after it: a body that
-    /// hangs is left to its reader, or to a read timeout of the client.
+    /// The deadline and the limit of a try still end with the head, and nothing is tried again after it: for bodies that
+    /// hang, set [`body_limits`](Self::body_limits), or a read timeout of the client.
     ///
     /// With this setting no call counts as slow by default, as the measured time ends with the body: set
     /// [`Config::slow_call`] to a time within which every body arrives, or calls whose readers give up do not count.
     pub const fn at_end_of_body(mut self) -> Self {
         if self.at_end.is_none() {
-            self.at_end = Some(ProbesWait(false));
+            self.at_end = Some(BodyRules::new());
         }
         self
     }
@@ -104,8 +117,34 @@ impl ClientConfig {
     /// such as a stream of events, would keep the breaker half-open; so without this setting a probe succeeds with its first
     /// data.
     pub const fn probes_at_end(mut self) -> Self {
-        self.at_end = Some(ProbesWait(true));
+        let limits = self.get_body_limits();
+        self.at_end = Some(BodyRules {
+            probes_wait: true,
+            limits,
+        });
         self
+    }
+
+    /// [`at_end_of_body`](Self::at_end_of_body), and how long a host may keep the reader of a body waiting: for streams of
+    /// events, language models, large downloads. A body that takes longer ends with an error and is a failure of the host;
+    /// one that its reader drops is nobody's.
+    pub const fn body_limits(mut self, limits: BodyLimits) -> Self {
+        let probes_wait = match self.at_end {
+            Some(rules) => rules.probes_wait,
+            None => false,
+        };
+        self.at_end = Some(BodyRules {
+            probes_wait,
+            limits,
+        });
+        self
+    }
+
+    pub(super) const fn get_body_limits(&self) -> BodyLimits {
+        match self.at_end {
+            Some(rules) => rules.limits,
+            None => BodyLimits::new(),
+        }
     }
 
     /// How long a request may take, all tries and pauses together, until the head of the response has arrived: 10 s

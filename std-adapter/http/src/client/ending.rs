@@ -7,12 +7,13 @@ use atomic_breaker_server::{AnyPermit, Report};
 use http::{HeaderMap, Response, StatusCode};
 use http_body::Body;
 
-use super::config::ProbesWait;
+use super::config::BodyRules;
 use crate::rules::report_head;
+use crate::timed_body::TimedBodyErrors;
 use crate::usual_errors::scope_of;
 use crate::{
-    AtEnd, ErrorRule, Failure, HttpClassifier, Outcome, ReportingBody, ResponseHead, Scope, Timed,
-    UsualErrors, WholeResponse, WithCauses,
+    AtEnd, BodyLimits, ErrorRule, Failure, HttpClassifier, Outcome, ReportingBody, ResponseHead,
+    Scope, Timed, TimedBody, UsualErrors, WholeResponse, WithCauses,
 };
 
 /// Reports a try at the head of its response, or at the end of its body.
@@ -20,7 +21,7 @@ use crate::{
 pub(crate) struct AtEitherEnd<X> {
     pub(crate) http: HttpClassifier<X>,
     /// `None` reports at the head.
-    pub(crate) at_end: Option<ProbesWait>,
+    pub(crate) at_end: Option<BodyRules>,
 }
 
 impl<T, E, X> Report<T, E> for AtEitherEnd<X>
@@ -33,9 +34,12 @@ where
 
     fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<Responded<T, P>, E> {
         match (result, self.at_end) {
-            (Ok(response), Some(ProbesWait(probes_wait))) => {
-                let mut at_end = AtEnd::new(self.http.of_responses()).body_errors(UsualErrors);
-                at_end.probes_wait = probes_wait;
+            (Ok(response), Some(rules)) => {
+                let errors = TimedBodyErrors(UsualErrors);
+                let mut at_end = AtEnd::new(self.http.of_responses()).body_errors(errors);
+                at_end.probes_wait = rules.probes_wait;
+                let response = response.into_http();
+                let response = response.map(|body| TimedBody::new(body, rules.limits));
                 Ok(Responded::AtBody(at_end.respond(permit, response)))
             }
             (result, _) => {
@@ -54,7 +58,8 @@ pub enum Responded<T: WholeResponse, P: AnyPermit> {
 }
 
 /// The body of a response of a guarded client. `P` is the permit of its try.
-pub(super) type GuardedBody<B, P> = ReportingBody<B, P, HttpClassifier, UsualErrors>;
+pub(super) type GuardedBody<B, P> =
+    ReportingBody<TimedBody<B>, P, HttpClassifier, TimedBodyErrors<UsualErrors>>;
 
 impl<T: WholeResponse, P: AnyPermit> ResponseHead for Responded<T, P> {
     fn status(&self) -> StatusCode {
@@ -95,7 +100,8 @@ impl<B: Body<Error: Error + 'static> + Send> ClientResponse for Response<B> {
         ended: Responded<Self, P>,
     ) -> Self::Guarded<P> {
         match ended {
-            Responded::AtHead(response) => response.map(ReportingBody::reported),
+            Responded::AtHead(response) => response
+                .map(|body| ReportingBody::reported(TimedBody::new(body, BodyLimits::new()))),
             Responded::AtBody(response) => response,
         }
     }

@@ -7,8 +7,8 @@ use serde::de::{DeserializeSeed, Error};
 use serde::{Deserialize, Deserializer};
 
 use super::ClientConfig;
-use super::config::ProbesWait;
-use crate::{Backoff, BudgetConfig};
+use super::config::BodyRules;
+use crate::{Backoff, BodyLimits, BudgetConfig};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -36,6 +36,7 @@ struct File {
     at_end_of_body: bool,
     #[serde(default)]
     probes_at_end: bool,
+    body_limits: Option<BodyLimitsFile>,
 }
 
 /// Rules that are the preset's where the file leaves them out.
@@ -90,6 +91,25 @@ impl From<BudgetFile> for BudgetConfig {
     }
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(clippy::struct_field_names, reason = "as in the file")]
+struct BodyLimitsFile {
+    first_byte_ms: Option<u64>,
+    idle_ms: Option<u64>,
+    whole_ms: Option<u64>,
+}
+
+impl From<BodyLimitsFile> for BodyLimits {
+    fn from(file: BodyLimitsFile) -> Self {
+        Self {
+            first_byte: file.first_byte_ms.map(Duration::from_millis),
+            idle: file.idle_ms.map(Duration::from_millis),
+            whole: file.whole_ms.map(Duration::from_millis),
+        }
+    }
+}
+
 /// What is left out is as in [`ClientConfig::new`], within `breaker`, `backoff` and the budget, too. Settings that
 /// contradict each other are errors.
 impl<'de> Deserialize<'de> for ClientConfig {
@@ -117,8 +137,11 @@ impl<'de> Deserialize<'de> for ClientConfig {
         config.capacity = file.capacity.unwrap_or(config.capacity);
         config.outliving = file.outliving.unwrap_or(config.outliving);
         config.trip_on_429 = file.trip_on_429;
-        let at_end = file.at_end_of_body || file.probes_at_end;
-        config.at_end = at_end.then_some(ProbesWait(file.probes_at_end));
+        let at_end = file.at_end_of_body || file.probes_at_end || file.body_limits.is_some();
+        config.at_end = at_end.then(|| BodyRules {
+            probes_wait: file.probes_at_end,
+            limits: file.body_limits.map(BodyLimits::from).unwrap_or_default(),
+        });
         config.in_flight_limit = file.in_flight_limit.or(config.in_flight_limit);
         config.check().map_err(D::Error::custom)?;
         Ok(config)

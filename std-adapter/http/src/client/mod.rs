@@ -27,9 +27,9 @@ mod layer;
 mod tries;
 
 pub use check::ClientConfigError;
-pub use config::ClientConfig;
 #[cfg(feature = "reqwest-middleware")]
-pub(crate) use config::ProbesWait;
+pub(crate) use config::BodyRules;
+pub use config::ClientConfig;
 pub use ending::ClientResponse;
 #[cfg(feature = "reqwest")]
 pub(crate) use ending::Responded;

@@ -18,9 +18,9 @@ use super::created::not_sent;
 use super::last::Last;
 use super::upload::{Caller, Upload};
 use crate::callers_limit::CallersLimit;
-use crate::client::{AtEitherEnd, ProbesWait, Tried};
+use crate::client::{AtEitherEnd, BodyRules, Tried};
 use crate::per_host::HostCounts;
-use crate::{ClientGuard, Clock, ErrorRule, Hosts, HttpClassifier, Origin, PerHost};
+use crate::{BodyLimits, ClientGuard, Clock, ErrorRule, Hosts, HttpClassifier, Origin, PerHost};
 
 /// A breaker among the middlewares of a `reqwest_middleware::ClientWithMiddleware`: one for all requests, or one per
 /// host.
@@ -199,7 +199,7 @@ impl<A, X> BreakerMiddleware<A, X> {
     /// [`Config::slow_call`](crate::Config::slow_call) the measured time ends with the body. reqwest boxes such a body.
     pub const fn at_end_of_body(mut self) -> Self {
         if self.report.at_end.is_none() {
-            self.report.at_end = Some(ProbesWait(false));
+            self.report.at_end = Some(BodyRules::new());
         }
         self
     }
@@ -207,7 +207,14 @@ impl<A, X> BreakerMiddleware<A, X> {
     /// [`at_end_of_body`](Self::at_end_of_body), and probes wait for the end of bodies of unknown length, too: for
     /// hosts whose bodies all end, and may be truncated.
     pub const fn probes_at_end(mut self) -> Self {
-        self.report.at_end = Some(ProbesWait(true));
+        let rules = self.report.at_end;
+        self.report.at_end = Some(BodyRules {
+            probes_wait: true,
+            limits: match rules {
+                Some(rules) => rules.limits,
+                None => BodyLimits::new(),
+            },
+        });
         self
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atomic_breaker_http::{Backoff, BudgetConfig, ClientConfig, Ratio};
+use atomic_breaker_http::{Backoff, BodyLimits, BudgetConfig, ClientConfig, Ratio};
 use atomic_breaker_server::TripRule;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -57,6 +57,7 @@ fn every_setting_has_the_name_of_its_method() {
         outliving = 8
         in_flight_limit = 64
         trip_on_429 = true
+        body_limits = { first_byte_ms = 60_000, idle_ms = 10_000, whole_ms = 600_000 }
         [breaker]
         failure_ratio = { percent = 30, within_ms = 60_000, min_calls = 50 }
         open_for_ms = 2_000
@@ -66,6 +67,10 @@ fn every_setting_has_the_name_of_its_method() {
         .max_tokens(20)
         .deposit_percent(10)
         .tokens_per_second(2);
+    let limits = BodyLimits::new()
+        .first_byte(60 * SECOND)
+        .idle(10 * SECOND)
+        .whole(600 * SECOND);
     let ratio = Ratio::percent(30).within(60 * SECOND).min_calls(50);
     let rules = ClientConfig::new()
         .get_breaker()
@@ -83,6 +88,7 @@ fn every_setting_has_the_name_of_its_method() {
         .outliving(8)
         .in_flight_limit(64)
         .trip_on_429(true)
+        .body_limits(limits)
         .breaker(rules);
     assert_eq!(read(file), built);
     let json = r#"{ "tries": 2, "breaker": { "probes": 2 } }"#;

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `errors` | whose fault an error of hyper-util's client is, over loopback |
 //! | `bodies` | truncated bodies, over loopback |
+//! | `body_limits` | hosts that keep the readers of their bodies waiting |
 //! | `server` | a host that answers as the path says |
 //! | `clocks` | a clock of the caller's own |
 //! | `file` | settings in a file |
@@ -23,6 +24,7 @@
 //! | `settings` | settings that contradict each other; the plan as text |
 
 mod bodies;
+mod body_limits;
 mod clocks;
 mod errors;
 #[cfg(feature = "serde")]

@@ -8,6 +8,7 @@ mod leaks;
 mod natural;
 mod origin;
 mod panicking;
+mod quotas;
 mod retries;
 mod retry_after;
 mod secrets;

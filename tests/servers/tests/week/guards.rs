@@ -6,7 +6,9 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::task::{Context, Poll};
 
-use atomic_breaker_http::{ClientConfig, ClientGuard, Origin, RequestError, State, TokioClock};
+use atomic_breaker_http::{
+    BodyError, ClientConfig, ClientGuard, Origin, RequestError, State, TokioClock,
+};
 use http::{Request, Response, Uri};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
@@ -78,7 +80,7 @@ fn client_at_end(
     length: Option<u64>,
 ) -> impl Service<
     Request<()>,
-    Response = Response<impl Body<Data = &'static [u8], Error = io::Error> + Send>,
+    Response = Response<impl Body<Data = &'static [u8], Error = BodyError<io::Error>> + Send>,
     Error = RequestError<io::Error>,
     Future: Send,
 > + Clone {

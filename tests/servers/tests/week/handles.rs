@@ -45,6 +45,7 @@ impl Shop {
             .await?
             .into_body()
             .get_ref()
+            .get_ref()
             .clone())
     }
 }

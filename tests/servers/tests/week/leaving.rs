@@ -5,7 +5,9 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::task::{Context, Poll};
 
-use atomic_breaker_http::{ClientConfig, ClientGuard, Deadline, RequestError, TokioClock};
+use atomic_breaker_http::{
+    BodyError, ClientConfig, ClientGuard, Deadline, RequestError, TokioClock,
+};
 use http::{Method, Request, Response};
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
@@ -67,7 +69,7 @@ fn client(
     host: Host,
 ) -> impl Service<
     Request<()>,
-    Response = Response<impl Body<Data = &'static [u8], Error = io::Error> + Send>,
+    Response = Response<impl Body<Data = &'static [u8], Error = BodyError<io::Error>> + Send>,
     Error = RequestError<io::Error>,
 > + Clone {
     let guard: &'static ClientGuard<TokioClock> =
