@@ -106,7 +106,7 @@ async fn get<B>(
     client: impl Service<Request<()>, Response = Response<B>, Error = RequestError<io::Error>>,
 ) -> Result<usize, Box<dyn Error + Send + Sync>>
 where
-    B: Body<Data = &'static [u8], Error = io::Error>,
+    B: Body<Data = &'static [u8], Error = BodyError<io::Error>>,
 {
     let response = client.oneshot(request()).await?;
     let body = response.into_body().collect().await?;
