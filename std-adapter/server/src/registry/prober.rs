@@ -70,9 +70,8 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         loop {
             let event = poll_fn(|context| next(&mut pings, look.as_mut(), context)).await;
             if let Some(Answer { key, is_up }) = event {
-                if outages.note(&key, is_up, &prober) {
-                    // If it lost its slot meanwhile, it is closed.
-                    let _ = self.command_if_present(&key, |breaker| breaker.recover());
+                if outages.note(&key, is_up, &prober) && self.ends_outage(&key) {
+                    outages.note_end(&key);
                 }
                 continue;
             }
@@ -92,6 +91,24 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
             }
         }
     }
+
+    /// Whether this ends an outage of the key: not if it has ended already, or the key has lost its slot and so is closed,
+    /// nor if real calls hold all probe slots.
+    fn ends_outage(&self, key: &K) -> bool {
+        let recover = || {
+            self.command_if_present(key, |breaker| {
+                let was_down = is_down(breaker.state());
+                breaker.recover();
+                was_down && !is_down(breaker.state())
+            })
+        };
+        // If an observer panics, the pings of all keys go on.
+        matches!(catch_unwind(AssertUnwindSafe(recover)), Ok(Some(true)))
+    }
+}
+
+const fn is_down(state: State) -> bool {
+    matches!(state, State::Open | State::HalfOpen)
 }
 
 /// A ping that is under way.
@@ -146,7 +163,7 @@ struct KeyOutage {
     /// Whether it is down, when last seen.
     is_down: bool,
     is_under_way: bool,
-    /// The number of its last ping: those that were pinged longest ago come first.
+    /// The number of its last ping, or of the last one before this outage: those with the smallest have waited for longest.
     pinged: u64,
     /// The first pause in which it may be pinged.
     next: u64,
@@ -175,16 +192,18 @@ impl<K: Hash + Eq> Outages<K> {
         for outage in self.keys.values_mut() {
             (outage.wanted, outage.is_down) = (None, false);
         }
-        let down =
-            keys.filter(|(_, snapshot)| matches!(snapshot.state(), State::Open | State::HalfOpen));
-        for (key, snapshot) in down {
-            let outage = self.keys.entry(key).or_default();
+        for (key, snapshot) in keys.filter(|(_, snapshot)| is_down(snapshot.state())) {
+            let outage = self.keys.entry(key).or_insert_with(|| KeyOutage {
+                pinged: self.pings,
+                ..KeyOutage::default()
+            });
             outage.is_down = true;
             outage.wanted = Prober::wants(&snapshot).then(|| snapshot.trips().max(1));
             if outage.ended.take().is_some() {
                 outage.lies += 1;
                 let pauses = 1_u64.checked_shl(outage.lies).unwrap_or(LONGEST);
                 outage.next = self.now + pauses.min(LONGEST);
+                outage.pinged = self.pings;
             }
         }
         let now = self.now;
@@ -217,7 +236,7 @@ impl<K: Hash + Eq> Outages<K> {
         begun.collect()
     }
 
-    /// A ping has ended. Returns whether the key is back.
+    /// A ping has ended. Returns whether it shows that the key is back.
     fn note(&mut self, key: &K, is_up: bool, prober: &Prober) -> bool {
         let Some(outage) = self.keys.get_mut(key) else {
             return false;
@@ -231,8 +250,14 @@ impl<K: Hash + Eq> Outages<K> {
         let is_back = prober.is_convinced(outage.answered);
         if is_back {
             (outage.answered, outage.failed) = (0, 0);
-            outage.ended = Some(self.now);
         }
         is_back
+    }
+
+    /// The pings have ended the outage of a key.
+    fn note_end(&mut self, key: &K) {
+        if let Some(outage) = self.keys.get_mut(key) {
+            outage.ended = Some(self.now);
+        }
     }
 }
