@@ -102,8 +102,8 @@ impl<C: Clock> HealthCheck<'_, C> {
         self
     }
 
-    /// Asks hosts through this client forever, in a task of its own. The client may be the guarded one, which lets these
-    /// requests pass, or the one inside.
+    /// Asks hosts through this client forever, in a task of its own. The client may be the guarded one or the one inside:
+    /// the guard lets these requests pass, and neither tries them again nor counts them.
     pub async fn run<S, B>(self, client: S) -> !
     where
         S: Service<Request<B>, Response: ResponseHead> + Clone,
@@ -131,8 +131,8 @@ impl<C: Clock> HealthCheck<'_, C> {
             let under_way = Arc::new(());
             let mut request = Request::new(B::default());
             *request.uri_mut() = uri_of(&host, path).ok_or(())?;
-            let probe = Probe::new(self.guard, &host, &under_way);
-            request.extensions_mut().insert(probe);
+            let check = CheckPass(Probe::new(self.guard, &host, &under_way));
+            request.extensions_mut().insert(check);
             let answer = client.clone().oneshot(request).await.map_err(drop)?;
             answer.status().is_success().then_some(()).ok_or(())
         };
@@ -141,6 +141,16 @@ impl<C: Clock> HealthCheck<'_, C> {
         let hosts = self.guard.hosts();
         hosts.run_prober(prober, self.at_once, ping).await
     }
+}
+
+/// An extension of a request that is a health check: a layer of the same guard lets it pass as if it were not there.
+#[derive(Clone)]
+struct CheckPass(Probe);
+
+/// Whether a request is a health check of this guard.
+pub(super) fn is_check<C, B>(guard: &ClientGuard<C>, host: &Origin, request: &Request<B>) -> bool {
+    let check = request.extensions().get();
+    check.is_some_and(|CheckPass(probe)| probe.passes(guard, host))
 }
 
 fn uri_of(host: &Origin, path: &PathAndQuery) -> Option<Uri> {

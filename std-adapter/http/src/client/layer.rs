@@ -20,9 +20,10 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::ClientGuard;
-use super::ending::{AtEitherEnd, ClientResponse, GuardedBody, Tried};
+use super::ending::{AtEitherEnd, ClientResponse, GuardedBody, Responded, Tried};
 use super::guard::HostsOf;
-use super::tries::{Host, Tries, TryPermit};
+use super::health::is_check;
+use super::tries::{Host, Tries, TryPermit, fresh};
 use crate::per_host::host_of;
 #[cfg(feature = "reqwest")]
 use crate::{ClientError, callers_limit::CallersLimit};
@@ -112,6 +113,7 @@ where
         let http = HttpClassifier::new().trip_on_429(config.trip_on_429);
         let http = http.errors(Tried(self.errors.clone()));
         let retry = RetryLayer::new(config.retry(), HostsOf(guard.clone()), http.clone());
+        let unguarded = client.clone();
         let retried = retry.layer(Tries {
             client,
             guard: guard.clone(),
@@ -127,6 +129,13 @@ where
                     return Box::pin(async { Err(RequestError::Rejected(rejection)) });
                 }
             };
+            if is_check(&guard, &origin, &request) {
+                let sent = fresh(unguarded.clone(), request, || true);
+                return Box::pin(async move {
+                    let response = sent.await.map_err(RequestError::Failed)?;
+                    Ok(ClientResponse::guarded(Responded::AtHead(response)))
+                });
+            }
             let budget = guard.budgets.place_of(&origin);
             let (time, passed) = time_of(&mut request, config.deadline);
             let request = request.map(|body| (Host { origin, budget }, body));
