@@ -17,7 +17,8 @@ use crate::{Origin, ResponseHead};
 
 impl<C: Clock> ClientGuard<C> {
     /// A health check of the hosts whose breakers are open: each is sent a GET for this path, and served again as soon as
-    /// it answers with a status of 2xx. So an outage ends without risking a request of a caller.
+    /// it answers with a status of 2xx. So an outage ends without risking a request of a caller. A host that has sent a
+    /// `Retry-After` is not asked before its open time is over, however much of it that was.
     ///
     /// # Errors
     /// When the path does not begin with `/`, or is not one.
@@ -78,7 +79,7 @@ pub struct HealthCheck<'g, C> {
 }
 
 impl<C: Clock> HealthCheck<'_, C> {
-    /// How long a host is left alone between two questions: 5 s unless set.
+    /// How long a host is left alone between two checks: 5 s unless set.
     pub const fn every(mut self, pause: Duration) -> Self {
         self.pause = pause;
         self
@@ -103,7 +104,8 @@ impl<C: Clock> HealthCheck<'_, C> {
     }
 
     /// Asks hosts through this client forever, in a task of its own. The client may be the guarded one or the one inside:
-    /// the guard lets these requests pass, and neither tries them again nor counts them.
+    /// the guard lets these requests pass, and neither counts them nor gives them further tries. If the client takes bodies of
+    /// any type, as `HttpClient` does, name one: `check.run::<_, String>(client)`.
     pub async fn run<S, B>(self, client: S) -> !
     where
         S: Service<Request<B>, Response: ResponseHead> + Clone,
@@ -113,7 +115,7 @@ impl<C: Clock> HealthCheck<'_, C> {
         self.run_repairing(client, nothing).await
     }
 
-    /// [`run`](Self::run) with a repair before each question. It is given the host and how far to go, as
+    /// [`run`](Self::run) with a repair before each check. It is given the host and how far to go, as
     /// [`Registry::run_prober`](crate::Registry::run_prober) says; if it fails, the host is not asked.
     pub async fn run_repairing<S, B, E, F>(
         self,

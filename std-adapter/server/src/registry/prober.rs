@@ -17,19 +17,25 @@ use super::{KeyedObserver, Registry};
 impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHasher>
     Registry<K, C, T, O, S>
 {
-    /// Pings the keys that are open, and closes each one as soon as it answers, as a
-    /// [`Prober`] does for one breaker: runs forever, in a task of its own. Callers are
-    /// rejected until the open time is over or a ping was answered; so with a long open time no caller is risked.
+    /// Pings the keys that are open, and closes each one as soon as it answers, as a [`Prober`] does for one breaker: runs
+    /// forever, in a task of its own. Callers are rejected until the open time is over or a ping was answered; so with a
+    /// long open time no caller is risked.
     ///
     /// - At most `at_once` pings are under way, and no more are begun in each pause of the prober, the keys taking turns: with
-    ///   100 open keys, 10 at once and a pause of a second each is pinged every ten seconds. 0 counts as 1.
+    ///   100 open keys, 10 at once and a pause of a second, each is pinged every ten seconds if pings take less than a
+    ///   second. 0 counts as 1.
     /// - `ping` is given the key and how far to [repair](crate::AnyPermit::trips) it first: how often in a row it has tripped,
     ///   plus the pings that have failed in this outage. A ping that panics or takes longer than the prober's limit, repair
     ///   included, has failed.
-    /// - A key that answers pings but fails again when callers return is pinged half as often after each such time, down to
-    ///   once in 64 pauses; once it stays up for that long, this is forgotten. Meanwhile its open time ends with a probe as usual.
+    /// - A key that answers pings but fails again when callers return is not pinged for two pauses, then four, and at most
+    ///   64; once it has stayed up for 64 pauses, this is forgotten. Meanwhile its open time ends with a probe as usual.
+    /// - An open time of which a part was demanded, by a `Retry-After` or an operator, is waited for, **all of it**, as the
+    ///   [`Prober`] says: where a resource demands pauses, do not set a longer open time than you would wait.
+    /// - A panic of the observer does not end the pings.
     ///
     /// While nothing is open, it looks at the slots that are in use, once in each pause.
+    ///
+    /// A closure that captures something clones it for each ping: `move |key, _| { let pool = pool.clone(); async move { .. } }`.
     ///
     /// ```
     /// use atomic_breaker_server::{Config, Prober, Registry};
