@@ -49,7 +49,7 @@ impl<C: Clock> ClientGuard<C> {
 /// static GUARD: LazyLock<ClientGuard> =
 ///     LazyLock::new(|| ClientGuard::new(ClientConfig::new()).expect("constant settings"));
 ///
-/// # async fn forget_addresses_of(host: &Origin) {}
+/// # async fn forget_addresses_of(_: &Origin) {}
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), ClientConfigError> {
 /// # let client = tower::service_fn(|_: Request<String>| async { Ok::<_, std::io::Error>(Response::new(())) });
 /// let check = GUARD.health_check("/health")?.every(Duration::from_secs(2)).limit(Duration::from_secs(10));
