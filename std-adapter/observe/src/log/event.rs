@@ -127,6 +127,11 @@ pub(super) fn rejected_call(
     rejected: Rejected,
     mode: Mode,
 ) {
+    let message = match mode {
+        Mode::Enforced => "call rejected",
+        Mode::Shadow => "call passes in shadow mode",
+        Mode::Partial => "call rejected, or passes in shadow mode",
+    };
     tracing::event!(
         target: "atomic_breaker::call",
         Level::DEBUG,
@@ -136,7 +141,7 @@ pub(super) fn rejected_call(
         circuit_breaker.enforcement = label(mode),
         circuit_breaker.retry_in = rejected.retry_in().as_ref().map(Duration::as_secs_f64),
         error.r#type = matches!(mode, Mode::Enforced).then_some("rejected"),
-        "call rejected"
+        "{message}"
     );
 }
 

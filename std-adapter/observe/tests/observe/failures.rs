@@ -214,7 +214,12 @@ fn each_call_that_failed_or_was_rejected_is_an_event_of_its_own() {
         for _ in 0..5 {
             assert!(hosts.of("a").acquire().is_err());
         }
+        hosts.enforcement().set_percent(0).unwrap();
+        assert!(hosts.of("a").acquire().is_ok());
     });
+    let (shadow, events) = events.split_last().unwrap();
+    assert_eq!(shadow.get("message"), Some("call passes in shadow mode"));
+    assert_eq!(shadow.get("error.type"), None, "it has not failed");
     let kinds: Vec<_> = events.iter().map(|event| event.get("error.type")).collect();
     let (failed, rejected) = (Some("UNAVAILABLE"), Some("rejected"));
     assert_eq!(kinds, [[failed; 2].as_slice(), &[rejected; 5]].concat());

@@ -26,7 +26,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     ///   second. 0 counts as 1.
     /// - `ping` is given the key and how far to [repair](crate::AnyPermit::trips) it first: how often in a row it has tripped,
     ///   plus the pings that have failed in this outage. A ping that panics or takes longer than the prober's limit, repair
-    ///   included, has failed.
+    ///   included, has failed. It must not go through the registry, which would reject it.
     /// - A key that answers pings but fails again when callers return is not pinged for two pauses, then four, and at most
     ///   64; once it has stayed up for 64 pauses, this is forgotten. Meanwhile its open time ends with a probe as usual.
     /// - An open time of which a part was demanded, by a `Retry-After` or an operator, is waited for, **all of it**, as the
