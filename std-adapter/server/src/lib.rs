@@ -6,6 +6,8 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | `failed` | what an observer may ask about a call that failed |
+//! | `retry_counts` | what became of the tries that failed |
 //! | `on_drop` | a guard for code that may panic |
 //! | `permit` | permits of any breaker |
 //! | `redact` | texts of failures, without secrets |

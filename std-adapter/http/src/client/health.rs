@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use atomic_breaker::{Clock, wait::Prober};
@@ -12,13 +12,14 @@ use tower::ServiceExt;
 use tower_service::Service;
 
 use super::key::GuardedKey;
-use super::tries::Probe;
+use super::tries::address;
 use super::{ClientConfigError, ClientGuard};
 use crate::{Origin, ResponseHead};
 
 impl<C: Clock> ClientGuard<C> {
     /// A health check of the hosts whose breakers are open: each is sent a GET for this path, and served again as soon as
-    /// it answers with a status of 2xx. So an outage ends without risking a request of a caller.
+    /// it answers with a status of 2xx. So an outage ends without risking a request of a caller. A host that has sent a
+    /// `Retry-After` is not asked before its open time is over, however much of it that was.
     ///
     /// # Errors
     /// When the path does not begin with `/`, or is not one.
@@ -103,7 +104,7 @@ pub struct HealthCheck<'g, C, K = Origin> {
 type UriOf<K> = Box<dyn Fn(&K) -> Option<Uri> + Send + Sync>;
 
 impl<C: Clock, K: GuardedKey> HealthCheck<'_, C, K> {
-    /// How long a host is left alone between two questions: 5 s unless set.
+    /// How long a host is left alone between two checks: 5 s unless set.
     pub const fn every(mut self, pause: Duration) -> Self {
         self.pause = pause;
         self
@@ -127,8 +128,9 @@ impl<C: Clock, K: GuardedKey> HealthCheck<'_, C, K> {
         self
     }
 
-    /// Asks hosts through this client forever, in a task of its own. The client may be the guarded one, which lets these
-    /// requests pass, or the one inside.
+    /// Asks hosts through this client forever, in a task of its own. The client may be the guarded one or the one inside:
+    /// the guard lets these requests pass, and neither counts them nor gives them further tries. If the client takes bodies of
+    /// any type, as `HttpClient` does, name one: `check.run::<_, String>(client)`.
     pub async fn run<S, B>(self, client: S) -> !
     where
         S: Service<Request<B>, Response: ResponseHead> + Clone,
@@ -138,8 +140,8 @@ impl<C: Clock, K: GuardedKey> HealthCheck<'_, C, K> {
         self.run_repairing(client, nothing).await
     }
 
-    /// [`run`](Self::run) with a repair before each question. It is given the host, or other key, and how far to go,
-    /// as [`Registry::run_prober`](crate::Registry::run_prober) says; if it fails, the host is not asked.
+    /// [`run`](Self::run) with a repair before each check. It is given the host, or other key, and how far to go, as
+    /// [`Registry::run_prober`](crate::Registry::run_prober) says; if it fails, the host is not asked.
     pub async fn run_repairing<S, B, E, F>(self, client: S, repair: impl Fn(Arc<K>, u8) -> F) -> !
     where
         S: Service<Request<B>, Response: ResponseHead> + Clone,
@@ -152,8 +154,8 @@ impl<C: Clock, K: GuardedKey> HealthCheck<'_, C, K> {
             let under_way = Arc::new(());
             let mut request = Request::new(B::default());
             *request.uri_mut() = uri(&key).ok_or(())?;
-            let probe = Probe::new(self.guard, K::clone(&key), &under_way);
-            request.extensions_mut().insert(probe);
+            let check = CheckPass::new(self.guard, &under_way);
+            request.extensions_mut().insert(check);
             let answer = client.clone().oneshot(request).await.map_err(drop)?;
             answer.status().is_success().then_some(()).ok_or(())
         };
@@ -162,6 +164,30 @@ impl<C: Clock, K: GuardedKey> HealthCheck<'_, C, K> {
         let hosts = self.guard.hosts();
         hosts.run_prober(prober, self.at_once, ping).await
     }
+}
+
+/// An extension of a request that is a health check: a layer of the same guard lets it pass as if it were not there.
+#[derive(Clone)]
+struct CheckPass {
+    /// The address of the guard.
+    guard: usize,
+    /// Whoever keeps the request must not pass an open breaker with it later.
+    under_way: Weak<()>,
+}
+
+impl CheckPass {
+    fn new<C, K>(guard: &ClientGuard<C, K>, under_way: &Arc<()>) -> Self {
+        Self {
+            guard: address(guard),
+            under_way: Arc::downgrade(under_way),
+        }
+    }
+}
+
+/// Whether a request is a health check of this guard.
+pub(super) fn is_check<C, K, B>(guard: &ClientGuard<C, K>, request: &Request<B>) -> bool {
+    let check = request.extensions().get::<CheckPass>();
+    check.is_some_and(|it| it.guard == address(guard) && it.under_way.strong_count() > 0)
 }
 
 fn uri_of(host: &Origin, path: &PathAndQuery) -> Option<Uri> {

@@ -20,10 +20,11 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::ClientGuard;
-use super::ending::{AtEitherEnd, ClientResponse, GuardedBody, Tried};
+use super::ending::{AtEitherEnd, ClientResponse, GuardedBody, Responded, Tried};
 use super::guard::HostsOf;
+use super::health::is_check;
 use super::key::{ByAnyKey, ByHost, FindKey, GuardedKey};
-use super::tries::{Host, Tries, TryPermit};
+use super::tries::{Host, Tries, TryPermit, fresh};
 #[cfg(feature = "reqwest")]
 use crate::{ClientError, callers_limit::CallersLimit};
 use crate::{Deadline, ErrorRule, HttpClassifier, Origin, RequestError, UsualErrors};
@@ -129,6 +130,7 @@ where
         let http = HttpClassifier::new().trip_on_429(config.trip_on_429);
         let http = http.errors(Tried(self.errors.clone()));
         let retry = RetryLayer::new(config.retry(), HostsOf(guard.clone()), http.clone());
+        let unguarded = client.clone();
         let retried = retry.layer(Tries {
             client,
             guard: guard.clone(),
@@ -138,6 +140,13 @@ where
             },
         });
         ClientService(Arc::new(move |mut request: Request<B>| {
+            if is_check(&guard, &request) {
+                let sent = fresh(unguarded.clone(), request, || true);
+                return Box::pin(async move {
+                    let response = sent.await.map_err(RequestError::Failed)?;
+                    Ok(ClientResponse::guarded(Responded::AtHead(response)))
+                });
+            }
             let key = match find.key_of(&request) {
                 Ok(key) => key,
                 Err(rejection) => {

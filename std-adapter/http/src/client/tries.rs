@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::ops::Deref;
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
@@ -19,8 +20,9 @@ use super::guard::{ClientGuard, HostsOf};
 use super::key::GuardedKey;
 use crate::per_host::{CountedCall, HostCounts};
 use crate::retries::{ResendCount, may_repeat};
+use crate::rules::at_head;
 use crate::usual_errors::Again;
-use crate::{ErrorRule, Guard, Rejection, RetryBudget, ServiceError, Timed, WithCauses};
+use crate::{ErrorRule, Guard, Outcome, Rejection, RetryBudget, ServiceError, Timed, WithCauses};
 
 /// The breaker of the host around a try: below it the limit of the try, fresh connections and the client.
 #[derive(Clone)]
@@ -97,24 +99,32 @@ where
         let places = permit.is_admitted().then(|| self.guard.places()).flatten();
         let leaving = places.map(|it| Leaving::new(it, host.shared(), permit.is_probe()));
         let limit = self.guard.config().try_limit;
-        let fresh = fresh(
-            self.client.clone(),
-            self.guard.clone(),
-            host.budget,
-            request,
-        );
-        let report = self.report.clone();
+        let (guard, budget) = (self.guard.clone(), host.budget);
+        let is_retry = request.extensions().get::<ResendCount>().is_some();
+        let (client, report) = (self.client.clone(), self.report.clone());
         let call = async move {
+            let was_resent = AtomicBool::new(false);
+            let pays = || {
+                let pays = guard.pays_within_try(budget);
+                was_resent.fetch_or(pays, Relaxed);
+                pays
+            };
             let made = || async {
                 // Counted until the head, and so separately from the permit, which the body may take along.
                 let _in_flight = in_flight;
-                match timeout(limit, fresh).await {
+                match timeout(limit, fresh(client, request, pays)).await {
                     Ok(result) => result.map_err(|error| Timed::Failed(WithCauses(error))),
                     Err(_) => Err(Timed::TimedOut),
                 }
             };
+            let http = report.http.clone();
             let result = permit.run_async(report, made).await;
             drop(probing);
+            let is_success = || at_head(&http, &result).0 == Outcome::Success;
+            // A retry that succeeds is counted where it was decided on.
+            if was_resent.into_inner() && !is_retry && is_success() {
+                guard.budgets.at(budget).count(RetryEvent::Recovered);
+            }
             result.map_err(ServiceError::Failed)
         };
         Try::new(call, leaving)
@@ -149,12 +159,8 @@ where
     /// Whether a request is part of a probe of the same guard further out, whose permit guards it.
     #[cold]
     fn is_within_probe<B>(&self, host: &Host<K>, request: &Request<B>) -> bool {
-        let Some(probe) = request.extensions().get::<Probe<K>>() else {
-            return false;
-        };
-        probe.under_way.strong_count() > 0
-            && probe.guard == address(&*self.guard)
-            && probe.key == host.key
+        let probe = request.extensions().get::<Probe<K>>();
+        probe.is_some_and(|probe| probe.passes(&*self.guard, &host.key))
     }
 }
 
@@ -181,10 +187,10 @@ where
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeTrips(pub u8);
 
-/// An extension of a request that is a probe or a health check. If the same guard is layered twice, the inner layer would reject it: it is
+/// An extension of a request that is a probe. If the same guard is layered twice, the inner layer would reject it: it is
 /// the outer one that holds the slot, so the breaker would never close.
 #[derive(Clone)]
-pub(super) struct Probe<K> {
+struct Probe<K> {
     /// The address of the guard.
     guard: usize,
     key: K,
@@ -194,18 +200,43 @@ pub(super) struct Probe<K> {
 
 impl<K> Probe<K> {
     /// Passes for as long as `under_way` is kept.
-    pub(super) fn new<C>(guard: &ClientGuard<C, K>, key: K, under_way: &Arc<()>) -> Self {
+    fn new<C>(guard: &ClientGuard<C, K>, key: K, under_way: &Arc<()>) -> Self {
         Self {
             guard: address(guard),
             key,
             under_way: Arc::downgrade(under_way),
         }
     }
+
+    /// Whether it is under way, and about this key of this guard.
+    fn passes<C>(&self, guard: &ClientGuard<C, K>, key: &K) -> bool
+    where
+        K: PartialEq,
+    {
+        self.under_way.strong_count() > 0 && self.guard == address(guard) && self.key == *key
+    }
 }
 
 /// What tells guards apart.
-fn address<C, K>(guard: &ClientGuard<C, K>) -> usize {
+pub(super) fn address<C, K>(guard: &ClientGuard<C, K>) -> usize {
     ptr::from_ref(guard).addr()
+}
+
+impl<C: Clock, K: GuardedKey> ClientGuard<C, K> {
+    /// Takes a token to send a request again within its try. What follows if there is none is counted with the end of the
+    /// try, unless no further try is wanted.
+    fn pays_within_try(&self, budget: usize) -> bool {
+        let budget = self.budgets.at(budget);
+        let pays = if self.config().retry().tries > 1 {
+            budget.withdraw_within_try()
+        } else {
+            budget.withdraw()
+        };
+        if pays {
+            budget.count(RetryEvent::Sent);
+        }
+        pays
+    }
 }
 
 type Admitted<H, K> = (TryPermit<H>, Option<CountedCall<K>>);
@@ -225,31 +256,25 @@ where
 
 /// Sends a request again, at once and within its try, if its connection broke before a response: an idle pooled
 /// connection fails this way if the host closed its side unnoticed, and that says nothing about the host as it is now.
-/// Each time costs a token of the budget. A request that was refused unprocessed is sent again whatever its method,
-/// others only if they may be sent twice.
-async fn fresh<S, B, C, K, H>(
+/// A request that was refused unprocessed is sent again whatever its method, others only if they may be sent twice, and
+/// only if `pays` says so.
+pub(super) async fn fresh<S, B>(
     client: S,
-    guard: H,
-    budget: usize,
     mut request: Request<B>,
+    pays: impl Fn() -> bool,
 ) -> Result<S::Response, S::Error>
 where
     S: Service<Request<B>, Error: Error + 'static> + Clone,
     B: Clone,
-    C: Clock,
-    K: GuardedKey,
-    H: Deref<Target = ClientGuard<C, K>>,
 {
     let mut again = Again::new();
     loop {
         let result = client.clone().oneshot(request.clone()).await;
         let is_worth_it = |error: &S::Error| again.allow(error, || may_repeat(&request));
-        let budget = guard.budgets.at(budget);
         // The token last, so that none is wasted.
-        if !result.as_ref().is_err_and(is_worth_it) || !budget.withdraw() {
+        if !result.as_ref().is_err_and(is_worth_it) || !pays() {
             return result;
         }
-        budget.count(RetryEvent::Sent);
         let extensions = request.extensions_mut();
         let sent = extensions.get().map_or(0, |&ResendCount(sent)| sent);
         extensions.insert(ResendCount(sent.saturating_add(1)));

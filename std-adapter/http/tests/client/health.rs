@@ -2,11 +2,15 @@
 
 use std::future::pending;
 use std::io;
-use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU16, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use atomic_breaker_http::{ClientConfig, ClientGuard, Config, Origin, State, TokioClock};
+use atomic_breaker_http::{
+    ClientConfig, ClientGuard, Config, Guard as _, KeyedObserver, Origin, Outcome, State,
+    TokioClock,
+};
+use atomic_breaker_server::{Rejected, RetryEvent, Transition};
 use http::{Request, Response, Uri};
 use tokio::time::{Instant, sleep};
 use tower::{Layer, Service, ServiceExt, service_fn};
@@ -189,9 +193,125 @@ fn futures(future: impl Future<Output = io::Result<()>> + Send + 'static) -> Rep
 #[test]
 fn a_path_that_is_none_is_an_error() {
     let guard = guard();
-    for path in ["", "health", "http://a.example/health", "/a b", "/\n"] {
+    for path in [
+        "",
+        "health",
+        "http://a.example/health",
+        "/a b",
+        "/\n",
+        "*",
+        "?a=/",
+    ] {
         let error = guard.health_check(path).unwrap_err();
         assert!(error.to_string().contains("/health"), "{path:?}");
     }
     assert!(guard.health_check("/health?deep=1").is_ok());
+}
+
+/// What is taken for a path can be sent, or the host would never be asked.
+#[tokio::test(start_paused = true)]
+async fn each_path_that_is_accepted_is_asked_for() {
+    for path in [
+        "/", "//health", "/ä", "/?a=b", "/a#b", "/a%20b", "/{a}", "/\"a\"", "/:8/@x",
+    ] {
+        for uri in [
+            "http://a.example/",
+            "https://[::1]:8443/",
+            "http://u:p@a.example:8/",
+        ] {
+            let (guard, hosts) = (guard().leak(), Hosts::default());
+            let Ok(check) = guard.health_check(path) else {
+                continue;
+            };
+            hosts.set(503, 503);
+            shut_out(guard, &hosts, uri).await;
+            let answers =
+                service_fn(|_: Request<String>| async { Ok::<_, io::Error>(Response::new(())) });
+            let task = tokio::spawn(check.run(answers));
+            sleep(6 * SECOND).await;
+            assert_eq!(guard.hosts().state(&host(uri)), State::Closed, "{path}");
+            task.abort();
+        }
+    }
+}
+
+/// What a guard's observer was told of calls.
+#[derive(Debug, Default)]
+struct Told {
+    rejected: AtomicU32,
+    outcomes: AtomicU32,
+    transitions: AtomicU32,
+}
+
+impl KeyedObserver<Origin> for Told {
+    fn transition(&self, _: &Origin, _: &Transition) {
+        self.transitions.fetch_add(1, Relaxed);
+    }
+
+    fn rejected(&self, _: &Origin, _: Rejected) {
+        self.rejected.fetch_add(1, Relaxed);
+    }
+
+    fn outcome(&self, _: &Origin, _: Outcome) {
+        self.outcomes.fetch_add(1, Relaxed);
+    }
+}
+
+impl Told {
+    fn numbers(&self) -> [u32; 3] {
+        [&self.transitions, &self.rejected, &self.outcomes].map(|it| it.load(Relaxed))
+    }
+}
+
+/// A health check is no request: it is not tried again, costs and deposits no token, and neither calls in flight nor
+/// observers count it.
+#[tokio::test(start_paused = true)]
+async fn a_health_check_through_the_guard_leaves_no_trace_in_its_counts() {
+    for answer in [503, 404, 0] {
+        let told = Arc::new(Told::default());
+        let rules = Config::new().consecutive_failures(2).open_for(HOUR);
+        let config = ClientConfig::new().breaker(rules).in_flight_limit(1);
+        let guard = ClientGuard::with(config, TokioClock, Arc::clone(&told)).unwrap();
+        let (guard, hosts): (&'static Guard, _) = (guard.leak(), Hosts::default());
+        hosts.set(503, answer);
+        shut_out(guard, &hosts, "http://a.example/").await;
+        let before = (told.numbers(), guard.retries());
+        let client = guard.layer().layer(hosts.client());
+        let check = guard.health_check("/health").unwrap().every(10 * SECOND);
+        let task = tokio::spawn(check.run(client));
+        for _ in 0..200 {
+            sleep(SECOND / 2).await;
+            assert_eq!(guard.in_flight(&host("http://a.example")), Some(0));
+        }
+        let checks = hosts.seen().len();
+        assert!((9..=10).contains(&checks), "{checks} by {answer}");
+        let retries = guard.retries();
+        for event in RetryEvent::ALL {
+            assert_eq!(retries.of(event), before.1.of(event), "{event} by {answer}");
+        }
+        assert_eq!(told.numbers(), before.0, "by {answer}");
+        task.abort();
+    }
+}
+
+/// Even where the open time is over, so that a request would be a probe.
+#[tokio::test(start_paused = true)]
+async fn a_wrong_path_asked_through_the_guard_ends_no_outage_and_prolongs_none() {
+    for answer in [404, 301, 401, 500, 0] {
+        let told = Arc::new(Told::default());
+        let rules = Config::new().consecutive_failures(2);
+        let config = ClientConfig::new().tries(1).breaker(rules);
+        let guard = ClientGuard::with(config, TokioClock, Arc::clone(&told)).unwrap();
+        let (guard, hosts): (&'static Guard, _) = (guard.leak(), Hosts::default());
+        hosts.set(503, answer);
+        shut_out(guard, &hosts, "http://a.example/").await;
+        let before = told.numbers();
+        let client = guard.layer().layer(hosts.client());
+        let check = guard.health_check("/health").unwrap().every(SECOND);
+        tokio::spawn(check.run(client));
+        sleep(120 * SECOND).await;
+        assert_eq!(told.numbers(), before, "{answer}");
+        // The slot of the probe is free.
+        assert!(guard.hosts().of(host("http://a.example")).acquire().is_ok());
+    }
 }

@@ -6,7 +6,8 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use atomic_breaker_http::{ClientGuard, State};
+use atomic_breaker_http::{BudgetConfig, ClientGuard, State};
+use atomic_breaker_server::RetryEvent;
 use futures_util::future::join_all;
 use http::Method;
 use http_body_util::BodyExt;
@@ -77,6 +78,47 @@ async fn a_probe_tries_until_a_connection_is_fresh() {
     let answer = send(guard, &hyper, &server, Method::GET).await;
     assert!(answer.is_ok(), "{answer:?}");
     assert_eq!(guard.hosts().state(&origin(&server)), State::Closed);
+    assert_eq!(
+        events(guard),
+        [(RetryEvent::Sent, 8), (RetryEvent::Recovered, 1)]
+    );
+}
+
+fn events(guard: &ClientGuard) -> Vec<(RetryEvent, u64)> {
+    let counts = guard.retries();
+    let all = RetryEvent::ALL.map(|event| (event, counts.of(event)));
+    all.into_iter().filter(|(_, count)| *count > 0).collect()
+}
+
+/// Whether it was sent again within its try or in a try of its own: each time that it failed is counted once.
+#[tokio::test]
+async fn each_connection_that_breaks_is_counted_once() {
+    for (tries, tokens, sends) in [(1, 1, 2), (3, 1, 2), (1, 100, 9), (2, 100, 18), (2, 12, 13)] {
+        static SENDS: AtomicU32 = AtomicU32::new(0);
+        let server = Server::serving(|mut connection, _| {
+            if connection
+                .read(&mut [0; 4_096])
+                .is_ok_and(|length| length > 0)
+            {
+                SENDS.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        let budget = BudgetConfig::new().max_tokens(tokens).tokens_per_second(0);
+        let config = PLAN.tries(tries).budget(budget);
+        let guard: &'static ClientGuard = ClientGuard::new(config).unwrap().leak();
+        let hyper: Hyper = Client::builder(TokioExecutor::new()).build_http();
+        assert!(send(guard, &hyper, &server, Method::GET).await.is_err());
+        assert_eq!(SENDS.swap(0, Ordering::Relaxed), sends);
+        let events = events(guard);
+        let ends: u64 = events.iter().map(|(_, count)| count).sum();
+        // Where no retry is wanted, what follows its last failure is not counted, unless a token was.
+        let last = u64::from(tries == 1 && tokens == 100);
+        assert_eq!(
+            ends + last,
+            u64::from(sends),
+            "{tries}, {tokens}: {events:?}"
+        );
+    }
 }
 
 static READ: AtomicU32 = AtomicU32::new(0);

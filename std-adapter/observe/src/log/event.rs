@@ -127,6 +127,11 @@ pub(super) fn rejected_call(
     rejected: Rejected,
     mode: Mode,
 ) {
+    let message = match mode {
+        Mode::Enforced => "call rejected",
+        Mode::Shadow => "call passes in shadow mode",
+        Mode::Partial => "call rejected, or passes in shadow mode",
+    };
     tracing::event!(
         target: "atomic_breaker::call",
         Level::DEBUG,
@@ -136,7 +141,7 @@ pub(super) fn rejected_call(
         circuit_breaker.enforcement = label(mode),
         circuit_breaker.retry_in = rejected.retry_in().as_ref().map(Duration::as_secs_f64),
         error.r#type = matches!(mode, Mode::Enforced).then_some("rejected"),
-        "call rejected"
+        "{message}"
     );
 }
 
@@ -189,18 +194,37 @@ impl FailureSeen<'_> {
 /// The kind of a failure, one of few: what the words of this family's reporters begin with, or `_OTHER` as in
 /// OpenTelemetry's conventions.
 fn error_type(is_slow: bool, text: &str) -> &str {
-    let mut words = text.split(' ');
-    match words.next().unwrap_or_default() {
-        _ if is_slow => "slow",
-        status if status.len() == 3 && status.bytes().all(|byte| byte.is_ascii_digit()) => status,
-        "grpc" => words.next().unwrap_or("grpc"),
-        "timed" | "no" if text.starts_with("timed out") || text.starts_with("no response") => {
-            "timeout"
-        }
-        "transport:" => "transport",
-        "panicked" => "panic",
-        _ => "_OTHER",
+    if is_slow {
+        return "slow";
     }
+    let error = text.strip_prefix("transport: ").unwrap_or(text);
+    if error.starts_with("timed out") || error.ends_with("timed out") {
+        return "timeout";
+    }
+    let mut words = text.split(' ');
+    let (first, second) = (words.next().unwrap_or_default(), words.next());
+    match first {
+        status if is_status(status, second) => status,
+        "grpc" => second.filter(|code| is_code(code)).unwrap_or(OTHER_TYPE),
+        "no" if text.starts_with("no response") => "timeout",
+        "transport:" => "transport",
+        "panicked" | "panicked:" => "panic",
+        _ => OTHER_TYPE,
+    }
+}
+
+const OTHER_TYPE: &str = "_OTHER";
+
+/// "503 Service Unavailable", and not "100 calls in flight".
+fn is_status(word: &str, next: Option<&str>) -> bool {
+    let is_number = word.len() == 3 && word.bytes().all(|byte| byte.is_ascii_digit());
+    is_number && next.is_none_or(|next| next.starts_with(|first: char| first.is_ascii_uppercase()))
+}
+
+/// A code of gRPC, such as `UNAVAILABLE`.
+fn is_code(word: &str) -> bool {
+    word.bytes()
+        .all(|byte| byte.is_ascii_uppercase() || byte == b'_')
 }
 
 /// What is sampled.

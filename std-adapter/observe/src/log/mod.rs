@@ -58,11 +58,11 @@ pub use successes::LogSuccesses;
 /// [`Resource`](atomic_breaker_server::Resource). A call that was cancelled, or that passed in shadow mode, has not failed.
 ///
 /// A key is logged with its `Display` text. It may come from outside: the first 128 bytes are logged, with control
-/// characters escaped. Up to 1,024 keys that reject are sampled individually; beyond that, keys that have been silent for
-/// ten intervals make room, and the rest are sampled together under the key `other`.
+/// characters escaped. Up to 1,024 keys that reject, and as many that fail, are sampled individually; beyond that, keys
+/// that have been silent for ten intervals make room, and the rest are sampled together under the key `other`.
 ///
-/// Use one log per breaker or registry: the rejections of several breakers would be sampled together. `C` is the clock
-/// for the sampling.
+/// Use one log per breaker or registry: the rejections and failures of several breakers would be sampled together. `C` is
+/// the clock for the sampling.
 pub struct Log<C = StdClock> {
     name: Cow<'static, str>,
     clock: C,

@@ -69,7 +69,7 @@ impl Sampler {
 
 fn is_over(logged: u64, now_ms: u32, every_ms: u32) -> bool {
     let passed_ms = now_ms.wrapping_sub(logged as u32);
-    logged == 0 || passed_ms >= every_ms && passed_ms < u32::MAX - CROSSED_MS
+    logged == 0 || every_ms == 0 || passed_ms >= every_ms && passed_ms < u32::MAX - CROSSED_MS
 }
 
 /// An interval in whole milliseconds, rounded up.

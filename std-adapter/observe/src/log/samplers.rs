@@ -24,7 +24,7 @@ pub(super) struct KeySamplers {
     sweeps: Sampler,
 }
 
-/// The sampler of a key. What is counted while it is being removed go to the others.
+/// The sampler of a key. What is counted while it is being removed goes to the others.
 struct SampledKey {
     text: String,
     sampler: Sampler,
@@ -54,7 +54,8 @@ impl KeySamplers {
         log(sampled.map(|sampled| &sampled.sampler));
     }
 
-    /// If this one is to be logged, calls `log` with the text of the key and the number of those that were left out. `name` is that of the log, `times` are the present and the interval.
+    /// If this one is to be logged, calls `log` with the text of the key and the number of those that were left out. `name`
+    /// is that of the log, `times` are the present and the interval.
     pub(super) fn sample<K: Hash + fmt::Display>(
         &self,
         key: &K,

@@ -1,6 +1,7 @@
 //! Shows what became of the tries that failed.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 
 use atomic_breaker_server::{RetryCounts, RetryEvent};
@@ -41,8 +42,9 @@ struct WatchedBudget {
 
 impl Metrics<OfRetries> {
     /// Publishes these counts from now on: those of a `RetryBudget`, of `RetryBudgets` or of a `ClientGuard`. `counts`
-    /// is called each time, and may return `None` once what it asks is gone; then its counters stay as they were. It must
-    /// not watch others itself. Watch each budget once: all that are watched under one name are added up. It must not create metrics itself.
+    /// is called each time, and may return `None` once what it asks is gone; then its counters stay as they were. If it
+    /// panics, they stay as they were until the next time. It must not watch others itself. Watch each budget once: all that
+    /// are watched under one name are added up.
     pub fn watch_retries<T>(&self, mut counts: impl FnMut() -> T + Send + 'static)
     where
         T: Into<Option<RetryCounts>>,
@@ -64,12 +66,19 @@ impl Observed for OfRetries {
 impl WatchedBudget {
     /// The counts as they are now, or as they last were.
     fn counts(&mut self) -> RetryCounts {
-        if let Some(counts) = self.ask.as_mut().and_then(|ask| ask()) {
-            self.last = counts;
-        } else {
-            self.ask = None;
-            // Tokens that nobody can take.
-            self.last = RetryCounts::new(|event| self.last.of(event), u32::MAX);
+        // The other metrics are published even if it panics.
+        let asked = self
+            .ask
+            .as_mut()
+            .map(|ask| catch_unwind(AssertUnwindSafe(ask)));
+        match asked {
+            Some(Ok(Some(counts))) => self.last = counts,
+            Some(Err(_)) => {}
+            Some(Ok(None)) | None => {
+                self.ask = None;
+                // Tokens that nobody can take.
+                self.last = RetryCounts::new(|event| self.last.of(event), u32::MAX);
+            }
         }
         self.last
     }

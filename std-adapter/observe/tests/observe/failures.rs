@@ -1,16 +1,20 @@
 //! Events of calls that failed, and of each call.
 
 use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock, Weak};
+use std::thread;
 use std::time::Duration;
 
 use atomic_breaker_observe::{Log, LogSuccesses};
 use atomic_breaker_server::{
-    AnyPermit, Breaker, Config, Failure, Guard, ManualClock, Outcome, Registry, Resource, StdClock,
-    word::NativeWord,
+    AnyPermit, Breaker, Config, FailedCall, Failure, Guard, KeyedObserver, ManualClock, Outcome,
+    Registry, Resource, StdClock, word::NativeWord,
 };
 use tracing::Level;
 
-use crate::support::{Logged, RULES, SECOND, logged, logged_if, of_calls, of_failures};
+use crate::support::{Keeper, Logged, RULES, SECOND, logged, logged_if, of_calls, of_failures};
 
 /// Never trips.
 const LENIENT: Config = Config::new().consecutive_failures(60_000);
@@ -210,7 +214,12 @@ fn each_call_that_failed_or_was_rejected_is_an_event_of_its_own() {
         for _ in 0..5 {
             assert!(hosts.of("a").acquire().is_err());
         }
+        hosts.enforcement().set_percent(0).unwrap();
+        assert!(hosts.of("a").acquire().is_ok());
     });
+    let (shadow, events) = events.split_last().unwrap();
+    assert_eq!(shadow.get("message"), Some("call passes in shadow mode"));
+    assert_eq!(shadow.get("error.type"), None, "it has not failed");
     let kinds: Vec<_> = events.iter().map(|event| event.get("error.type")).collect();
     let (failed, rejected) = (Some("UNAVAILABLE"), Some("rejected"));
     assert_eq!(kinds, [[failed; 2].as_slice(), &[rejected; 5]].concat());
@@ -242,4 +251,167 @@ fn successes_are_logged_on_request() {
 #[should_panic(expected = "an interval of more than 24 days samples nothing")]
 fn an_interval_that_samples_nothing_is_an_error() {
     let _ = Log::new("hosts").failures_every(Duration::from_secs(30 * 86_400));
+}
+
+/// Whatever threads do at the same time, each failed call is an event or is stated as left out.
+#[test]
+fn threads_lose_no_failure() {
+    const THREADS: u64 = 8;
+    const KEYS: u64 = 1_500;
+    let clock = ManualClock::new();
+    let keeper = Keeper::of(of_failures);
+    {
+        let log = Log::new("threads").clock(&clock);
+        let keys: Registry<u64, &ManualClock, (), _> = Registry::builder(LENIENT)
+            .clock(&clock)
+            .observer(log)
+            .capacity(300)
+            .build()
+            .unwrap();
+        thread::scope(|scope| {
+            for number in 0..THREADS {
+                let (keys, clock, keeper) = (&keys, &clock, keeper.clone());
+                scope.spawn(move || {
+                    tracing::subscriber::with_default(keeper, || {
+                        for step in 0..4_000 {
+                            fail(keys.of((step * number) % KEYS), "no answer");
+                            if step % 50 == 0 {
+                                clock.advance(SECOND * 3);
+                            }
+                        }
+                    });
+                });
+            }
+        });
+        tracing::subscriber::with_default(keeper.clone(), || drop(keys));
+    }
+    let events = keeper.kept();
+    let logged = events.iter().map(left_out).sum::<u64>() + count_of(&events);
+    assert_eq!(logged, THREADS * 4_000);
+}
+
+/// A log that is to leave out nothing does so even if the readings of two threads cross.
+#[test]
+fn an_interval_of_zero_leaves_nothing_out() {
+    let clock = ManualClock::new();
+    let events = logged_if(of_failures, || {
+        let log = Log::new("hosts").clock(&clock);
+        let hosts = Registry::builder(LENIENT).clock(&clock);
+        let hosts = hosts.observer(log.failures_every(Duration::ZERO));
+        let hosts = hosts.build().unwrap();
+        for step in 0..100 {
+            clock.set_ms(50_000 - step);
+            fail(hosts.of("a"), "no answer");
+        }
+    });
+    assert_eq!(count_of(&events), 100);
+    assert!(events.iter().all(|event| left_out(event) == 0));
+}
+
+/// As `ClientGuard` and others word them.
+#[test]
+fn the_kind_of_a_failure_is_one_of_few() {
+    let kinds = [
+        ("transport: timed out", "timeout"),
+        ("timed out", "timeout"),
+        ("no response for 3s", "timeout"),
+        (
+            "transport: error sending request: operation timed out",
+            "timeout",
+        ),
+        ("transport: connection refused", "transport"),
+        ("503 Service Unavailable", "503"),
+        ("503", "503"),
+        ("grpc UNAVAILABLE", "UNAVAILABLE"),
+        ("grpc is not what it was 0x7f3a", "_OTHER"),
+        ("panicked", "panic"),
+        ("panicked: on purpose", "panic"),
+        ("no route", "_OTHER"),
+        ("", "_OTHER"),
+        ("1234 things", "_OTHER"),
+        ("999 bottles of beer", "_OTHER"),
+        ("100 calls in flight", "_OTHER"),
+    ];
+    for (text, kind) in kinds {
+        let events = logged_if(of_failures, || {
+            let hosts = Registry::builder(LENIENT).observer(Log::new("hosts"));
+            fail(hosts.build().unwrap().of("a"), text);
+        });
+        assert_eq!(events[0].get("error.type"), Some(kind), "{text}");
+    }
+}
+
+/// A hundred thousand keys that fail take no more memory than the first thousand.
+#[test]
+fn failing_keys_without_end_are_sampled_within_bounds() {
+    let clock = ManualClock::new();
+    let failed = 100_000;
+    let events = logged_if(of_failures, || {
+        let keys = Registry::builder(LENIENT)
+            .clock(&clock)
+            .observer(Log::new("keys").clock(&clock))
+            .build()
+            .unwrap();
+        for key in 0..failed {
+            fail(keys.of(key), "no answer");
+        }
+    });
+    let known = count_of(&events);
+    assert!((1_024..=1_030).contains(&known), "{known}");
+    assert_eq!(events.iter().map(left_out).sum::<u64>() + known, failed);
+}
+
+/// What observers do with a failed call: they ask twice, call the registry, and panic.
+#[test]
+fn observers_may_ask_call_back_and_panic() {
+    type Keys = Registry<u32, StdClock, (), Asks>;
+
+    struct Asks {
+        keys: OnceLock<Weak<Keys>>,
+        asked: AtomicU32,
+    }
+
+    impl KeyedObserver<u32> for Asks {
+        fn failed(&self, key: &u32, failed: &FailedCall<'_>) {
+            self.asked.fetch_add(1, Relaxed);
+            let keys = self.keys.get().and_then(Weak::upgrade).unwrap();
+            match *key {
+                0 => {
+                    let once = format!("{} {:?}", failed.why(), failed);
+                    assert!(once.starts_with("said once "), "{once}");
+                }
+                1 => fail(keys.of(0), "said once"),
+                2 => assert_eq!(
+                    failed.why().to_string(),
+                    "failed, and the words about it panicked"
+                ),
+                _ => panic!("on purpose"),
+            }
+        }
+    }
+
+    let asks = Asks {
+        keys: OnceLock::new(),
+        asked: AtomicU32::new(0),
+    };
+    let keys = Arc::new(Registry::builder(LENIENT).observer(asks).build().unwrap());
+    keys.observer().keys.set(Arc::downgrade(&keys)).unwrap();
+    let said = Cell::new(0);
+    let permit = keys.of(0).acquire().unwrap();
+    permit.report_because(Failure::new().into(), || {
+        said.set(said.get() + 1);
+        // Words may be fetched through another key.
+        fail(keys.of(1), "another");
+        "said once".to_owned()
+    });
+    assert_eq!(said.get(), 1);
+    let permit = keys.of(2).acquire().unwrap();
+    permit.report_because(Failure::new().into(), || panic!("on purpose"));
+    for _ in 0..3 {
+        let report = AssertUnwindSafe(|| fail(keys.of(3), "no answer"));
+        assert!(catch_unwind(report).is_err());
+    }
+    // What was reported counts nevertheless.
+    assert_eq!(keys.entry(&3).unwrap().snapshot.failures(), 3);
+    assert_eq!(keys.observer().asked.load(Relaxed), 7);
 }

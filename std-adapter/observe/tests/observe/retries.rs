@@ -67,3 +67,21 @@ fn a_budget_that_is_gone_stays_counted_and_is_not_asked_again() {
     assert_eq!(published("gone", "sent"), Some(4));
     assert_eq!(tokens("gone"), "2");
 }
+
+/// What a program does wrong at one place must not blind it everywhere.
+#[test]
+fn a_budget_that_panics_leaves_the_other_metrics() {
+    let works = Arc::new(AtomicU64::new(1));
+    let read = Arc::clone(&works);
+    let metrics = Metrics::<OfRetries>::new("a budget that panics");
+    metrics.watch_retries(move || {
+        assert_ne!(read.load(Ordering::Relaxed), 0, "on purpose");
+        counts(read.load(Ordering::Relaxed), 0, 1_000)
+    });
+    Metrics::<OfRetries>::new("b after it").watch_retries(|| counts(2, 0, 1_000));
+    for (value, expected) in [(1, 1), (0, 1), (5, 5)] {
+        works.store(value, Ordering::Relaxed);
+        assert_eq!(published("a budget that panics", "sent"), Some(expected));
+        assert_eq!(published("b after it", "sent"), Some(2));
+    }
+}

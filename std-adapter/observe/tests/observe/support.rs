@@ -154,6 +154,18 @@ pub(crate) fn of_calls(event: &Metadata<'_>) -> bool {
     event.target() == "atomic_breaker::call"
 }
 
+impl Keeper {
+    /// Of those that `wants` wants, on any thread that uses a clone.
+    pub(crate) fn of(wants: fn(&Metadata<'_>) -> bool) -> Self {
+        let kept = Arc::default();
+        Self { wants, kept }
+    }
+
+    pub(crate) fn kept(&self) -> Vec<Logged> {
+        self.kept.lock().unwrap().clone()
+    }
+}
+
 impl Subscriber for Keeper {
     fn enabled(&self, event: &Metadata<'_>) -> bool {
         (self.wants)(event)
@@ -189,14 +201,10 @@ pub(crate) fn logged(what: impl FnOnce()) -> Vec<Logged> {
 
 /// Those that `wants` wants.
 pub(crate) fn logged_if(wants: fn(&Metadata<'_>) -> bool, what: impl FnOnce()) -> Vec<Logged> {
-    let keeper = Keeper {
-        wants,
-        ..Keeper::default()
-    };
-    kept(&keeper, what)
+    kept(&Keeper::of(wants), what)
 }
 
 fn kept(keeper: &Keeper, what: impl FnOnce()) -> Vec<Logged> {
     tracing::subscriber::with_default(keeper.clone(), what);
-    keeper.kept.lock().unwrap().clone()
+    keeper.kept()
 }

@@ -57,8 +57,9 @@ pub trait AnyPermit: Sized {
         self.end(outcome, false, None::<fn() -> String>)
     }
 
-    /// [`report`](Self::report) with a few words about the failure, which are only requested if it opens the breaker,
-    /// and are kept if there is a place for them. If they panic, that is what is kept.
+    /// [`report`](Self::report) with a few words about the failure, which are only requested if it opens the breaker, where
+    /// they are kept if there is a place for them, or if an observer wants to know, such as a log. If they panic, that is
+    /// what is kept.
     #[inline]
     fn report_because(self, outcome: Outcome, why: impl FnOnce() -> String) -> Option<Transition> {
         self.end(outcome, false, Some(why))

@@ -17,19 +17,25 @@ use super::{KeyedObserver, Registry};
 impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHasher>
     Registry<K, C, T, O, S>
 {
-    /// Pings the keys that are open, and closes each one as soon as it answers, as a
-    /// [`Prober`] does for one breaker: runs forever, in a task of its own. Callers are
-    /// rejected until the open time is over or a ping was answered; so with a long open time no caller is risked.
+    /// Pings the keys that are open, and closes each one as soon as it answers, as a [`Prober`] does for one breaker: runs
+    /// forever, in a task of its own. Callers are rejected until the open time is over or a ping was answered; so with a
+    /// long open time no caller is risked.
     ///
     /// - At most `at_once` pings are under way, and no more are begun in each pause of the prober, the keys taking turns: with
-    ///   100 open keys, 10 at once and a pause of a second each is pinged every ten seconds. 0 counts as 1.
+    ///   100 open keys, 10 at once and a pause of a second, each is pinged every ten seconds if pings take less than a
+    ///   second. 0 counts as 1.
     /// - `ping` is given the key and how far to [repair](crate::AnyPermit::trips) it first: how often in a row it has tripped,
     ///   plus the pings that have failed in this outage. A ping that panics or takes longer than the prober's limit, repair
-    ///   included, has failed.
-    /// - A key that answers pings but fails again when callers return is pinged half as often after each such time, down to
-    ///   once in 64 pauses; once it stays up for that long, this is forgotten. Meanwhile its open time ends with a probe as usual.
+    ///   included, has failed. It must not go through the registry, which would reject it.
+    /// - A key that answers pings but fails again when callers return is not pinged for two pauses, then four, and at most
+    ///   64; once it has stayed up for 64 pauses, this is forgotten. Meanwhile its open time ends with a probe as usual.
+    /// - An open time of which a part was demanded, by a `Retry-After` or an operator, is waited for, **all of it**, as the
+    ///   [`Prober`] says: where a resource demands pauses, do not set a longer open time than you would wait.
+    /// - A panic of the observer does not end the pings.
     ///
     /// While nothing is open, it looks at the slots that are in use, once in each pause.
+    ///
+    /// A closure that captures something clones it for each ping: `move |key, _| { let pool = pool.clone(); async move { .. } }`.
     ///
     /// ```
     /// use atomic_breaker_server::{Config, Prober, Registry};
@@ -70,9 +76,8 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         loop {
             let event = poll_fn(|context| next(&mut pings, look.as_mut(), context)).await;
             if let Some(Answer { key, is_up }) = event {
-                if outages.note(&key, is_up, &prober) {
-                    // If it lost its slot meanwhile, it is closed.
-                    let _ = self.command_if_present(&key, |breaker| breaker.recover());
+                if outages.note(&key, is_up, &prober) && self.ends_outage(&key) {
+                    outages.note_end(&key);
                 }
                 continue;
             }
@@ -92,6 +97,24 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
             }
         }
     }
+
+    /// Whether this ends an outage of the key: not if it has ended already, or the key has lost its slot and so is closed,
+    /// nor if real calls hold all probe slots.
+    fn ends_outage(&self, key: &K) -> bool {
+        let recover = || {
+            self.command_if_present(key, |breaker| {
+                let was_down = is_down(breaker.state());
+                breaker.recover();
+                was_down && !is_down(breaker.state())
+            })
+        };
+        // If an observer panics, the pings of all keys go on.
+        matches!(catch_unwind(AssertUnwindSafe(recover)), Ok(Some(true)))
+    }
+}
+
+const fn is_down(state: State) -> bool {
+    matches!(state, State::Open | State::HalfOpen)
 }
 
 /// A ping that is under way.
@@ -146,7 +169,7 @@ struct KeyOutage {
     /// Whether it is down, when last seen.
     is_down: bool,
     is_under_way: bool,
-    /// The number of its last ping: those that were pinged longest ago come first.
+    /// The number of its last ping, or of the last one before this outage: those with the smallest have waited for longest.
     pinged: u64,
     /// The first pause in which it may be pinged.
     next: u64,
@@ -175,16 +198,18 @@ impl<K: Hash + Eq> Outages<K> {
         for outage in self.keys.values_mut() {
             (outage.wanted, outage.is_down) = (None, false);
         }
-        let down =
-            keys.filter(|(_, snapshot)| matches!(snapshot.state(), State::Open | State::HalfOpen));
-        for (key, snapshot) in down {
-            let outage = self.keys.entry(key).or_default();
+        for (key, snapshot) in keys.filter(|(_, snapshot)| is_down(snapshot.state())) {
+            let outage = self.keys.entry(key).or_insert_with(|| KeyOutage {
+                pinged: self.pings,
+                ..KeyOutage::default()
+            });
             outage.is_down = true;
             outage.wanted = Prober::wants(&snapshot).then(|| snapshot.trips().max(1));
             if outage.ended.take().is_some() {
                 outage.lies += 1;
                 let pauses = 1_u64.checked_shl(outage.lies).unwrap_or(LONGEST);
                 outage.next = self.now + pauses.min(LONGEST);
+                outage.pinged = self.pings;
             }
         }
         let now = self.now;
@@ -217,7 +242,7 @@ impl<K: Hash + Eq> Outages<K> {
         begun.collect()
     }
 
-    /// A ping has ended. Returns whether the key is back.
+    /// A ping has ended. Returns whether it shows that the key is back.
     fn note(&mut self, key: &K, is_up: bool, prober: &Prober) -> bool {
         let Some(outage) = self.keys.get_mut(key) else {
             return false;
@@ -231,8 +256,14 @@ impl<K: Hash + Eq> Outages<K> {
         let is_back = prober.is_convinced(outage.answered);
         if is_back {
             (outage.answered, outage.failed) = (0, 0);
-            outage.ended = Some(self.now);
         }
         is_back
+    }
+
+    /// The pings have ended the outage of a key.
+    fn note_end(&mut self, key: &K) {
+        if let Some(outage) = self.keys.get_mut(key) {
+            outage.ended = Some(self.now);
+        }
     }
 }

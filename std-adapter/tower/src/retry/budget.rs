@@ -119,25 +119,34 @@ impl<W: Word<Bits = u64>> RetryBudget<W> {
     /// [`withdraw`](Self::withdraw) with another clock: milliseconds since any fixed origin, the same for all calls. A
     /// clock that is set back by more than a second is followed, and adds nothing for that time.
     pub fn withdraw_at(&self, now_ms: u64) -> bool {
+        let is_granted = self.take_at(now_ms);
+        if !is_granted {
+            self.count(RetryEvent::NoToken);
+        }
+        is_granted
+    }
+
+    /// [`withdraw`](Self::withdraw) for retries within a try, whose end is counted once by the layer around it: does not
+    /// count a refusal.
+    #[doc(hidden)]
+    pub fn withdraw_within_try(&self) -> bool {
+        self.take_at(TokioTimer.now_ms())
+    }
+
+    fn take_at(&self, now_ms: u64) -> bool {
         let mut seen = self.load();
         loop {
             let tokens = seen.withdraw(now_ms, self.config.milli_per_ms(), self.config.max_milli());
             let (new, is_granted) = match tokens {
                 Withdrawn::Yes(new) => (new, true),
                 Withdrawn::No(Some(new)) => (new, false),
-                Withdrawn::No(None) => return self.refuse(),
+                Withdrawn::No(None) => return false,
             };
             match self.exchange(seen, new) {
-                Ok(()) if is_granted => return true,
-                Ok(()) => return self.refuse(),
+                Ok(()) => return is_granted,
                 Err(found) => seen = found,
             }
         }
-    }
-
-    fn refuse(&self) -> bool {
-        self.count(RetryEvent::NoToken);
-        false
     }
 
     /// Counts what became of a try that failed. [`RetryLayer`](super::RetryLayer) does so by itself, and

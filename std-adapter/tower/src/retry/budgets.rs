@@ -12,7 +12,7 @@ use super::{BudgetConfig, BudgetOf, RetryBudget, RetryConfigError};
 ///
 /// A table of a fixed number of budgets in which the hash of a key determines its place: nothing is inserted or
 /// evicted, nothing blocks. Keys that share a place share its budget; the hash is seeded anew for each table, so no
-/// client can choose keys that collide. 96 bytes per place.
+/// client can choose keys that collide. 88 bytes per place.
 ///
 /// ```
 /// use atomic_breaker_tower::{BudgetByKey, BudgetConfig, RetryBudgets, RetryConfig, RetryLayer};

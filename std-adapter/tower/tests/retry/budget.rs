@@ -214,3 +214,9 @@ fn a_table_of_budgets_that_makes_no_sense_is_an_error() {
     assert!(error(config, usize::MAX).contains("16777216"));
     assert!(error(config.max_tokens(0), 9).contains("0 tokens"));
 }
+
+#[cfg(target_pointer_width = "64")]
+#[test]
+fn a_place_takes_what_the_table_of_budgets_says() {
+    assert_eq!(size_of::<RetryBudget>(), 88);
+}

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_server::{
-    AnyPermit, Config, Failure, Guard, Outcome, Prober, Registry, State, TokioClock,
+    AnyPermit, Config, Failure, Guard, KeyedObserver, Outcome, Prober, Registry, State, TokioClock,
+    Transition,
 };
 use tokio::time::{Instant, sleep, timeout};
 
@@ -274,4 +275,95 @@ async fn a_prober_can_be_spawned_and_ended() {
             .is_err()
     );
     assert_eq!(keys.state(&1), State::Closed);
+}
+
+/// Keys that open later do not push themselves before one that has waited: it is pinged within as many pauses as there are
+/// keys.
+#[tokio::test(start_paused = true)]
+async fn new_outages_do_not_keep_an_old_one_from_its_pings() {
+    let keys = slow_keys();
+    trip(&keys, 0);
+    let works = Cell::new(false);
+    let ping = async |key: Arc<u32>, _| {
+        if *key == 0 && works.get() {
+            Ok(())
+        } else {
+            Err(())
+        }
+    };
+    let scene = async {
+        sleep(5_500 * crate::MS).await;
+        works.set(true);
+        for key in 1..60 {
+            trip(&keys, key);
+            sleep(SECOND).await;
+        }
+        assert_eq!(keys.state(&0), State::Closed);
+    };
+    beside(&keys, PROBER, 1, ping, scene).await;
+}
+
+/// What an observer does must not end the pings of all keys for good.
+#[tokio::test(start_paused = true)]
+async fn a_prober_outlives_a_panic_of_the_observer() {
+    struct Panics;
+
+    impl KeyedObserver<u32> for Panics {
+        fn transition(&self, key: &u32, transition: &Transition) {
+            assert!(*key != 1 || transition.to == State::Open, "on purpose");
+        }
+    }
+
+    let keys = Registry::builder(crate::RULES.open_for(HOUR))
+        .clock(TokioClock)
+        .observer(Panics);
+    let keys: &'static Registry<u32, TokioClock, (), Panics> = keys.build().unwrap().leak();
+    let trip = |key| {
+        for _ in 0..2 {
+            let _ = keys.of(key).call(|| Err::<(), _>("no answer"));
+        }
+    };
+    trip(1);
+    let ping = |_, _| async { Ok::<(), ()>(()) };
+    let prober = tokio::spawn(keys.run_prober(PROBER, 4, ping));
+    sleep(5 * SECOND).await;
+    trip(2);
+    sleep(5 * SECOND).await;
+    assert!(!prober.is_finished());
+    assert_eq!(keys.state(&2), State::Closed);
+    assert_eq!(keys.state(&1), State::Closed);
+}
+
+/// Only an outage that the pings ended, and that goes on, makes them rarer.
+#[tokio::test(start_paused = true)]
+async fn a_key_that_others_brought_back_has_not_lied() {
+    let keys = slow_keys();
+    let pings = Cell::new(0);
+    let ping = async |_, _| {
+        pings.set(pings.get() + 1);
+        sleep(SECOND / 2).await;
+        Ok(())
+    };
+    let scene = async {
+        for _ in 0..20 {
+            trip(&keys, 1);
+            let before = pings.get();
+            while pings.get() == before {
+                sleep(SECOND / 10).await;
+            }
+            // While the answer is on its way.
+            keys.command(&1, |key| key.reset()).unwrap();
+            sleep(2 * SECOND).await;
+            assert_eq!(pings.get(), before + 1);
+            let begin = Instant::now();
+            trip(&keys, 1);
+            while keys.state(&1) != State::Closed {
+                sleep(SECOND / 10).await;
+            }
+            assert!(ms_since(begin) <= 1_700, "{}", ms_since(begin));
+            // Until what the pings did is forgotten.
+            sleep(70 * SECOND).await;
+        }
+    };
+    beside(&keys, PROBER, 4, ping, scene).await;
 }
