@@ -3,7 +3,7 @@
 use atomic_breaker::{AnyBreaker, Failure, Outcome};
 use embedded_can::{Error, ErrorKind, blocking, nb as polled};
 
-use super::{ClassifyKind, Guarded, GuardedError, KindOf, NoRepair, Repair};
+use super::{BeforeProbe, ClassifyKind, Guarded, GuardedError, KindOf, NoRepair, Repair};
 
 /// A CAN controller behind a breaker. It is itself a [`blocking::Can`] or [`nb::Can`](embedded_can::nb::Can), like the
 /// controller.
@@ -19,7 +19,8 @@ use super::{ClassifyKind, Guarded, GuardedError, KindOf, NoRepair, Repair};
 ///
 /// By default every error is a failure of weight 1, except that an overrun of the receive buffer is ignored: it was
 /// emptied too slowly. [`with_classifier`](Guarded::with_classifier) changes that. A controller that is off the bus stays
-/// so until it is restarted: do that [before a probe](Guarded::before_probe), which guards of blocking controllers offer.
+/// so until it is restarted: do that [before a probe](Guarded::before_probe), or
+/// [`before_probe_nb`](Guarded::before_probe_nb) if it only has the non-blocking trait.
 ///
 /// ```
 /// use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, GuardedCan};
@@ -64,6 +65,43 @@ impl<D, B: AnyBreaker, R> GuardedCan<D, B, R> {
     }
 }
 
+impl<D: polled::Can, B: AnyBreaker> GuardedCan<D, B> {
+    /// [`before_probe`](Guarded::before_probe) for a controller that is only an [`nb::Can`](embedded_can::nb::Can), as those
+    /// of many chips are. A try that would block is followed by others of the same probe, which are not repaired again.
+    ///
+    /// ```
+    /// use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, GuardedCan};
+    /// use embedded_can::nb::Can;
+    /// # use embedded_can::{ErrorKind, Frame};
+    /// # struct Controller<F>(F);
+    /// # impl<F> Controller<F> {
+    /// #     fn restart(&mut self) {}
+    /// # }
+    /// # impl<F: Frame> Can for Controller<F> {
+    /// #     type Frame = F;
+    /// #     type Error = ErrorKind;
+    /// #     fn transmit(&mut self, _: &F) -> nb::Result<Option<F>, ErrorKind> { Ok(None) }
+    /// #     fn receive(&mut self) -> nb::Result<F, ErrorKind> { Err(nb::Error::WouldBlock) }
+    /// # }
+    ///
+    /// static BUS: Breaker = Breaker::new(Config::new().consecutive_failures(8), EmbassyClock);
+    ///
+    /// fn guarded<F: Frame>(controller: Controller<F>) -> impl Can<Frame = F> {
+    ///     GuardedCan::new(controller, &BUS).before_probe_nb(|controller, _| {
+    ///         controller.restart();
+    ///         Ok(())
+    ///     })
+    /// }
+    /// ```
+    #[must_use]
+    pub fn before_probe_nb<F>(self, repair: F) -> GuardedCan<D, B, BeforeProbe<F>>
+    where
+        F: FnMut(&mut D, u8) -> Result<(), D::Error>,
+    {
+        self.with(BeforeProbe::new(repair))
+    }
+}
+
 impl<D: blocking::Can, B: AnyBreaker, R: Repair<D, D::Error>> blocking::Can
     for GuardedCan<D, B, R>
 {
@@ -90,8 +128,7 @@ fn polled<V, E>(result: nb::Result<V, E>) -> Result<Option<V>, E> {
     }
 }
 
-/// Without repair, which each try that would block would make again.
-impl<D: polled::Can, B: AnyBreaker> polled::Can for GuardedCan<D, B> {
+impl<D: polled::Can, B: AnyBreaker, R: Repair<D, D::Error>> polled::Can for GuardedCan<D, B, R> {
     type Frame = D::Frame;
     type Error = GuardedError<D::Error>;
 

@@ -65,7 +65,7 @@ impl<E: Error> Error for GuardedError<E> {
 }
 
 impl<D, B: AnyBreaker, R> GuardedIo<D, B, R> {
-    /// Treats a successful write or flush as a sign that the peer works.
+    /// Treats a successful write or flush as a sign that the peer works, and so the connections of a `GuardedTcp`.
     #[must_use]
     pub const fn trusting_writes(mut self) -> Self {
         self.written = Outcome::Success;
@@ -73,11 +73,20 @@ impl<D, B: AnyBreaker, R> GuardedIo<D, B, R> {
     }
 }
 
-/// A read that ends the stream shows nothing.
-const fn has_come(bytes: usize) -> Outcome {
-    match bytes {
-        0 => Outcome::Ignored,
-        _ => Outcome::Success,
+impl<D, B, R> GuardedIo<D, B, R> {
+    /// The outcome of a read that succeeds, by the number of its bytes.
+    fn has_come(&self, buffer: &[u8]) -> impl Fn(&usize) -> Outcome + use<D, B, R> {
+        let (classify, ends_early) = (self.classify, self.awaits_answer && !buffer.is_empty());
+        move |bytes| match bytes {
+            0 if ends_early => classify(ErrorKind::ConnectionAborted),
+            0 => Outcome::Ignored,
+            _ => Outcome::Success,
+        }
+    }
+
+    /// Notes what a read has brought.
+    fn note<E>(&mut self, result: &Result<usize, E>) {
+        self.awaits_answer &= !matches!(result, Ok(1..));
     }
 }
 
@@ -89,9 +98,11 @@ impl<D: Read, B: AnyBreaker<Clock: HasTimer>, R: AsyncRepair<D, D::Error>> Read
     for GuardedIo<D, B, R>
 {
     async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Self::Error> {
+        let has_come = self.has_come(buffer);
         let read = async |device: &mut D| device.read(buffer).await;
-        self.call_async(Error::kind, |bytes| has_come(*bytes), read)
-            .await
+        let result = self.call_async(Error::kind, has_come, read).await;
+        self.note(&result);
+        result
     }
 }
 
@@ -115,8 +126,10 @@ impl<D: embedded_io::Read, B: AnyBreaker, R: Repair<D, D::Error>> embedded_io::R
     for GuardedIo<D, B, R>
 {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Self::Error> {
-        let read = |device: &mut D| device.read(buffer);
-        self.call(Error::kind, |bytes| has_come(*bytes), read)
+        let has_come = self.has_come(buffer);
+        let result = self.call(Error::kind, has_come, |device| device.read(buffer));
+        self.note(&result);
+        result
     }
 }
 

@@ -88,6 +88,9 @@ pub struct Guarded<D, B, K, R = NoRepair> {
     /// The outcome of a successful write or flush of a stream, or of a frame that is sent.
     #[cfg(any(feature = "embedded-io", feature = "embedded-can"))]
     written: Outcome,
+    /// Whether it is a failure if the stream ends now: a connection of which nothing has been read.
+    #[cfg(feature = "embedded-io")]
+    awaits_answer: bool,
 }
 
 /// What the error kinds of a trait count as by default.
@@ -113,6 +116,8 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
             repair: NoRepair,
             #[cfg(any(feature = "embedded-io", feature = "embedded-can"))]
             written: Outcome::Ignored,
+            #[cfg(feature = "embedded-io")]
+            awaits_answer: false,
         }
     }
 
@@ -203,6 +208,8 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
             repair,
             #[cfg(any(feature = "embedded-io", feature = "embedded-can"))]
             written: self.written,
+            #[cfg(feature = "embedded-io")]
+            awaits_answer: self.awaits_answer,
         }
     }
 }

@@ -2,9 +2,8 @@
 
 use core::net::SocketAddr;
 
-use atomic_breaker::AnyBreaker;
-use atomic_breaker::Outcome;
 use atomic_breaker::wait::HasTimer;
+use atomic_breaker::{AnyBreaker, Outcome};
 use embedded_io::{Error, ErrorKind};
 use embedded_nal_async::TcpConnect;
 
@@ -13,8 +12,15 @@ use super::{Guarded, GuardedError, GuardedIo, NoRepair};
 /// A TCP stack behind a breaker, for one peer. It is itself a [`TcpConnect`], whose connections are
 /// [`GuardedIo`] with the same breaker and settings: what is said there of streams holds for them.
 ///
-/// A connection that is established shows that the peer works. Give the guard a [`time_limit`](Guarded::time_limit): a
-/// peer that is gone answers neither a connect nor a read.
+/// A connection that is established shows as little as a write: the system below a server that hangs still accepts
+/// connections, so if they counted as successes, such a server would never trip a breaker. What shows that the peer works is
+/// an answer; if there is none, use [`trusting_writes`](Guarded::trusting_writes), which trusts connections, too.
+///
+/// A proxy without a server behind it accepts a connection and closes it. So one that ends before anything was read from it
+/// is a failure, to a [classifier](Guarded::with_classifier) a `ConnectionAborted`, unless writes are trusted. Ends after
+/// that show nothing.
+///
+/// Give the guard a [`time_limit`](Guarded::time_limit): a peer that is gone answers neither a connect nor a read.
 ///
 /// ```
 /// use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, GuardedTcp};
@@ -50,18 +56,19 @@ where
             classify: self.classify,
             limit: self.limit,
             written: self.written,
+            awaits_answer: false,
             repair: NoRepair,
         };
         let connect = async |stack: &mut &'a D| stack.connect(remote).await;
-        let connection = stack
-            .call_async(Error::kind, |_| Outcome::Success, connect)
-            .await?;
+        let written = stack.written;
+        let connection = stack.call_async(Error::kind, |_| written, connect).await?;
         Ok(Guarded {
             device: connection,
             breaker: stack.breaker,
             classify: stack.classify,
             limit: stack.limit,
-            written: stack.written,
+            written,
+            awaits_answer: matches!(written, Outcome::Ignored),
             repair: NoRepair,
         })
     }

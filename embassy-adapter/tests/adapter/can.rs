@@ -157,6 +157,70 @@ fn a_controller_that_would_block_is_asked_again_and_holds_no_probe() {
     assert!(rejected.rejected().is_some());
 }
 
+/// Only non-blocking; off the bus until it is restarted.
+struct Polled {
+    is_off: bool,
+    waiting: u32,
+    restarts: Vec<u8>,
+}
+
+impl embedded_can::nb::Can for Polled {
+    type Frame = Empty;
+    type Error = ErrorKind;
+
+    fn transmit(&mut self, _: &Empty) -> nb::Result<Option<Empty>, ErrorKind> {
+        if self.is_off {
+            return Err(nb::Error::Other(ErrorKind::Other));
+        }
+        Ok(None)
+    }
+
+    fn receive(&mut self) -> nb::Result<Empty, ErrorKind> {
+        if self.is_off {
+            return Err(nb::Error::Other(ErrorKind::Other));
+        }
+        self.waiting = self.waiting.checked_sub(1).ok_or(nb::Error::WouldBlock)?;
+        Ok(frame())
+    }
+}
+
+#[test]
+fn a_controller_that_is_polled_is_restarted_once_and_not_in_each_try_that_would_block() {
+    use embedded_can::nb::Can;
+    let mut sim = Sim::new();
+    let breaker = breaker(RULES);
+    let off = Polled {
+        is_off: true,
+        waiting: 0,
+        restarts: Vec::new(),
+    };
+    let mut can = GuardedCan::new(off, &breaker).before_probe_nb(|can, trips| {
+        can.restarts.push(trips);
+        can.is_off = trips < 2;
+        Ok(())
+    });
+    assert!((0..9).all(|_| can.receive().is_err()));
+    for trips in 1..=2 {
+        assert_eq!(
+            (breaker.state(), breaker.snapshot().trips()),
+            (State::Open, trips)
+        );
+        sim.pass(1_000);
+        let _ = can.receive();
+    }
+    for _ in 0..9 {
+        assert_eq!(can.receive(), Err(nb::Error::WouldBlock));
+        assert_eq!(can.transmit(&frame()), Ok(None));
+    }
+    assert_eq!(breaker.state(), State::HalfOpen, "nothing came yet");
+    can.device().waiting = 1;
+    assert_eq!(can.receive(), Ok(frame()));
+    assert_eq!(
+        (breaker.state(), &can.device().restarts[..]),
+        (State::Closed, &[1, 2][..])
+    );
+}
+
 #[test]
 fn a_receive_buffer_that_overran_is_no_failure_of_the_bus() {
     let _time = Sim::new();

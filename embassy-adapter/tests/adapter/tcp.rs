@@ -5,13 +5,15 @@ use std::cell::Cell;
 use std::future::pending;
 use std::net::{Ipv4Addr, SocketAddr};
 
-use atomic_breaker_embassy::{Breaker, GuardedError, GuardedIo, GuardedTcp, State};
+use atomic_breaker_embassy::{
+    Breaker, Failure, GuardedError, GuardedIo, GuardedTcp, Outcome, State,
+};
 use embassy_time::Duration;
 use embedded_io::{ErrorKind, ErrorType};
 use embedded_io_async::{Read, Write};
 use embedded_nal_async::TcpConnect;
 
-use super::sim::{RULES, Sim, breaker};
+use super::sim::{RULES, Sim, at_once, breaker};
 
 const PEER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 1_883);
 const LIMIT: Duration = Duration::from_millis(500);
@@ -23,6 +25,8 @@ enum Peer {
     Silent,
     Gone,
     Refuses,
+    /// A proxy before nothing: it accepts a connection, and ends it.
+    Closes,
 }
 
 struct Stack {
@@ -48,7 +52,7 @@ impl TcpConnect for Stack {
     async fn connect(&self, _: SocketAddr) -> Result<Connection<'_>, ErrorKind> {
         self.reached.set(self.reached.get() + 1);
         match self.peer.get() {
-            Peer::Answers | Peer::Silent => Ok(Connection(self)),
+            Peer::Answers | Peer::Silent | Peer::Closes => Ok(Connection(self)),
             Peer::Gone => pending().await,
             Peer::Refuses => Err(ErrorKind::ConnectionRefused),
         }
@@ -63,6 +67,7 @@ impl Read for Connection<'_> {
     async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, ErrorKind> {
         match self.0.peer.get() {
             Peer::Answers => Ok(buffer.len()),
+            Peer::Closes => Ok(0),
             _ => pending().await,
         }
     }
@@ -104,9 +109,24 @@ fn a_peer_that_refuses_or_is_gone_is_left_alone_and_comes_back() {
         assert_eq!(stack.reached.get(), 3, "then left alone");
         stack.peer.set(Peer::Answers);
         sim.pass(1_000);
-        sim.run(async { assert!(guarded.connect(PEER).await.is_ok()) });
+        sim.run(async {
+            let mut connection = guarded.connect(PEER).await.unwrap();
+            assert_eq!(breaker.state(), State::HalfOpen, "no answer yet");
+            assert_eq!(connection.read(&mut [0; 4]).await, Ok(4));
+        });
         assert_eq!(breaker.state(), State::Closed);
     }
+}
+
+#[test]
+fn a_connection_is_trusted_where_writes_are() {
+    let (breaker, stack) = (breaker(RULES), Stack::new(Peer::Silent));
+    let guarded = GuardedTcp::new(&stack, &breaker).trusting_writes();
+    let mut sim = Sim::new();
+    breaker.trip();
+    sim.pass(1_000);
+    sim.run(async { assert!(guarded.connect(PEER).await.is_ok()) });
+    assert_eq!(breaker.state(), State::Closed);
 }
 
 /// What a client writes: a request, and the answer.
@@ -114,16 +134,13 @@ async fn ask(stack: &impl TcpConnect) -> Result<(), ()> {
     let mut connection = stack.connect(PEER).await.map_err(drop)?;
     connection.write_all(b"ping").await.map_err(drop)?;
     connection.flush().await.map_err(drop)?;
-    connection.read(&mut [0; 4]).await.map_err(drop)?;
-    Ok(())
+    connection.read_exact(&mut [0; 4]).await.map_err(drop)
 }
 
 #[test]
 fn connections_have_the_breaker_and_the_time_limit_of_their_stack() {
-    let (breaker, stack) = (
-        breaker(RULES.failures_within(3, MINUTE)),
-        Stack::new(Peer::Silent),
-    );
+    // The system of a server that hangs accepts connections all the same, which must not count as successes.
+    let (breaker, stack) = (breaker(RULES), Stack::new(Peer::Silent));
     let guarded = GuardedTcp::new(&stack, &breaker).time_limit(LIMIT);
     let took = Sim::new().run(async {
         for _ in 0..3 {
@@ -135,7 +152,51 @@ fn connections_have_the_breaker_and_the_time_limit_of_their_stack() {
     assert_eq!(breaker.state(), State::Open);
 }
 
-const MINUTE: core::time::Duration = core::time::Duration::from_secs(60);
+#[test]
+fn a_connection_that_ends_before_any_answer_is_a_failure() {
+    let _time = Sim::new();
+    let (breaker, stack) = (breaker(RULES), Stack::new(Peer::Closes));
+    let guarded = GuardedTcp::new(&stack, &breaker);
+    for _ in 0..3 {
+        assert!(at_once(ask(&guarded)).is_err());
+    }
+    assert_eq!(breaker.state(), State::Open);
+
+    // Whoever trusts writes expects no answer, and a classifier may see it otherwise.
+    breaker.reset();
+    let trusting = GuardedTcp::new(&stack, &breaker).trusting_writes();
+    let lenient = GuardedTcp::new(&stack, &breaker).with_classifier(|kind| match kind {
+        ErrorKind::ConnectionAborted => Outcome::Ignored,
+        _ => Failure::new().into(),
+    });
+    for _ in 0..5 {
+        assert!(at_once(ask(&trusting)).is_err());
+        assert!(at_once(ask(&lenient)).is_err());
+    }
+    assert_eq!(
+        (breaker.state(), breaker.snapshot().failures()),
+        (State::Closed, 0)
+    );
+}
+
+#[test]
+fn a_connection_that_ends_after_an_answer_shows_nothing() {
+    let _time = Sim::new();
+    let (breaker, stack) = (breaker(RULES), Stack::new(Peer::Answers));
+    let guarded = GuardedTcp::new(&stack, &breaker);
+    at_once(async {
+        let mut connection = guarded.connect(PEER).await.unwrap();
+        assert_eq!(connection.read(&mut [0; 4]).await, Ok(4));
+        stack.peer.set(Peer::Closes);
+        for _ in 0..5 {
+            assert_eq!(connection.read(&mut [0; 4]).await, Ok(0));
+        }
+        // Nor does a read for which there is no room.
+        let mut connection = guarded.connect(PEER).await.unwrap();
+        assert_eq!(connection.read(&mut []).await, Ok(0));
+    });
+    assert_eq!(breaker.snapshot().failures(), 0);
+}
 
 type Call = fn(&mut GuardedIo<Serial, &Breaker>) -> bool;
 

@@ -13,6 +13,7 @@
 //! | `superloop` | a loop without embassy and tasks, its clock a timer's interrupt, its breaker a handle of size zero |
 //! | `library` | a `no_std` library with a breaker inside and a guarded bus, without embassy, on a counter of 16 bits |
 //! | `repair` | a day with a sensor that hangs: readings with and without a repair before a probe |
+//! | `gateway` | a day in which each device of a gateway breaks once: a CAN bus, a flash chip, a modem, a server |
 //! | `logged` | `defmt` lines of an outage, decoded on the host |
 //! | `two_cores` | two cores that really run in parallel share one breaker; without embassy |
 #![no_std]
@@ -25,6 +26,7 @@ mod time;
 
 pub use board::{hurry, on_interrupt, pend, reset, start};
 pub use semihosting::println;
+pub use time::{block_for_ms, in_virtual_time};
 
 /// Ends the program as passed, with a text that says what was checked.
 pub fn passed(checked: core::fmt::Arguments<'_>) -> ! {

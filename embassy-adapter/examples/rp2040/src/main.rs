@@ -1,11 +1,13 @@
 //! A Raspberry Pi Pico that measures the temperature every second and does not hang on its sensor.
 //!
-//! An LM75 on I2C0 (SDA = GP4, SCL = GP5), read by an unmodified driver crate behind a breaker. Pull the
-//! sensor's wire: after three failures the bus is left alone, the LED lights, and every two seconds, then
-//! four, up to a minute, one measurement is tried. Plug it in again, and all is well at the next try.
+//! An LM75 on I2C0 (SDA = GP4, SCL = GP5), powered by GP6, read by an unmodified driver crate behind a breaker.
+//! Pull the sensor's wire: after three failures the bus is left alone, the LED lights, and every two seconds,
+//! then four, up to a minute, the sensor's power is cycled and one measurement is tried. Plug it in again, and
+//! all is well at the next try.
 //!
 //! Short SCL to ground instead, so that the bus hangs: a blocking call cannot be given a timeout, so the
-//! watchdog resets the board, which then trips the breaker and leaves the bus alone, too.
+//! watchdog resets the board, which then trips the breaker and leaves the bus alone, too. A sensor that held
+//! the line itself lets go of it when its power is cycled.
 //!
 //! With a debug probe and [probe-rs](https://probe.rs): `rustup target add thumbv6m-none-eabi`, and in this
 //! folder `cargo run --release` flashes the board and shows the log.
@@ -25,7 +27,7 @@ use embassy_rp::i2c::{Blocking, I2c};
 use embassy_rp::peripherals::I2C0;
 use embassy_rp::watchdog::{ResetReason, Watchdog};
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
-use embassy_time::Timer;
+use embassy_time::{Timer, block_for};
 use lm75::{Address, Lm75};
 use {defmt_rtt as _, panic_probe as _};
 
@@ -77,15 +79,24 @@ async fn main(spawner: Spawner) {
         board.PIN_4,
         embassy_rp::i2c::Config::default(),
     );
-    spawner.spawn(measure(bus).expect("started once"));
+    // It takes less than a milliampere.
+    let power = Output::new(board.PIN_6, Level::High);
+    spawner.spawn(measure(bus, power).expect("started once"));
     spawner.spawn(lamp(Output::new(board.PIN_25, Level::Low)).expect("started once"));
     spawner.spawn(feed(watchdog).expect("started once"));
 }
 
 #[embassy_executor::task]
-async fn measure(bus: I2c<'static, I2C0, Blocking>) {
+async fn measure(bus: I2c<'static, I2C0, Blocking>, mut power: Output<'static>) {
+    let bus = GuardedI2c::new(bus, Sensor).before_probe(|_, _| {
+        power.set_low();
+        block_for(embassy_time::Duration::from_millis(100));
+        power.set_high();
+        block_for(embassy_time::Duration::from_millis(20));
+        Ok(())
+    });
     // The driver sees a bus like any other.
-    let mut thermometer = Lm75::new(GuardedI2c::new(bus, Sensor), Address::default());
+    let mut thermometer = Lm75::new(bus, Address::default());
     loop {
         // Sleeps while the sensor is down, instead of trying in vain.
         Sensor.ready().await;
