@@ -27,8 +27,6 @@ pub fn start(config: ClientConfig) -> Result<(&'static Guard, Timeline), ClientC
 
 pub fn around_reqwest(guard: &'static Guard) -> reqwest::Result<Client> {
     let client = reqwest::Client::builder()
-        // The guard's limits end with the head of a response; this one is for bodies that hang.
-        .read_timeout(Duration::from_secs(1))
         // Few idle connections, and not for long: a host may lose its side of them without notice.
         .pool_idle_timeout(Duration::from_secs(30))
         .pool_max_idle_per_host(8)

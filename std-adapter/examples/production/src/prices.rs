@@ -8,13 +8,9 @@ use axum::http::{StatusCode, header::WARNING};
 use axum::response::{IntoResponse, Response};
 use moka::sync::Cache;
 use reqwest::{Method, Request, Url};
-use tokio::time::timeout;
 use tower::ServiceExt;
 
 use crate::guard::Client;
-
-/// Of one answer. Together with the deadline less than the service takes to stop.
-const BODY: Duration = Duration::from_secs(2);
 
 #[derive(Clone)]
 pub struct Prices {
@@ -38,11 +34,7 @@ impl Prices {
         let answer = self.client.clone().oneshot(request).await?;
         // Only here: the guard has seen the status itself.
         let answer = answer.error_for_status().map_err(failed)?;
-        // `read_timeout` begins again with each byte, so it takes a limit for all of them.
-        let price = timeout(BODY, answer.text()).await;
-        let price = price
-            .map_err(|_| RequestError::DeadlineExceeded)?
-            .map_err(failed)?;
+        let price = answer.text().await.map_err(failed)?;
         self.known.insert(item.to_owned(), price.clone());
         Ok(price)
     }

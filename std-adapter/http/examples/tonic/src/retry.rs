@@ -123,7 +123,11 @@ mod tests {
         assert!(matches!(ask(&server).await, Err(ServiceError::Failed(_))));
         let attempts = server.previous_attempts();
         let attempts: Vec<_> = attempts.iter().map(Option::as_deref).collect();
-        assert_eq!(attempts, [None, Some("1"), Some("2")], "as the server is told");
+        assert_eq!(
+            attempts,
+            [None, Some("1"), Some("2")],
+            "as the server is told"
+        );
     }
 
     #[tokio::test]
