@@ -31,7 +31,8 @@ pub(crate) fn all() -> Vec<Ruled> {
         ruled(
             Config::new()
                 .consecutive_failures(3)
-                .open_for(ms(20))
+                // Five significant bits, one more than the word has: what rounding adds must not show.
+                .open_for(ms(21))
                 .probe_lease(ms(30)),
             1,
             30,
