@@ -73,6 +73,8 @@ impl Observer for Memory {
 
 type Bare<'a> = Breaker<&'a Memory, &'a Memory, (), &'a Memory, &'a Rules<Ticked>>;
 
+type Command = fn(&Bare<'_>) -> Option<Transition>;
+
 /// The times at which an age begins: a clock near its start, and one that is about to wrap.
 const BASES: [u32; 2] = [1 << 20, u32::MAX - (1 << 15) + 1];
 
@@ -143,7 +145,7 @@ impl Bench {
             };
             // The time of a word without one, and of one that no breaker wrote, changes nothing.
             let has_time = written.is_some_and(|it| it.time != 0 || has_time(it.kind));
-            let base = BASES[usize::from(word.count_ones() % 2 == 0)];
+            let base = BASES[usize::from(word.count_ones().is_multiple_of(2))];
             let origin = base.wrapping_add(case.before.time);
             if !has_time {
                 case.calls_at(origin);
@@ -238,7 +240,7 @@ impl Case<'_> {
 
     /// Whether an open word ends when its transition says; and, by rules that neither grow nor add jitter, when those say.
     fn opens_for(&self, made: Transition, after: &Meaning) -> bool {
-        let left = after.open_for as i32 - after.age(self.memory.now_ms.get());
+        let left = after.open_for.cast_signed() - after.age(self.memory.now_ms.get());
         let config = &self.ruled.config;
         let is_plain = config.growth.is_none() && config.jitter_percent == 0;
         // A probe that failed may have asked for more.
@@ -325,12 +327,12 @@ impl Case<'_> {
             (Kind::Closed | Kind::Disabled, answer) => answer == Ok(false) && is_same,
             (Kind::ForcedOpen, answer) => answer.is_err() && retry_in.is_none() && is_same,
             (Kind::Open, Err(_)) => {
-                let left = before.open_for as i32 - age;
-                left > 0 && retry_in == Some(left as u32) && is_same
+                let left = before.open_for.cast_signed() - age;
+                left > 0 && retry_in == Some(left.cast_unsigned()) && is_same
             }
             (Kind::Open, Ok(is_probe)) => {
                 let is_first = after.in_flight == 1 && after.lost == 0;
-                age >= before.open_for as i32
+                age >= before.open_for.cast_signed()
                     && is_probe
                     && after.kind == Kind::HalfOpen
                     && is_first
@@ -388,7 +390,7 @@ impl Case<'_> {
     }
 
     fn commands(&mut self) {
-        let commands: [(&str, fn(&Bare<'_>) -> Option<Transition>); 9] = [
+        let commands: [(&str, Command); 9] = [
             ("trip", |it| it.trip()),
             ("trip_for", |it| it.trip_for(Duration::from_millis(30))),
             ("force_open", |it| it.force_open()),

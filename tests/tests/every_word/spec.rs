@@ -126,9 +126,9 @@ impl Meaning {
     pub(crate) const fn age(&self, now: u32) -> i32 {
         let age = now.wrapping_sub(self.time) % RANGE;
         if age >= RANGE - GUARD {
-            age as i32 - RANGE as i32
+            age.cast_signed() - RANGE.cast_signed()
         } else {
-            age as i32
+            age.cast_signed()
         }
     }
 }
