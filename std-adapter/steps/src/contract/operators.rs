@@ -1,6 +1,6 @@
 //! What operators and time do.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::{Change, Filter, JobId, Status, Store};
 
@@ -196,12 +196,16 @@ pub(super) async fn jobs_are_counted_by_lane_and_status(store: &impl Store) {
 
 pub(super) async fn a_job_whose_lease_is_over_counts_as_due(store: &impl Store) {
     put(store, "k").await;
+    let began = Instant::now();
     claim(store, 1, SHORT).await;
     store.put(&job("runs"), Some(LEASE)).await.unwrap();
     let running = |many| ("a".to_owned(), Status::Running, many);
     let counts = store.counts().await.unwrap();
-    assert_eq!((counts.due, counts.oldest_due), (Vec::new(), None));
-    assert_eq!(counts.jobs, [running(2)]);
+    // Unless the store, on a machine with much else to do, took longer than the lease.
+    if began.elapsed() < SHORT {
+        assert_eq!((counts.due, counts.oldest_due), (Vec::new(), None));
+        assert_eq!(counts.jobs, [running(2)]);
+    }
     pause(SHORT * 3).await;
     let counts = store.counts().await.unwrap();
     assert_eq!(counts.due, [("a".to_owned(), 1)]);

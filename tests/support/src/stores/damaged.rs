@@ -100,7 +100,8 @@ pub async fn what_no_job_can_have_is_parked_and_its_lane_goes_on<S: Store + Clon
         assert!(store.retry_now(job.id).await.unwrap(), "{job:?}");
         let began = Instant::now();
         while store.job(job.id).await.unwrap().unwrap().status != Status::Done {
-            assert!(began.elapsed().as_secs() < 60, "{job:?}");
+            // Longer than a lease: if a claim is lost, since the store answered too late, another one follows.
+            assert!(began.elapsed().as_secs() < 120, "{job:?}");
             sleep(Duration::from_millis(20)).await;
         }
     }
