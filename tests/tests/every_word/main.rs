@@ -21,6 +21,8 @@
 //! On a 64-bit processor a rejection while open takes a short way; with 32-bit pointers, where there is none, `.ci/run
 //! pointers_32` runs a slice as well.
 
+mod arrows;
+mod memory;
 mod operations;
 mod rules;
 mod spec;
@@ -32,7 +34,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use operations::{Arrow, Bench};
+use arrows::Arrow;
+use operations::Bench;
 
 const SLICES: u32 = 65_536;
 
@@ -112,7 +115,7 @@ fn every_word_with_every_operation() {
     let arrows: HashSet<_> = results.into_iter().flat_map(|(_, arrows)| arrows).collect();
     let seconds = begin.elapsed().as_secs_f64();
     println!("{steps} operations in {seconds:.1} s");
-    let known: HashSet<_> = operations::arrows().collect();
+    let known: HashSet<_> = arrows::arrows().collect();
     let unknown: Vec<_> = arrows.difference(&known).collect();
     assert!(unknown.is_empty(), "{unknown:#?}");
     let unseen: Vec<_> = known.difference(&arrows).collect();

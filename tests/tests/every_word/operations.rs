@@ -1,75 +1,16 @@
 //! Every operation on a word, and what must hold after it.
 
-use std::cell::Cell;
 use std::collections::HashSet;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use atomic_breaker::word::{Bits, TickBits, Word};
-use atomic_breaker::{
-    Breaker, Cause, Clock, Failure, Observer, Outcome, Rules, State, Token, Transition,
-};
+use atomic_breaker::word::{Bits, TickBits};
+use atomic_breaker::{Breaker, Cause, Failure, Outcome, Rules, State, Token, Transition};
 
+use crate::arrows::Arrow;
+use crate::memory::{Memory, Ticked};
 use crate::rules::{self, Ruled};
 use crate::spec::{GUARD, Kind, LONGEST, Meaning, meaning};
 use crate::time::{ages, ages_of_reports};
-
-/// Ticks of a millisecond.
-type Ticked = TickBits<0>;
-
-/// A transition that was reported: between which states, and why.
-pub(crate) type Arrow = (State, State, Cause);
-
-/// The word, in a cell, and what the observer was told.
-#[derive(Default)]
-struct Memory {
-    word: Cell<u32>,
-    now_ms: Cell<u32>,
-    random: Cell<u32>,
-    made: Cell<Option<Transition>>,
-    transitions: Cell<u32>,
-}
-
-impl Word for Memory {
-    type Bits = Ticked;
-
-    fn load(&self, _: Ordering) -> Ticked {
-        TickBits(self.word.get())
-    }
-
-    fn compare_exchange_weak(
-        &self,
-        current: Ticked,
-        new: Ticked,
-        _: Ordering,
-        _: Ordering,
-    ) -> Result<Ticked, Ticked> {
-        let seen = self.load(Ordering::Relaxed);
-        if seen == current {
-            self.word.set(new.0);
-            Ok(seen)
-        } else {
-            Err(seen)
-        }
-    }
-}
-
-impl Clock for Memory {
-    fn now_ms(&self) -> u32 {
-        self.now_ms.get()
-    }
-
-    fn random(&self) -> u32 {
-        self.random.get()
-    }
-}
-
-impl Observer for Memory {
-    fn transition(&self, transition: &Transition) {
-        self.made.set(Some(*transition));
-        self.transitions.set(self.transitions.get() + 1);
-    }
-}
 
 type Bare<'a> = Breaker<&'a Memory, &'a Memory, (), &'a Memory, &'a Rules<Ticked>>;
 
@@ -458,48 +399,4 @@ impl Case<'_> {
             );
         }
     }
-}
-
-/// All arrows of the drawing, with the causes that lead along them.
-pub(crate) fn arrows() -> impl Iterator<Item = Arrow> {
-    use Cause::{
-        CorruptWord, FailureLimit, Manual, OpenTimeOver, ProbeCancelled, ProbeFailed, ProbeLost,
-        ProbesSucceeded, RetryAfter, TrafficReturned, TripDemanded,
-    };
-    use State::{Closed, Disabled, ForcedOpen, HalfOpen, Open, Returning};
-
-    let trips = [FailureLimit, TripDemanded, RetryAfter, Manual];
-    let by_failures = [Closed, Returning].into_iter();
-    let by_failures = by_failures.flat_map(move |from| trips.map(|cause| (from, Open, cause)));
-    let by_probes = [
-        (Open, HalfOpen, OpenTimeOver),
-        (HalfOpen, HalfOpen, ProbeLost),
-        (HalfOpen, Open, ProbeFailed),
-        (HalfOpen, Open, ProbeCancelled),
-        (HalfOpen, Closed, ProbesSucceeded),
-        (HalfOpen, Returning, ProbesSucceeded),
-        (Returning, Closed, TrafficReturned),
-    ];
-    // `trip`, `trip_for`, `probe_now`, `probe_early`.
-    let by_command = [
-        (Open, Open),
-        (Open, HalfOpen),
-        (HalfOpen, Open),
-        (HalfOpen, HalfOpen),
-    ];
-    let by_command = by_command.map(|(from, to)| (from, to, Manual));
-    // Held, and let go: `force_open`, `disable`, `reset`.
-    let all = [Closed, Returning, Open, HalfOpen, ForcedOpen, Disabled].into_iter();
-    let held = all.flat_map(|from| {
-        let held = [ForcedOpen, Disabled, Closed].into_iter();
-        held.map(move |to| (from, to, Manual))
-    });
-    // `release` probes before it closes.
-    let released = (ForcedOpen, HalfOpen, Manual);
-    by_failures
-        .chain([released])
-        .chain(by_probes)
-        .chain(by_command)
-        .chain(held)
-        .chain([(Closed, Closed, CorruptWord)])
 }
