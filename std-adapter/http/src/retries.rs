@@ -73,7 +73,8 @@ pub struct MayRepeat(pub bool);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadline(pub Duration);
 
-/// How many times a request has been sent before, as far as its try knows, among its extensions from the first retry on: what the attribute
+/// How many times a request has been sent before, as far as its try knows: among its extensions, from the first retry on.
+/// It is what the attribute
 /// [`http.request.resend_count`](https://opentelemetry.io/docs/specs/semconv/registry/attributes/http/) of a span says
 /// (stable since 1.23 of OpenTelemetry's conventions), for a layer below the retries that makes spans. Where a
 /// [`ClientGuard`](crate::ClientGuard) sends it again at once within a try, on another connection, that counts on from the

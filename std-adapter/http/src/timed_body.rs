@@ -17,6 +17,9 @@ use crate::{ErrorRule, Failure, Outcome, Scope};
 /// Only the time in which the reader waits for the server counts: a slow reader, or one that pauses, uses up none. A body
 /// that meets a limit ends with [`BodyError::TimedOut`], which is a failure of the host.
 ///
+/// **Set them shorter than your readers wait.** A reader that leaves before a limit is met says nothing about the host, so a
+/// host that hangs in its bodies would never trip if all of them leave first.
+///
 /// ```
 /// use atomic_breaker_http::{BodyLimits, ClientConfig};
 /// use std::time::Duration;

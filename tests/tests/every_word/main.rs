@@ -24,6 +24,7 @@
 mod arrows;
 mod memory;
 mod operations;
+mod properties;
 mod rules;
 mod spec;
 mod time;
