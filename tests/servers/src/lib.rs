@@ -6,6 +6,7 @@
 //! | `week` | programs that users write first, over a week of virtual time |
 //! | `simulated` | the rules of the HTTP preset open in every simulated outage, and close after it |
 //! | `chains` | three services in a row: what a service answers while a dependency is down, and what its callers shut out |
+//! | `fleet_probed` | a fleet in which one member pings the keys that are open |
 //! | `keepers` | every observer that keeps the last state shows the state in the word |
 //! | `peers` | cases from the test suites of other circuit breakers |
 //!
