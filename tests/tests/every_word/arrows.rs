@@ -1,6 +1,8 @@
 //! The arrows of the drawing.
 
-use atomic_breaker::{Cause, State};
+use atomic_breaker::{Cause, State, Transition};
+
+use crate::spec::{MOST_LOST, Meaning};
 
 /// A transition that was reported: between which states, and why.
 pub(crate) type Arrow = (State, State, Cause);
@@ -9,7 +11,7 @@ pub(crate) type Arrow = (State, State, Cause);
 pub(crate) fn arrows() -> impl Iterator<Item = Arrow> {
     use Cause::{
         CorruptWord, FailureLimit, Manual, OpenTimeOver, ProbeCancelled, ProbeFailed, ProbeLost,
-        ProbesSucceeded, RetryAfter, TrafficReturned, TripDemanded,
+        ProbesSucceeded, Restored, RetryAfter, TrafficReturned, TripDemanded,
     };
     use State::{Closed, Disabled, ForcedOpen, HalfOpen, Open, Returning};
 
@@ -41,10 +43,52 @@ pub(crate) fn arrows() -> impl Iterator<Item = Arrow> {
     });
     // `release` probes before it closes.
     let released = (ForcedOpen, HalfOpen, Manual);
+    // A word that outlived its users, and its clock.
+    let restored = [
+        (Open, Open, Restored),
+        (HalfOpen, HalfOpen, Restored),
+        (Returning, Closed, Restored),
+        (Closed, Closed, Restored),
+    ];
     by_failures
         .chain([released])
         .chain(by_probes)
         .chain(by_command)
         .chain(held)
+        .chain(restored)
         .chain([(Closed, Closed, CorruptWord)])
+}
+
+/// Whether an arrow leads from the one word to the other: to trips that follow from those before, and to counts that begin
+/// anew.
+pub(crate) fn leads(made: &Transition, before: &Meaning, after: &Meaning) -> bool {
+    let trips = match (made.to, made.cause) {
+        // Only a word with the longest row of trips has no room for another.
+        (State::Open, _) if made.from != State::Open => {
+            after.trips == before.trips || after.trips == before.trips + 1
+        }
+        // A probe that is lost where nothing tripped, such as after `release`, counts as a trip.
+        (State::HalfOpen, Cause::ProbeLost) | (State::Returning, _) => {
+            after.trips == before.trips.max(1)
+        }
+        (State::Open | State::HalfOpen, _) => after.trips == before.trips,
+        _ => after.trips == 0,
+    };
+    let is_kept = made.cause == Cause::Restored;
+    let lost = match made.cause {
+        Cause::ProbeLost => MOST_LOST.min(before.lost + 1),
+        _ => 0,
+    };
+    // A probe is in flight if a call was admitted.
+    let in_flight = u32::from(matches!(made.cause, Cause::OpenTimeOver | Cause::ProbeLost));
+    // Lost probes and a loss of power take nothing back.
+    let successes = match made.cause {
+        Cause::ProbeLost | Cause::Restored => before.successes,
+        _ => 0,
+    };
+    let counts = after.lost == lost
+        && after.in_flight == in_flight
+        && (after.failures == 0 || is_kept && after.failures == before.failures)
+        && after.successes == successes;
+    trips && counts
 }

@@ -3,39 +3,68 @@
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
-use atomic_breaker::word::{TickBits, Word};
-use atomic_breaker::{Clock, Observer, Transition};
+use atomic_breaker::word::Word;
+use atomic_breaker::{Clock, Observer, SharedClock, Transition};
 
-/// Ticks of a millisecond.
-pub(crate) type Ticked = TickBits<0>;
+use crate::fault::Fault;
+use crate::form::Form;
 
 /// The word, in a cell, and what the observer was told.
-#[derive(Default)]
-pub(crate) struct Memory {
-    pub(crate) word: Cell<u32>,
+pub(crate) struct Memory<F: Form> {
+    pub(crate) word: Cell<F>,
     pub(crate) now_ms: Cell<u32>,
     pub(crate) random: Cell<u32>,
     pub(crate) made: Cell<Option<Transition>>,
-    pub(crate) transitions: Cell<u32>,
+    pub(crate) transitions: Cell<u64>,
+    /// The word before the operation.
+    before: Cell<F>,
+    is_hit: Cell<bool>,
+    /// Whether the fault ever changed anything.
+    pub(crate) is_changed: Cell<bool>,
+    /// What a mutated breaker would do.
+    fault: Option<Fault>,
 }
 
-impl Word for Memory {
-    type Bits = Ticked;
-
-    fn load(&self, _: Ordering) -> Ticked {
-        TickBits(self.word.get())
+impl<F: Form> Memory<F> {
+    pub(crate) const fn new(fault: Option<Fault>) -> Self {
+        Self {
+            word: Cell::new(F::FRESH),
+            now_ms: Cell::new(0),
+            random: Cell::new(0),
+            made: Cell::new(None),
+            transitions: Cell::new(0),
+            before: Cell::new(F::FRESH),
+            is_hit: Cell::new(false),
+            is_changed: Cell::new(false),
+            fault,
+        }
     }
 
-    fn compare_exchange_weak(
-        &self,
-        current: Ticked,
-        new: Ticked,
-        _: Ordering,
-        _: Ordering,
-    ) -> Result<Ticked, Ticked> {
-        let seen = self.load(Ordering::Relaxed);
+    /// Before an operation.
+    pub(crate) fn begin(&self, word: u64) {
+        self.word.set(F::of(word));
+        self.before.set(F::of(word));
+        self.made.set(None);
+        self.transitions.set(0);
+        self.is_hit.set(false);
+    }
+
+    pub(crate) fn bits(&self) -> u64 {
+        self.word.get().to_u64()
+    }
+}
+
+impl<F: Form> Word for Memory<F> {
+    type Bits = F;
+
+    fn load(&self, _: Ordering) -> F {
+        self.word.get()
+    }
+
+    fn compare_exchange_weak(&self, current: F, new: F, _: Ordering, _: Ordering) -> Result<F, F> {
+        let seen = self.word.get();
         if seen == current {
-            self.word.set(new.0);
+            self.word.set(new);
             Ok(seen)
         } else {
             Err(seen)
@@ -43,7 +72,7 @@ impl Word for Memory {
     }
 }
 
-impl Clock for Memory {
+impl<F: Form> Clock for Memory<F> {
     fn now_ms(&self) -> u32 {
         self.now_ms.get()
     }
@@ -53,9 +82,27 @@ impl Clock for Memory {
     }
 }
 
-impl Observer for Memory {
+impl<F: Form> Observer for Memory<F> {
     fn transition(&self, transition: &Transition) {
-        self.made.set(Some(*transition));
-        self.transitions.set(self.transitions.get() + 1);
+        let told = match self.fault {
+            // Once in an operation: what is not taken may be tried again.
+            Some(fault) if fault.hits(transition) && !self.is_hit.replace(true) => {
+                let bits = fault.word::<F>(self.before.get().to_u64(), self.bits());
+                let told = fault.told(*transition);
+                if bits != self.bits() || told != Some(*transition) {
+                    self.is_changed.set(true);
+                }
+                self.word.set(F::of(bits));
+                told
+            }
+            _ => Some(*transition),
+        };
+        if told.is_some() {
+            self.made.set(told);
+            self.transitions.set(self.transitions.get() + 1);
+        }
     }
 }
+
+/// One clock for all that look at the word, which are one.
+impl<F: Form> SharedClock for Memory<F> {}

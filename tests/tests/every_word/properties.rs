@@ -1,22 +1,59 @@
-//! What must hold after each kind of operation.
+//! What must hold after a call, a report, a look.
 
-use std::time::Duration;
+use atomic_breaker::{Cause, Outcome, State, Token};
 
-use atomic_breaker::word::TickBits;
-use atomic_breaker::{Outcome, Token, Transition};
+use crate::form::Form;
+use crate::operations::Case;
+use crate::spec::{Kind, Meaning};
 
-use crate::operations::{Bare, Case};
-use crate::spec::{GUARD, Kind, LONGEST, meaning};
+/// The reasons that an operation may have.
+const OF_CALLS: [Cause; 3] = [
+    Cause::OpenTimeOver,
+    Cause::ProbeLost,
+    Cause::TrafficReturned,
+];
 
-type Command = fn(&Bare<'_>) -> Option<Transition>;
+const fn causes(outcome: Option<Outcome>, was_slow: bool) -> &'static [Cause] {
+    match outcome {
+        // A success that took too long, or a caller that left late, counts as a failure.
+        Some(Outcome::Success) if was_slow => &[Cause::FailureLimit, Cause::ProbeFailed],
+        Some(Outcome::Success) => &[Cause::ProbesSucceeded],
+        Some(Outcome::Failure(failure)) => match (failure.min_open_time(), failure.is_tripping()) {
+            (Some(_), _) => &[Cause::RetryAfter, Cause::ProbeFailed],
+            (None, true) => &[Cause::TripDemanded, Cause::ProbeFailed],
+            (None, false) => &[Cause::FailureLimit, Cause::ProbeFailed],
+        },
+        None => &[Cause::ProbeCancelled, Cause::FailureLimit],
+        _ => &[],
+    }
+}
 
 /// What is true after one operation.
-impl Case<'_> {
+impl<F: Form> Case<'_, F> {
+    /// What the word means, as the breaker tells it.
     pub(crate) fn snapshot(&mut self) {
         self.begin();
         let snapshot = self.breaker.snapshot();
-        assert_eq!(self.memory.word.get(), self.word, "looking changes nothing");
-        assert_eq!(snapshot.state(), self.before.state(), "{:#x}", self.word);
+        assert_eq!(self.memory.bits(), self.word, "looking changes nothing");
+        let before = &self.before;
+        let told = Meaning {
+            trips: snapshot.trips().into(),
+            epoch: snapshot.epoch().into(),
+            failures: snapshot.failures().into(),
+            open_for: snapshot.open_for().map_or(0, |it| it.as_millis() as u64),
+            is_demanded: snapshot.is_demanded(),
+            in_flight: snapshot.probes_in_flight().into(),
+            successes: snapshot.successes().into(),
+            lost: snapshot.lost_rounds().into(),
+            ..*before
+        };
+        // That of a word which no breaker writes is the epoch that begins when it is replaced.
+        let is_right = self.is_corrupt || told == *before;
+        assert!(
+            is_right && snapshot.state() == before.state(),
+            "{:#x}: {before:?}, {told:?}",
+            self.word
+        );
         *self.steps += 1;
     }
 
@@ -28,18 +65,17 @@ impl Case<'_> {
             let _ = permit.into_token();
             is_probe
         });
-        let after = self.end("a call");
+        let after = self.end("a call", &OF_CALLS);
         let before = &self.before;
-        let age = before.age(self.memory.now_ms.get());
+        let age = before.age::<F>(self.memory.now_ms.get());
         let retry_in = answer.err().and_then(|rejected| rejected.retry_in_ms());
-        let word = self.memory.word.get();
-        let is_same = self.is_corrupt || word == self.word;
+        let is_same = self.is_corrupt || self.memory.bits() == self.word;
         let is_right = match (before.kind, answer) {
             (Kind::Closed | Kind::Disabled, answer) => answer == Ok(false) && is_same,
             (Kind::ForcedOpen, answer) => answer.is_err() && retry_in.is_none() && is_same,
             (Kind::Open, Err(_)) => {
                 let left = before.open_for.cast_signed() - age;
-                left > 0 && retry_in == Some(left.cast_unsigned()) && is_same
+                left > 0 && retry_in.map(i64::from) == Some(left) && is_same
             }
             (Kind::Open, Ok(is_probe)) => {
                 let is_first = after.in_flight == 1 && after.lost == 0;
@@ -53,7 +89,7 @@ impl Case<'_> {
                 let is_next = after.in_flight == before.in_flight + 1;
                 is_probe && after.kind == Kind::HalfOpen && (is_next || after.in_flight == 1)
             }
-            (Kind::Returning, Ok(is_probe)) => !is_probe,
+            (Kind::Returning, Ok(is_probe)) => !is_probe && self.passes_wholly(&after, age),
             (Kind::Returning, Err(_)) => retry_in.is_some() && is_same,
         };
         assert!(
@@ -63,27 +99,41 @@ impl Case<'_> {
         );
     }
 
+    /// Whether a returning word closes once its time is over, and not before.
+    fn passes_wholly(&self, after: &Meaning, age: i64) -> bool {
+        let back = self.ruled.config.gradual_return;
+        let over = back.map_or(0, |back| i64::from(back.over_ms));
+        // A time that lies ahead of the clock, by no more than the clock may step back, is now.
+        let is_over = age.max(0) >= over;
+        after.kind
+            == if is_over {
+                Kind::Closed
+            } else {
+                Kind::Returning
+            }
+    }
+
     /// Words with which a call may have been granted: this one, those of earlier epochs, one that has nothing to do with it.
-    pub(crate) fn tokens(&self) -> [u32; 6] {
-        let earlier = |epochs: u32| self.word.wrapping_sub(epochs << 28);
+    pub(crate) fn tokens(&self) -> [u64; 6] {
         // Closed with nothing counted, and half-open after as many trips.
-        let closed = |word: u32| word & (0xF << 28);
-        let half_open = |word: u32| word & !0x3 | 2;
+        let closed = |word: u64| word >> F::EPOCH_AT << F::EPOCH_AT;
+        let half_open = |word: u64| word & !0x3 | 2;
+        let earlier = F::earlier(self.word, 1);
         [
             self.word,
             closed(self.word),
-            closed(earlier(1)),
+            closed(earlier),
             half_open(self.word),
-            half_open(earlier(1)),
-            !self.word,
+            half_open(earlier),
+            !self.word & F::MASK,
         ]
     }
 
-    pub(crate) fn report(&mut self, granted: u32, outcome: Option<Outcome>, started_ms: u32) {
+    pub(crate) fn report(&mut self, granted: u64, outcome: Option<Outcome>, started_ms: u32) {
         self.begin();
         let permit = self
             .breaker
-            .resume(Token::from_raw(TickBits(granted), started_ms));
+            .resume(Token::from_raw(F::of(granted), started_ms));
         let made = match outcome {
             Some(outcome) => permit.report(outcome),
             None => permit.cancel(),
@@ -91,64 +141,63 @@ impl Case<'_> {
         if !self.is_corrupt {
             assert_eq!(made, self.memory.made.get(), "returned as it was reported");
         }
-        let after = self.end("a report");
+        let took = self.memory.now_ms.get().wrapping_sub(started_ms);
+        // A start that lies ahead of the clock, after a step back, is now.
+        let is_long = (5..u32::MAX / 2).contains(&took);
+        let was_slow = started_ms != 0 && is_long && self.ruled.measures;
+        let after = self.end("a report", causes(outcome, was_slow));
         let frees = self.before.in_flight.saturating_sub(after.in_flight);
+        let is_right = (made.is_some() || frees <= 1)
+            && (granted != self.word
+                || self.is_corrupt
+                || self.is_counted(outcome, was_slow, &after));
         assert!(
-            made.is_some() || frees <= 1,
+            is_right,
             "{:?} with {granted:#x}, {outcome:?}: {after:?}",
             self.before
         );
     }
 
-    pub(crate) fn commands(&mut self) {
-        let commands: [(&str, Command); 9] = [
-            ("trip", |it| it.trip()),
-            ("trip_for", |it| it.trip_for(Duration::from_millis(30))),
-            ("force_open", |it| it.force_open()),
-            ("release", |it| it.release()),
-            ("reset", |it| it.reset()),
-            ("disable", |it| it.disable()),
-            ("enable", |it| it.enable()),
-            ("probe_now", |it| it.probe_now()),
-            ("probe_early", |it| it.probe_early()),
-        ];
-        for (name, command) in commands {
-            self.begin();
-            let made = command(self.breaker);
-            let after = self.end(name);
-            let is_right = match name {
-                "force_open" => after.kind == Kind::ForcedOpen,
-                "disable" => after.kind == Kind::Disabled,
-                "reset" => after.kind == Kind::Closed,
-                _ => true,
-            };
-            assert!(is_right, "{name} of {:?}: {made:?}, {after:?}", self.before);
-        }
-        self.begin();
-        let is_freed = self.breaker.retire();
-        *self.steps += 1;
-        let after = meaning(self.memory.word.get());
-        let is_right = match after {
-            Some(after) if is_freed => {
-                let epoch = (self.before.epoch + 1) % 16;
-                after.kind == Kind::Closed && (self.is_corrupt || after.epoch == epoch)
+    /// Whether the report of a call that was granted by this very word did what it must.
+    fn is_counted(&self, outcome: Option<Outcome>, was_slow: bool, after: &Meaning) -> bool {
+        let before = &self.before;
+        let is_open = after.kind == Kind::Open;
+        match (before.kind, outcome) {
+            (Kind::HalfOpen, Some(Outcome::Failure(_))) => is_open,
+            (Kind::HalfOpen, Some(Outcome::Success)) if !was_slow => {
+                let successes = before.successes + 1;
+                if successes >= self.ruled.config.needed_successes() {
+                    matches!(after.kind, Kind::Closed | Kind::Returning)
+                } else {
+                    after.successes == successes
+                        && after.in_flight == before.in_flight.saturating_sub(1)
+                }
             }
-            _ => self.is_corrupt || self.memory.word.get() == self.word,
-        };
-        assert!(
-            is_right,
-            "retire of {:?}: {is_freed}, {after:?}",
-            self.before
-        );
+            (Kind::Closed | Kind::Returning, Some(Outcome::Failure(failure))) => {
+                let weighs = failure.weight() == u16::MAX;
+                is_open
+                    || !failure.is_tripping()
+                        && failure.min_open_time().is_none()
+                        && !weighs
+                        && self.counts_one_more(after)
+            }
+            (Kind::Open | Kind::ForcedOpen | Kind::Disabled, _) => after.kind == before.kind,
+            _ => true,
+        }
+    }
+
+    /// Whether one more failure is counted, or the first one of a window.
+    fn counts_one_more(&self, after: &Meaning) -> bool {
+        after.failures == self.before.failures + 1 || after.failures == 1
     }
 
     /// Asks again whenever the rejection says, with dice that never let a call pass before all do.
     pub(crate) fn served_again(&mut self) {
         self.begin();
         self.memory.random.set(u32::MAX);
-        let lease = (self.ruled.lease << self.before.lost.min(4)).min(LONGEST);
-        let bound = self.before.open_for + lease + self.ruled.span + GUARD + 2;
-        let begin = self.memory.now_ms.get();
+        let lease = (self.ruled.lease << self.before.lost).min(F::LONGEST);
+        let bound = self.before.open_for + lease + lease / 8 + self.ruled.span + F::GUARD + 2;
+        let mut waited = 0;
         loop {
             *self.steps += 1;
             let Err(rejected) = self.breaker.acquire().map(|permit| permit.into_token()) else {
@@ -157,10 +206,14 @@ impl Case<'_> {
             if self.before.kind == Kind::ForcedOpen {
                 return;
             }
-            let wait = rejected.retry_in_ms().expect("a time").max(1);
+            let mut wait = rejected.retry_in_ms().expect("a time").max(1);
+            if rejected.state() == State::HalfOpen {
+                // It says when to ask again, as a probe may report at any time. None does.
+                wait = wait.max((lease / 8) as u32);
+            }
             let now = self.memory.now_ms.get().wrapping_add(wait);
             self.memory.now_ms.set(now);
-            let waited = now.wrapping_sub(begin);
+            waited += u64::from(wait);
             assert!(
                 waited <= bound,
                 "{:?} with {:?}: shut for {waited} of {bound}",

@@ -2,15 +2,18 @@
 
 use std::time::Duration;
 
-use atomic_breaker::Config;
+use atomic_breaker::{Config, Rules};
+
+use crate::form::Form;
 
 /// A set of rules, and what the properties need to know of it.
-pub(crate) struct Ruled {
+pub(crate) struct Ruled<F: Form> {
     pub(crate) config: Config,
+    pub(crate) rules: Rules<F>,
     pub(crate) probes: u32,
-    pub(crate) lease: u32,
+    pub(crate) lease: u64,
     /// The window of failures, or the time of a gradual return.
-    pub(crate) span: u32,
+    pub(crate) span: u64,
     /// Whether it matters when a call began.
     pub(crate) measures: bool,
 }
@@ -19,26 +22,34 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-pub(crate) fn all() -> Vec<Ruled> {
-    let ruled = |config: Config, probes, lease, span| Ruled {
-        config,
-        probes,
-        lease,
-        span,
-        measures: config.slow_call_ms.is_some(),
-    };
+impl<F: Form> Ruled<F> {
+    fn new(config: Config, probes: u32, lease: u64, span: u64) -> Self {
+        Self {
+            config,
+            rules: Rules::try_new(config).unwrap(),
+            probes,
+            lease,
+            span,
+            measures: config.slow_call_ms.is_some(),
+        }
+    }
+}
+
+pub(crate) fn all<F: Form>() -> Vec<Ruled<F>> {
+    // One significant bit more than the word has: what rounding adds must not show.
+    let too_precise = (1 << F::PRECISION) + 5;
+    let longest = ms(F::LONGEST);
     vec![
-        ruled(
+        Ruled::new(
             Config::new()
                 .consecutive_failures(3)
-                // Five significant bits, one more than the word has: what rounding adds must not show.
-                .open_for(ms(21))
+                .open_for(ms(too_precise))
                 .probe_lease(ms(30)),
             1,
             30,
             20,
         ),
-        ruled(
+        Ruled::new(
             Config::new()
                 .failures_within(2, ms(50))
                 .open_for(ms(7))
@@ -51,7 +62,7 @@ pub(crate) fn all() -> Vec<Ruled> {
             9,
             50,
         ),
-        ruled(
+        Ruled::new(
             Config::new()
                 .consecutive_failures(1)
                 .open_for(ms(1))
@@ -62,19 +73,19 @@ pub(crate) fn all() -> Vec<Ruled> {
             1,
             40,
         ),
-        ruled(
+        Ruled::new(
             Config::new()
-                .consecutive_failures(255)
-                .open_for(ms(16_384))
-                .max_retry_after(ms(16_384))
-                .probes(15)
-                .close_after(15)
-                .probe_lease(ms(16_384)),
-            15,
-            16_384,
+                .consecutive_failures(F::MOST_FAILURES)
+                .open_for(longest)
+                .max_retry_after(longest)
+                .probes(F::MOST_PROBES)
+                .close_after(F::MOST_PROBES)
+                .probe_lease(longest),
+            F::MOST_PROBES,
+            F::LONGEST,
             255,
         ),
-        ruled(
+        Ruled::new(
             Config::new()
                 .consecutive_failures(2)
                 .open_for(ms(10))
