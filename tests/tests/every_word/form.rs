@@ -34,6 +34,7 @@ pub(crate) trait Form: Bits + Debug {
     const EPOCHS: u64 = 1 << Self::EPOCH;
     /// The longest time that can be told, in ticks.
     const LONGEST: u64 = Self::RANGE / 2;
+    const MOST_TRIPS: u32 = (1 << Self::TRIPS) - 1;
     const MOST_FAILURES: u32 = (1 << Self::PAYLOAD) - 1;
     const MOST_PROBES: u32 = (1 << (Self::PAYLOAD / 2)) - 1;
     const MASK: u64 = u64::MAX >> (64 - Self::EPOCH_AT - Self::EPOCH);

@@ -12,6 +12,9 @@
 //!   the state before, the state after, the epoch, the trips, the open time; for a cause that may lead from the one to the
 //!   other, and that this operation may have; to trips and counts that follow from those before.
 //! - A report of a call that this very word admitted does what it must: trips, closes, counts.
+//! - A report of a call that an earlier epoch admitted does nothing, but for a demanded open time where the breaker has
+//!   just opened, which only moves the deadline later, and a success of a probe that lost its slot.
+//! - A round of probes is given up at the end of its lease, which doubles with each lost round, and not before.
 //! - No more probes are in flight than the rules allow, unless there were before; and no report frees more than one slot.
 //! - Nothing is admitted while it is forced open, nor before the deadline of an open word. At the deadline the next call
 //!   is a probe.
@@ -36,6 +39,7 @@ mod arrows;
 mod commands;
 mod fault;
 mod form;
+mod late;
 mod memory;
 mod mutated;
 mod operations;

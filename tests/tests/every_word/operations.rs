@@ -99,6 +99,7 @@ impl<F: Form> Bench<F> {
                 case.calls_at(now_ms);
                 case.commands_at(now_ms);
                 case.reports_at(now_ms, true);
+                case.late_reports();
             }
         }
     }
@@ -139,6 +140,9 @@ impl<F: Form> Case<'_, F> {
         }
         for age in ages_of_reports(self.ruled) {
             self.reports_at(begins.wrapping_add(age as u32), all);
+            if all || age == 0 {
+                self.late_reports();
+            }
         }
         if !all {
             self.commands_at(begins);

@@ -84,10 +84,13 @@ impl<F: Form> Case<'_, F> {
                     && after.kind == Kind::HalfOpen
                     && is_first
             }
-            (Kind::HalfOpen, Err(_)) => before.in_flight > 0 && retry_in.is_some() && is_same,
+            (Kind::HalfOpen, Err(_)) => {
+                before.in_flight > 0 && age < self.lease() && retry_in.is_some() && is_same
+            }
             (Kind::HalfOpen, Ok(is_probe)) => {
-                let is_next = after.in_flight == before.in_flight + 1;
-                is_probe && after.kind == Kind::HalfOpen && (is_next || after.in_flight == 1)
+                let is_next = after.in_flight == before.in_flight + 1 && after.lost == before.lost;
+                let is_new = after.in_flight == 1 && age >= self.lease();
+                is_probe && after.kind == Kind::HalfOpen && (is_next || is_new)
             }
             (Kind::Returning, Ok(is_probe)) => !is_probe && self.passes_wholly(&after, age),
             (Kind::Returning, Err(_)) => retry_in.is_some() && is_same,
@@ -97,6 +100,12 @@ impl<F: Form> Case<'_, F> {
             "{before:?} at the age of {age} with {:?}: {answer:?}, {retry_in:?}, {after:?}",
             self.ruled.config
         );
+    }
+
+    /// How long a probe may take in this round, in ticks.
+    fn lease(&self) -> i64 {
+        let lease = self.ruled.lease << self.before.lost;
+        lease.min(F::LONGEST).cast_signed()
     }
 
     /// Whether a returning word closes once its time is over, and not before.
@@ -195,7 +204,7 @@ impl<F: Form> Case<'_, F> {
     pub(crate) fn served_again(&mut self) {
         self.begin();
         self.memory.random.set(u32::MAX);
-        let lease = (self.ruled.lease << self.before.lost).min(F::LONGEST);
+        let lease = self.lease().cast_unsigned();
         let bound = self.before.open_for + lease + lease / 8 + self.ruled.span + F::GUARD + 2;
         let mut waited = 0;
         loop {
