@@ -1,6 +1,6 @@
 //! What must hold after a call, a report, a look.
 
-use atomic_breaker::{Cause, Outcome, State, Token};
+use atomic_breaker::{Cause, Outcome, State, Token, TripRule};
 
 use crate::form::Form;
 use crate::operations::Case;
@@ -182,22 +182,43 @@ impl<F: Form> Case<'_, F> {
                         && after.in_flight == before.in_flight.saturating_sub(1)
                 }
             }
+            (Kind::HalfOpen, None) => is_open == (was_slow || self.is_dropped_late()),
             (Kind::Closed | Kind::Returning, Some(Outcome::Failure(failure))) => {
                 let weighs = failure.weight() == u16::MAX;
-                is_open
-                    || !failure.is_tripping()
-                        && failure.min_open_time().is_none()
-                        && !weighs
-                        && self.counts_one_more(after)
+                let must_trip =
+                    failure.is_tripping() || failure.min_open_time().is_some() || weighs;
+                is_open || !must_trip && after.failures == self.counted() + 1
+            }
+            (Kind::Closed, Some(Outcome::Success)) if !was_slow => {
+                let counted = match self.ruled.config.trip {
+                    TripRule::Within { .. } => self.counted(),
+                    _ => 0,
+                };
+                after.kind == Kind::Closed && after.failures == counted
             }
             (Kind::Open | Kind::ForcedOpen | Kind::Disabled, _) => after.kind == before.kind,
             _ => true,
         }
     }
 
-    /// Whether one more failure is counted, or the first one of a window.
-    fn counts_one_more(&self, after: &Meaning) -> bool {
-        after.failures == self.before.failures + 1 || after.failures == 1
+    /// Whether a probe that is dropped now, and was admitted last, has had its time.
+    fn is_dropped_late(&self) -> bool {
+        let age = self.before.age::<F>(self.memory.now_ms.get());
+        age >= i64::from(self.ruled.config.cancel_limit_ms)
+    }
+
+    /// The failures that are counted now: those of a window that is over are not.
+    fn counted(&self) -> u32 {
+        let age = self.before.age::<F>(self.memory.now_ms.get());
+        let is_over = match self.ruled.config.trip {
+            TripRule::Within { window_ms, .. } => age >= i64::from(window_ms),
+            _ => false,
+        };
+        if is_over && self.before.kind == Kind::Closed {
+            0
+        } else {
+            self.before.failures
+        }
     }
 
     /// Asks again whenever the rejection says, with dice that never let a call pass before all do.

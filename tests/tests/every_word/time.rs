@@ -16,9 +16,10 @@ pub(crate) fn ages<F: Form>(meaning: &Meaning, ruled: &Ruled<F>) -> Vec<u64> {
     distinct::<F>(edges.into_iter().chain([0, ruled.span]))
 }
 
-/// Those at which a report may end differently: it looks at the window of failures, and at nothing else.
+/// Those at which a report may end differently: at the end of the window of failures, and at that of the time after which
+/// a probe that is dropped has failed.
 pub(crate) fn ages_of_reports<F: Form>(ruled: &Ruled<F>) -> Vec<u64> {
-    distinct::<F>([0, ruled.span].into_iter())
+    distinct::<F>([0, ruled.span, ruled.config.cancel_limit_ms.into()].into_iter())
 }
 
 fn distinct<F: Form>(edges: impl Iterator<Item = u64>) -> Vec<u64> {
