@@ -187,7 +187,11 @@ impl<F: Form> Case<'_, F> {
                 let weighs = failure.weight() == u16::MAX;
                 let must_trip =
                     failure.is_tripping() || failure.min_open_time().is_some() || weighs;
-                is_open || !must_trip && after.failures == self.counted() + 1
+                if is_open {
+                    must_trip || self.may_trip()
+                } else {
+                    !must_trip && after.failures == self.counted() + 1
+                }
             }
             (Kind::Closed, Some(Outcome::Success)) if !was_slow => {
                 let counted = match self.ruled.config.trip {
@@ -199,6 +203,17 @@ impl<F: Form> Case<'_, F> {
             (Kind::Open | Kind::ForcedOpen | Kind::Disabled, _) => after.kind == before.kind,
             _ => true,
         }
+    }
+
+    /// Whether one more failure may reach the limit.
+    fn may_trip(&self) -> bool {
+        let limit = match self.ruled.config.trip {
+            TripRule::Consecutive { failures } => failures,
+            // While traffic returns, the window is as long as the return has lasted.
+            TripRule::Within { failures, .. } if self.before.kind == Kind::Closed => failures,
+            _ => return true,
+        };
+        self.counted() + 1 >= limit
     }
 
     /// Whether a probe that is dropped now, and was admitted last, has had its time.
