@@ -1,0 +1,102 @@
+//! What the rounds were like: a test whose callers never overlap shows nothing.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::history::History;
+use super::rules::Kind;
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Figures {
+    /// Rounds whose history was searched.
+    pub(crate) rounds: u64,
+    /// Rounds with so many transitions that epochs came round again: not searched.
+    pub(crate) too_long: u64,
+    pub(crate) operations: u64,
+    pub(crate) transitions: u64,
+    /// Pairs of operations of different callers.
+    pairs: u64,
+    overlapping: u64,
+    /// Rounds in which operations overlapped and one of the two made a transition.
+    contended: u64,
+    /// Rounds that the order of the calls does not explain.
+    pub(crate) reordered: u64,
+    /// Operations that the search tried.
+    pub(crate) steps: u64,
+    /// Exchanges that were lost to another caller.
+    pub(crate) lost: u64,
+    kinds: BTreeMap<Kind, u64>,
+}
+
+impl Figures {
+    pub(crate) fn count(&mut self, history: &History) {
+        self.rounds += 1;
+        *self.kinds.entry(history.plan.kind).or_default() += 1;
+        let records = &history.records;
+        self.operations += records.len() as u64;
+        let made = records.iter().filter(|record| record.is_transition());
+        self.transitions += made.count() as u64;
+        let mut is_contended = false;
+        for (place, one) in records.iter().enumerate() {
+            for other in records[..place]
+                .iter()
+                .filter(|other| other.caller != one.caller && other.caller * one.caller != 0)
+            {
+                self.pairs += 1;
+                if one.overlaps(other) {
+                    self.overlapping += 1;
+                    is_contended |= one.is_transition() || other.is_transition();
+                }
+            }
+        }
+        self.contended += u64::from(is_contended);
+        self.reordered += u64::from(!history.is_in_order_of_calls());
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.rounds += other.rounds;
+        self.too_long += other.too_long;
+        self.operations += other.operations;
+        self.transitions += other.transitions;
+        self.pairs += other.pairs;
+        self.overlapping += other.overlapping;
+        self.contended += other.contended;
+        self.reordered += other.reordered;
+        self.steps += other.steps;
+        self.lost += other.lost;
+        for (kind, rounds) in &other.kinds {
+            *self.kinds.entry(*kind).or_default() += rounds;
+        }
+    }
+
+    /// Rounds in which nothing overlaps find nothing.
+    #[track_caller]
+    pub(crate) fn have_met(&self) {
+        assert!(self.rounds >= 20, "{self}");
+        assert!(self.overlapping > 0 && self.contended > 0, "{self}");
+        assert!(self.reordered > 0, "{self}");
+    }
+}
+
+impl fmt::Display for Figures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} rounds and {} with too many transitions, {} operations, {} transitions, each notified once; {} of {} \
+             pairs of different callers overlapped ({:.1} %), {} rounds had a transition that overlapped, {} an order \
+             other than that of the calls; {} exchanges lost to another caller; {} operations tried in a place; {:?}",
+            self.rounds,
+            self.too_long,
+            self.operations,
+            self.transitions,
+            self.overlapping,
+            self.pairs,
+            100.0 * self.overlapping as f64 / self.pairs.max(1) as f64,
+            self.contended,
+            self.reordered,
+            self.lost,
+            self.steps,
+            self.kinds,
+        )
+    }
+}
