@@ -1,4 +1,4 @@
-//! Random numbers that are the same in every run, and the seed for those that are not.
+//! Random numbers that are the same for the same seed, and a seed that differs from run to run.
 
 use std::env;
 use std::io::Write as _;

@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::history::History;
+use super::operation::Record;
 use super::rules::Kind;
+
+/// As many rounds are played on a machine that is busy, however long they take.
+pub(crate) const FEWEST: u64 = 64;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Figures {
@@ -26,7 +30,27 @@ pub(crate) struct Figures {
     /// Exchanges that were lost to another caller.
     pub(crate) lost: u64,
     kinds: BTreeMap<Kind, u64>,
+    /// How often each thing happened that this process saw, by name.
+    seen: BTreeMap<String, u64>,
 }
+
+/// Rounds in which too little happens find nothing.
+const EXPECTED: [&str; 14] = [
+    "FailureLimit",
+    "TripDemanded",
+    "RetryAfter",
+    "OpenTimeOver",
+    "ProbeFailed",
+    "ProbeCancelled",
+    "ProbeLost",
+    "ProbesSucceeded",
+    "TrafficReturned",
+    "Manual",
+    "Restored",
+    "rejected while open",
+    "rejected while half-open",
+    "rejected while returning",
+];
 
 impl Figures {
     pub(crate) fn count(&mut self, history: &History) {
@@ -36,6 +60,15 @@ impl Figures {
         self.operations += records.len() as u64;
         let made = records.iter().filter(|record| record.is_transition());
         self.transitions += made.count() as u64;
+        for answer in records.iter().filter_map(Record::here) {
+            let causes = answer.heard.transitions.iter();
+            let causes = causes.map(|made| format!("{:?}", made.notice.cause));
+            let rejections = answer.heard.rejected.iter();
+            let rejections = rejections.map(|(state, _)| format!("rejected while {state}"));
+            for name in causes.chain(rejections) {
+                *self.seen.entry(name).or_default() += 1;
+            }
+        }
         let mut is_contended = false;
         for (place, one) in records.iter().enumerate() {
             for other in records[..place]
@@ -67,14 +100,22 @@ impl Figures {
         for (kind, rounds) in &other.kinds {
             *self.kinds.entry(*kind).or_default() += rounds;
         }
+        for (name, times) in &other.seen {
+            *self.seen.entry(name.clone()).or_default() += times;
+        }
     }
 
     /// Rounds in which nothing overlaps find nothing.
     #[track_caller]
     pub(crate) fn have_met(&self) {
-        assert!(self.rounds >= 20, "{self}");
+        assert!(self.rounds >= FEWEST, "{self}");
         assert!(self.overlapping > 0 && self.contended > 0, "{self}");
         assert!(self.reordered > 0, "{self}");
+        for name in EXPECTED {
+            // On a busy machine there may be few rounds.
+            let is_seen = self.rounds < 1_000 || self.seen.contains_key(name);
+            assert!(is_seen, "no {name}: {self}");
+        }
     }
 }
 
@@ -84,7 +125,7 @@ impl fmt::Display for Figures {
             f,
             "{} rounds and {} with too many transitions, {} operations, {} transitions, each notified once; {} of {} \
              pairs of different callers overlapped ({:.1} %), {} rounds had a transition that overlapped, {} an order \
-             other than that of the calls; {} exchanges lost to another caller; {} operations tried in a place; {:?}",
+             other than that of the calls; {} exchanges lost to another caller; {} operations tried in a place; {:?}; {:?}",
             self.rounds,
             self.too_long,
             self.operations,
@@ -97,6 +138,7 @@ impl fmt::Display for Figures {
             self.lost,
             self.steps,
             self.kinds,
+            self.seen,
         )
     }
 }

@@ -27,6 +27,9 @@ pub(crate) enum Step {
     ToDeadline(i64),
 }
 
+/// What happens when all callers have come to rest: whatever was lost shows.
+pub(crate) const CLOSING: [Step; 1] = [Step::Snapshot];
+
 /// A round: the callers' steps, and where they begin.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
@@ -96,13 +99,20 @@ impl Draw<'_> {
         (0..length).map(|_| self.step()).collect()
     }
 
-    /// The end of what happens before: half of the callers meet an open time that is just over, or a probe in flight.
+    /// The end of what happens before: most callers meet an open time that is just over, a probe in flight, or a
+    /// breaker that has just recovered.
     fn approach(&mut self) -> Vec<Step> {
-        let trip = Step::Operator(Command::Trip);
+        let due = [Command::Reset, Command::Trip].map(Step::Operator);
+        let due = due.into_iter().chain([Step::ToDeadline(0)]);
         match self.random.below(6) {
-            0 => vec![trip, Step::ToDeadline(0)],
-            1 => vec![trip, Step::ToDeadline(0), Step::Acquire],
+            0 => due.collect(),
+            1 => due.chain([Step::Acquire]).collect(),
             2 => vec![Step::Acquire, Step::Acquire, Step::Acquire],
+            3 | 4 => {
+                // As many as any of the rules ask for.
+                let probe = [Step::Acquire, Step::Report(0, Report::Success)];
+                due.chain([probe; 4].into_iter().flatten()).collect()
+            }
             _ => vec![],
         }
     }
@@ -127,8 +137,8 @@ impl Draw<'_> {
 
     fn report(&mut self) -> Report {
         match self.random.below(16) {
-            0..7 => Report::Success,
-            7..12 => Report::Failure(1),
+            0..8 => Report::Success,
+            8..12 => Report::Failure(1),
             12 => Report::Failure(self.random.below(4) as u32),
             13 => Report::TripAtOnce,
             // A demand that comes late moves the deadline without a word, so that nobody knows the time drawn.
@@ -139,15 +149,15 @@ impl Draw<'_> {
     }
 
     fn command(&mut self) -> Command {
-        match self.random.below(12) {
-            0..3 => Command::Trip,
-            3 => Command::TripFor(self.random.below(120)),
-            4 => Command::ForceOpen,
-            5 => Command::Release,
-            6 | 7 => Command::Reset,
-            8 => Command::Disable,
-            9 => Command::Enable,
-            10 => Command::ProbeNow,
+        match self.random.below(20) {
+            0..4 => Command::Trip,
+            4 | 5 => Command::TripFor(self.random.below(120)),
+            6 => Command::ForceOpen,
+            7..10 => Command::Release,
+            10..13 => Command::Reset,
+            13 => Command::Disable,
+            14..16 => Command::Enable,
+            16 | 17 => Command::ProbeNow,
             _ => Command::ProbeEarly,
         }
     }

@@ -8,7 +8,7 @@ use std::process;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use atomic_breaker::word::Word;
 use atomic_breaker::{Config, Rules, Token};
@@ -18,15 +18,17 @@ use tests::random::{Random, seed};
 use tests::words::Contended;
 
 use super::caller::{Caller, Held, Notes};
-use super::figures::Figures;
+use super::figures::{FEWEST, Figures};
 use super::history::History;
 use super::operation::{Change, Inputs, Record, Recorded};
-use super::plan::Plan;
+use super::plan::{CLOSING, Plan};
 use super::threads::deal;
 use super::time::{Share, within};
 use super::world::{Layout, World};
 
 const CALLERS: usize = 3;
+/// Nobody waits longer than this for the others to begin.
+const LONGEST: Duration = Duration::from_secs(30);
 const PART: &str = "processes::plays_the_part_of_another_process";
 
 /// The word of a breaker, and four more of the kind as plain numbers, each in a file of its own.
@@ -149,7 +151,9 @@ fn play(world: &Mapped, line: &str) {
     let (sets, script) = (sets(&plan), &plan.scripts[caller as usize - 1]);
     let player = Caller::new(world, &plan, &sets, caller, held.collect());
     change(&world.begun, |begun| begun + 1);
+    let asked = Instant::now();
     while get(&world.begun) < CALLERS as u64 * (round + 1) {
+        assert!(asked.elapsed() < LONGEST, "the others have not begun");
         thread::yield_now();
     }
     let lost = world.word.lost();
@@ -249,8 +253,8 @@ fn round(
     change(&world.now, |_| plan.start);
     world.set_rules(0);
     let sets = sets(&plan);
-    let prefix = Caller::new(world, &plan, &sets, 0, Held::new());
-    let (prefix, held) = prefix.perform(&plan.prefix);
+    let parent = || Caller::new(world, &plan, &sets, 0, Held::new());
+    let (prefix, held) = parent().perform(&plan.prefix);
     let callers = children.iter_mut().zip(deal(held, CALLERS));
     for (caller, (child, held)) in callers.enumerate() {
         child.tell(&order(caller + 1, number, seed, held)).unwrap();
@@ -259,6 +263,7 @@ fn round(
     for (caller, child) in (1..).zip(children) {
         notes.push(read(child, &plan, caller, lost));
     }
+    notes.push(parent().perform(&CLOSING).0);
     History::new(&plan, notes)
 }
 
@@ -276,7 +281,7 @@ fn what_processes_see_of_a_word_in_a_file_is_one_order_of_the_reference() {
         let mut figures = Figures::default();
         let mut random = Random::new(seed() ^ 1 << 50);
         let mut number = 0;
-        while Instant::now() < end || number < 20 {
+        while Instant::now() < end || number < FEWEST {
             let seed = random.next_u32().into();
             let history = round(&world, &mut children, number, seed, &mut figures.lost);
             if let Err(fault) = history.judge(&mut figures) {

@@ -61,6 +61,7 @@ impl Kind {
             probes: 3,
             close_after: 4,
             lease: 25,
+            cancel_limit: 0,
             ..base
         };
         let window = Rules {

@@ -14,16 +14,16 @@ use shuttle::{Config, Runner, thread};
 use tests::random::{Random, seed};
 
 use super::caller::{Caller, Held, Notes};
-use super::figures::Figures;
+use super::figures::{FEWEST, Figures};
 use super::history::History;
-use super::plan::Plan;
+use super::plan::{CLOSING, Plan};
 use super::threads::deal;
 use super::time::{Share, cores, within};
 use super::world::{Layout, World};
 
 const CALLERS: usize = 3;
 /// Schedules of a plan, by each of two schedulers.
-const SCHEDULES: usize = 20;
+const SCHEDULES: usize = 8;
 /// How often the second scheduler lets a caller of lower priority go first.
 const DEPTH: usize = 4;
 
@@ -53,7 +53,7 @@ struct Shared<B> {
     word: Scheduled<B>,
     now: AtomicU64,
     rules: AtomicU64,
-    /// Not a point where others go on: an operation is called just before its first access.
+    /// Not a point where others go on.
     stamps: Plain,
 }
 
@@ -111,6 +111,8 @@ fn perform<B: Layout>(plan: &Arc<Plan>, sets: &Arc<[Rules<B>]>) -> Vec<Notes> {
         .collect();
     let mut notes = vec![prefix];
     notes.extend(callers.into_iter().map(|caller| caller.join().unwrap()));
+    let closing = Caller::new(&*world, plan, sets, 0, Held::new());
+    notes.push(closing.perform(&CLOSING).0);
     notes
 }
 
@@ -144,7 +146,7 @@ fn rounds<B: Layout>(share: Share) {
     let figures = within(share, cores(), |group, end| {
         let mut figures = Figures::default();
         let mut random = Random::new(seed() ^ group << 40 ^ u64::from(B::EPOCH_SHIFT) << 8);
-        while Instant::now() < end {
+        while Instant::now() < end || figures.rounds < FEWEST {
             for history in histories::<B>(random.next_u32().into()) {
                 if let Err(fault) = history.judge(&mut figures) {
                     panic!("{fault}");

@@ -12,9 +12,9 @@ use tests::random::{Random, seed};
 use tests::words::Contended;
 
 use super::caller::{Caller, Held, Notes};
-use super::figures::Figures;
+use super::figures::{FEWEST, Figures};
 use super::history::History;
-use super::plan::Plan;
+use super::plan::{CLOSING, Plan};
 use super::time::{Share, cores, within};
 use super::world::{Layout, World};
 
@@ -90,7 +90,15 @@ impl<B: Layout> Round<B> {
             0 => &self.plan.prefix,
             _ => &self.plan.scripts[caller - 1],
         };
-        Caller::new(&self.world, &self.plan, &self.sets, caller as u64, held).perform(script)
+        self.caller(caller, held).perform(script)
+    }
+
+    fn close(&self) -> Notes {
+        self.caller(0, Held::new()).perform(&CLOSING).0
+    }
+
+    fn caller(&self, number: usize, held: Held<B>) -> Caller<'_, Shared<B>> {
+        Caller::new(&self.world, &self.plan, &self.sets, number as u64, held)
     }
 }
 
@@ -174,7 +182,7 @@ fn play<B: Layout>(seed: u64, figures: &mut Figures) -> Vec<History> {
     rounds
         .iter()
         .zip(notes)
-        .map(|(round, notes)| History::new(&round.plan, notes))
+        .map(|(round, notes)| History::new(&round.plan, notes.into_iter().chain([round.close()])))
         .collect()
 }
 
@@ -191,6 +199,7 @@ pub(crate) fn one_after_another<B: Layout>(seed: u64) -> History {
     for (caller, held) in deal(held, CALLERS).into_iter().enumerate() {
         notes.push(round.perform(caller + 1, held).0);
     }
+    notes.push(round.close());
     History::new(&round.plan, notes)
 }
 
@@ -198,7 +207,7 @@ fn rounds<B: Layout>(share: Share) {
     let figures = within(share, cores().div_ceil(CALLERS), |group, end| {
         let mut figures = Figures::default();
         let mut random = Random::new(seed() ^ group << 40 ^ u64::from(B::EPOCH_SHIFT));
-        while Instant::now() < end {
+        while Instant::now() < end || figures.rounds < FEWEST {
             for history in play::<B>(random.next_u32().into(), &mut figures) {
                 if let Err(fault) = history.judge(&mut figures) {
                     panic!("{fault}");
