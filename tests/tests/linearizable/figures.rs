@@ -121,10 +121,11 @@ impl Figures {
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let permille = 1_000 * self.overlapping / self.pairs.max(1);
         write!(
             f,
             "{} rounds and {} with too many transitions, {} operations, {} transitions, each notified once; {} of {} \
-             pairs of different callers overlapped ({:.1} %), {} rounds had a transition that overlapped, {} an order \
+             pairs of different callers overlapped ({}.{} %), {} rounds had a transition that overlapped, {} an order \
              other than that of the calls; {} exchanges lost to another caller; {} operations tried in a place; {:?}; {:?}",
             self.rounds,
             self.too_long,
@@ -132,7 +133,8 @@ impl fmt::Display for Figures {
             self.transitions,
             self.overlapping,
             self.pairs,
-            100.0 * self.overlapping as f64 / self.pairs.max(1) as f64,
+            permille / 10,
+            permille % 10,
             self.contended,
             self.reordered,
             self.lost,

@@ -28,7 +28,7 @@
 //! | `corrupt`, `checker` | right histories made wrong; the checker checked |
 //! | `figures`, `time` | how much really overlapped; how long all of it takes |
 //!
-//! Three seconds; `ATOMIC_BREAKER_LINEARIZABLE=600 cargo test -p tests --test linearizable -- --nocapture` for ten
+//! Two seconds, and two more for the checker; `ATOMIC_BREAKER_LINEARIZABLE=600 cargo test -p tests --test linearizable -- --nocapture` for ten
 //! minutes, with the figures. Each run draws other rounds, from a seed that it prints; `BREAKER_SEED=<that>` draws them
 //! again.
 

@@ -194,7 +194,7 @@ fn written(notes: &Notes) -> String {
 }
 
 /// The parent's side: the notes of a child, whose script is known.
-fn read(child: &mut Process, plan: &Plan, caller: u64, lost: &mut u64) -> Notes {
+fn read(child: &mut Process, plan: &Plan, asker: u64, lost: &mut u64) -> Notes {
     let mut notes = Notes::default();
     loop {
         let line = child.line().expect("the other process plays its part");
@@ -218,9 +218,9 @@ fn read(child: &mut Process, plan: &Plan, caller: u64, lost: &mut u64) -> Notes 
             _ => continue,
         }
         let mut number = || words.next().unwrap().parse::<u64>().ok();
-        let step = plan.scripts[caller as usize - 1][number().unwrap() as usize];
+        let step = plan.scripts[asker as usize - 1][number().unwrap() as usize];
         let permit = number();
-        let next = caller << 16 | notes.records.len() as u64;
+        let next = asker << 16 | notes.records.len() as u64;
         let inputs = Inputs {
             now: number().unwrap(),
             rules: number().unwrap() as usize,
@@ -230,7 +230,7 @@ fn read(child: &mut Process, plan: &Plan, caller: u64, lost: &mut u64) -> Notes 
         let (called, returned) = (number().unwrap(), number().unwrap());
         let answer = words.collect::<Vec<_>>().join(" ");
         notes.records.push(Record {
-            caller,
+            caller: asker,
             operation: step.operation(permit, next).unwrap(),
             inputs,
             answer: Recorded::Elsewhere(answer),
