@@ -111,7 +111,10 @@ impl Draw<'_> {
             3 | 4 => {
                 // As many as any of the rules ask for.
                 let probe = [Step::Acquire, Step::Report(0, Report::Success)];
-                due.chain([probe; 4].into_iter().flatten()).collect()
+                let recovered = due.chain([probe; 4].into_iter().flatten());
+                // Where traffic returns, to the beginning, the middle and the end.
+                let age = [0, 40, 76, 84][self.random.below(4) as usize];
+                recovered.chain([Step::Advance(age)]).collect()
             }
             _ => vec![],
         }

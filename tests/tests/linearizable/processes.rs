@@ -48,7 +48,7 @@ impl Mapped {
             breaker.word().clone()
         };
         Self {
-            word: Contended::over(word("word"), 2),
+            word: Contended::over(word("word"), 2).and_before_loads(5),
             now: word("now"),
             rules: word("rules"),
             stamps: word("stamps"),

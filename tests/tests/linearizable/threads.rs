@@ -1,4 +1,4 @@
-//! Real threads: started together, with a word that lets others in between a load and its exchange.
+//! Real threads: started together, with a word that lets others in before loads and exchanges.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -70,7 +70,8 @@ struct Round<B: Layout> {
 impl<B: Layout> Round<B> {
     fn new(plan: Plan) -> Self {
         let configs: Vec<_> = plan.sets.iter().map(|rules| rules.config()).collect();
-        let word = Contended::over(B::Native::from(B::closed_in(plan.epoch)), 2);
+        let word =
+            Contended::over(B::Native::from(B::closed_in(plan.epoch)), 2).and_before_loads(5);
         Self {
             world: Shared {
                 breaker: Breaker::builder(configs[0], ManualClock::new())
