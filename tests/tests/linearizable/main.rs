@@ -28,9 +28,9 @@
 //! | `corrupt`, `checker` | right histories made wrong; the checker checked |
 //! | `figures`, `time` | how much really overlapped; how long all of it takes |
 //!
-//! Two seconds, and two more for the checker; `ATOMIC_BREAKER_LINEARIZABLE=600 cargo test -p tests --test linearizable -- --nocapture` for ten
-//! minutes, with the figures. Each run draws other rounds, from a seed that it prints; `BREAKER_SEED=<that>` draws them
-//! again.
+//! Two seconds, and two more for the checker. `ATOMIC_BREAKER_LINEARIZABLE=600` makes it ten minutes, and `--nocapture`
+//! prints the figures. Each run draws other rounds, from a seed that it prints; `BREAKER_SEED=<that>` draws them again,
+//! though threads and processes meet in another way.
 
 #![cfg(target_pointer_width = "64")]
 

@@ -110,8 +110,9 @@ struct Together(AtomicUsize);
 impl Together {
     fn wait(&self, round: usize) {
         self.0.fetch_add(1, Ordering::SeqCst);
+        let has_core = cores() >= CALLERS;
         while self.0.load(Ordering::SeqCst) < CALLERS * (round + 1) {
-            if cores() >= CALLERS {
+            if has_core {
                 std::hint::spin_loop();
             } else {
                 thread::yield_now();
@@ -126,7 +127,7 @@ struct Opened<'a>(&'a Together);
 impl Drop for Opened<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.0.0.fetch_add(usize::MAX / 2, Ordering::SeqCst);
+            self.0.0.store(usize::MAX / 2, Ordering::SeqCst);
         }
     }
 }
@@ -152,39 +153,42 @@ fn play<B: Layout>(seed: u64, figures: &mut Figures) -> Vec<History> {
     for round in &rounds {
         let (prefix, held) = round.perform(0, Held::new());
         notes.push(vec![prefix]);
-        for (caller, held) in deal(held, CALLERS).into_iter().enumerate() {
-            dealt[caller].push(held);
+        for (dealt, held) in dealt.iter_mut().zip(deal(held, CALLERS)) {
+            dealt.push(held);
         }
     }
-    let (together, rounds) = (&Together::default(), &rounds);
+    for played in at_once(&rounds, dealt) {
+        for (notes, played) in notes.iter_mut().zip(played) {
+            notes.push(played);
+        }
+    }
+    let histories = rounds.iter().zip(notes).map(|(round, mut notes)| {
+        notes.push(round.close());
+        figures.lost += round.world.word().lost();
+        History::new(&round.plan, notes)
+    });
+    histories.collect()
+}
+
+/// What each caller noted in each round.
+fn at_once<B: Layout>(rounds: &[Round<B>], dealt: Vec<Vec<Held<B>>>) -> Vec<Vec<Notes>> {
+    let together = &Together::default();
     thread::scope(|scope| {
-        let callers = dealt.into_iter().enumerate().map(|(caller, dealt)| {
+        let callers = (1..).zip(dealt).map(|(caller, dealt)| {
             scope.spawn(move || {
                 let _opened = Opened(together);
                 let played = rounds.iter().zip(dealt).enumerate();
                 let played = played.map(|(number, (round, held))| {
                     together.wait(number);
-                    round.perform(caller + 1, held).0
+                    round.perform(caller, held).0
                 });
                 played.collect::<Vec<_>>()
             })
         });
         let callers: Vec<_> = callers.collect();
-        for caller in callers {
-            for (round, played) in caller.join().unwrap().into_iter().enumerate() {
-                notes[round].push(played);
-            }
-        }
-    });
-    figures.lost += rounds
-        .iter()
-        .map(|round| round.world.word().lost())
-        .sum::<u64>();
-    rounds
-        .iter()
-        .zip(notes)
-        .map(|(round, notes)| History::new(&round.plan, notes.into_iter().chain([round.close()])))
-        .collect()
+        let played = callers.into_iter().map(|caller| caller.join().unwrap());
+        played.collect()
+    })
 }
 
 /// Histories of real threads.
