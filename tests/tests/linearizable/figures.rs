@@ -8,7 +8,7 @@ use super::operation::{Answer, Record, Recorded};
 use super::rules::Kind;
 
 /// As many rounds are played on a machine that is busy, however long they take.
-pub(crate) const FEWEST: u64 = 64;
+pub(crate) const FEWEST: u64 = 16;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Figures {

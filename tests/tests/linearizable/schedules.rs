@@ -146,7 +146,7 @@ fn rounds<B: Layout>(share: Share) {
     let figures = within(share, cores(), |group, end| {
         let mut figures = Figures::default();
         let mut random = Random::new(seed() ^ group << 40 ^ u64::from(B::EPOCH_SHIFT) << 8);
-        while Instant::now() < end || figures.rounds < FEWEST {
+        while Instant::now() < end || figures.rounds < 4 * FEWEST {
             for history in histories::<B>(random.next_u32().into()) {
                 if let Err(fault) = history.judge(&mut figures) {
                     panic!("{fault}");

@@ -20,7 +20,7 @@ use super::world::{Layout, World};
 
 const CALLERS: usize = 4;
 /// Rounds whose threads are started once.
-const ROUNDS: usize = 32;
+const ROUNDS: usize = 16;
 
 /// Shared by threads: the rules are those of an adjustable breaker.
 struct Shared<B: Layout> {
