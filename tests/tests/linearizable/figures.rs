@@ -146,7 +146,7 @@ impl fmt::Display for Figures {
             f,
             "{} rounds and {} with too many transitions, {} operations, {} transitions, each notified once; {} of {} \
              pairs of different callers overlapped ({}.{} %), {} rounds had a transition that overlapped, {} an order \
-             other than that of the calls; {} exchanges lost to another caller; {} operations tried in a place; {:?}; {:?}",
+             other than that of the calls; {} operations tried in a place; {:?}; {:?}",
             self.rounds,
             self.too_long,
             self.operations,
@@ -157,10 +157,14 @@ impl fmt::Display for Figures {
             permille % 10,
             self.contended,
             self.reordered,
-            self.lost,
             self.steps,
             self.kinds,
             self.seen,
-        )
+        )?;
+        // Random schedules do not count them.
+        match self.lost {
+            0 => Ok(()),
+            lost => write!(f, "; {lost} exchanges lost to another caller"),
+        }
     }
 }
