@@ -8,6 +8,7 @@
 //! | `tests/sequences/` | long random histories, random words and random clocks, against the reference |
 //! | `tests/races/` | every interleaving of two or three callers, with loom |
 //! | `tests/threads/` | real threads, more than cores |
+//! | `tests/linearizable/` | whatever threads, schedules and processes see at once is the reference's answer in some order |
 //! | `tests/chaos/` | words that fail spuriously, words behind a critical section |
 //! | `tests/week.rs` | the programs that users write first, over a week of outages |
 //! | `project/`, a package of its own: `rooms` | the structure of the packages and their names, from their code |
@@ -16,7 +17,7 @@
 //! | [`compile_fail`] | code that must not compile, each case with a twin that does |
 //! | [`mod@reference`] | a second implementation of the breaker, as a plain struct |
 //!
-//! [`words`] count or disturb accesses to them; [`random`] numbers are the same in every run; [`causes`] are listed
+//! [`words`] count or disturb accesses to them; [`random`] numbers are the same for the same seed; [`causes`] are listed
 //! without those that a test cannot bring about.
 
 pub mod causes;

@@ -1,4 +1,30 @@
-//! Random numbers that are the same in every run.
+//! Random numbers that are the same for the same seed, and a seed that differs from run to run.
+
+use std::env;
+use std::io::Write as _;
+use std::sync::OnceLock;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The environment variable that repeats a run with its [`seed`].
+pub const VARIABLE: &str = "BREAKER_SEED";
+
+/// The seed of this run, which differs each time, is printed past the capture of the tests' output, and can be set.
+///
+/// # Panics
+/// When the environment variable is not a whole number.
+pub fn seed() -> u64 {
+    static SEED: OnceLock<u64> = OnceLock::new();
+    *SEED.get_or_init(|| {
+        let seed = match env::var(VARIABLE) {
+            Ok(seed) => seed.parse().expect("the seed is a whole number"),
+            Err(_) => SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |time| time.as_nanos() as u64),
+        };
+        let _ = writeln!(std::io::stderr(), "{VARIABLE}={seed}");
+        seed
+    })
+}
 
 /// The seed that the tests print.
 pub const SEED: u64 = 0x5EED_0F7A_11CA_11E5;

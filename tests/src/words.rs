@@ -96,15 +96,26 @@ impl<W> Counting<W> {
 /// counts the exchanges that were lost to them, as a test without any shows nothing.
 pub type Contended<W> = Watched<W, Contention>;
 
-/// Determines the exchanges that let other threads run first, and counts the lost ones.
+/// Determines the exchanges and loads that let other threads run first, and counts the lost exchanges.
 #[derive(Debug)]
 pub struct Contention {
     every: u64,
+    every_load: Option<u64>,
     exchanges: AtomicU64,
+    loads: AtomicU64,
     lost: AtomicU64,
 }
 
 impl Watch for Contention {
+    fn load(&self) {
+        if let Some(every) = self.every_load {
+            let nth = self.loads.fetch_add(1, Ordering::Relaxed);
+            if nth.is_multiple_of(every) {
+                thread::yield_now();
+            }
+        }
+    }
+
     fn exchange(&self) -> bool {
         let nth = self.exchanges.fetch_add(1, Ordering::Relaxed);
         if nth.is_multiple_of(self.every) {
@@ -125,10 +136,19 @@ impl<W> Contended<W> {
     pub fn over(word: W, every: u64) -> Self {
         let watch = Contention {
             every,
+            every_load: None,
             exchanges: AtomicU64::new(0),
+            loads: AtomicU64::new(0),
             lost: AtomicU64::new(0),
         };
         Self { word, watch }
+    }
+
+    /// Lets other threads run before one in this many loads, too.
+    #[must_use]
+    pub fn and_before_loads(mut self, every: u64) -> Self {
+        self.watch.every_load = Some(every);
+        self
     }
 
     /// How many exchanges were lost.

@@ -1,7 +1,7 @@
 //! The precision of a word.
 
 /// The precision of a word: the values that it cannot tell apart.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Grain {
     /// Milliseconds of a tick.
     pub tick: u64,
@@ -20,7 +20,7 @@ pub struct Grain {
 }
 
 /// Where the time in the word wraps, in ticks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Wrap {
     pub ticks: i64,
     /// Times that seem to lie ahead of now by up to this much are a step back of the clock.
@@ -69,6 +69,11 @@ impl Grain {
             wrap: Some(Wrap { ticks, guard }),
             ..self
         }
+    }
+
+    /// How many transitions there are before the epochs of the word come round again.
+    pub const fn epochs(self) -> u64 {
+        if self.is_wide() { 512 } else { 16 }
     }
 
     /// A number of milliseconds in ticks, rounded up.

@@ -80,7 +80,7 @@ pub enum Hold {
 }
 
 /// The reference breaker. Its clock is the public field `now`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reference {
     pub rules: Rules,
     pub now: u64,
@@ -94,7 +94,8 @@ pub struct Reference {
     pub drawn: Option<u64>,
     /// Whether each call since it closed or began to return has failed.
     pub calls: Vec<bool>,
-    admitted: u64,
+    /// The number of the permit that was granted last: the next one gets the next number.
+    pub admitted: u64,
     /// The generation in which the current half-open time began.
     half_open_since: u64,
 }

@@ -8,7 +8,7 @@ use atomic_breaker::Config;
 use super::Grain;
 
 /// The rules of a breaker, and the precision of its word. Times are in milliseconds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rules {
     pub trip: Trip,
     pub ratio: Option<Ratio>,
@@ -27,7 +27,7 @@ pub struct Rules {
 }
 
 /// When failures trip.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Trip {
     InARow(u32),
     Within(u32, u64),
@@ -36,7 +36,7 @@ pub enum Trip {
 }
 
 /// The share of the last calls that trips.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ratio {
     pub percent: u32,
     pub of_last: usize,
@@ -44,7 +44,7 @@ pub struct Ratio {
 }
 
 /// How the open time grows, up to a maximum.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Growth {
     /// Growth by a whole factor.
     Times(u64, u64),
@@ -55,7 +55,7 @@ pub enum Growth {
 }
 
 /// A gradual return.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Return {
     pub first_percent: u64,
     pub over: u64,

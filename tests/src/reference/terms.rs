@@ -3,7 +3,7 @@
 use atomic_breaker::{Cause, State};
 
 /// The right to one call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Permit {
     pub generation: u64,
     pub number: u64,
@@ -43,7 +43,7 @@ pub enum Command {
 }
 
 /// A transition, as an observer is notified of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Notice {
     pub from: State,
     pub to: State,

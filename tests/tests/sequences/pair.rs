@@ -114,7 +114,7 @@ impl<W: Word, T: Memory> Pair<W, T> {
             sets,
             held: Vec::new(),
             seen: Seen::new(),
-            epochs: if size_of::<W::Bits>() == 4 { 16 } else { 512 },
+            epochs: rules[0].grain.epochs(),
         })
     }
 

@@ -2,16 +2,11 @@
 //!
 //! `BREAKER_SEED=123 cargo test -p tests --test sequences` draws the same cases again.
 
-use std::env;
-use std::io::Write as _;
 use std::panic::Location;
-use std::sync::OnceLock;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use proptest::prelude::*;
 use proptest::test_runner::{FileFailurePersistence, RngAlgorithm, TestRng, TestRunner};
-
-const VARIABLE: &str = "BREAKER_SEED";
+use tests::random::{VARIABLE, seed};
 
 /// Draws this many cases and tests each. A failing case is shrunk, printed, and kept beside the source for the
 /// next runs. Properties with different names draw different cases.
@@ -35,21 +30,6 @@ pub(crate) fn check<S: Strategy>(
     if let Err(error) = runner.run(strategy, test) {
         panic!("{name}: {error}\nto draw the same cases again: {VARIABLE}={seed}\n{runner}");
     }
-}
-
-/// The seed of the run, printed past the capture of the tests' output.
-fn seed() -> u64 {
-    static SEED: OnceLock<u64> = OnceLock::new();
-    *SEED.get_or_init(|| {
-        let seed = match env::var(VARIABLE) {
-            Ok(seed) => seed.parse().expect("the seed is a whole number"),
-            Err(_) => SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .map_or(0, |time| time.as_nanos() as u64),
-        };
-        let _ = writeln!(std::io::stderr(), "{VARIABLE}={seed}");
-        seed
-    })
 }
 
 /// Each property has its own random numbers.

@@ -7,7 +7,6 @@
 mod adjusted;
 mod audit;
 mod mixed;
-mod replaced;
 mod storm;
 
 use std::any::Any;
