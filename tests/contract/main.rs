@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The contract: each behaviour of the breaker and its edge cases, through the public API, on both words.
 //!
 //! | file | behaviours |

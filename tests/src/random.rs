@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Random numbers that are the same in every run.
 
 /// The seed that the tests print.

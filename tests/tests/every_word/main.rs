@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Every 32-bit word, whether a breaker wrote it or not, with every operation: a proof by enumeration, not a sample.
 //!
 //! For each of the 2³² words, for each [set of rules](rules), and for each [class of age](time) of the time in the word,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What must hold after each kind of operation.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a 32-bit word means, by the drawing in `atomic_breaker::word`, written down once more.
 
 use atomic_breaker::State;

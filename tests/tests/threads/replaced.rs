@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rules over one word are replaced while many callers are under way.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
