@@ -3,6 +3,7 @@
 //! and tested.
 
 mod licence;
+mod trace;
 
 use std::fs;
 use std::path::{Path, PathBuf};
