@@ -2,6 +2,7 @@
 //! What an assessor is given is true: licences, what the core uses of its library, and where each behaviour is written
 //! and tested.
 
+mod library;
 mod licence;
 mod trace;
 
