@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use atomic_breaker::word::{AtomicU64, Bits};
-use atomic_breaker::{Breaker, ManualClock, Permit, State};
+use atomic_breaker::{Breaker, ManualClock, Permit, State, Wait};
 
 use super::support::{AnyWord, Fine, ms, rules};
 
@@ -100,7 +100,7 @@ fn a_flipped_bit_leads_where_the_page_says_in_both_words() {
     }
 }
 
-/// Until a call is admitted, asked again whenever the rejection says.
+/// The milliseconds until a call is admitted, asked again when it must be at the latest.
 fn waits_for<W: AnyWord>(bits: u64, now_ms: u32) -> u64 {
     let clock = ManualClock::starting_at(now_ms);
     let config = rules().probe_lease(ms(100));
@@ -110,10 +110,12 @@ fn waits_for<W: AnyWord>(bits: u64, now_ms: u32) -> u64 {
         match breaker.acquire().map(Permit::into_token) {
             Ok(_) => return waited,
             Err(rejected) => {
-                let wait = rejected.retry_in().expect("not forced open").as_millis();
-                assert!(wait > 0);
-                waited += u64::try_from(wait).unwrap();
-                clock.advance(rejected.retry_in().unwrap());
+                let (Wait::For(wait) | Wait::AtMost(wait)) = rejected.wait() else {
+                    panic!("{bits:#x} is forced open");
+                };
+                assert!(!wait.is_zero());
+                waited += u64::try_from(wait.as_millis()).unwrap();
+                clock.advance(wait);
             }
         }
     }
