@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The path of a call while all is well.
 
 use std::hint::black_box;

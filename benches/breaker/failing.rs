@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Failures that do not trip, and the success that clears them.
 
 use std::hint::black_box;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Probes: one compare-and-swap in, one out.
 
 use std::hint::black_box;

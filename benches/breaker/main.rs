@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Each step of the breaker on its own, on both words, with criterion.
 //!
 //! ```console

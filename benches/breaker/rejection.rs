@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rejections, and how much of their time is the clock's.
 
 use std::hint::black_box;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Traffic that comes back gradually: a random number, a comparison, no write.
 
 use std::hint::black_box;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A breaker is put together at each call, around a word, with rules that many words share.
 
 use std::hint::black_box;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Transitions: the whole circle, and single ones by command.
 
 use std::hint::black_box;

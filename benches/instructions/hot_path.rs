@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The closed path, compiled on its own so that `.ci/hot-path` can look at it.
 
 use atomic_breaker::word::AtomicU32;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Instructions of each operation on x86-64, counted by callgrind: the count is the same on every run, so that
 //! a single additional one is noticed.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The measurements of every contestant. Each lap counts its results and ends with an assertion, so that no
 //! contestant is measured doing something else.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Claims, held against the run that measured them.
 
 use crate::table::Table;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How a page of results begins: its title, the command that prints it, and the machine.
 
 use std::process::Command;

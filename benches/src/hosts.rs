@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The keys of the called hosts.
 
 use std::convert::Infallible;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Every performance claim of this project, to be checked with one command, beside the crates in
 //! use today. What follows from them is in `docs/performance.md`, and what they printed in `results`.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compares values that were measured in the same round.
 //!
 //! The speed of a machine drifts during a run. A difference of two medians has the drift in it, as the two may

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bars on a logarithmic scale, as SVG.
 
 use std::error::Error;

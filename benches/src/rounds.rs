@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Many short rounds, interleaved.
 //!
 //! Timings on one machine drift by a third from minute to minute. So all cases are measured in one

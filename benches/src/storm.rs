@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! All threads at the deadline of an open breaker: how many does it let through?
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Well-known yardsticks: an atomic, a mutex, a clock.
 
 use std::hint::black_box;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether there are breakers of a file: `ATOMIC_BREAKER_RS` names what the command has made of it.
 
 fn main() {

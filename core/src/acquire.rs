@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The way in: one load, or the cold path.
 
 use core::num::NonZeroU32;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What became of the word, in two registers.
 //!
 //! Reports and commands return the transition that they made, and most callers drop it at once. Carried in memory, each

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The compare-and-swap loop that applies a step of the machine to the word. (`short_way` has one for the common
 //! reports of a closed breaker.)
 

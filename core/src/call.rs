@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Guarded calls: acquire, run, report, in one expression.
 
 use core::future::poll_fn;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The content of a word as a value: what the machine works on.
 
 use crate::state::State;

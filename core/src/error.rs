@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What can go wrong: a call was rejected, a call failed, a word holds an invalid state.
 
 use core::fmt;

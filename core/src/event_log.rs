@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! An observer that keeps the last transitions for a task to drain.
 
 use core::cell::RefCell;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The figures named in messages and documentation. A layout with other figures does not compile: change the
 //! texts first, then this file.
 

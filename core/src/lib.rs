@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A circuit breaker whose whole state is **one atomic word**: lock-free, `no_std`, no allocation.
 //!
 //! It stops a program from hammering something that is failing: after enough failures it rejects calls at

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Numbers as a configuration keeps them, and mixing for random ones.
 
 use core::time::Duration;

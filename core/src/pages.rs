@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Pages about the whole family of packages. Links to files lead to the repository.
 
 // Of two definitions of a link the first one holds, so that these replace the relative ones at the end of each page.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The right to one call: reported once, given back when dropped.
 
 #![expect(

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the word says now, as opposed to what was kept of it.
 
 use core::fmt;

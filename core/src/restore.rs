@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Taking up a word that outlived its users.
 
 use core::time::Duration;

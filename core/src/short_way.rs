@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The common reports of a closed breaker: the machine's own steps in a loop of their own, without what only the others need.
 
 use crate::breaker::Breaker;

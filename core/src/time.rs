@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Times that wrap: from the clock's milliseconds to the ticks in the word and back.
 //!
 //! The word keeps a time in few bits, so it wraps (49.7 days in the 64-bit word, 35 minutes in the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A permit without its breaker: what it remembers, and how it travels.
 
 use core::num::NonZeroU32;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The errors of operations that no breaker guards yet.
 
 use core::marker::{PhantomData, PhantomPinned};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The breaker's time, from embassy.
 
 use atomic_breaker::Clock;

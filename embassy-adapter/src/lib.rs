@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The [`atomic-breaker`](atomic_breaker) circuit breaker with the time of
 //! [`embassy-time`](embassy_time).
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Lines for the debug probe, or the console.
 
 use atomic_breaker::{Observer, Rejected, State, Transition};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Notifying tasks that the state has changed.
 
 use core::cell::RefCell;

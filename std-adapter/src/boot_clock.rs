@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A clock that reads the same in all processes of a machine.
 
 use atomic_breaker::{Clock, SharedClock};

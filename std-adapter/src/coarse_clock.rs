@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The kernel's clock for callers that do not need exact times.
 
 use atomic_breaker::Clock;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The clocks of the kernel.
 
 use rustix::time::{ClockId, clock_gettime};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The [`atomic-breaker`](atomic_breaker) circuit breaker with the clocks of an operating system.
 //!
 //! ```

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rules that are set while calls are under way, read without a write.
 
 use std::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The monotonic clock of `std`.
 
 use std::hash::{BuildHasher, RandomState};

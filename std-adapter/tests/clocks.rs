@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The clocks: milliseconds that go forward, as fast as time does.
 
 use std::thread;

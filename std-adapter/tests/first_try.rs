@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Programs as users write them before they have read anything: each compiles, and does what it seems to.
 #![cfg(feature = "tokio")]
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The breaker on `std`: real connections under its guard.
 
 use std::cell::Cell;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Permits that are granted some time before their call begins.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Breakers on tokio, in paused time: nothing here sleeps.
 #![cfg(feature = "tokio")]
 

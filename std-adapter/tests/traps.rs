@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Programs that users write first, with threads and real time: each does what its author meant, or what the
 //! documentation warns about.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compiles `through.c` for words of 32 and of 64 bits.
 
 fn main() {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 /* Breakers of a breakers.toml and breakers with the same rules at run time, through the same random events: the words
  * must be the same after each. Takes a seed. */
 #include <inttypes.h>

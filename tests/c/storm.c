@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 /* Four threads without a pause on one breaker: while the resource is dead, never more than one probe is in flight, whatever
  * they do with their tokens; when it is back, every call passes. 3 s. */
 #define _GNU_SOURCE

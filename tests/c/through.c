@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 /* Calls each function of the header as a C program does, for the tests in Rust: so that what they see has gone through
  * the header's types and a C compiler. */
 #include "atomic_breaker.h"

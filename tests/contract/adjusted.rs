@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rules of one breaker that are set while it is in use.
 
 use std::cell::Cell;

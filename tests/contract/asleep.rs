@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Devices that sleep: each boot is short, and its clock starts again.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Permits for code that leaves by `?`: an attempt fails when it is dropped.
 
 use std::error::Error;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Shares in hundredths of a percent.
 
 use atomic_breaker::Ratio;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Permits that are dropped without a report: they are neutral while young, and give no free retry to a
 //! resource that hangs.
 

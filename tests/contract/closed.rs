@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Failures: when they trip, and how much they weigh.
 
 use atomic_breaker::{Failure, ManualClock, Outcome, State};

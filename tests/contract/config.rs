@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Settings that do not fit are rejected when the breaker is built, with a message that names the limit and the fix.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Manual control by commands.
 
 use atomic_breaker::{Breaker, Cause, Clock, Control, ManualClock, State, Transition};

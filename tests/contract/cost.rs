@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The cost of each use of the breaker, in loads, swaps and clock readings.
 
 use std::cell::Cell;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Open times that were demanded: a deadline only moves later, unless an operator explicitly moves it earlier.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Demands that arrive after the breaker has opened: a deadline only moves later.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Errors, fallbacks, and one error type made of two.
 
 use std::error::Error;

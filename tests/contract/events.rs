@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Observers; the event log.
 
 use std::cell::Cell;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is checked of a configuration, to the millisecond, and what its errors say.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `serde`: configurations are read from a file, snapshots and transitions are written to one.
 
 use atomic_breaker::{Breaker, Config, EventLog, ManualClock, Ratio};

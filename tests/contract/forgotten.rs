@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The history before an outage is forgotten after it, for any number of transitions in between: in four bits,
 //! sixteen of them look like none.
 

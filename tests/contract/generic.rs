@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Code that takes any breaker: through a bound if it has one type, through a pointer for mixed ones.
 
 use std::collections::BTreeMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Open times that grow from trip to trip.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Probes; probes that are lost or dropped.
 
 use atomic_breaker::{Config, Failure, ManualClock, Outcome, State, Wait};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Holds that an operator sets: forced open, disabled, and both.
 
 use atomic_breaker::{Control, ManualClock, State, Transition};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Jitter, so that a fleet that tripped together does not return in lockstep.
 
 use std::collections::HashSet;

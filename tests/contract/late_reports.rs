@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Measures how often a late report is mistaken for a current one, with few epochs and lost probes.
 
 use std::cell::Cell;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Late reports of probes that lost their slots: a success counts as long as the same half-open time lasts.
 
 use atomic_breaker::{Cause, Config, Failure, ManualClock, Outcome, Permit, State};

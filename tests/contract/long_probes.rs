@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Calls that take longer than the lease of a probe: healthy ones close the breaker, and those that hang cost little.
 
 use std::collections::VecDeque;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rounds of probes that do not report within their lease, and the lease that grows with each of them.
 
 use atomic_breaker::word::AtomicU32;

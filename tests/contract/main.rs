@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The contract: each behaviour of the breaker and its edge cases, through the public API, on both words.
 //!
 //! | file | behaviours |
@@ -17,7 +18,7 @@
 //! | `snapshot`, `present` | everything that one load shows, the order of transitions |
 //! | `errors` | errors, fallback |
 //! | `time`, `sparse` | clocks that wrap and step back, rare callers |
-//! | `word`, `restored`, `retained`, `asleep` | the word anywhere, corrupt words, words that outlive their clock, devices that sleep |
+//! | `word`, `flipped`, `restored`, `retained`, `asleep` | the word anywhere, corrupt words, bits that flip, words that outlive their clock, devices that sleep |
 //! | `calls`, `panicking` | classifiers, panics, futures, tokens |
 //! | `attempt`, `owned`, `generic` | permits for `?`, owned permits, code that takes any breaker |
 //! | `rules`, `taken_over`, `adjusted` | rules that are shared, replaced, and set on one breaker |
@@ -41,6 +42,7 @@ mod errors;
 mod events;
 mod faults;
 mod files;
+mod flipped;
 mod forgotten;
 mod generic;
 mod growth;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Typical observers, and transitions as lines of a log.
 
 use std::cell::{Cell, RefCell};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rejections, deadlines, and minimum open times.
 
 use std::time::Duration;

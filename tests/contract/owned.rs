@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Permits that own a handle to the breaker, for spawned tasks; breakers behind any handle.
 
 use std::rc::Rc;

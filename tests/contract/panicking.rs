@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! An observer that panics loses nothing: the word is changed before observers are notified, and a slot that
 //! was taken is given back.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rules that need more memory than there is beside the word are rejected when the parts are put together; and
 //! a configuration shows its settings.
 

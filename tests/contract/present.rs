@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The present state of the word, compared with an earlier snapshot or transition.
 
 use atomic_breaker::word::Bits;

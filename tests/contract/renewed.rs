@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Permits whose call begins later than they were granted.
 
 use atomic_breaker::{ManualClock, State, Wait};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Repair before a probe: what fails until it is repaired is served again, and nothing runs while closed.
 
 use std::cell::{Cell, RefCell};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Words that outlived their clock, because the chip was reset or the process restarted.
 
 use atomic_breaker::word::{AtomicU64, Bits};

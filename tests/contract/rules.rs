@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rules that are shared, and rules that are replaced while running, over the same word.
 
 use std::rc::Rc;

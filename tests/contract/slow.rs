@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Slow calls, as observers see them.
 
 use super::support::{AnyWord, Diary, ms, observed, on_both_words, rules};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Snapshots, and how they are shown.
 
 use atomic_breaker::{Breaker, ManualClock, State, Wait};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Words whose time wraps, and rare callers: most of it is right at any distance, and the documented limits
 //! hold for the rest.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A permit of an earlier epoch changes nothing, whatever it reports; only a demand of the epoch that
 //! has just ended by opening moves the deadline.
 

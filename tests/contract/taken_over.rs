@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A half-open word is taken over by rules with any other numbers of probes and successes.
 
 use atomic_breaker::{Breaker, Config, ManualClock, Permit, State, Token, Transition, Wait};

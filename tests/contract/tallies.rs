@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Several trip rules in one breaker, and memories of other kinds.
 
 use std::cell::{Cell, RefCell};

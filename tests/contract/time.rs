@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Clocks that wrap, step back, and are not read for a long time.
 
 use atomic_breaker::word::{AtomicU32, Ticks};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rules about the calls within a time, and tallies that do or do not remember times.
 
 use std::sync::Arc;

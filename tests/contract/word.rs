@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Words in memory of any kind, with valid and corrupt bits.
 
 use atomic_breaker::word::{AtomicU32, AtomicU64, Bits, CriticalSectionWord};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A library that has a breaker inside: a client that sends measurements to a collector.
 //!
 //! Its users bring a clock and the text of their settings. They see no breaker, no lock and no runtime,

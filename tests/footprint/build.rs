@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Writes the memory layout of the board, and tells the linker where it is.
 
 use std::path::PathBuf;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The causes of transitions that a test expects.
 
 use atomic_breaker::Cause;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Helpers that the tests of the workspace share.
 //!
 //! | file | contents |

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Words around another word that count or disturb its use.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Promises to users besides behaviour: auto traits, sizes, `const` functions, error types.
 
 use std::error::Error;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The programs that users write first, over a week of virtual time with a resource that is down for an hour,
 //! twice a day.
 //!

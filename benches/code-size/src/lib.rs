@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The programs share an operation that may fail, a clock, and nothing else.
 //!
 //! Each program is one function, guarded in a different way; the bytes beyond those of `unguarded` are the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The cost of a call whose breaker lies in memory that processes share, beside that of one in the memory of a
 //! single process; in one run, with one thread and with two.
 //!

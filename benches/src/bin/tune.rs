@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Speed and memory of replays, and of a search for settings.
 //!
 //! ```console

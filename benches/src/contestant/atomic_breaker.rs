@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! This project, with both clocks of its std adapter.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! No breaker at all: the cost of the operation by itself.
 
 use super::{Answer, AsyncCaller, Caller, Contestant, Operation, Rules, Work};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `breaker`: a `parking_lot` read-write lock in an `Arc`; futures only.
 //!
 //! Its share of failures is switched off, so that failures in a row decide.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `circuit_breaker`: a `std` mutex in an `Arc`; errors are boxed.
 //!
 //! Closures only. Failures add up until the breaker has tripped and closed again: a success while

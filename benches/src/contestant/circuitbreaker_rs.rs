@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `circuitbreaker-rs`: atomics for state and counts, `parking_lot` mutexes for times; measures
 //! every call.
 //!

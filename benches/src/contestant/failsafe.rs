@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `failsafe`: a state machine behind a `parking_lot` mutex, in an `Arc`.
 //!
 //! Half-open admits all calls, as its documentation says; one success closes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The crates compared, each behind the same interface.
 //!
 //! A contestant is set up by its nearest policy to "so many failures in a row trip; one probe after

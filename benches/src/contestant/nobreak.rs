@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `nobreak`: a `std` mutex, taken twice per call.
 //!
 //! Half-open admits all calls, as its documentation says.

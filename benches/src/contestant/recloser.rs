@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `recloser`: states in epoch-reclaimed boxes, outcomes in a ring buffer behind a spin lock.
 //!
 //! It has shares of failures only, judged once the ring is full. A ring of the limit's length and a

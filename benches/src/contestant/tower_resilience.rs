@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `tower-resilience-circuitbreaker`: a tower layer over a `tokio` mutex, its future in a box.
 //!
 //! Futures only. A thread calls through a clone of the service, as tower's users do.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which calls count while closed, and how they add up.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

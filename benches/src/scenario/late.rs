@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Calls that started before a trip and end after it, while a probe is under way.
 
 use std::sync::Arc;

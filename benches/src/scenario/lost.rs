@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Probes that do not report.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

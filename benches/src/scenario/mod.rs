@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The behaviour of all crates in the same small situations.
 //!
 //! Every situation is brought about and judged through what a contestant shows to its users: it

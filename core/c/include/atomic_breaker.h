@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * atomic-breaker for C: a circuit breaker whose whole state is one atomic word. C99 and C++.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The clock of one call: the time that C passed.
 
 use atomic_breaker::{Clock, SharedClock};

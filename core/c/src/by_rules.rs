@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The functions of the header: the word and its rules come by pointer.
 //!
 //! # Safety

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the rules of several breakers have in common, for the compiler: it sees that they are read through a pointer, and
 //! would keep the code for every rule that there is.
 

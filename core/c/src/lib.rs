@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The circuit breaker of [`atomic_breaker`] for C: the functions that `include/atomic_breaker.h` declares.
 //!
 //! The header is the documentation of the C interface, and the page `docs/c.md` of the repository shows how to build

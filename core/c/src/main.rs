@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Makes `breakers.h` and `breakers.rs` of `breakers.toml`, with every rule checked.
 
 use std::path::Path;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Each function of the interface, for a breaker of any word and rules: what the functions of the header and those
 //! of generated breakers have in common.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Breakers that are known when the library is built: their rules are constants, and their words are variables of C.
 //!
 //! What the command makes of `breakers.toml` is one [`Table`] for each tick. Breakers of one tick share their code, and the compiler knows all rules that they can have: what none of them needs takes no flash.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What `ab_rules_init` says: the field of `ab_settings`, and what it may be. Shorter than the messages of Rust, because
 //! all of them lie in flash.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What both sides exchange, laid out as in C.
 
 use core::hint;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the command makes of `breakers.toml`, and what it says about files that are wrong.
 
 use atomic_breaker_c::generate::{Generated, generate};

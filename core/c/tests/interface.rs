@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The functions as C calls them, from Rust: what `tests/c` shows through a C compiler, here in short, so that Miri can
 //! follow the pointers: `cargo +nightly miri test -p atomic-breaker-c --test interface`.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 /* The critical section of the library on chips without compare-and-swap. */
 #include <zephyr/irq.h>
 

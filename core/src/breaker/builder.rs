@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A breaker with more than a word and a clock, put together step by step; rules that are replaced while it is in use.
 
 use core::mem::ManuallyDrop;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Breakers that are known when the program is compiled: handles of size zero.
 
 use core::fmt;

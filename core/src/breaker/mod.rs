@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The breaker: a word, its rules, a clock, and how to make one; any breaker, and anything that leads to one.
 
 mod builder;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The macro that makes a breaker which is known when the program is compiled.
 
 /// A breaker in a `static`, behind a handle of size zero: code that is made for the handle knows the rules, the word and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a configuration must satisfy, and what to do if it does not.
 
 use core::fmt;

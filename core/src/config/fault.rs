@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What can be wrong with a configuration: each fault with the message that names the setting, the limit and the fix.
 
 /// Declares the faults, each with its message.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A configuration in a file, under the names of the builder's methods.
 
 use core::fmt;

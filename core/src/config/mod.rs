@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How a breaker behaves: a `const` builder, checked against the word.
 
 mod check;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A configuration that is known to fit a word.
 
 use core::marker::PhantomData;

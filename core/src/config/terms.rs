@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The settings of several numbers: what trips, how the open time grows, how traffic returns; the share of failures among
 //! the last calls, or within a time.
 

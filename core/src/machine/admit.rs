@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Steps of a call that asks to pass: while open, half-open, and while traffic returns.
 
 use super::{Machine, Step};

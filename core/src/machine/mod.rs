@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The machine: pure functions from one circuit to the next.
 //!
 //! Nothing here touches an atomic: [`Breaker`](crate::Breaker) applies the functions in one compare-and-swap loop, in

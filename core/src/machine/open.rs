@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tripping, and for how long: growth, minimum, jitter.
 //!
 //! One bit marks the whole of an open time as demanded, so a demand for a part of it keeps a `Prober` from pinging for

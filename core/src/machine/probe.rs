@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Half-open: the slots of the probes, and what becomes of probes that do not report.
 
 use super::{Machine, Step};

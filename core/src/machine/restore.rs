@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What becomes of a word that outlived its users: a reset, a restart, a loss of power.
 
 use super::{Machine, Step};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The last calls as a bit history in one more atomic word.
 
 use super::{Call, ConstTally, Tally, Verdict};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Memory beside the word, for trip rules that the word cannot hold.
 
 mod last_calls;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What can be waited for, and waiting for it.
 
 use core::task::Waker;

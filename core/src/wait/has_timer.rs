@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Clocks that know which timer to sleep by.
 
 use super::Timer;

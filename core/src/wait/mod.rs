@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Waiting for a breaker, retries, pings, and calls with a time limit: everything that needs a timer, over any
 //! [`Timer`].
 //!

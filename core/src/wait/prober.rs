@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Finding out whether the resource is back before a real call is risked.
 
 use core::future::poll_fn;

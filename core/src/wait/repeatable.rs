@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Operations that are tried again.
 
 /// An operation that can be run again: any closure that returns a future, [`Mutating`], or [`Repairing`].

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How long one try of a retry may take.
 
 use core::pin::Pin;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A waiter, from its first rejection until its turn, and how long it sleeps.
 
 #![expect(

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The value in a word: `u32` or `u64`.
 
 use core::fmt;

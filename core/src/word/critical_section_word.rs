@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A 64-bit word for chips without 64-bit atomics.
 
 use core::cell::Cell;

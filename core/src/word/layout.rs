@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The layout of the word: which bits hold which field, declared once for both widths.
 
 use super::open_time;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The atomic word: where the state of a breaker lives.
 //!
 //! # The layout

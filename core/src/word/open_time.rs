@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The open time as a small float, so that it fits beside everything else in the word.
 //!
 //! A code is `exponent · 2^(p-1) + mantissa` with `p` significant bits, the leading one implied, as

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What can be asked of a word as it is, without unpacking it.
 
 use super::code::{CLOSED, FORCED_OPEN_OVER_DISABLED, HALF_OPEN, OPEN, OTHER};

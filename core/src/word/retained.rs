@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A word in memory that survives a reset, and whether it did.
 
 use core::sync::atomic::Ordering;

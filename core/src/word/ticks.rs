@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! 32-bit words with other ticks.
 
 use core::sync::atomic::Ordering;

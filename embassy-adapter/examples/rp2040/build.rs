@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tells the linker what to link, and where the memory layout is.
 
 use std::{env, fs, path::PathBuf};

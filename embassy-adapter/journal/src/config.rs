@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a journal does when it is full, or finds something else in its range.
 
 /// How a [`Journal`](crate::Journal) behaves.

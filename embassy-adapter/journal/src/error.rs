@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Why a journal did not do what was asked.
 
 use core::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Writing entries, pages and marks.
 
 use embedded_storage_async::nor_flash::NorFlash;

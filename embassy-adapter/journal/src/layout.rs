@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The layout in flash: only numbers and bytes, without access to the flash.
 //!
 //! A page, in units of a grain, which is the least that the flash reads and writes (at least 4 bytes):

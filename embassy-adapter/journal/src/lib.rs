@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A queue in flash for readings that could not be sent yet, behind an [`atomic-breaker`](atomic_breaker) circuit
 //! breaker: see [`Journal`], and the page [docs/journal.md].
 #![doc = ""]

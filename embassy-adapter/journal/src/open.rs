@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How a journal finds its state in its range, or begins there.
 
 use core::ops::Range;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Sends the waiting entries, as the breaker allows.
 
 use core::time::Duration;

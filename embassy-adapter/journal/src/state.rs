@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a journal knows of its range.
 
 /// The state of a journal: everything here could be read from flash again.

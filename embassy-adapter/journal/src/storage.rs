@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Heads and records, read from flash and written to it.
 
 use core::ops::Range;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! I²C.
 
 use atomic_breaker::wait::HasTimer;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Devices behind a breaker, for drivers that do not know about it.
 //!
 //! Drivers are written against traits; [`Guarded`] implements the same traits, so an unmodified driver

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! CAN controllers behind a breaker.
 #![cfg(feature = "embedded-can")]
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The time of embassy.
 
 use atomic_breaker_embassy::{Breaker, Clock, EmbassyClock, EmbassyTimer, State};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Changes made through another breaker over the same word, of which observers here are not notified.
 
 use std::cell::Cell;

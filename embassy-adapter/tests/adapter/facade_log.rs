@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Lines of a breaker through the facade `log`.
 #![cfg(feature = "log")]
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Flash chips behind a breaker.
 #![cfg(feature = "embedded-storage")]
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Unmodified drivers behind a breaker.
 #![cfg(all(feature = "embedded-hal", feature = "embedded-io"))]
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Guarded devices that hang, and streams whose peer is dead.
 #![cfg(all(feature = "embedded-hal", feature = "embedded-io"))]
 

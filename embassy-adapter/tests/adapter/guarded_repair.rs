@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Guards that repair their device before a probe.
 #![cfg(all(feature = "embedded-hal", feature = "embedded-io"))]
 

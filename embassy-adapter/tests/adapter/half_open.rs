@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Waiting beside a probe in flight.
 
 use std::cell::Cell;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Handles of size zero do all that a reference to a breaker does.
 
 use std::cell::Cell;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The adapter on embassy's mock clock, which tests advance millisecond by millisecond.
 
 mod can;

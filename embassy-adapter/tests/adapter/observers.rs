@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which observers are notified, and of what.
 
 use std::cell::Cell;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Pings while the breaker is open.
 
 use std::cell::Cell;

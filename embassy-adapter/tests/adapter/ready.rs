@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Sleeping until the breaker can admit a call.
 
 use std::cell::Cell;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Repair before a try or a ping that is a probe.
 
 use core::future::pending;

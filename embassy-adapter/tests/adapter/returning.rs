@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Waiting while traffic comes back gradually.
 
 use std::task::Waker;

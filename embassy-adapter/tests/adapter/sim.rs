@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tasks, and a clock that stands still until a test advances it.
 
 use std::cell::{Cell, RefCell};

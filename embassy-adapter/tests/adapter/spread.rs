@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Sleepers that become ready together do not return together.
 
 use atomic_breaker_embassy::Config;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! TCP stacks and blocking streams behind a breaker.
 #![cfg(feature = "embedded-nal")]
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Calls with a time limit.
 
 use std::cell::{Cell, RefCell};

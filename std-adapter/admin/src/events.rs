@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Transitions as they happen: server-sent events.
 
 use std::convert::Infallible;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The state of breakers as JSON, control by key, and a page for both: a router that a service nests behind its own
 //! authentication.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether this process is ready for requests, for load balancers and orchestrators.
 
 use std::collections::BTreeMap;

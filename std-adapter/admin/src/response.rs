@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Responses: what each of them carries.
 
 use axum::body::Body;

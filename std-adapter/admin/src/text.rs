@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Texts that may come from outside, and the names of commands.
 
 use std::fmt::{self, Write};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What an engine must do.
 
 use super::{Answer, Ask, FleetError, InstanceId, Message, Name, Reading};

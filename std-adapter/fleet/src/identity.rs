@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which instance this is, unless it was named.
 
 use std::any::Any;

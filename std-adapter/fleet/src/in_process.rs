@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! An engine within the process.
 
 use std::sync::atomic::{AtomicU64, Ordering};

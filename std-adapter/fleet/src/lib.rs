@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Instances that learn from one another's trips through an engine that they share: when a few have tripped, all open,
 //! and one of them probes for all. No call waits for the engine, and without it every breaker goes on alone.
 //!

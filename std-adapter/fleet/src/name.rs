@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Names of breakers and instances.
 
 use std::borrow::Borrow;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A body that carries the permit of its call to its end.
 
 use std::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The time limit that a request carries: reqwest's own, as the deadline of a request whose tries may outlive it.
 
 use std::io::{self, ErrorKind};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Errors with their causes and without secrets; why there is no response.
 
 use std::error::Error;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Errors that say why, and reveal no secrets.
 
 use std::error::Error;

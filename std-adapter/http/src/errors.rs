@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What an error says about the server, whom it concerns, and how often it counts.
 
 use atomic_breaker_server::{AnyError, AnyPermit};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a classifier looks at: the status and the headers.
 
 use http::{HeaderMap, Response, StatusCode, response};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! [`atomic-breaker`](atomic_breaker) circuit breakers for HTTP and gRPC: what responses say about the server that sent
 //! them, and everything around an HTTP client in the right order: [`ClientGuard`].
 //!

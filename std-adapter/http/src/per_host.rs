@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The breaker of a request's host.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! When a caller's quota is full again, as the headers of rate limiters say.
 //!
 //! | header | who sends it | value |

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which HTTP requests are sent again, and when.
 
 use std::time::Duration;

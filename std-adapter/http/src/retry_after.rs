@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How long a server asks its callers to stay away.
 
 use std::time::{Duration, SystemTime};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the responses of a protocol say, and reports at their heads.
 
 use std::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A body whose server must not keep its reader waiting.
 
 use std::error::Error;

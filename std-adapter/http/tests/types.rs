@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Each building block as the field of a struct or a `static`: its type can be written.
 #![cfg(feature = "reqwest-middleware")]
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What single breakers and slabs have in common: settings, and where the memory comes from.
 
 #[cfg(any(target_os = "linux", target_os = "android"))]

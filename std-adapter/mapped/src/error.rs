@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Why nothing was mapped.
 
 use std::borrow::Cow;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where things lie in the memory, in words of 64 bits in the machine's own byte order.
 //!
 //! ```text

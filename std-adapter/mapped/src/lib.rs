@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Breakers shared by the processes of one machine: pre-forked workers, services, tools.
 //!
 //! | | one breaker | one for each key: [`MappedSlab::builder`] |

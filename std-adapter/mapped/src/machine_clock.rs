@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Clocks that all processes on a machine read alike, each with a number.
 
 #[cfg(any(target_os = "linux", target_os = "android"))]

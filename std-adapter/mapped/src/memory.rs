@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Mapped memory as a slice of atomics: the only unsafe code in this package.
 //!
 //! Miri cannot map shared memory, so it runs nothing below; the tests run it with real processes. Whatever other

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A single breaker with the defaults of the builder.
 
 #[cfg(any(target_os = "linux", target_os = "android"))]

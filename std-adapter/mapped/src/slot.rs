@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Slots of keys: found and taken without a lock, by processes that may be killed at any step.
 //!
 //! A slot is taken by swapping its tag from 0 to one made of the key's length and hash. Then the words of the key are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is kept for some of the keys.
 
 use std::hash::{BuildHasher, Hash, RandomState};

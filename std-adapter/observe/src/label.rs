@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The labels of states, causes and enforcement in events and metrics.
 
 use std::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Logs and metrics of [atomic-breaker](atomic_breaker_server): observers for a breaker, a registry of breakers,
 //! durable jobs, or a fleet.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Behaviour that affects all metrics of a process: it needs a separate process with one test.
 #![allow(
     clippy::redundant_closure_for_method_calls,

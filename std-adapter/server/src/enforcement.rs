@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Shadow mode: everything happens as usual, but calls pass.
 
 use std::error::Error;

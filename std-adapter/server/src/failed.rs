@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What an observer may ask about a call that failed.
 
 use std::cell::LazyCell;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The failure that opened a breaker.
 
 use std::sync::Arc;

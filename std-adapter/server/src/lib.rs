@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! [`atomic-breaker`](atomic_breaker) circuit breakers on servers: [one](Resource) with the failure that opened it and
 //! shadow mode, or [one per key](Registry), such as a host, a shard or a tenant; limits on calls in flight; the [share of
 //! failures](SlidingRatio) within a sliding time window.

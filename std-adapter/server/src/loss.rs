@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Failures that several calls share.
 
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A guard that undoes something if the code below it unwinds.
 
 use std::mem;

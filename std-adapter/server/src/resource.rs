@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A breaker with the information that servers need beyond its state.
 
 use std::ops::Deref;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! One surface of calls: by a reference to a resource, by a key, in generic code, from an `Arc`, in spawned tasks.
 #![cfg(feature = "tokio")]
 

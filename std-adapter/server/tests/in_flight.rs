@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Calls that pile up.
 
 use std::sync::atomic::{AtomicBool, Ordering};

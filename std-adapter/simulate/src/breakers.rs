@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The breakers of a run: the real ones, one for all calls or one per key.
 
 use std::cell::RefCell;

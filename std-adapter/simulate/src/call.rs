@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A call, and how it ends.
 
 use std::time::Duration;

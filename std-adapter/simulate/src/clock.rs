@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The clock of a run, which stands still until the run moves it.
 
 use std::cell::{Cell, RefCell};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A resource that is back, and cannot bear the whole load yet.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A run: calls begin and end in the order of time, and real breakers decide which of them are made.
 //!
 //! Made for packages that bring calls of their own, as `atomic-breaker-tune` does with those of a log. **This module is exempt from

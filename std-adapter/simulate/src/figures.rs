@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a run costs: calls that were wasted, and calls that were rejected though they would have been answered.
 
 use std::ops::AddAssign;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Do the settings of a circuit breaker do what they should? Plays outages of a kind before the real
 //! [`atomic-breaker`](atomic_breaker) on a virtual clock, for your own tests: a minute takes milliseconds.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What happens to the resource, and who calls it.
 
 use std::time::Duration;

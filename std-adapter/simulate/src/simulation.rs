@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Plays a scenario.
 
 use atomic_breaker::{Config, ConfigError};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where the calls of a run come from, such as callers that wait for their call before they make the next one.
 
 use std::cmp::Reverse;

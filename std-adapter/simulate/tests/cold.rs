@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A server that is back with empty caches.
 
 use atomic_breaker_simulate::ColdServer;

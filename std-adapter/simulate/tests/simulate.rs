@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Outages of a kind before the real breaker, against figures by hand.
 
 use atomic_breaker_simulate::{

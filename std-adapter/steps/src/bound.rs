@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How many requests are kept, and how many under way may be.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Foreign code that panics counts as failed, and its caller goes on.
 
 use std::any::Any;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What comes of running a job, as a store writes it.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The way to the store: everything that asks it goes through here, with a time limit; its panics count as failures,
 //! and observers are notified of those.
 

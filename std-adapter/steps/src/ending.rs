@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How the try of a step ends, and what becomes of its job.
 
 use std::sync::Arc;

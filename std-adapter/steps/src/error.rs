@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Why a step did not succeed, why a job was not kept, and settings that make no sense.
 
 use std::fmt;

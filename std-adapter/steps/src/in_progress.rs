@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Work that goes on even if its caller has gone: a worker that stops waits for it, or makes it give up.
 //!
 //! A worker waits for what began before it stopped, and not for what begins afterwards: otherwise it would never stop in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What all parts of some [`Steps`](crate::Steps) share.
 
 use std::collections::HashMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Observers of what happens to jobs, and to the store.
 
 use std::time::Duration;

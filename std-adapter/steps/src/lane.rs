@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The resource of a step, and its breaker.
 
 use std::fmt;

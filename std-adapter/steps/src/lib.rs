@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Jobs of several steps that make progress through outages and restarts until they are done, kept in a database.
 //!
 //! ```text

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Looks for the jobs of a lane, and claims those that its breaker would admit.
 
 use std::sync::Arc;

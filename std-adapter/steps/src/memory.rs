@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A store for tests: the reference for all others.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

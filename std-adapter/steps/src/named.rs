@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Enums whose values have names: in databases, metrics and messages.
 
 /// Lists the values once, for the enum, [`ALL`](crate::Status::ALL) and [`name`](crate::Status::name).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What an HTTP response means for the step that requested it.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Room for the steps of a lane. Only a step that is ready to run takes any: looking for a job, keeping one and saving
 //! one take none, however long the store needs, as a place or a probe that waits for the store is missing elsewhere.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A job as a row, and its times.
 
 use std::time::Duration;

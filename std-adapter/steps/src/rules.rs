@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What each call of a store does to a job.
 
 use std::borrow::BorrowMut;

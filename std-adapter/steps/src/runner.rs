@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Runs the steps of a job that was claimed, as far as it goes.
 
 use std::pin::pin;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Saves the results of jobs: all that arrive while one save is under way go together in the next.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! When a step that failed is tried again, and how often.
 
 use std::time::Duration;

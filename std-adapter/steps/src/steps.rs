@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Keeps jobs, and runs them at once if asked to.
 
 use std::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a database must be able to do.
 
 use std::collections::BTreeMap;

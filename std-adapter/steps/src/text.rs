@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Texts that are kept: how long they may be, and what is left out of them.
 
 use atomic_breaker_server::redact::without_secrets;

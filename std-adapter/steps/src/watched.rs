@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Who waits for the end of which job.
 
 use std::collections::HashMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Claims the jobs of each lane that are due, as many as its breaker admits.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! [`atomic-breaker`](atomic_breaker) circuit breakers as layers of [tower](https://docs.rs/tower): around any client or
 //! server that is a `Service`, such as reqwest, hyper, axum and tonic.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A try that may go on when its caller leaves.
 
 use std::fmt;

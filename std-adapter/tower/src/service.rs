@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The layer around services that are cloned per request, and the guarded call.
 
 use std::pin::Pin;

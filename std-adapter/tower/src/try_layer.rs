@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The breaker and the time limit of a try in one layer, whose tries go on when their callers leave.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Each building block as the field of a struct: its type can be written, and none needs a box.
 
 use std::future::{Ready, ready};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A log to try the command with: forty minutes of a service with ten outages of three kinds.
 //!
 //! ```console

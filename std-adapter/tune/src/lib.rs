@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which settings should a circuit breaker have? Replays logs of calls and recommends settings, with the real
 //! [`atomic-breaker`](atomic_breaker) on a virtual clock. Outages of a kind, for your own tests, are in
 //! [`atomic-breaker-simulate`](atomic_breaker_simulate).

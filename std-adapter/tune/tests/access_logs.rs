@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Logs of proxies, and spans.
 #![cfg(feature = "replay")]
 #![expect(clippy::format_push_string, reason = "a file of a test")]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Files that are no logs, or not meant to be.
 #![cfg(feature = "replay")]
 #![expect(clippy::format_collect, reason = "files of a test")]

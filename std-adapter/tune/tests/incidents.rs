@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Incidents that are found in a log.
 #![cfg(feature = "replay")]
 

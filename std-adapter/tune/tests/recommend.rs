@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Settings recommended for a log.
 #![cfg(feature = "replay")]
 

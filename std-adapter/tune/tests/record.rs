@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a recorder writes, and what it drops.
 #![cfg(feature = "replay")]
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A log before other breakers.
 #![cfg(feature = "replay")]
 

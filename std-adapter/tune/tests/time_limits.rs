@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The time limit that the answers of a log suggest.
 #![cfg(feature = "replay")]
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Two hours of nginx's lines, and what the command makes of them for someone who runs it for the first time.
 #![cfg(feature = "command")]
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Events on both breakers: what callers report, and what operators command.
 
 use atomic_breaker::word::Word;

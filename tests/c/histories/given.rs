@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What C is given: rules as it sets them, and tokens as bytes.
 
 use std::mem::MaybeUninit;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Random histories through the header and a C compiler against the reference: 100,000, none may differ; and every misuse.
 //!
 //! The events, the rules and the passing of time are those of the tests of the core (`tests/tests/sequences`). Only what

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Every misuse that the header defines.
 
 use std::ptr;

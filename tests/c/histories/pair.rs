@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A breaker behind the C interface and the reference side by side.
 
 use std::collections::HashMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rules at run time: what fits is accepted, what does not fit is refused with the field to change.
 
 use atomic_breaker::config::Fault;

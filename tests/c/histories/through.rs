@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The functions of `through.c`, for both words.
 
 use std::ffi::{CStr, c_char, c_int};

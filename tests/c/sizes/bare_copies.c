@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 /* The same without a breaker, in a program that copies and clears memory already, as nearly every one does. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 /* Registers that a driver would read. Never run, only measured. */
 #include <stdint.h>
 

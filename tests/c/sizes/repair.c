@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 /* One breaker of a breakers.toml, whose probes initialise the device again. */
 #include "breakers.h"
 #include "device.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 /* Rules at run time, with the message if they do not fit. */
 #include "atomic_breaker.h"
 #include <stddef.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 /* Two breakers of a breakers.toml. */
 #include "breakers.h"
 #include "device.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The life of a gradual return: how it begins, how reports count in it, how it ends.
 
 use atomic_breaker::word::AtomicU32;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The share of the calls that passes.
 
 use atomic_breaker::word::Word;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Failures within a window, while traffic returns.
 
 use atomic_breaker::{Cause, State};

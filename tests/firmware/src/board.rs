@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The parts that differ from board to board: the timer, and an interrupt that a program can ask for.
 
 use core::cell::Cell;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Shared by the programs in `bin`: a board that starts, keeps time and ends.
 //!
 //! | program | shows |

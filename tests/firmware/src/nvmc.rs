@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The emulated flash of an nRF51: written in words, erased in pages of 1 KiB.
 
 use core::convert::Infallible;

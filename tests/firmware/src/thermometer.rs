@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A driver with a breaker inside, as a crate with `#![no_std]`: users bring the bus and a clock.
 
 use core::time::Duration;

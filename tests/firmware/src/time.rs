@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! embassy's time: a counter of milliseconds, and the tasks that wait for it.
 
 use core::cell::{Cell, RefCell};

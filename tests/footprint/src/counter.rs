@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A counter of instructions: a timer that runs on the emulator's time.
 
 /// The time that the emulator gives an instruction with `-icount shift=10`.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Counts the instructions of each operation on an emulated board, exactly.
 //!
 //! With `-icount` the emulator gives every instruction the same time, so a timer that runs on that time

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The counted operations, on a breaker whose rules are in flash, over a 32-bit word in RAM.
 
 use core::hint::black_box;

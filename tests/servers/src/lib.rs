@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tests that combine several of the packages for servers.
 //!
 //! | program in `tests` | what it shows |

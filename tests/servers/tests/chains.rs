@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Three services in a row: what a service answers while one of its dependencies is down decides whether its callers shut out
 //! all of it.
 //!

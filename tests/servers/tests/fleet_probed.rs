@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A fleet in which one member pings: two rooms that both decide when a key is probed.
 
 use std::cell::Cell;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Every observer that keeps the last state shows the state in the word: after a quiet month, a step of the clock, a
 //! delayed thread, and changes made elsewhere.
 #![cfg(target_pointer_width = "64")]

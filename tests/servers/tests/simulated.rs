@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The rules of the HTTP preset before simulated outages.
 
 use atomic_breaker_http::ClientConfig;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Retries around calls that are guarded already.
 //!
 //! A limit for each try belongs to the retry, not to a call through the same breaker inside it:

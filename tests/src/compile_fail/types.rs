@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the types of shared words, rules, observers and ticks forbid.
 //!
 //! # Sharing

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Admission, and how long rejected callers wait.
 
 use std::time::Duration;

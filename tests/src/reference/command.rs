@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Operators' commands, and words that outlived their clock.
 
 use atomic_breaker::{Cause, State};

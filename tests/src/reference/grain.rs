@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The precision of a word.
 
 /// The precision of a word: the values that it cannot tell apart.

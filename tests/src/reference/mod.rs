@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A second implementation of the breaker, as a plain struct: the reference for comparisons with the real one.
 //!
 //! Written from the list of behaviours and the public documentation, in another style than the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Opening, and deadlines that only move later.
 
 use std::ops::RangeInclusive;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The same terms for the real breaker.
 
 use std::time::Duration;

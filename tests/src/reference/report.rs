@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reports of how calls ended.
 
 use atomic_breaker::{Cause, State};

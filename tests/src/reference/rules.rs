@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The rules of a breaker.
 
 use std::ops::RangeInclusive;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The terms that a breaker and its users exchange.
 
 use atomic_breaker::{Cause, State};

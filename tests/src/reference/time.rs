@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Times, which are stored in ticks and seen through the word.
 
 use super::{Permit, Reference, Wrap};

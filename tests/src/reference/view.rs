@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The visible state of a breaker, the same for the real one and the reference.
 
 use std::time::Duration;

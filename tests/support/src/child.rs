@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! This program once more, as a child process: code for both sides.
 
 use std::io::{self, BufRead, BufReader, Write};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A store that fails when a test tells it to, in front of one in memory.
 
 use std::sync::{Arc, Mutex};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A host over loopback, and one that is down.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A minimal HTTP/2 server, for hosts that violate the protocol.
 
 use std::io::{Read, Write};

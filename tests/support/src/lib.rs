@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Code that the tests and examples of several packages share.
 //!
 //! | module | contents |

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A small file system in memory for one test, if the test may mount one.
 
 use std::path::Path;

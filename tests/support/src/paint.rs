@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parts of pictures: headings, legends, modes of a server, calls, states of a breaker.
 
 use std::error::Error;

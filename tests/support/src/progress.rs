@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The progress that is shown while a scene is played.
 
 use std::io::{self, IsTerminal, Write};

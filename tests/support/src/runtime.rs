@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The parts of an async runtime that these tests need.
 
 use std::future::{Future, poll_fn};

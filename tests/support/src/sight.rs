@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How far apart colors are, also for eyes that do not tell red from green.
 
 /// Red, green and blue, from 0 to 255.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Figures side by side, and their formats.
 
 use std::time::Duration;

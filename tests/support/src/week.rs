@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A host that is down for an hour each day, and the results of a week's requests.
 
 use std::future::pending;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The pictures of the pages are readable without telling red from green.
 
 use test_support::paint::{FAILED, GOOD, LATE, REJECTED, RETURNING, TURNED_AWAY};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A thousand random events in the life of a breaker, and everything that is visible of them.
 
 use std::sync::Mutex;

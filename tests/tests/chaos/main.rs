@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Other kinds of words than a plain atomic: one whose exchange usually fails spuriously, which
 //! `compare_exchange_weak` may do, and the one behind a critical section. A history is the same with every
 //! word, and every loop ends.

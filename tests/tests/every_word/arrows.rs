@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The arrows of the drawing.
 
 use atomic_breaker::{Cause, State, Transition};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The word, the clock and the observer, all in cells: threads are the matter of other tests.
 
 use std::cell::Cell;

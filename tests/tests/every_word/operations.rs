@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Every operation on a word, and what must hold after any of them.
 
 use std::collections::HashMap;

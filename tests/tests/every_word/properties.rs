@@ -1,4 +1,9 @@
+<<<<<<< HEAD
 //! What must hold after a call, a report, a look.
+=======
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What must hold after each kind of operation.
+>>>>>>> safety
 
 use atomic_breaker::{Cause, Outcome, State, Token, TripRule};
 

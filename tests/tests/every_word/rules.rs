@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rules that reach every branch: each with the times that its arithmetic can tell apart, in ticks of a millisecond.
 
 use std::time::Duration;

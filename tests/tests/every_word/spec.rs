@@ -1,4 +1,9 @@
+<<<<<<< HEAD
 //! What a word means, by the drawing in `atomic_breaker::word`, written down once more.
+=======
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a 32-bit word means, by the drawing in `atomic_breaker::word`, written down once more.
+>>>>>>> safety
 
 use atomic_breaker::State;
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The ages of the time in a word, by the classes that arithmetic can tell apart.
 
 use crate::form::Form;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Epochs alias at exactly the documented limit.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The rules that are explored. Their numbers are small, so that all of them can be reached.
 
 use tests::reference::{Grain, Growth, Return, Rules, Trip};

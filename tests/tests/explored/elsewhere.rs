@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Moves a state to other times and epochs, so that every state is checked across every wrap.
 
 use atomic_breaker::word::Bits;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Keys that tell two worlds apart.
 
 use std::collections::HashSet;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Records the breaker's reports to its observer during one operation, while the clock stands still.
 
 use std::cell::Cell as Slot;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Explores the whole state machine instead of sampling it.
 //!
 //! The search is breadth-first over every state that a small configuration can reach with one to three

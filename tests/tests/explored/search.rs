@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The breadth-first search over the worlds.
 
 use std::collections::{HashSet, VecDeque};

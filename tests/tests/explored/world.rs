@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! One state of the world, with the real breaker beside the reference, and the events in it.
 
 use std::time::Duration;

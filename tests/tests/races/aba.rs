@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Shows why the exchange acquires, too, and not only the load before it: between the two, the word can change
 //! and change back. Then the exchange meets the loaded bits, but another report wrote them, and writes before
 //! that report must be visible as well. The model is bounded, as the four calls have too many orders.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Races for the deadline, with a demand that arrives when the breaker has just opened.
 
 use std::collections::HashSet;

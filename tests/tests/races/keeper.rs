@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Two notifiers and one keeper of the last state: at rest the keeper agrees with the word, because it reads
 //! the word under its lock. And the control: if it reads before it locks, the same model fails.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Every interleaving of two or three callers that the C11 memory model allows, with loom; one race per test.
 //!
 //! The shipped code runs unchanged, except that the word is another one, over loom's atomics. Each closure

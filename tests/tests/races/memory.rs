@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Words over loom's atomics.
 
 use atomic_breaker::word::Word;

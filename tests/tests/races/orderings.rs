@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The promise of the orderings: a caller's writes before a report that changed the word are visible to every
 //! caller that is rejected, probes or reports because of it. And the controls: with weaker orderings the same
 //! models fail.

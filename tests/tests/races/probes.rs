@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Races for a place in the half-open state.
 
 use std::collections::HashSet;

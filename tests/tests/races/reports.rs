@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Races of reports and commands for the word.
 
 use std::collections::HashSet;

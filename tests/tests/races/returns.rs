@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Races while traffic returns gradually. The first share is all of the calls, so that no dice matter.
 
 use std::collections::HashSet;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Races after a lost round, with one probe at a time, whose slot is taken, given back or lost again.
 
 use std::collections::HashSet;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Races of the short paths: one more failure in a row, and the success that clears the count, are each one
 //! exchange with the word seen before.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Races for the slices of a share of failures within a time.
 
 use std::collections::HashSet;

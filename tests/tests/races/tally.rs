@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Races for the second word, the history of the last calls.
 
 use std::collections::HashSet;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The values that the properties draw from.
 
 use proptest::prelude::*;

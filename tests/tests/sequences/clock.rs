@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The documented promises about the wrap, stated without a model of it.
 //!
 //! With a wrap of `R`: the gate never opens early unless the clock steps back by more than the guard

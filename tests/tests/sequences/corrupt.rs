@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Any bits are a state or are healed once, and no history wedges a breaker.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Histories on either word have the same results as the reference.
 //!
 //! The reference knows where the time of the word wraps ([`Grain::wrapping`]), so histories go on past it,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Open times drawn at random spread over the whole range that they are drawn from.
 
 use std::time::Duration;

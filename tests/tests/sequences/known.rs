@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A handle of size zero does what a breaker with the same parts does, which the other histories hold against the
 //! reference: same results, same transitions, same bits.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Long random histories with long times against the reference, random words, and random clocks.
 //!
 //! They cover the cases that the exploration leaves out: large counts and times, all rules combined, three

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The real breaker and the reference side by side.
 
 use std::cell::Cell;

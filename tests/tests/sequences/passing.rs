@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How time passes in a history.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Random rules that fit a word.
 
 use proptest::prelude::*;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The seed of the run: it differs each time, is printed, and can be repeated.
 //!
 //! `BREAKER_SEED=123 cargo test -p tests --test sequences` draws the same cases again.

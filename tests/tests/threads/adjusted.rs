@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rules of all kinds are set at random on one breaker with a memory of calls, while many callers are under way.
 
 use std::sync::Mutex;

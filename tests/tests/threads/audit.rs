@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Records events while threads run, and checks that they add up when the threads rest.
 
 use std::sync::Mutex;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Real threads, more of them than cores, show what no model of two or three callers can.
 //!
 //! Epochs wrap, and a permit that lives through a whole turn of them is mistaken for a current one. That is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! All ways to use one breaker at once: closures that panic, futures that are dropped, tokens sent to another
 //! thread, and an operator's commands in between.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Many callers share one clock: checks how many pass, and that every report is counted.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

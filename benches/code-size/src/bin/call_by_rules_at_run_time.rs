@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A closure, with rules that the compiler does not see, so that every possible rule takes code.
 #![no_std]
 #![no_main]

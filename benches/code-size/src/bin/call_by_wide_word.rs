@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A closure, 64 bits in a critical section.
 #![no_std]
 #![no_main]

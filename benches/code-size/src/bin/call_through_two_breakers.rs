@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Two closures, each with a breaker and rules of its own, known at compile time; 32-bit words.
 #![no_std]
 #![no_main]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A future with a time limit, as in `call_timeout`, through a handle of size zero.
 #![no_std]
 #![no_main]

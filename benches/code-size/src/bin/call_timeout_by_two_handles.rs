@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Futures with a time limit through two handles of size zero, each with rules of its own.
 #![no_std]
 #![no_main]

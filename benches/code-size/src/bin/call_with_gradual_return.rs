@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A closure, rules known at compile time, 32-bit word; traffic comes back gradually.
 #![no_std]
 #![no_main]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A closure, with the share of the last calls in a second word.
 #![no_std]
 #![no_main]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A journal in flash is opened, keeps an entry, and sends all. The bytes beyond those of `call_timeout` are
 //! the journal's.
 #![no_std]

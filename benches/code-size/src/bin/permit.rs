@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A permit, rules known at compile time, 32-bit word.
 #![no_std]
 #![no_main]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The loads that the threads put on the one breaker.
 
 use benches::cases;

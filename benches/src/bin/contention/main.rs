@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! One breaker, shared by more and more threads up to all cores.
 //!
 //! ```console

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! All threads call at the deadline: how many are let through, and how long the decision takes.
 
 use benches::contestant::{

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The retry budget beside tower's: what it costs a success, and a retry.
 //!
 //! The budget is reached through a reference that the compiler does not know, as in a service; otherwise a

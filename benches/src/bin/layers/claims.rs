@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Claims about the server side, held against a run.
 
 use benches::claim::Claim;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The server side: tower layers around a service that responds at once, breakers by key, the share of
 //! failures within a sliding time, and the retry budget; compared with others in one run, with one thread and
 //! with two.

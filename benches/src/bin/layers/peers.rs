@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The layers of others, each set up like its users do: with its nearest rules, its own default clock, no telemetry.
 
 use std::convert::Infallible;

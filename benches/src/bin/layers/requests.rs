@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The measured cases: requests to a service that responds at once, with different layers around it.
 
 use std::convert::Infallible;

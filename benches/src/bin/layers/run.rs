@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! One run of all cases, with one thread and with two.
 
 use benches::paired::Paired;

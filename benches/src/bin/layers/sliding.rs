@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The share of failures within a sliding time: acquire and success through a whole breaker.
 //!
 //! Calls follow each other at once, so that nothing hides their cost; if a call does some work, a processor

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The memory that a breaker and a call take from the heap.
 
 use std::mem::size_of;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bytes per breaker, allocations per call, and a million breakers touched at random.
 //!
 //! ```console

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A million breakers, one per connection or per peer, touched at random by all threads.
 //!
 //! The cost of such a call is mostly the cost of memory: how many cache lines and pages it touches. So there

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The measured cases: acquire and success without an observer, counted, and logged and counted.
 //!
 //! Calls follow each other at once, so that nothing hides their cost; if a call does some work, a processor

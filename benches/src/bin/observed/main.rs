@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The cost of log and metrics for a closed call, with one breaker and by key; in one run, with one thread and
 //! with two.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! This project's claims about its speed, held against this very run.
 
 use benches::claim::{self, Claim};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! All cases of the run, by contestant and column.
 
 use benches::cases;

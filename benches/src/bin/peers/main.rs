@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compares all crates in one run: the cost of a call, and their behaviour.
 //!
 //! ```console

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bars of the closed call, by one thread and by two.
 
 use std::error::Error;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 /* A driver whose transfers end in an interrupt, behind a breaker whose state survives a reset.
  *
  * First start: the radio works, then fails, and the breaker opens; the chip is reset. Second start: the breaker is still

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 /* Text and the end of the program, through the emulator or a debugger. */
 #ifndef SEMIHOSTING_H
 #define SEMIHOSTING_H

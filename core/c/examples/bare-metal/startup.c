@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 /* What runs before main, and the vectors. */
 #include <stdint.h>
 

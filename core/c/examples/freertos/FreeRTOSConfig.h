@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 /* The kernel on an emulated Cortex-M3. */
 #ifndef FREERTOS_CONFIG_H
 #define FREERTOS_CONFIG_H

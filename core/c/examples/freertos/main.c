@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 /* Three tasks of FreeRTOS share a modem and its breaker. They hand their calls to a task that drives the modem, with the
  * token in the queue, and that task reports. The modem is down for a second. */
 #include <stdatomic.h>

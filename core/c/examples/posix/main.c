@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 /* Four threads call a server that is down for a while: `make -C core/c posix` builds and runs it.
  *
  * Prints what happened, and fails if a healthy server was refused, or a dead one was hammered. 2 s. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The breakers that `breakers.toml` asks for, checked.
 
 use std::collections::BTreeMap;

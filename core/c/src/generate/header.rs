@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The side of C: what the breakers are called, and their functions.
 
 use std::format;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the command makes of `breakers.toml`: a header for C, and Rust for the library, with every rule checked.
 //!
 //! ```toml

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The Rust side: rules and handles, for `include!` in the library.
 
 use std::format;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A Raspberry Pi Pico that measures the temperature every second and does not hang on its sensor.
 //!
 //! An LM75 on I2C0 (SDA = GP4, SCL = GP5), powered by GP6, read by an unmodified driver crate behind a breaker.

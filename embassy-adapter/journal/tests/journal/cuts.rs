@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The power fails after every byte of a history, and again and again in random ones.
 
 use atomic_breaker_journal::WhenFull;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A device with a journal whose power fails, and a receiver that checks everything.
 
 use std::collections::BTreeMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A model of flash that follows the contract of the traits and is no kinder: power fails after any byte of a write
 //! and at any moment of an erase, and what was being written or erased is then undefined.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Flash that holds something else leads to a clear error that leaves it alone, or to a new journal.
 
 use atomic_breaker_journal::{Corruption, Journal, JournalConfig, JournalError, WhenCorrupt};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The journal on a model of flash. Random histories have a new seed in each run, which is printed; `JOURNAL_SEED`
 //! repeats one.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Why the journal has a layout of its own: what the queue of `sequential-storage` does on the same flash, where the
 //! power fails at the same moments.
 

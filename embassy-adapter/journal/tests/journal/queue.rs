@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is kept, what is refused or dropped, and how that is counted.
 
 use atomic_breaker_journal::{Journal, JournalConfig, JournalError, Misfit, WhenFull};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Numbers that look random, the same for the same seed; and futures without an executor.
 
 use std::future::Future;

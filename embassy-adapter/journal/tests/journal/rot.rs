@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bits of the flash change by themselves: what was acknowledged is sent, an error is told, or a gap in the numbers says
 //! which entry is missing.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Entries on their way: in order, as the breaker admits, within a time limit.
 
 use core::future::pending;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The router: authentication around the admin.
 
 use std::error::Error;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Hosts that fail occasionally, and calls to them.
 
 use std::sync::Arc;

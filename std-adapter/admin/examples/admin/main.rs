@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A service with an admin page behind its own authentication.
 //!
 //! ```console

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A change as it is requested.
 
 use atomic_breaker_server::Config;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Hosts and origins, in the form in which they are compared.
 
 use std::net::{IpAddr, Ipv6Addr};

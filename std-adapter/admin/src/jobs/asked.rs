@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Steps over any store, asked so that a slow or failed store holds up nothing else.
 
 use std::sync::Arc;

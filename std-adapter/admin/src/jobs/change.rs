@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Changes jobs: tries them again, or cancels them.
 
 use atomic_breaker_server::redact::printable;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How many jobs there are. A store may have to read all of them for that, so all pages share one result for a while.
 
 use std::collections::BTreeMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Jobs with their status: a page of them, or one with its failures.
 
 use std::time::Duration;

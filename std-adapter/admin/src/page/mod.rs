@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The page itself: markup, style, script.
 //!
 //! Style and script are requested with a query alone, at the path of the page itself: so it works with and without a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is shown: registries and single breakers of any type, and fleets.
 
 mod registry;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A single breaker that is shown.
 
 use std::any::Any;

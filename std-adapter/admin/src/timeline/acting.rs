@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which operator acts on this thread.
 
 use std::cell::RefCell;

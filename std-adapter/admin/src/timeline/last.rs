@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The last transition of each key, for a bounded number of keys.
 
 use std::collections::{BTreeMap, HashMap};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! History: the last transitions of all that is shown, and the last one of each key.
 
 mod acting;

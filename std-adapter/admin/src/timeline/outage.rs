@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Outages: from the first trip until the breaker is closed again.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Growth, floods, many keys while calls run.
 
 use std::fmt;

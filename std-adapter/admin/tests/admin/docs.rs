@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The commands of `docs/admin-json.md`, by curl, against a server that is nested as the page says; and the buttons that
 //! `docs/runbook.md` names.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How the process stands in its fleet.
 
 use crate::support::{App, assert_has};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Changes that others would like to have made: forms, foreign pages, bodies.
 
 use crate::requests::{JSON, TRIP, app_at, get, post, send};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which requests are let in: hosts, operators, methods.
 
 use crate::requests::{JSON, TRIP, app_at, get, post, send};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is changed, as events of `tracing`.
 
 use std::io::{self, Write};

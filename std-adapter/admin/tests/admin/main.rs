@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The admin over HTTP: requests to the router itself, and to servers on loopback.
 //!
 //! | file | what |

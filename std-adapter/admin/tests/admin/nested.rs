@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Below a path, behind proxies, over HTTP/2.
 
 use crate::support::{App, World};

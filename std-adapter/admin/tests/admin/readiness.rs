@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether a process is ready, as load balancers and orchestrators ask.
 
 use std::sync::Arc;

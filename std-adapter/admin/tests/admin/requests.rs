@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Requests with headers as they come.
 
 use crate::support::{Answer, App, World};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rules and shadow mode, changed while running.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is read.
 
 use crate::support::{App, RULES, World, assert_has};

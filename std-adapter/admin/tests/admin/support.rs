@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A registry, a breaker, and an admin that shows them; requests and responses.
 
 use std::net::SocketAddr;

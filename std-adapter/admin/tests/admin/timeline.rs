@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Since when and why.
 
 use crate::support::{RULES, World, assert_has};

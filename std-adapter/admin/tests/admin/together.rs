@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Random histories in virtual time of two instances whose registries are small, share a fleet and are commanded through
 //! their pages: each page shows what its registry says, and keys that are well are served again everywhere.
 //!

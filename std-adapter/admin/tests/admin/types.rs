@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Each part of an admin has a type that a user can write: here they are the fields of a service.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Names, roles, focus, contrast, narrow windows.
 
 use crate::browser::Browser;

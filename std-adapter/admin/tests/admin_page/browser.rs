@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! chromedriver, a session of it, and what is asked of it: the few commands of `WebDriver` that the tests need, most of
 //! which are Chromium's own.
 

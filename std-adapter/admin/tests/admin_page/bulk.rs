@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Commands for all that a filter shows; narrow windows.
 
 use atomic_breaker_admin::Operator;

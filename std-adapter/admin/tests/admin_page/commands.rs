@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Commands by mouse and by keyboard, which ask before they act.
 
 use crate::browser::{Browser, ENTER, ESCAPE};

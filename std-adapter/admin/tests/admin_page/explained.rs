@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a view, a state and a command mean, before anything is pressed.
 
 use std::time::Duration;

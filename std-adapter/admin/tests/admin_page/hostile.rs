@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Keys that would like to be more than text.
 
 use crate::site::Page;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The page follows what happens.
 
 use std::io::{Read, Write};

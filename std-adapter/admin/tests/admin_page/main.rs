@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The page of the admin in headless Chromium, by `WebDriver`.
 //!
 //! | file | what |

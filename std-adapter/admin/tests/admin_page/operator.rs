@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What operators do, in any tab.
 
 use crate::browser::{Browser, TAB};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A service whose admin is on loopback, and a browser that looks at it.
 
 use std::ops::Deref;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! tokio-postgres, with the pool deadpool-postgres.
 
 use std::error::Error as _;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! lettre, with its pool of connections to an SMTP server.
 
 use std::pin::pin;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The clients that most services have, each behind a breaker: `docs/clients.md` shows these files.
 
 pub mod deadpool_postgres;

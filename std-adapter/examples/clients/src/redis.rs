@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! redis-rs, with its `ConnectionManager`.
 
 use std::error::Error as _;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! aws-sdk-s3.
 
 use std::error::Error;

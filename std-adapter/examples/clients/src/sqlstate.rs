@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What PostgreSQL says by the code of an error. Both of its clients use this.
 
 use atomic_breaker_server::{Failure, Outcome};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! sqlx, with its pool of connections to PostgreSQL.
 
 use atomic_breaker_server::{Config, Failure, Outcome, Resource, ServiceError, Timed, breaker};

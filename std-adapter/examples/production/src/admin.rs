@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The admin page, for those who know the password, and readiness.
 
 use atomic_breaker_admin::{Admin, AdminError, Operator, Readiness, Timeline};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A breaker per host, retries and time limits, around the HTTP client; watched by log, metrics and admin page.
 
 use std::time::Duration;

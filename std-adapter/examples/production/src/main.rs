@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A service to copy: it asks another one for prices. See the README beside it.
 
 mod admin;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Logs to standard error, and a page for Prometheus.
 
 use metrics_exporter_prometheus::PrometheusBuilder;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The guarded call, and what users get when it fails: the last price known.
 
 use std::time::Duration;

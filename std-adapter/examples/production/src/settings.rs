@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Settings in a file, and new rules while the service runs.
 
 use std::{error::Error, fs::read_to_string, net::SocketAddr};

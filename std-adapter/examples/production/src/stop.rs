@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Stops without cutting requests off.
 
 use std::{io, time::Duration};

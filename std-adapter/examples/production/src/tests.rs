@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! In virtual time, with a host that is a function.
 
 use std::pin::Pin;

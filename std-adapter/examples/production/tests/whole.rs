@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The whole service as a process, with a host that fails: what its users, Prometheus and operators see.
 
 use std::io::{BufRead, BufReader};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ten thousand instances and an outage of 60 s, in virtual time: calls that were wasted on a server that was
 //! down, without a fleet and with one, on the protocol's own code. Then outages of other lengths, and how long the
 //! return takes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How the wasted calls add up.
 
 use std::path::Path;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Instances, their engine, and the time between them.
 
 use std::collections::{BTreeMap, BTreeSet};

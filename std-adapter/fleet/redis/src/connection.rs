@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The connection for all requests, dropped as soon as it is in doubt. None of its limits are those of the client: code
 //! that awaits an answer sets its own.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! [Fleets](atomic_breaker_fleet) of circuit breakers, connected through Redis 7: instances learn from one another's
 //! trips, and one of them probes for all. Calls never wait for Redis; without it every breaker goes on alone.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the server keeps, as far as it was heard: a process that has heard every change need not read the records.
 
 use std::collections::{HashMap, VecDeque};

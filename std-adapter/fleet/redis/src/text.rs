@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The texts of the script. The grammar is that of the script: what one of the two reads, the other does, too.
 //!
 //! Numbers are 1 to 16 decimal digits, marks 16 hexadecimal ones, instances 32 or a hyphen; all in lower case.

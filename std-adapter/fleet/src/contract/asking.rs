@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Asks an engine about one breaker.
 
 use std::time::Duration;

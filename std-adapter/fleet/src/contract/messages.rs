@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is published, and what is read.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What every engine does alike, as a test for the author of an engine; with it come the [`Ledger`] that defines it, the
 //! protocol of an instance ([`Member`]) for simulations, and the faults of [`InProcess`](crate::InProcess).
 //!

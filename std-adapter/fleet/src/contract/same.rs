@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Random requests in random order get the ledger's answers.
 
 use std::time::Instant;

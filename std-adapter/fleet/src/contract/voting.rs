@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Votes, and the epochs of what they begin.
 
 use std::collections::HashSet;

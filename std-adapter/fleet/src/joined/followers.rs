@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The breakers that follow their fleet: what happens to each, and when it must be told the time.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How this process stands with the engine: whether it is relied on, when to read, and what it says.
 
 use std::time::Duration;

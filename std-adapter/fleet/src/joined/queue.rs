@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What passes between the task and the breakers or keys of this instance.
 
 use std::any::{Any, TypeId};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Requests to the engine, bounded in number and time, and the subscription. Each runs in a task of its own, so that an
 //! engine that panics is lost like one that fails.
 

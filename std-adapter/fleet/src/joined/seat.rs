@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a breaker tells its fleet.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What registry keys tell their fleet, and what it does to them.
 
 use std::fmt;

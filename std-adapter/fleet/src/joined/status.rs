@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What can be seen of a fleet: how this process stands in it, and what it says about each breaker that it holds open.
 
 use std::collections::HashMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The task of a joined process: tells the members what happens, and sends what they ask.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What an engine does with each request: a plain value, for simulations and as the reference for other engines.
 
 pub(crate) mod record;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The record that the engine keeps of one breaker.
 
 use crate::{Finding, InstanceId, Notice, Period, PeriodId};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What an action does to a breaker, what a breaker's transition tells its fleet, and how long its rules keep it open.
 
 use std::time::Duration;

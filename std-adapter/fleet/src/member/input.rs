@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a member is notified of, and what it wants done.
 
 use atomic_breaker::Snapshot;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a member remembers beside the period that it follows: what it heard, and what its own calls found.
 
 /// The marks of the last periods that have ended, the latest first. A period further back, if an engine falls back to

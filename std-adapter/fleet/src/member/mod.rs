@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The protocol of one breaker in one instance: what to do and when, without I/O or a clock of its own.
 
 mod breaker;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the engine says: messages that it publishes, readings, and answers.
 
 use super::Member;

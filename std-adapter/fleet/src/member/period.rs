@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A period of the fleet, as an instance follows it, and the probe of an instance that has the right to it.
 
 use super::input::{Action, Context};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The right to probe for all: how an instance gets it, keeps it, and gives it up.
 
 use atomic_breaker::word::Layout;

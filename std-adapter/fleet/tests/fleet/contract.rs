@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The contract finds an engine that breaks any of its promises.
 
 use std::collections::HashSet;

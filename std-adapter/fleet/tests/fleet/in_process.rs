@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The engine within the process: the contract, and its faults.
 
 use std::time::Duration;

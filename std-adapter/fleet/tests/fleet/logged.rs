@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Events of `tracing` that say whether the engine of a fleet responds.
 
 use std::io::{self, Write};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Fleets: how instances learn from one another, and how they act when their engine is gone.
 //!
 //! | file | what |

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Errors name the number or name that is invalid.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How an instance executes its member's actions, and what it requests from the engine.
 
 use super::mail::Mail;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Events that may happen at any moment.
 
 use super::OPEN_MS;

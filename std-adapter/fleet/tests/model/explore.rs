@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Every state that a scenario reaches, breadth first, and from each the path to a state in which every instance is
 //! served.
 

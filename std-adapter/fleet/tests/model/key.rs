@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The fields that distinguish two states.
 
 use std::hash::{DefaultHasher, Hasher};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The fields that distinguish two members or two ledgers: times relative to now, and epochs and marks by their order.
 //! The expiry of records is left out: the model does not look that far ahead.
 

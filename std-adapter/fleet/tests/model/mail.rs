@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Messages on their way to an instance, and the fields that distinguish two worlds.
 
 use super::key::Key;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A model of the protocol: the code that ships, in every state that a few faults lead to.
 //!
 //! A world has instances, each with a `Member` and a breaker that trips on one failure, a

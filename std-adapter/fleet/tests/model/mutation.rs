@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Faults put into the protocol on purpose: the model must find each.
 
 use crate::{Ask, Finding, Local};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The events, their numbers, and the faults that the search must find.
 
 use super::events::Event::{self, *};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The breaker of an instance, as far as its fleet sees it: it trips on one failure, and its calls take no time, except
 //! for probes that hang.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Instances, their engine, and the messages between them. Everything happens in common ticks.
 
 use super::mail::Mail;

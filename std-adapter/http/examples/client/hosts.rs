@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A host at a free port of this machine, which can be told to fail.
 
 use std::future::pending;

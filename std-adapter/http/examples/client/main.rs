@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! hyper-util's HTTP client behind `ClientGuard`.
 //!
 //! ```console

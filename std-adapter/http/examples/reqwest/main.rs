@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A service on axum that calls two others with reqwest, behind `ClientGuard`.
 //!
 //! ```console

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A page that combines the responses of two hosts.
 
 use std::sync::LazyLock;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The routes of the service.
 
 use std::collections::BTreeMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The call to a host, with a timeout inside the breaker, and the classification of failures.
 
 use std::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! One breaker per host.
 
 use std::collections::BTreeMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A service that calls others over HTTP, with one breaker per host.
 //!
 //! ```console

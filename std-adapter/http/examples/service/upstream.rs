@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A host that others call. It can be told to fail.
 
 use std::io;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Settings that contradict each other; all of them as text.
 
 use std::error::Error;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! When a try is reported, what its error says, and what its caller gets.
 
 use std::error::Error;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Settings in a file, under the names of the methods.
 
 use std::time::Duration;

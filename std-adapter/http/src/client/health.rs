@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Asks hosts that are shut out whether they are back.
 
 use std::convert::Infallible;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the key of a request is: its host, or anything else.
 
 use std::hash::Hash;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Everything around an HTTP client, in the right order by construction: a deadline over all tries, retries with a
 //! budget, a breaker per host, a time limit per try.
 //!

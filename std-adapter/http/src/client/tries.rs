@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The tries of a request, each with the breaker of its host.
 
 use std::error::Error;

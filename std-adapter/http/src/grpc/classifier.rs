@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a gRPC response says about its server.
 
 use std::fmt;

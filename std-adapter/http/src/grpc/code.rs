@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The codes of gRPC, and where they come from.
 
 use std::fmt;

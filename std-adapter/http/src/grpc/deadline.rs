@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Calls whose callers set a time limit of their own: it ends their wait, and not the try.
 
 use std::pin::Pin;

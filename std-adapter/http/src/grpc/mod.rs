@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! gRPC, judged by its headers and trailers alone.
 
 mod classifier;

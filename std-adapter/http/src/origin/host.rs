@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which hosts are accepted, as keys are kept and come from outside; and why a request names none.
 
 use std::error::Error;

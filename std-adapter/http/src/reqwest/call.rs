@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The guarded call of the middleware: limit, fresh connections, report.
 
 use std::future::poll_fn;

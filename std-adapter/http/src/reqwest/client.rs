@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! reqwest's client as a service of `http::Request`s; its requests and responses as those of the crate `http`, and back.
 
 use std::pin::{Pin, pin};

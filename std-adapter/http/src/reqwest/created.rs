@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rejections as errors of reqwest-middleware.
 
 use reqwest_middleware::Error;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the errors of reqwest say about the host.
 
 use std::error::Error;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Finds out whether anything is attached after a middleware that sends by itself.
 
 use std::hash::{DefaultHasher, Hash, Hasher};

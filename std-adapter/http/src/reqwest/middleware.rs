@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A breaker among the middlewares of reqwest-middleware.
 
 use std::fmt;

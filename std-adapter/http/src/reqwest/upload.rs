@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The body of a request, as far as it keeps the host waiting for the caller.
 
 use std::error::Error;

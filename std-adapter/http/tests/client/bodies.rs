@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Truncated bodies, for hyper-util's client.
 
 use std::fmt::Debug;

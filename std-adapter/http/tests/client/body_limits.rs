@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Hosts that keep the readers of their bodies waiting.
 
 use std::collections::VecDeque;

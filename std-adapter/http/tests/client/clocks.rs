@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A clock of the caller's own.
 
 use std::sync::LazyLock;

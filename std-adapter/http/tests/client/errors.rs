@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whose fault an error of hyper-util's client is.
 
 use std::io;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Hosts that are shut out are asked whether they are back.
 
 use std::future::pending;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A host that hangs is noticed by its calls in flight.
 
 use std::io;

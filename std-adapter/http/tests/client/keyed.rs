@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Guards for other keys than hosts: everything goes by the key.
 
 use std::future::pending;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Callers that leave before their host has answered, over hours.
 
 use std::future::pending;

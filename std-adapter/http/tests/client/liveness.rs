@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Days with a host that fails and recovers in many ways, and callers of any patience: it trips while it fails, and
 //! serves soon after. Seeds are random and printed.
 

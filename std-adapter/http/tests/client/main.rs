@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Everything around an HTTP client: in paused time, and hyper-util's client.
 //!
 //! | file | what |

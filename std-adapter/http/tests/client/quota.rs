@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! One tenant of a host is over its quota, and gets a 429 each time: what that means for the others.
 
 use std::io;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! HTTP/2 through a stack of layers and through reqwest-middleware: requests that a host refuses unprocessed.
 
 use std::pin::Pin;

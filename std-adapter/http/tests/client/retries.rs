@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is tried again, and when: with a host that says when, and with one that uses up its budget.
 
 use std::io;

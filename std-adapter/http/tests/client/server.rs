@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A host that answers as the path says, for hyper-util's client.
 
 use std::io::{Read, Write};

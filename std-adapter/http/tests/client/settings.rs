@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Settings that contradict each other; the plan as text.
 
 use std::convert::Infallible;

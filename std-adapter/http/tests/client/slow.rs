@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A host that answers too late.
 
 use std::convert::Infallible;

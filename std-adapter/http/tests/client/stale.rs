@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Idle connections whose host lost its side unnoticed.
 
 use std::io::{Read, Write};

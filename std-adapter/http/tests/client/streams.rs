@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! HTTP/2: many requests on one connection, and what its end says about the host.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The same guard twice in one stack.
 
 use std::future::ready;

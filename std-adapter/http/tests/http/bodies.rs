@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! HTTP bodies that report when they end, fail or are dropped.
 
 use std::convert::Infallible;

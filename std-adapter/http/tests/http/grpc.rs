@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! gRPC codes in the head.
 
 use std::convert::Infallible;

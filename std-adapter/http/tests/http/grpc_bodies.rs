@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! gRPC bodies, whose trailers say how the call went.
 
 use std::convert::Infallible;

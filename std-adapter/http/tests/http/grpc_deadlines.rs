@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! gRPC calls whose callers set a time limit of their own, in virtual time.
 
 use std::convert::Infallible;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Secrets are left out wherever errors of clients, servers and databases contain them, and what helps stays.
 
 use std::fmt::Write;

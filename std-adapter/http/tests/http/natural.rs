@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What users write first with axum, hyper and others does what they meant.
 
 use std::convert::Infallible;

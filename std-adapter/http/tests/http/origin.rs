@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The server that a request goes to, as a key.
 
 use std::collections::HashSet;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rules that panic: the call has failed, wherever they run.
 
 use std::io;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which HTTP requests may be sent twice.
 
 use std::io;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `Retry-After` and push-back from hostile servers.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

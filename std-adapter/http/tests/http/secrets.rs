@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a breaker keeps of a failure, and shows to other callers, contains no secrets of the caller that failed.
 
 use std::io;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Over real sockets: servers that cut bodies off, never end them, or write garbage.
 
 use std::io::{Read, Write};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Every status, and what it does to a breaker.
 
 use std::convert::Infallible;

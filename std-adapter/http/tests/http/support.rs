@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Scripted bodies, permits that are counted, random bytes.
 
 use std::cell::{Cell, RefCell};

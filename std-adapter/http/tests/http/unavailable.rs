@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a service answers its own callers when a call was rejected.
 
 use std::error::Error;

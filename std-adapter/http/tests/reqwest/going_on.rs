@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tries of a middleware whose callers leave before their host has answered.
 
 use std::pin::Pin;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Through `ClientGuard`, and with a breaker straight onto the client.
 
 use std::sync::Arc;

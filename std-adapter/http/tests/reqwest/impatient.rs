@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Callers with a time limit of their own, and slow readers: not the host's fault.
 
 use std::sync::{Arc, Mutex};

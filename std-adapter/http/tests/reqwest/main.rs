@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! reqwest's client over loopback.
 //!
 //! | file | what |

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Through reqwest-middleware.
 
 use std::error::Error as _;

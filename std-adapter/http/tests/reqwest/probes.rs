@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Probes of the middleware whose connections break before a response.
 
 use std::io::{Read, Write};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Beneath reqwest-retry, with its default strategy.
 
 use std::time::{Duration, SystemTime};

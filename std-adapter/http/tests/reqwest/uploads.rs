@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Streamed bodies of requests that keep the host waiting.
 
 use std::convert::Infallible;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A server of four worker processes, whose database goes away for a while: first each worker has its own breaker,
 //! then all share one in a file. Meanwhile workers are killed and replaced. Ends by itself after about four seconds.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether a path leads to a file that can be trusted.
 
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a file says about itself, and what a process expects of it.
 
 use std::fs::File;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which boot of which machine this process sees, and in which time namespace.
 
 use std::fs;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How a file is opened, created and replaced, so that processes doing so at once agree, and one that is killed in
 //! between holds up no other.
 //!

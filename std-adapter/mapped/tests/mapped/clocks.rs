@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! One word, several processes, and the clocks that read the same in all of them.
 
 use std::fs::{self, OpenOptions};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Many processes that open a file at once, and some that are killed while they create it.
 
 use std::fs::{self, File};

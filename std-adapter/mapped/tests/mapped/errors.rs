@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Every error about a file names the file and says what to do.
 
 use std::fs::{self, Permissions};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Workers that are forked, with a mapping that existed before.
 
 use std::collections::BTreeSet;

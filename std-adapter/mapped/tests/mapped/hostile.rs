@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Files with arbitrary contents, and one that is truncated while it is in use.
 
 use std::os::unix::process::ExitStatusExt;

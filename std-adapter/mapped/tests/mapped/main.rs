@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Breakers that processes share: files, forks, slabs, and processes that are killed.
 //!
 //! Each test provides its other processes itself: it starts this program again, with the part to play in the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! No room for a file: an error when it is created, and never a signal later.
 
 use std::fs;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Keys: bounded, found by all processes alike, and complete even if a process dies.
 
 use std::collections::BTreeMap;

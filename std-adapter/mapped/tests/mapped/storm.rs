@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Workers on one word that are killed at any moment.
 //!
 //! A few seconds; `MAPPED_STORM_SECONDS=60 cargo test -p atomic-breaker-mapped storm` for a minute.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What workers log about their probes, and a check that it is consistent.
 
 use std::collections::HashMap;

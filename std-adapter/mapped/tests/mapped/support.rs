@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Temporary directories, and other processes.
 
 use std::env;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The events. Their fields are evaluated only if a subscriber wants them.
 
 use std::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Logs what an operator must know of durable steps: few events of each kind, however many jobs there are.
 
 use std::num::NonZeroU64;

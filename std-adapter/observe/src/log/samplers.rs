@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which rejections and failures of keys are logged, and which events of jobs.
 
 use std::fmt;

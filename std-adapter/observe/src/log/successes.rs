@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Logs the calls that succeed.
 
 use std::borrow::Cow;

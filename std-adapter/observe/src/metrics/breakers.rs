@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is counted and shown of breakers under one name: single ones, and keys of registries.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

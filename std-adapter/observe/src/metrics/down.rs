@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Since when something has been down.
 
 use std::collections::BTreeMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Gives each thread a lane of its own to count in.
 
 use std::cell::Cell;

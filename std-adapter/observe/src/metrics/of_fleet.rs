@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Shows how this process stands in a fleet.
 
 use std::fmt;

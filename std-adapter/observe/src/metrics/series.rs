@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The metrics by their names, and the counter of a series.
 
 use std::sync::OnceLock;

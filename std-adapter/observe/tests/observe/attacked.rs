@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Threads that come and go, many and hostile keys, observers that panic or call back.
 
 use std::panic::{self, AssertUnwindSafe};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The dashboard and the emitted metrics: each contains every name of the other. Alerts, and what the runbook says.
 
 use std::collections::BTreeSet;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Since when breakers and keys have been down.
 
 use std::cell::OnceCell;

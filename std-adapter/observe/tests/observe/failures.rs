@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Events of calls that failed, and of each call.
 
 use std::cell::Cell;

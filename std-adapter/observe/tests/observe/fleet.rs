@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether the engine of a fleet answers.
 
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Events of the keys of a registry.
 
 use std::hash::Hash;

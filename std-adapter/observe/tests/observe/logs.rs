@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Events of one breaker.
 
 use atomic_breaker_observe::{Log, Metrics};

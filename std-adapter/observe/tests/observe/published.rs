@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Recorders that are installed late, are replaced, or call back.
 
 use std::cell::Cell;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A subscriber and a recorder that keep their input.
 
 use std::collections::BTreeMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Programs that users write first, over a week of virtual time: logs and counts match the events.
 
 use std::cell::Cell;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What grants a permit, and what the permit remembers of it.
 
 use std::hash::Hash;

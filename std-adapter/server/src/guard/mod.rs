@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The surface of calls, for a resource and for a key of a registry.
 
 mod calls;

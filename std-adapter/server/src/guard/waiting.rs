@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Waiting for a guard and retrying, with tokio's timer.
 
 use std::convert::Infallible;

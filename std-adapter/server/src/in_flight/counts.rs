@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How many calls of each key are in flight.
 
 use std::hash::{BuildHasher, Hash, RandomState};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Notices a hanging resource by the calls that pile up before any of them has failed.
 
 use std::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where the permit of a request comes from.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Permits of any kind of breaker, and how the response of a call ends one.
 
 use std::fmt::Display;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a gate looks at before it asks for a permit.
 
 use std::sync::Arc;

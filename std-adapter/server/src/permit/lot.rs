@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The lot of a request, which decides whether its rejections are enforced.
 
 use std::cell::Cell;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Permits of any breaker: one that stands alone, one with more around it, or one of many.
 
 mod admit;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which marks enclose a URL, and which are part of its password.
 
 use super::urls::ends_token;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Text that is kept or shown: the words of a failure without secrets, and text from outside in a safe form.
 
 mod marks;

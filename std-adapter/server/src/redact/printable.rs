@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Text from outside, in a form that is safe to show.
 
 use std::fmt::{self, Write};

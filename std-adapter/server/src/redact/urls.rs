@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! URLs without user, password, query and fragment.
 
 use super::marks::Marks;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How far a value extends.
 
 pub(super) const QUOTES: [char; 3] = ['"', '\'', '`'];

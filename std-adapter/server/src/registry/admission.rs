@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Admits the calls of a key.
 
 use std::cell::Cell;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The registry itself, and handles that lead to one.
 
 use std::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Builds a registry.
 
 use std::hash::{BuildHasher, Hash, RandomState};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A breaker per key of a request.
 
 use atomic_breaker::Outcome;

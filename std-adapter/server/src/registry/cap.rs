@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! When too many keys are shut out.
 
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicUsize, Ordering};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which rejections are enforced.
 
 use std::hash::{BuildHasher, Hash};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Why the settings of a registry are invalid, or why a key has no slot in it.
 
 use std::error::Error;

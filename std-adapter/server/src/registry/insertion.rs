@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which keys get a slot, and which lose it.
 
 use std::hash::{BuildHasher, Hash};

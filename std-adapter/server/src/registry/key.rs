@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What guards the calls of one key of a registry.
 
 use std::hash::{BuildHasher, Hash};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Observers of what happens to the keys of a registry, and those of a slot's breaker, which pass the key on to them.
 
 use std::cell::Cell;

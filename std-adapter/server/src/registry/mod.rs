@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! One [`atomic-breaker`](atomic_breaker) circuit breaker per host, shard or tenant: bounded memory, and reads without a
 //! lock or a shared write.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Keys with their hashes, so that `Eq` is the only code of a key that the map runs.
 
 use std::hash::{BuildHasher, Hash, Hasher};

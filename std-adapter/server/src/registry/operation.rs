@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What an operator sees and does.
 
 use std::hash::{BuildHasher, Hash};

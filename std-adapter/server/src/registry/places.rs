@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where the next key gets a slot.
 
 use super::walk::{Stays, Walk};

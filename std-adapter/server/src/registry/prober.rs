@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Pings the keys that are open, so that no caller has to find out whether they are back.
 
 use std::collections::HashMap;

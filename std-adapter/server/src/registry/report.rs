@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What changes when a call of a key ends, including where the key had no slot when it began.
 
 use std::cell::Cell;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The rules of keys: checked, shown and replaced while calls are under way, read without a write.
 
 use std::any::Any;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rules, checked and stored once.
 
 use atomic_breaker::{Breaker, Clock, Config, ConfigError, Rules, Tally, word::AtomicU64};

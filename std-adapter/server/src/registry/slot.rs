@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A place for one key.
 
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};

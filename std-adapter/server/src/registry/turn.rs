@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How the word of a slot changes hands.
 
 use std::sync::atomic::Ordering;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The order in which slots are looked at, and which keys stay longer.
 
 use std::hash::{BuildHasher, RandomState};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which slice of time a shard is in.
 
 /// Slices in a span.

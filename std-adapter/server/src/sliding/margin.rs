@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How many more failures cannot trip, so that in a storm not every failure looks at all the shards.
 //!
 //! ```text

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The share of failures within a sliding time window: [`SlidingRatio`].
 //!
 //! ```text

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The counts of the threads that share a shard.
 
 use std::sync::atomic::Ordering;

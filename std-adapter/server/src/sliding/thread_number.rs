@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A number for each thread.
 
 use std::cell::Cell;

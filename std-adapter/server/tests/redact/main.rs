@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Texts with known secrets, generated at random, and the texts of ordinary errors.
 //!
 //! | file | what |

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What errors say that contain no secret.
 
 use super::Random;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where secrets appear in texts, and how these are written into others.
 
 use super::Random;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What attacks found: slots that never change hands, failures that count for others, words of one key that
 //! show at another.
 

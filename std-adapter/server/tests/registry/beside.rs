@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Random histories of a registry with room for all its keys, beside a bare breaker for each of them, while rules with and
 //! without a failure ratio replace each other: each call is admitted, counted and trips in both alike.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! So many keys are shut out at a time.
 
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rules by a function of the key.
 
 use std::cell::Cell;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Keys that are done with give way; a key that fails is guarded, whatever the others do, at any capacity.
 
 use std::time::Duration;

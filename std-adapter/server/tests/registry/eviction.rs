@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Who loses a slot, and what becomes of calls under way.
 
 use std::cell::Cell;

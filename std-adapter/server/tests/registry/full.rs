@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A registry without room: how calls are counted, and when it looks for room again.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Calls of a key that pile up.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Who has a slot, and what it costs.
 
 use std::sync::Arc;

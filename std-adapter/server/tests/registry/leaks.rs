@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Panics, cancels and threads at every point leave no count, no probe and no pin behind.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

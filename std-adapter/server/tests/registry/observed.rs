@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Observers that panic, or call the registry themselves; what they are told of calls that were slow.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Keys whose code panics: the panic reaches the caller, and changes nothing for other keys.
 
 use std::cell::Cell;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What an operator sees and does without taking a slot.
 
 use atomic_breaker_server::{Config, Guard, ManualClock, Registry, RegistryError, State};

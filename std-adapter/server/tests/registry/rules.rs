@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rules that are replaced while running, and rules of one key.
 
 use atomic_breaker_server::{Guard, ManualClock, State, TripRule};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ten thousand keys, eight threads, hosts that fail at random, a million requests.
 
 use std::collections::HashMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a rejection says of the failure that opened a breaker, and classifiers that panic.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

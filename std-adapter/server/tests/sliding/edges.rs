@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! When a call enters and leaves the span, to the millisecond, wherever the clock stands.
 
 use atomic_breaker_server::{ManualClock, SlidingRatio, Tally, Verdict, tally::Call};

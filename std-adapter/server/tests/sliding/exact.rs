@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Random histories against a plain reference that keeps each call: exact, verdict by verdict.
 
 use std::hash::{BuildHasher, RandomState};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! In a breaker, as users have it.
 
 use atomic_breaker_server::{

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Shares, minimums and spans, and what happens when they are replaced.
 
 use atomic_breaker_server::{ManualClock, Ratio, SlidingRatio, Tally, Verdict};

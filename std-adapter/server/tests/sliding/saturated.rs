@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Full counts and words of any content.
 
 use atomic_breaker_server::{

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Real threads: nothing that they count is lost, however they race.
 
 use std::sync::Barrier;

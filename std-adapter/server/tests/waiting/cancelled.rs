@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A future that is dropped at any of its awaits gives back what it holds.
 
 use std::pin::Pin;

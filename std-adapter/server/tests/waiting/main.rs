@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Waiting for a resource, trying again, time limits, in paused time: nothing here sleeps.
 #![cfg(feature = "tokio")]
 

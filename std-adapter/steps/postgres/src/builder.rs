@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Configures how a store connects.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Durable steps of [`atomic-breaker`](atomic_breaker_steps) in PostgreSQL: jobs that make progress through outages and
 //! restarts, shared by workers on many machines.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Connections, one for each call at a time, dropped as soon as they are in doubt.
 
 use std::collections::HashMap;

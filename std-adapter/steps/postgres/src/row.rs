@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rows as the tables hold them. A row that no job can have, because another program wrote to it, is shown as far as
 //! possible.
 

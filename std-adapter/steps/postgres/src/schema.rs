@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The tables: created if there are none, and refused if they are of another version.
 
 use tokio_postgres::{Client, GenericClient};

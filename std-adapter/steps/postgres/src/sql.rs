@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The statements. All times are those of the server.
 
 use atomic_breaker_steps::{Filter, Status};

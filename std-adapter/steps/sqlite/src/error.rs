@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is wrong, in words.
 
 use rusqlite::{Error, ErrorCode};

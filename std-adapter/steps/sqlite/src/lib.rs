@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Durable steps of [`atomic-breaker`](atomic_breaker_steps) in SQLite: jobs that make progress through outages and
 //! restarts, kept in one file. No server; several processes of a machine may share it.
 //!

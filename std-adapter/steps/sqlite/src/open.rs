@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Opens a file, with the tables of this version.
 
 use std::path::Path;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rows and times as the tables hold them.
 
 use std::time::SystemTime;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The thread that owns the connection. Calls that arrive while it commits are committed together.
 
 use std::any::Any;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is kept, and who gets it.
 
 use std::collections::HashSet;

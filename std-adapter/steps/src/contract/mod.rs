@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What every store does alike: one function for each promise of [`Store`], and [`check`] for all of them.
 //!
 //! ```

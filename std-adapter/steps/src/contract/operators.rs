@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What operators and time do.
 
 use std::time::{Duration, Instant};

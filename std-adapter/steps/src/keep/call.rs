@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Makes the call first, and keeps what did not succeed.
 
 use std::sync::Arc;

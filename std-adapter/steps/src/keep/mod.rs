@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Work that is called first, and kept only if it did not succeed.
 //!
 //! ```text

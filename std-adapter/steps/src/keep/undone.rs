@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Work that was not done: kept at once, or later if its caller has gone without the error.
 
 use std::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The contract finds out: for each promise there is a store here that breaks it.
 
 use std::collections::{HashMap, HashSet};

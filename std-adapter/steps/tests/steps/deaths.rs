@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Processes that die in the middle of a step, or are cut off and come back late.
 
 use std::sync::Arc;

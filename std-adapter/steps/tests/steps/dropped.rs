@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Programs that are cut short: a timeout around them, a drop in the middle.
 
 use std::time::Duration;

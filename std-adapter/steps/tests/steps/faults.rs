@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Stores that panic or hang.
 
 use std::time::Duration;

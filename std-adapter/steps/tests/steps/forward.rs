@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Steps that succeed, fail, are rejected, hang or panic.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Jobs that are held up: a breaker within the step rejects each try, or no worker knows how to run them.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bodies of requests: those that are kept, and those that are sent as they come.
 
 use std::io;

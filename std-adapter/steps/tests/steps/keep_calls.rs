@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `call_or_keep`: calls that succeed, are rejected, fail, or end.
 
 use std::error::Error;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A real client and a real server: reqwest behind a `ClientGuard`, by sockets.
 
 use std::sync::Arc;

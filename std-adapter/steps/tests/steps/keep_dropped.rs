@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `call_or_keep` whose caller leaves in the middle: the call is finished, or kept.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Requests that are to be kept, stores that fail or are late, and clients that hang.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Requests whose caller has gone: they are finished, or kept.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Requests under way that may have to be kept count, too.
 
 use std::convert::Infallible;

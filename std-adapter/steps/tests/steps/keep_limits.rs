@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How many requests are kept, and which others are refused.
 
 use std::convert::Infallible;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kept requests that are sent again.
 
 use std::sync::Arc;

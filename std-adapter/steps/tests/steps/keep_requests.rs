@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Requests that are kept, and those that are not.
 
 use std::error::Error;

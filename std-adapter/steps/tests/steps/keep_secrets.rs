@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The contents of kept requests: no secrets, and everything else byte for byte.
 
 use std::fmt::Write;

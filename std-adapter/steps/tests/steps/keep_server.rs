@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A server that responds as a test tells it, behind a breaker and a layer that keeps requests.
 
 use std::collections::VecDeque;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A worker that looks for jobs takes nothing from those who call: neither a probe nor room, however long its store
 //! takes.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The same in a fleet.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Jobs that go forward through outages and restarts.
 //!
 //! | file | what |

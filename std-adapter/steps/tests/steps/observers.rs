@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Notifications of observers, and observers that panic.
 
 use std::sync::{Arc, Mutex};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Jobs that no worker can run, for a while or for long, or never could.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How HTTP responses decide about the steps that requested them.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Room in a lane, which is shared by calls and by a worker that claims jobs.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! When a failed step is tried again, and when a person is notified.
 
 use std::error::Error;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Invalid settings and their errors.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A workflow whose steps do what a test says.
 
 use std::collections::VecDeque;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! When a person is told: that a job is late, that it has ended, and anew if it begins anew.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Callers that wait until a job has ended.
 
 use std::time::Duration;

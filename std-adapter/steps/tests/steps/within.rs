@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Steps whose calls go through the breaker of their lane.
 
 use std::sync::Arc;

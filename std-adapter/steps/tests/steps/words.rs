@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Secrets in the texts of errors.
 
 use std::time::Duration;

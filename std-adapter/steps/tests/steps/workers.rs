@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Workers that stop, die, or are given up.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The layer around endpoints under a balancer: when an endpoint is ready, and its calls. `pause` has the one timer of an
 //! endpoint that would reject.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The one timer of an endpoint that would reject.
 
 use std::pin::Pin;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How many retries all requests together may make.
 
 use std::fmt;

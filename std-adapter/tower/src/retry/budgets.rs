@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A budget for each host or other key.
 
 use std::fmt;

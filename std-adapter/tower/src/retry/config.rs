@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The numbers of a policy, its pauses, and what is wrong with them.
 
 use std::error::Error;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How far one request has come, and what follows from the result of a try.
 
 use std::mem;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The layer around a breaker: numbers, budget and policy.
 
 use super::RetryConfig;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Retries above a breaker: bounded in number, in time and by a budget, with pauses that differ from request to request.
 //!
 //! ```text

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which requests are retried, and what the server says about that.
 
 use std::time::Duration;

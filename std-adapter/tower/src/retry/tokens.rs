@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the word of a budget says, and how it changes: no atomics here.
 //!
 //! ```text

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Pauses: their bounds, and that they differ.
 
 use std::collections::HashSet;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Requests that are dropped while they pause.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! No pause goes past the deadline.
 
 use atomic_breaker_tower::{Backoff, RetryConfig, RetryLayer};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is tried again after a failure, and what is not.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Only a share of the rejections is enforced: a request keeps its lot, however often it waits.
 
 use std::io;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Retries above a breaker, in paused time: nothing here sleeps.
 
 mod backoff;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Every interleaving of two callers that the C11 memory model allows, by loom, over the shipped code.
 
 use std::collections::HashSet;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What happens when the breaker rejects.
 
 use std::time::Duration;

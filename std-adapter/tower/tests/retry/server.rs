@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A server that answers by a script, behind a breaker, with retries.
 
 use std::io;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! An outage under load: how many retries the budget lets through.
 
 use atomic_breaker_tower::{RetryBudget, RetryConfig, RetryLayer};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Gates below tower's balancer.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A service whose behaviour is set, and what the tests share.
 
 use std::future::{pending, ready};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Endpoints that are not ready while their breaker would reject.
 
 use std::future::poll_fn;

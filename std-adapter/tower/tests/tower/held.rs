@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The permit that an endpoint holds until its call.
 
 use std::sync::Arc;

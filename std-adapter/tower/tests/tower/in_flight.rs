@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A limit of calls in flight for each key, below a layer.
 
 use std::sync::Arc;

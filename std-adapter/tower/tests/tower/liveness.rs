@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Days with a server that is ill and well again, and callers who leave at random, through stacks put together by hand: they
 //! trip while it is ill, and serve soon after. Seeds are random and printed.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Breakers as layers of tower, through the public API and in paused time: nothing here sleeps.
 
 mod balance;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the types promise: auto traits, sizes, allocations.
 
 use std::convert::Infallible;

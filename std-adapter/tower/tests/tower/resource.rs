@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Shadow mode, and the failure that opened it.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tries that go on when their callers leave.
 
 use std::future::pending;

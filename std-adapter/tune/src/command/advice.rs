@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which options to give, in words to paste.
 
 use std::path::Path;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The time limit that the log's answers suggest, for all keys and for those that are slower.
 
 use std::io::Write;

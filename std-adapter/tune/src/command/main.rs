@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Replays a log of calls before breakers with other settings, and recommends some: `atomic-breaker-tune --help`.
 //!
 //! | module | contents |

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Other settings to choose, and why.
 
 use std::io::Write;

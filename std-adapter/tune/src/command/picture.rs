@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The largest incident as a picture, without a breaker and with rules.
 
 use std::path::Path;

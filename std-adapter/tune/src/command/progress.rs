@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How far the search is, and Ctrl-C, which ends it with the best so far.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the figures mean: how much the settings save, and what to do where they do not.
 
 use std::io::Write;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Numbers and times as text.
 
 use std::fmt::Write as _;

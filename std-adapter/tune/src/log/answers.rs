@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How long answers take while the resource is up, and the time limit that follows.
 
 use std::collections::HashMap;

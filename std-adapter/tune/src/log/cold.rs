@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Servers that are cold after their incidents.
 
 use std::collections::HashMap;

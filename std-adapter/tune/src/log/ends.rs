@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Breakers that are still open when their key has no more calls.
 //!
 //! A log ends, and so do keys, such as pods that are replaced. Time for which a breaker is open beyond that meets no call, so it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The folds of a log around its incidents, some of which are held out: the search does not know them.
 
 use std::collections::HashMap;

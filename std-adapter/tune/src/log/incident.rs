@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! When the resource was down: found in a log by a sequential test.
 
 use std::collections::HashMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Calls that were recorded, in the order of their start.
 
 mod answers;

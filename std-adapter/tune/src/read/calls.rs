@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The calls of a log, in the order of its lines.
 
 use std::io::BufRead;

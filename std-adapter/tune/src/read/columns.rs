@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Columns of a log, and units of time.
 
 use std::fmt;

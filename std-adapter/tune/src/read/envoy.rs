@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The access log of Envoy, in its default format.
 
 use super::columns::TimeUnit;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What could not be read, and why.
 
 use std::error::Error;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! An object of JSON per line, each with fields of its own.
 
 use std::borrow::Cow;

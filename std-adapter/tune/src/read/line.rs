@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Lines of bounded length, from a file that may be anything.
 
 use std::io::{self, BufRead, Read};

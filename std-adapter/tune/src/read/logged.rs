@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A call from the fields of a line.
 
 use std::borrow::Cow;

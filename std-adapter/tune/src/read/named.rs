@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the columns of a log are called.
 
 use super::columns::{Column, TimeUnit};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The access log of nginx, in a format that names what breakers see.
 
 use std::time::Duration;

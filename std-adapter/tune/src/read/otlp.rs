@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Spans of OpenTelemetry, as its collector writes them to files: JSON by the protocol, a batch per line.
 
 use serde_json::Value;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is known of earlier calls: the first one's time, keys by number, names of requests.
 
 use std::collections::{HashMap, HashSet};

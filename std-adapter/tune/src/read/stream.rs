@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A log that is larger than memory.
 
 use std::collections::BTreeMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What settings would have cost, by fold.
 
 use atomic_breaker::Config;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a search has found, or why it recommends nothing.
 
 use std::error::Error;

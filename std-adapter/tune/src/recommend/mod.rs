@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The settings that would have cost least, checked on incidents that they were not chosen by.
 
 mod evaluate;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tries candidates, and goes on from the best of them.
 
 use std::collections::HashSet;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Settings as text to paste.
 
 use std::fmt::Write as _;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The search space: the settings among which the search chooses, a list of values for each.
 
 use std::time::Duration;

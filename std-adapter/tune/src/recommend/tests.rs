@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The search against trying everything in a smaller space.
 
 use super::space::{Candidate, SETTINGS};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What costs how much.
 
 use atomic_breaker_simulate::Figures;

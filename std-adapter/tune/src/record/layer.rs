@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The recorder as a layer around a tower service.
 
 use std::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Writes a log that can be replayed.
 
 #[cfg(feature = "tower")]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Calls that the log does not have.
 
 use atomic_breaker_simulate::engine::PlannedCall;

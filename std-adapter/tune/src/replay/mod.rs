@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The calls of a log once more, before breakers with other settings.
 
 mod closest;

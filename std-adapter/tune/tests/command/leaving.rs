@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A reader that leaves, and an interrupt.
 
 use super::{error, log, started};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Mistakes in options and logs, and what the command says about them.
 
 use super::{error, folder, log, text, tune};

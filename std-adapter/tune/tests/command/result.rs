@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the command prints, writes and draws.
 
 use super::{error, folder, log, text, tune};

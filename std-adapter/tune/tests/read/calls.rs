@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Lines of a log, and the calls that they describe.
 
 use crate::{BAD, OK, call, calls, read};

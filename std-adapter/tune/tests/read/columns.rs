@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Columns of a log: which there are in a line, what they are called, and in which unit.
 
 use crate::{OK, call, calls, read};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Logs from files.
 #![cfg(feature = "replay")]
 #![expect(clippy::format_push_string, reason = "files of a test")]

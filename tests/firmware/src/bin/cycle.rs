@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The whole life cycle with embassy's timers; every transition happens in its millisecond.
 #![no_std]
 #![no_main]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the futures take in RAM, beside what the operation itself takes: the buffers and drivers that it holds.
 #![no_std]
 #![no_main]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A task and an interrupt handler share one breaker: a permit granted here is reported there, and
 //! both use it in a storm of interrupts.
 #![no_std]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The journal in the flash of the chip, which is reset after a random number of instructions, again and again: while
 //! it starts, writes, erases, sends. RAM that resets leave as it is holds what the receiver has seen.
 #![no_std]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A library with a breaker inside, and a loop that uses it: no executor, no timer of embassy, and a clock that is widened from
 //! a counter of 16 bits.
 #![no_std]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! An outage in the log of the host: the breaker's `defmt` lines, decoded by `defmt-print`.
 #![no_std]
 #![no_main]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A radio that is down for ten seconds: a task that sleeps in `ready()` against one that polls, and four
 //! senders that come back one after the other.
 #![no_std]

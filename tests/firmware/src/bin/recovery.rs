@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A radio that comes back, but slowly: its calls take longer than the probe's lease, and close the breaker
 //! all the same; then traffic comes back gradually.
 #![no_std]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A sensor that hangs after a minute, one reading a second for a day, on a clock that the program moves: what a repair before
 //! a probe is worth. Prints the table of `docs/microcontrollers.md`.
 #![no_std]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The word lies in RAM that start-up does not clear: a device that is down is still known to be down after a
 //! reset and after the next one. After a loss of power the memory may hold anything, and none of it is believed.
 #![no_std]

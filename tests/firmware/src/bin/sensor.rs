@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A thermometer goes silent, NACKs, hangs and comes back slowly. A driver crate that knows nothing about
 //! breakers reads it, first on the bare bus, then on the guarded one.
 #![no_std]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A loop without embassy and without tasks: the timer's interrupt counts milliseconds, and the loop reads a sensor that is
 //! silent for a while. What bare metal firmware looks like, with a handle of size zero.
 #![no_std]

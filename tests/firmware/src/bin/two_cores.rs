@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Two Cortex-M33 cores that really run in parallel share one breaker.
 #![no_std]
 #![no_main]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tables of instructions and bytes on the pages, compared with what is locked in `benches/locked`.
 //!
 //! With `ATOMIC_BREAKER_WRITE_COUNTS=1` the tests write the locked figures into the tables instead.

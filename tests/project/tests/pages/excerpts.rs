@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The code on the page of clients is that of the files which are compiled and tested.
 
 use std::fs;

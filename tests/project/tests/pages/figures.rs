@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Figures in the text of pages are those that are locked.
 
 use crate::counts::{bytes, read};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The links and headings of a page in Markdown.
 
 /// A page without its blocks of code.

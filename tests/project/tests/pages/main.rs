@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the pages point at is there: files, headings, packages, programs, tests. What they say of size is measured.
 
 mod counts;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Types and functions that the pages name exist.
 
 use std::collections::BTreeSet;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The table of packages in `docs/README.md`, compared with their manifests.
 
 use std::collections::{BTreeMap, BTreeSet};

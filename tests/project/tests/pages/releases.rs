@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How the packages are released: what `.ci/release` writes and refuses, and what their manifests promise.
 
 use std::collections::{BTreeMap, BTreeSet};

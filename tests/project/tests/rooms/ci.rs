@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The workflow runs each part of `.ci/run`, once.
 
 use std::collections::BTreeSet;

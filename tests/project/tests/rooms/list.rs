@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Lists beside this file of what is not yet as it should be. They only become shorter.
 
 use std::collections::BTreeSet;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Files whose uses lead back to each other, so that none of them can be read first.
 
 use std::collections::{BTreeMap, BTreeSet};

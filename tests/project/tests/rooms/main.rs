@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reads the structure of the packages from their code, and checks that it is as documented.
 //!
 //! `docs/architecture.md` lists the modules of the core, and each uses only those that stand above it, so a reader can begin at

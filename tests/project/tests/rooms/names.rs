@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Names of types that stand in more than one file of packages that are used together: a reader must know which is meant.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The published packages and their modules.
 
 use std::collections::{BTreeMap, BTreeSet};

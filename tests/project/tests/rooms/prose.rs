@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Doc comments can be read alone, as docs.rs shows them: none begins with a word that points at its neighbour.
 
 use std::collections::BTreeMap;

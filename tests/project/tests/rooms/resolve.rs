@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! To which item a name leads from within a module.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the packages give their users at the root: names that mean one thing, and each of them named.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ways to make a guarded call, and traits that lead to a breaker: few, so that what is added to calls is added once.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A file of Rust as items, imports and the paths that its code mentions. Tests and documentation are left out.
 
 use crate::tokens::Token;

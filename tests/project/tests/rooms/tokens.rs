@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Code as words and marks, without comments, texts and numbers.
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which files and modules use which others.
 
 use std::collections::{BTreeMap, BTreeSet};

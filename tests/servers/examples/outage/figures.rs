@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The figures of one run of a TCP scene.
 
 use std::time::Duration;

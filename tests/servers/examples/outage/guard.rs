@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The breakers of this example, and how a call goes through them.
 
 use std::net::SocketAddr;

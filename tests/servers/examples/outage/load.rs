@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The threads that call, and their records.
 
 use std::io::{self, Read, Write};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A real outage, without and with a breaker; a server that needs time to warm up; and five hosts over HTTP.
 //!
 //! ```console

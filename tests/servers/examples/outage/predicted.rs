@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Are predictions true? The calls of a run without a breaker are replayed before four breakers, and compared with runs of
 //! those four that play the same scene at the same time.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The tables and the text of the TCP scenes.
 
 use std::fmt::Write;

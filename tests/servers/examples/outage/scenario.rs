@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The events of the TCP server and their times: two scenes.
 
 use std::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The TCP server: this program once more, as a child process.
 
 use std::io::{self, Read, Write};

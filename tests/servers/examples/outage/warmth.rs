@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! How much a server can bear that has just started.
 
 use std::time::{Duration, Instant};

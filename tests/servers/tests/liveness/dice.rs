@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Random numbers that a seed reproduces, and the clock that all breakers of a scenario read.
 
 use std::cell::Cell;

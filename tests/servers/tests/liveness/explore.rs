@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Scenarios with seeds that differ from run to run, and their results.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

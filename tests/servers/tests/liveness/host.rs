@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The resource: first unhealthy in some way, and then healthy for good.
 
 use std::fmt;

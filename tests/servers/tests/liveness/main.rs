@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Liveness: a resource that fails for good trips its breaker within a stated number of calls, and one that is healthy
 //! for good is served again within a stated time, whatever was cancelled, lost, killed or forged before.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arbitrary valid rules, operators' commands, and the bound of one breaker.
 
 use std::time::Duration;

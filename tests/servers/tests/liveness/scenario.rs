@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A resource that is unhealthy for a while and then healthy for good, callers of which some misbehave, and two
 //! questions: did the breaker trip in time, and is the resource served again in time?
 

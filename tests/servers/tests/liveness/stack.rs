@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The interface of all stacks: how they are called and disturbed, and what they promise.
 
 use std::panic::resume_unwind;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Checks whether a breaker has tripped in time.
 
 use std::collections::VecDeque;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Cases of Microsoft.Extensions.Http.Resilience, the standard pipeline around an `HttpClient` of .NET, built on Polly.
 
 use std::future::pending;

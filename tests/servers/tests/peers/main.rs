@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the test suites of other circuit breakers check, checked here, through the public API and in paused time.
 //! Where this crate differs on purpose, the test pins its behaviour and says why: see `docs/peers.md`.
 //!

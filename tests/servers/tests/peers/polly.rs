@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Cases of Polly v8: circuit breaker.
 
 use std::sync::Mutex;

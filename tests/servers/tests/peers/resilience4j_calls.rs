@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Cases of resilience4j: how calls and waits affect the circuit breaker, and its registry.
 
 use std::future::ready;

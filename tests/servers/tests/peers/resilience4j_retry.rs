@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Cases of resilience4j: retry, time limiter.
 
 use std::io;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A scripted server, and an observer that records events.
 
 use std::future::{pending, ready};

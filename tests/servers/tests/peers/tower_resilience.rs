@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Cases of tower-resilience-circuitbreaker 0.14: its contract with tower, half-open admission.
 
 use std::io;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Calls that are attempted first, and kept if they do not succeed.
 
 use std::collections::HashSet;

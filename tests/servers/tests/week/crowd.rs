@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A registry of 4,096 slots and 20,000 keys, all of which fail occasionally; five of them go down.
 
 use std::cell::Cell;

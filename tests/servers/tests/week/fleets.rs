@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Processes that have joined a fleet and use the hosts of a guarded client or the keys of a registry.
 
 use std::io;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Guarded clients that wait for the end of the body, rules for one host, and waiting for a breaker.
 
 use std::error::Error;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Guards in an `Arc`: in the field of a struct, replaced while requests are in flight, and outlived by a body.
 
 use std::error::Error;

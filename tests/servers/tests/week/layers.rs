@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Layers, registries, and a guarded client.
 
 use std::io;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Guarded clients whose callers leave before the response, set their own deadlines, and read streams.
 
 use std::io;

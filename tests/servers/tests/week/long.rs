@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Calls that succeed but take longer than the lease of a probe.
 
 use std::sync::Arc;

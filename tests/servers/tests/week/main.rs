@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What users write first, over a week of virtual time: a host that is down for an hour each day.
 //!
 //! Each program is what a user would write after reading only the example. Its breaker must open soon

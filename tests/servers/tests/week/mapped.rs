@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Breakers that processes share, with a clock that the test advances.
 
 use std::error::Error;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! reqwest-middleware. The host is a middleware as well, beneath that of the breaker: it stands for the network.
 
 use std::pin::Pin;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! An operator who commands a key while it is called.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A breaker that is pinged, and a host that says when to come back.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A resource that is down for an hour, twice a day, and a week of jobs that need it.
 
 use std::collections::HashMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A ratio of failures over a sliding time, and a limit on the calls in flight.
 
 use std::error::Error;

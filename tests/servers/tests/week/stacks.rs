@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Stacks that users put together: guards and breakers around each other, tower's own limits below and above a guard,
 //! errors that have lost their types, and observers that panic.
 

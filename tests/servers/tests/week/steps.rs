@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Jobs of several steps.
 
 use atomic_breaker_steps::{Lane, MemoryStore, StepsBuilder, Workflow};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Jobs that are held up, known to only some workers, or unreadable; a slow store; and little room for requests.
 
 use std::collections::HashMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Measures how many jobs are claimed per second, in a lane beside one that is nine times as long and has no worker.
 
 use std::collections::HashSet;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A store and the one in memory, given the same random calls: they must answer alike.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rows that another program has changed, bypassing the checks of the tables.
 
 use std::error::Error;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A store that records which process got which right, and what was saved with it.
 
 use std::fs::{File, OpenOptions};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tests that all databases share, besides the contract: `compared` makes random calls, `storm` kills workers at random,
 //! `claims` measures, `damaged` has rows that another program has changed, and `progress` is seen by other processes.
 

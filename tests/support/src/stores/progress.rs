@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A caller sees how far its job has come, and waits for its end, while another process works on it.
 
 use std::time::Duration;

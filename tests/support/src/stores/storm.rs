@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Worker processes that are killed at random, and a database that may be restarted: every job is done, each of its
 //! steps is saved once, and each right is given to one process.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A Raspberry Pi Pico that sends a temperature every minute by radio, and loses no reading while the radio is
 //! down, the board is reset, or the power fails.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tried again, cancelled; by whom, and what is refused.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Stores that fail, hang, or are slow to count.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Jobs of durable steps over HTTP.
 //!
 //! | file | what |

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Lists, pages, search, counts, one job.
 
 use std::time::{Duration, Instant};

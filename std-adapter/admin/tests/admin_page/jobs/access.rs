@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Names, roles, contrast, narrow windows.
 
 use atomic_breaker_steps::{Status, Store};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tried again and cancelled, by mouse and by keyboard.
 
 use atomic_breaker_admin::Operator;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A store that is gone.
 
 use atomic_breaker_server::State;

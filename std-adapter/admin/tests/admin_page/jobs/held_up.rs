@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Jobs that a breaker within their step rejects, or that no worker knows.
 
 use super::{Shop, row};

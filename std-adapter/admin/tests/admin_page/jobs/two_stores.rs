@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Two stores, whose jobs have the same numbers; responses that come when another job is shown.
 
 use std::ops::Deref;

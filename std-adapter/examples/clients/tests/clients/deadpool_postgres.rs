@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! tokio-postgres with deadpool-postgres, against PostgreSQL.
 
 use std::sync::Arc;

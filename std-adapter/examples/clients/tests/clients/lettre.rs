@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! lettre, against an SMTP server.
 
 use atomic_breaker_server::{Failure, Outcome, ServiceError, Timed};

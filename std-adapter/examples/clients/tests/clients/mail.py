@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
 """An SMTP server on this port that refuses some recipients, as mail servers do."""
 
 import asyncio

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Each client against its real server, which hangs, dies and comes back.
 
 mod deadpool_postgres;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
 """moto's store of objects on this port. Waitress serves it, as moto's own server ends each connection after one answer."""
 
 import sys

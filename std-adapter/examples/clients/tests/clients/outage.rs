@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What every client must do in an outage.
 
 use std::time::{Duration, Instant};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A way to a server that loses its connections without a word, as a firewall that forgets them does: old ones stay open and
 //! carry nothing, new ones work.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! redis-rs, against Redis.
 
 use std::fmt::Debug;

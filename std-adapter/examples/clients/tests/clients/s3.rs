@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! aws-sdk-s3, against moto, which stores objects as S3 does, and against a server that answers with one error.
 
 use std::fmt::Debug;

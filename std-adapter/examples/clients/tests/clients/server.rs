@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Real servers, each with its own port and folder, where they are wanted. They end with their handle, or with the thread of
 //! their test.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The log of an instance: a line for each call and each change of its breaker.
 
 use std::time::{Duration, SystemTime};

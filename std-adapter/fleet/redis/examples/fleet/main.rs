@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Fifty processes call a server that dies and comes back: each with its own breaker, then as a fleet through a real
 //! Redis.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A row for each instance: when it was open, and which of its calls were wasted.
 
 use std::path::Path;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A real Redis with its own port and folder, without persistence, ended by its handle.
 
 use std::io;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The server that dies: it returns every byte that a connection sends.
 
 use std::io::{self, Read, Write};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Flushes, expiry, and keys that another program has written.
 
 use atomic_breaker_fleet::{Finding, Fleet, Period};

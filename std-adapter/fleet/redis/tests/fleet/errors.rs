@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A server that does not respond, for any reason: the error is shown, with advice.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The server is killed in the middle of an outage, and a replica takes over.
 
 use std::time::Instant;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A server that is far away: round trips take almost as long as the limit allows.
 
 use std::net::{Ipv4Addr, TcpListener as Listener};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Measurements: a line for each figure, with its limit.
 
 use std::fmt::Display;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! One sick instance, clocks that differ, and the number of writes.
 
 use std::time::{Duration, Instant};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What another program, an operator or an attacker has written to the keys: what instances cannot read counts as absent
 //! to the script, too, so nothing stops spreading.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Fleets on a real server of Redis.
 //!
 //! | file | what |

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The server goes back to older records in the middle of an outage, as after a restart from its snapshot, and another
 //! program writes or publishes in its name.
 

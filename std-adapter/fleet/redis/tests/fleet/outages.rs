@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The server is stopped, killed or flushed in the middle of an outage.
 
 use std::time::{Duration, Instant};

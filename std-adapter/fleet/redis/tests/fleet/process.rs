@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Instances of a fleet, all in this process: each with a breaker, a task and connections of its own.
 
 use std::sync::Arc;

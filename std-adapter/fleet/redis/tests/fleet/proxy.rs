@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A proxy between a client and its server: it switches to another server, delays data, or stalls silently.
 
 use std::net::{Ipv4Addr, TcpListener as Listener};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! An instance that has heard every change reads none of the records again; one that has missed a change reads what a newcomer would.
 
 use std::ops::Range;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A real server for each test, where one is wanted.
 
 use std::io::{self, Write};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The engine is gone, hangs, forgets, or is replaced in the middle of an outage.
 
 use atomic_breaker_fleet::FleetConfig;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Engines and keys that panic, engines that respond slowly or are far away, and a runtime that ends.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Probes that hang, in instances that make no other call: the right to probe ends with the lease of the probe.
 
 use std::sync::Arc;

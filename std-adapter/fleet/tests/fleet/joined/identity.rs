@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Under which id a process votes that was given no name.
 
 use std::sync::{Arc, Mutex};

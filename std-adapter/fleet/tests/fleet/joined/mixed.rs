@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Everything at once, at random: probes that hang, callers that leave, operators, a `Prober`'s early probes, rules that
 //! are replaced, an engine that is cut off, stands still or forgets. Then all is well again, except for the calls that
 //! hang: every instance that makes calls is served in time, whatever happened before.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Processes that have joined a fleet, in one runtime whose time is paused.
 
 mod engine_lost;

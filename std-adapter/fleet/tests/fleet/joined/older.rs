@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! An engine that falls back to older data, and periods that no engine knows.
 
 use std::time::Duration;

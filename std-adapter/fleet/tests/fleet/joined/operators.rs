@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Operators' commands stand.
 
 use atomic_breaker_fleet::FleetConfig;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! An outage, from the first failure to the return.
 
 use std::time::Duration;

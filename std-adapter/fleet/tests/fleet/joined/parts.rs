@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Status, shadow mode, queues and ends.
 
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};

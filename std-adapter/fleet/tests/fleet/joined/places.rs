@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Places as programs come by them: cloned, asked for again, dropped.
 
 use std::sync::Arc;

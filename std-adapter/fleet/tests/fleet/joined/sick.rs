@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! One instance whose own calls fail, or that crashes repeatedly, in a fleet whose resource is healthy.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Processes, their calls, and the server that they call.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The engine is gone, slow, or has forgotten: all instances go on alone.
 
 use atomic_breaker_fleet::contract::{Action, Local};

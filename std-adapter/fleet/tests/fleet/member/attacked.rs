@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Messages that are lost, duplicated, late, out of order, or forged.
 
 use atomic_breaker_fleet::contract::{Action, Local};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The protocol of one instance, in time that a test moves.
 
 mod alone;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which instance probes, and how its right to probe ends.
 
 use atomic_breaker_fleet::contract::{Action, Local};

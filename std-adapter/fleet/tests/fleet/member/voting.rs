@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Trips, votes, and the start and end of a period.
 
 use atomic_breaker_fleet::contract::{Action, Input, Local};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! tonic clients of two hosts, with a breaker per host, which judges by `grpc-status`.
 //!
 //! ```console

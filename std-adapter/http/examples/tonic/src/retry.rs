@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Retries of a method that may be called twice, above the breaker.
 
 use std::error::Error as _;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Metrics and events of jobs of durable steps, in virtual time.
 //!
 //! | file | what |

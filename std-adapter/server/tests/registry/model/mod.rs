@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Random histories of calls, commands and panics against a map without bound: no key's state is another's, what is
 //! needed stays, what is done with goes.
 //!

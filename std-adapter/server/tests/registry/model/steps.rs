@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Steps that are taken by the registry and by the model.
 
 use atomic_breaker_server::{

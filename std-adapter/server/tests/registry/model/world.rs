@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The map without bound: what each key is in it, and how a registry may differ.
 
 use std::collections::{HashMap, HashSet};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Calls that are tried again, and calls with a limit.
 
 use std::cell::Cell;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Futures that are dropped at any await: no slot of a probe is lost, and nothing is counted.
 
 use std::future::poll_fn;

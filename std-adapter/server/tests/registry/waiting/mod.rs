@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Waiting for a key, trying again, time limits: in paused time.
 //!
 //! | file | what |

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Days of keys that fail and recover, with two probers that ping them, callers that leave, and operators who do anything: a
 //! key that fails is shut out, and one that is well is served soon after. Seeds are random and printed.
 

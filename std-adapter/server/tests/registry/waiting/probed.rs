@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Keys that are pinged while they are open.
 
 use std::cell::{Cell, RefCell};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A registry without room, and keys that lose their slot.
 
 use std::pin::pin;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A resource that fails at random and is then well: all who wait are served.
 
 use std::future::pending;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where rejections are not enforced, or only a part.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Durable jobs in a file of JSON: how a store is written outside of the repository. The rules of a job are those of
 //! [`JobRow`], and `tests/contract.rs` checks that nothing is missing. Each call reads the whole file and writes it again:
 //! one that is to hold more than a few hundred jobs needs a database, with indices by lane and due time, and by key.

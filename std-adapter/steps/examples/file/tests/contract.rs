@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The test that every store must pass.
 
 use atomic_breaker_steps::contract;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Starts services and workers, makes the services misbehave, kills workers at random, and sends requests until all is
 //! done.
 

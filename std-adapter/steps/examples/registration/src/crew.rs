@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The child processes: services and workers.
 
 use std::error::Error;

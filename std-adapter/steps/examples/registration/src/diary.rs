@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The diary of each process, for the table and the picture: a line for each of its actions.
 
 use std::fs::{File, OpenOptions};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The diaries of all processes, merged.
 
 use std::io;

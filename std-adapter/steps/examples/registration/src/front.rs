@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The front end: a request waits a moment for its result, and its user may ask later how far it has come.
 //!
 //! | request | response |

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Users of the front end, over HTTP, and strangers.
 
 use std::net::Ipv4Addr;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The lives of jobs, put together from all diaries.
 
 use std::collections::{BTreeMap, HashSet};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Registrations of five steps over three services that die, hang, and come back, while the workers are killed, too.
 //!
 //! ```console

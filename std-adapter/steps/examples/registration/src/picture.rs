@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The lives of all jobs as a picture.
 
 use std::path::Path;

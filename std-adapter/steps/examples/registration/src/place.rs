@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The location of the database, and the options on the command line.
 
 use std::error::Error;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A separate PostgreSQL: Debian's programs, a folder that stays, and a server that ends with this process.
 
 use std::error::Error;

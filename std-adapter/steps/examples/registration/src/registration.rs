@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A registration: five steps over three services, and the handling of a request for one.
 
 use std::error::Error;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The table, and whether everything went well.
 
 use std::error::Error;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The events of the services, and the registrations.
 
 use super::registration::Registration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A service over HTTP: this program once more, as a child process. It can be told to misbehave, and is killed.
 
 use std::collections::HashMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A process of the application: takes requests, and works. This program once more, as a child process.
 
 use std::error::Error;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Durable steps in PostgreSQL.
 //!
 //! | file | what |

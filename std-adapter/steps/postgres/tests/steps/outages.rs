@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A server that is restarted, hangs, or is not there.
 
 use std::time::{Duration, Instant};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The programs of a server, and how to start them. The example `registration` uses this file, too.
 
 use std::path::{Path, PathBuf};

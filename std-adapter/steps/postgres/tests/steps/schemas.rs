@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tables of other programs and versions; users who must not create any.
 
 use atomic_breaker_postgres::PostgresStore;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A real server with its own port and folder, where one is wanted, ended by its handle.
 
 use std::io::Write;

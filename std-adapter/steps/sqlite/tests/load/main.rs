@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! `claims`: how many jobs are claimed in a second. `storm`: two worker processes on one file, killed at random.
 //! Without arguments both, small ones; `tests/engines/run` has them large.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Files of other programs and versions, and files that cannot be opened or written.
 
 use atomic_breaker_sqlite::SqliteStore;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A folder for the files of a test, gone with it.
 
 use std::path::{Path, PathBuf};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A disk that is full and then has room again: a separate file system in memory.
 
 use std::fs::File;

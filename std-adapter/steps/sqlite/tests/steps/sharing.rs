@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Several stores on one file; the application's own transactions.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the caller of a service that keeps requests is told.
 
 use std::sync::Arc;

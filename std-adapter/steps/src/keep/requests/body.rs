@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The body of a request, read as far as it may be kept.
 
 #[cfg(feature = "reqwest")]

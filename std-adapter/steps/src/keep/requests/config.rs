@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which requests are kept, which parts of them, and how many.
 
 use std::error::Error;

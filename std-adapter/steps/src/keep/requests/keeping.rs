@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A request under way that is kept if it is not done.
 
 use std::panic::resume_unwind;

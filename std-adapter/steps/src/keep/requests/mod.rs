@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! HTTP requests that are kept when a breaker rejects them or the server fails, and sent again when it is back. Feature
 //! `http`.
 //!

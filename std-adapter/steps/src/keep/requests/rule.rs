@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which requests are kept unless a configuration says otherwise, and by which key.
 
 use std::collections::hash_map::RandomState;

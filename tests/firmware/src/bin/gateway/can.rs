@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A CAN bus with a node that sends a frame every ten seconds, and a controller that keeps the last three.
 
 use embassy_time::Instant;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What befalls the devices in a day, and what is counted of it.
 
 use core::cell::Cell;

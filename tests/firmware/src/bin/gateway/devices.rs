@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A flash chip that falls asleep, and a modem that hangs.
 
 use embassy_time::Timer;

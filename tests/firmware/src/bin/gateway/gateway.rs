@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The gateway, as it would be written for real devices: it knows nothing of what befalls them, and of its breakers only
 //! what it resets.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The breakers of the gateway: lines of each, and how long they were open.
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};

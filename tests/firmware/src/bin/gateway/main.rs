@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A gateway in the field: frames of a CAN bus are kept in flash and sent to a server, through a modem. In a day each device
 //! breaks once, and the server four times, with and without repairs before probes. Prints the table of
 //! `docs/microcontrollers.md`, and the log of the day with repairs.

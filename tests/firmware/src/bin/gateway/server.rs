@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A server, and the network in front of it: a number and a measurement come, and the number goes back.
 
 use core::future::pending;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The client without a breaker, as careful people write it: a time limit for each try, and several tries with
 //! exponential pauses and jitter.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The condition of a host, and its counts.
 
 use std::fmt;

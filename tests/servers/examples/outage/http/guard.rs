@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The same client behind the preset: a breaker per host, a budget for retries, `Retry-After` heeded.
 
 use std::net::SocketAddr;

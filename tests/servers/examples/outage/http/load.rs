@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The gateway: calls that begin at a fixed rate, a limited number of callers, and their records.
 
 use std::io;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A gateway and five hosts over HTTP, without a breaker and with the preset.
 //!
 //! | file | what |

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The timelines of all hosts as a picture: without a breaker on the left, with the preset on the right.
 
 use std::path::Path;

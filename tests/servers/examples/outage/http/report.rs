@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The table and the text.
 
 use super::careful::{TRIES, TRY};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The events of the hosts and their times, and how the hosts are called.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The hosts: this program once more, as a child process with a port for each.
 
 use std::future::pending;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A breaker per key below the layers of tower: retries, breaker, time limit. A response is reported at the end of its
 //! body, which hangs, is cut off, or is dropped in the middle, as heads are.
 

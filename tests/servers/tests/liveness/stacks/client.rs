@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A guarded HTTP client: deadline, retries, a breaker per host, a limit for each try.
 
 use std::rc::Rc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The core alone: words of both layouts, memories of calls, rules that are replaced, and permits that are lost, late
 //! or reported twice.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Instances that learn from each other's trips. Their engine is stopped, cut off, emptied, or reverts to older data;
 //! instances are killed, restart, or leave.
 

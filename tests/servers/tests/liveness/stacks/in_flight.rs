@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A breaker that trips on calls that pile up.
 
 use std::sync::Arc;

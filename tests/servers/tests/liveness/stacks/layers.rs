@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Layers of tower over one breaker.
 
 use std::pin::Pin;

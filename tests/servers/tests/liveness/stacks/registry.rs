@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A breaker per key. The other keys misbehave at random, even while the observed keys are healthy.
 
 use std::cell::Cell;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Breakers over one word: several in one process, each with its own rules, or several processes that share a file and
 //! are restarted.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A breaker for each of several keys in a file that is open twice in one process; one of the two is closed and opened
 //! again at any moment. Other keys fill the slots and misbehave.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Jobs that are kept while their resource is unhealthy, and done by workers that are killed, stopped, or cut off from
 //! the store for a while. The breaker guards their steps, or the calls within these.
 

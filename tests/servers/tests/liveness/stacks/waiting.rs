@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Waiting for a breaker, retrying, and pings while it is open.
 
 use std::marker::PhantomData;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Waiting for keys of a registry and for a resource, and retrying.
 
 use std::cell::Cell;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A thousand votes and subscribers at once.
 
 use std::collections::HashSet;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The latency of a thread's calls while the engine's tasks run on another, whatever happens to the server in the
 //! middle of an outage. The same thread alternates with calls to a breaker without a fleet, so that the machine affects
 //! both alike.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ten thousand breakers that are open.
 
 use std::time::{Duration, Instant};

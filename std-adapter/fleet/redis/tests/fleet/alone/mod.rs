@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Timed tests. `tests/engines/run` runs them alone, one after the other, with the promised limits;
 //! beside other tests the limits are those of a busy machine.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Names that are no keys, more keys than slots, and two with one name.
 
 use std::sync::Arc;

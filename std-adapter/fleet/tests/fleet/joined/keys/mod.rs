@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Keys of a registry follow their fleet, each by itself.
 
 mod bounds;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Two users of one [`ClientGuard`]: its layer, its middleware, calls by key. Some callers hang up, some have time limits
 //! of their own, some are over their quota; neither may shut out the others, nor hide a dead host.
 

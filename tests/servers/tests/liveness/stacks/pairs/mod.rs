@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Any two users of one breaker: bare calls, a layer, a middleware, workers with jobs or without any, a prober, a member
 //! of a fleet that makes no calls any more. Callers of one of them hang up or have time limits of their own, also while
 //! the resource is healthy, and a worker's store may stay slow. The bound is that of the slower page.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Checks that a host which fails each call is noticed, also by calls whose callers do not wait for the failure.
 
 use std::collections::VecDeque;

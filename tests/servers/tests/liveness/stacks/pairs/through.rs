@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The resource at the end of a chain of reqwest's middlewares, without a network, so that time stays virtual.
 
 use std::io::{self, ErrorKind};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The users of a breaker, and the manners of their callers.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A worker of a lane that the breaker guards, with jobs or without any.
 
 use std::cell::{Cell, RefCell};
