@@ -1,4 +1,4 @@
-<<<<<<< HEAD
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Random numbers that are the same for the same seed, and a seed that differs from run to run.
 
 use std::env;
@@ -26,10 +26,6 @@ pub fn seed() -> u64 {
         seed
     })
 }
-=======
-// SPDX-License-Identifier: MIT OR Apache-2.0
-//! Random numbers that are the same in every run.
->>>>>>> safety
 
 /// The seed that the tests print.
 pub const SEED: u64 = 0x5EED_0F7A_11CA_11E5;

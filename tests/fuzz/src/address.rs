@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The address of a request.
 
 use std::collections::hash_map::DefaultHasher;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Flash that holds whatever, opened as a journal.
 
 #[expect(dead_code, reason = "what the journal's own tests look at")]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The headers of a response: a header per line.
 
 use std::time::{Duration, SystemTime};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Histories beside the reference: those of `tests/sequences`, with the fuzzer's bytes in place of random numbers.
 
 #[path = "../../tests/sequences/any.rs"]

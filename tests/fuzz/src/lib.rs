@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What reads hostile text and bytes: each with the properties that must hold whatever it is given.
 //!
 //! | target | given |

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A log of calls.
 
 use atomic_breaker_tune::{LogReader, ReadError};

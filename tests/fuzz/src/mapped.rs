@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A file that processes share, with whatever in it: any bytes, or one that was right, with some of its bytes changed.
 
 use std::fs;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rules and settings as text: taken, or a message that says what to do; and what was taken is what was written.
 
 use atomic_breaker::word::Bits;

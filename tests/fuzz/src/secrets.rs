@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The texts of errors, and a secret in them.
 
 use atomic_breaker_server::redact::without_secrets;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Any word of either layout, whoever wrote it.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a fuzzer found, replayed with stable Rust; and inputs that are made of it, others in each run.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What must hold after a command, and after a word outlived its users.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Breakers with one arrow of the drawing mutated: the properties must find each.
 //!
 //! A mutated breaker does what the right one does, until it takes that arrow: then another word is left behind, or another

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The two layouts of a word, by the drawing in `atomic_breaker::word`, written down once more.
 
 use std::fmt::Debug;

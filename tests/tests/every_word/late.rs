@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a report may still do whose permit was granted in an earlier epoch.
 
 use atomic_breaker::{Outcome, Token};

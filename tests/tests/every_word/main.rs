@@ -1,9 +1,5 @@
-<<<<<<< HEAD
-//! Every word, whether a breaker wrote it or not, with every operation: a proof by enumeration, not a sample.
-=======
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Every 32-bit word, whether a breaker wrote it or not, with every operation: a proof by enumeration, not a sample.
->>>>>>> safety
+//! Every word, whether a breaker wrote it or not, with every operation: a proof by enumeration, not a sample.
 //!
 //! For each of the 2³² words of 32 bits, and for each value of state, trips and payload of the word of 64 bits (2²³, each
 //! with eight times and an epoch), for each [set of rules](rules), and for each [class of age](time) of the time in the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Each arrow of the drawing, mutated in each way: some property must be violated.
 
 use std::cell::Cell;

@@ -1,9 +1,5 @@
-<<<<<<< HEAD
-//! What must hold after a call, a report, a look.
-=======
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What must hold after each kind of operation.
->>>>>>> safety
+//! What must hold after a call, a report, a look.
 
 use atomic_breaker::{Cause, Outcome, State, Token, TripRule};
 

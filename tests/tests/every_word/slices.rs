@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The words, in slices: some of them in each run, all on demand.
 
 use std::env;

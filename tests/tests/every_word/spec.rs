@@ -1,9 +1,5 @@
-<<<<<<< HEAD
-//! What a word means, by the drawing in `atomic_breaker::word`, written down once more.
-=======
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a 32-bit word means, by the drawing in `atomic_breaker::word`, written down once more.
->>>>>>> safety
+//! What a word means, by the drawing in `atomic_breaker::word`, written down once more.
 
 use atomic_breaker::State;
 

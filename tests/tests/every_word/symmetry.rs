@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Why the 64-bit word needs no more times and epochs than a few: a breaker knows neither.
 //!
 //! It compares a time with the clock, and an epoch with the epoch of a permit. So if both are moved, everything goes as

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A caller that takes the steps of its script and records what came of each.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The checker itself: it rejects wrong histories, and finds an order where one is hard to find.
 
 use std::collections::BTreeMap;

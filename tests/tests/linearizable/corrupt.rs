@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Right histories made wrong, each in a way in which a broken breaker would be.
 
 use atomic_breaker::{State, Wait};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the rounds were like: a test whose callers never overlap shows nothing.
 
 use std::collections::BTreeMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! A recorded round, and the verdict on it.
 
 use std::fmt::Write as _;

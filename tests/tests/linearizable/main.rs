@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Linearizability, checked: what concurrent callers of one breaker see is what the reference answers in some order.
 //!
 //! Callers record each operation on one word with its answer, the events that its observer was notified of, and stamps

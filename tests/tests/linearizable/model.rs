@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The reference as an object that accepts one operation after the other, if the answer is right.
 
 use tests::reference::{Mode, Permit, Reference, Rules, outcome, retry_in};

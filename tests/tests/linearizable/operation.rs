@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What was asked of the breaker, what it answered, and when: the words of a history.
 
 use std::time::Duration;

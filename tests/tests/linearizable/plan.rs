@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the callers of a round will do, drawn at random.
 
 use tests::random::Random;

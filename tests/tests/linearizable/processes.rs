@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Several processes over words of mapped files: this program once more, which plays its part of each round.
 
 use std::env;

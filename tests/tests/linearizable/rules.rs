@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The rules of a round: each kind reaches other arrows of the life cycle.
 
 use tests::reference::{Grain, Growth, Return, Rules, Trip};

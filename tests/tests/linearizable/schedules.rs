@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Random schedules: every access to the word, the time and the rules is a point where another caller may go on.
 
 use std::marker::PhantomData;

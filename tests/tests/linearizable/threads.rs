@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! Real threads: started together, with a word that lets others in before loads and exchanges.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the callers of a round share beside the word: the time, the rules and the stamps.
 
 use atomic_breaker::word::{AtomicU32, AtomicU64, Bits, TickBits, Ticks, Word};
