@@ -53,11 +53,12 @@ fn text(value: &HeaderValue) -> Option<&str> {
     (text.len() <= MAX_BYTES).then_some(text)
 }
 
-/// The parts of a text between marks that are not within quotation marks.
+/// The parts of a text between marks that are not within quotation marks, where `\` escapes the next character.
 fn split(text: &str, mark: char) -> impl Iterator<Item = &str> {
-    let mut is_quoted = false;
+    let (mut is_quoted, mut is_escaped) = (false, false);
     text.split(move |char| {
-        is_quoted ^= char == '"';
+        is_quoted ^= char == '"' && !is_escaped;
+        is_escaped = is_quoted && char == '\\' && !is_escaped;
         char == mark && !is_quoted
     })
     .map(str::trim)
@@ -113,11 +114,11 @@ pub(crate) fn seconds(text: &str) -> Option<Duration> {
     }
     // More digits than fit are more than any limit.
     let whole = whole.parse().unwrap_or(u64::MAX / 1_000);
-    let fraction: f64 = format!("0.{fraction}").parse().ok()?;
-    let ms = Duration::from_secs_f64(fraction)
-        .as_nanos()
-        .div_ceil(1_000_000);
-    let ms = u64::try_from(ms).ok()?;
+    let digits = fraction.bytes().map(|digit| u64::from(digit - b'0'));
+    let thousandths = digits.clone().chain([0; 3]).take(3);
+    let ms = thousandths.fold(0, |ms, digit| ms * 10 + digit);
+    let part = u64::from(digits.skip(3).any(|digit| digit > 0));
+    let ms = ms + part;
     Some(Duration::from_secs(whole).saturating_add(Duration::from_millis(ms)))
 }
 

@@ -28,8 +28,20 @@ fn each_form_of_a_reset_is_read() {
     for (field, value, expected) in [
         ("retry-after-ms", "1500", Some(1_500)),
         ("retry-after-ms", "0.5", Some(1)),
+        ("retry-after-ms", "0.0000000001", Some(1)),
+        ("retry-after-ms", "0.0000000000", None),
+        ("x-ratelimit-reset-after", "0.0010000000001", Some(2)),
+        (
+            "x-ratelimit-reset-after",
+            "0.9999999999999999999",
+            Some(1_000),
+        ),
+        ("x-ratelimit-reset-after", "1.001", Some(1_001)),
         ("ratelimit", "\"minute\";r=0;t=30", Some(30_000)),
         ("ratelimit", "\"a;b,c\";r=0;t=7", Some(7_000)),
+        ("ratelimit", r#""a\"b";r=0;t=7"#, Some(7_000)),
+        ("ratelimit", r#""a\";r=0;t=9;\"";r=5;t=7"#, None),
+        ("ratelimit", r#""a\\";r=0;t=7, "b";r=0;t=8"#, Some(8_000)),
         ("ratelimit", "\"s\";r=0;t=9, \"d\";r=5;t=4000", Some(9_000)),
         ("ratelimit", "\"s\";r=0;t=9, \"d\";r=0;t=200", Some(200_000)),
         ("ratelimit", "\"s\";r=9, \"d\";r=0;t=20", Some(20_000)),
@@ -112,6 +124,26 @@ fn only_a_429_has_a_quota_and_it_opens_no_breaker() {
     let down = response(StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(http.retry_hint(&down), None);
     assert_eq!(http.response(&down), Failure::new().into());
+}
+
+#[test]
+fn reading_what_a_server_asks_for_does_not_allocate() {
+    for (field, value) in [
+        ("retry-after", "120"),
+        ("retry-after", "Wed, 01 Jan 2025 00:00:30 GMT"),
+        ("retry-after", "soon"),
+        ("retry-after-ms", "1500"),
+        ("retry-after-ms", "1.5"),
+        ("x-ratelimit-reset", "1735689630.5"),
+        ("x-ratelimit-reset-tokens", "2m3.5s"),
+        ("ratelimit", "\"minute\";r=0;t=30"),
+    ] {
+        let fields = headers(&[(field, value)]);
+        let used = allocation_counter::measure(|| {
+            let _ = RetryAfter::new().read_quota_at(&fields, now());
+        });
+        assert_eq!(used.count_total, 0, "{field}: {value}");
+    }
 }
 
 #[test]

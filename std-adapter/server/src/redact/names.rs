@@ -177,7 +177,11 @@ impl<'a> Name<'a> {
             return None;
         }
         let is_cookie = ["cookie", "setcookie"].contains(&&*self.letters);
-        let length = if value::is_open(value) {
+        let length = if is_cookie && !self.is_quoted {
+            // What looks like marks around a value may be around its beginning only.
+            let marked = value::is_open(value).then(|| value::length(value, self.before));
+            value::line(value).len().max(marked.unwrap_or(0))
+        } else if value::is_open(value) {
             value::length(value, self.before)
         } else if is_cookie {
             value::line(value).len()

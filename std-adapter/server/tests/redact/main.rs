@@ -102,6 +102,23 @@ fn of_an_address_with_a_password_the_host_stays() {
 }
 
 #[test]
+fn of_a_cookie_that_begins_with_a_mark_nothing_is_kept() {
+    for name in ["Cookie", "Set-Cookie", "cookie"] {
+        for first in [
+            "\"a\"", "\"a\";", "'a'", "[a]", "{a}", "(a);", "b=[1];", ":[}",
+        ] {
+            let text = format!("502 with {name}: {first} sid=hunter2hunter2; Path=/\nlater");
+            let left = format!("502 with {name}: …\nlater");
+            assert_eq!(without_secrets(&text), left, "{text}");
+        }
+    }
+    // In quotation marks the name is that of a member, and its value ends before the next one.
+    let text = r#"{"cookie": "sid=hunter2hunter2", "host": "db.example"}"#;
+    let left = r#"{"cookie": …, "host": "db.example"}"#;
+    assert_eq!(without_secrets(text), left);
+}
+
+#[test]
 fn the_text_of_an_ordinary_error_stays_as_it_is() {
     let changed = |text: &&&str| without_secrets(text) != **text;
     let changed: Vec<_> = ordinary::ERRORS.iter().filter(changed).collect();
