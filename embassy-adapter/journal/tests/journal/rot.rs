@@ -294,3 +294,18 @@ fn an_entry_that_rots_while_the_journal_is_open_waits_no_more() {
     assert_eq!((journal.waiting(), journal.next_number()), (0, 2));
     assert_eq!(run(journal.keep(b"twenty bytes, filled")), Ok(2));
 }
+
+#[test]
+fn an_unreadable_end_of_a_page_takes_as_many_numbers_as_may_have_been_in_it() {
+    let chip = Flash::new(3, 0);
+    let mut journal = open(&chip, JournalConfig::new()).expect("erased");
+    // 32 bytes each, which fill the page.
+    for number in 0..7 {
+        assert_eq!(run(journal.keep(b"of sixteen bytes")), Ok(number));
+    }
+    assert_eq!(run(journal.remove_through(6)), Ok(7));
+    chip.change(|bytes| bytes[256 - 32] ^= 1);
+    let journal = open(&chip, JournalConfig::new()).expect("a journal");
+    // A record is of 12 bytes at least.
+    assert_eq!((journal.waiting(), journal.next_number()), (0, 6 + 3));
+}
