@@ -12,8 +12,8 @@ fn run(arguments: &[&Path]) -> Output {
 }
 
 /// A new folder for one test, with a file of breakers.
-fn with_file(test: &str, text: &str) -> (PathBuf, PathBuf) {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+fn with_file(name: &str, text: &str) -> (PathBuf, PathBuf) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).expect("a folder");
     let file = folder.join("breakers.toml");
@@ -26,7 +26,7 @@ fn the_command_writes_both_files_and_leaves_them_alone_when_nothing_has_changed(
     let (file, out) = with_file("writes", "[radio]\nopen_for_ms = 2000\n");
     let output = run(&[&file, &out]);
     assert!(output.status.success(), "{output:?}");
-    let made = ["breakers.h", "breakers.rs"].map(|name| out.join(name));
+    let made = ["breakers.h", "breakers.rs"].map(|made| out.join(made));
     for path in &made {
         assert!(fs::read_to_string(path).is_ok_and(|text| text.contains("radio")));
     }
