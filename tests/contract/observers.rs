@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 use super::support::{AnyWord, Diary, fail, ms, observed, on_both_words, rules};
 use atomic_breaker::word::NativeWord;
 use atomic_breaker::{
-    Breaker, Cause, Config, EventLog, Failure, ManualClock, Observer, OnTransition, Outcome,
-    Rejected, State, Transition,
+    Breaker, Cause, Clock, Config, EventLog, FailedCall, Failure, ManualClock, Observer,
+    OnTransition, Outcome, Rejected, State, Transition,
 };
 
 #[test]
@@ -313,3 +313,23 @@ on_both_words!(
     every_report_returns_the_transition_it_caused,
     transitions_are_returned_without_an_observer,
 );
+
+/// What measured the call is asked each time, not kept.
+#[test]
+fn a_failed_call_says_how_long_it_took_when_it_is_asked() {
+    let clock = ManualClock::new();
+    let took = || (clock.now_ms() > 0).then(|| ms(clock.now_ms().into()));
+    let failed = FailedCall::new(Failure::with_weight(3), true, &took, &"reset by peer");
+    assert_eq!(failed.took(), None);
+    clock.advance(ms(40));
+    assert_eq!(failed.took(), Some(ms(40)));
+    assert_eq!(
+        (failed.failure(), failed.is_probe()),
+        (Failure::with_weight(3), true)
+    );
+    assert_eq!(failed.why().to_string(), "reset by peer");
+    let printed = format!("{failed:?}");
+    for part in ["is_probe: true", "took: Some(40ms)", "why: reset by peer"] {
+        assert!(printed.contains(part), "{printed}");
+    }
+}

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The present state of the word, compared with an earlier snapshot or transition.
 
+use std::cell::RefCell;
+
 use atomic_breaker::word::Bits;
-use atomic_breaker::{Breaker, Cause, ManualClock, State, Transition};
+use atomic_breaker::{Breaker, Cause, ManualClock, Observer, Present, State, Transition};
 
 use super::support::{AnyWord, breaker, on_both_words, rules};
 
@@ -45,8 +47,34 @@ fn a_corrupt_word_counts_as_healed<W: AnyWord>() {
     assert_eq!(breaker.transitions_since(&healed), 0);
 }
 
+/// Prints what it would answer, for a log.
+fn what_is_printed_of_the_present_is_its_state_and_epoch<W: AnyWord>() {
+    struct Printed(RefCell<Vec<String>>);
+
+    impl Observer for Printed {
+        fn changed(&self, _made: &Transition, present: Present<'_>) {
+            self.0.borrow_mut().push(format!("{present:?}"));
+        }
+    }
+
+    let clock = ManualClock::new();
+    let breaker = Breaker::builder(rules(), &clock)
+        .word(W::fresh())
+        .observer(Printed(RefCell::default()))
+        .build();
+    breaker.trip();
+    breaker.reset();
+    let printed = breaker.observer().0.borrow();
+    let expected = [
+        "Present { state: Open, epoch: 1 }",
+        "Present { state: Closed, epoch: 2 }",
+    ];
+    assert_eq!(*printed, expected);
+}
+
 on_both_words!(
     transitions_since_counts_all_of_them_modulo_the_epochs,
     a_quiet_wrap_of_the_clock_and_a_step_back_change_no_order,
     a_corrupt_word_counts_as_healed,
+    what_is_printed_of_the_present_is_its_state_and_epoch,
 );

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Clocks that wrap, step back, and are not read for a long time.
 
+use atomic_breaker::wait::WithTimer;
 use atomic_breaker::word::{AtomicU32, Ticks};
-use atomic_breaker::{Breaker, Config, ManualClock, State};
+use atomic_breaker::{Breaker, Clock, Config, ManualClock, State};
 
 use super::support::{AnyWord, breaker, fail, ms, on_both_words, rules};
 
@@ -205,3 +206,29 @@ on_both_words!(
     long_idling_admits_all_along_until_the_guard,
     a_call_just_around_the_wrap_waits_no_longer_than_documented,
 );
+
+/// A timer changes nothing about the clock that it stands beside.
+#[test]
+fn a_clock_with_a_timer_tells_and_draws_what_the_clock_does() {
+    struct Device;
+
+    impl Clock for Device {
+        fn now_ms(&self) -> u32 {
+            7
+        }
+
+        fn entropy(&self) -> u32 {
+            8
+        }
+
+        fn random(&self) -> u32 {
+            9
+        }
+    }
+
+    let clock = WithTimer {
+        clock: Device,
+        timer: (),
+    };
+    assert_eq!((clock.now_ms(), clock.entropy(), clock.random()), (7, 8, 9));
+}

@@ -39,6 +39,25 @@ fn an_answer_closes_long_before_the_open_time_is_over() {
 }
 
 #[test]
+fn no_answers_at_all_convince_nobody() {
+    let breaker = breaker(RULES.open_for(Duration::from_secs(600)));
+    let (pings, works) = (Cell::new(0), Cell::new(false));
+    let mut sim = Sim::new();
+    sim.spawn(async {
+        breaker
+            .run_prober(EVERY.answers(0), || ping(&pings, &works))
+            .await;
+    });
+    breaker.trip();
+    sim.pass(1_050);
+    assert!(pings.get() > 1);
+    assert_eq!(breaker.state(), State::Open);
+    works.set(true);
+    sim.pass(100);
+    assert_eq!(breaker.state(), State::Closed, "0 counts as 1");
+}
+
+#[test]
 fn only_consecutive_successful_pings_count() {
     let breaker = breaker(
         RULES

@@ -100,7 +100,10 @@ fn a_journal_of_another_flash_is_an_error() {
 
 /// The checksum of a head, implemented a second time.
 fn checksum(bytes: &[u8]) -> u32 {
-    let mut sum = u32::MAX;
+    checksum_from(u32::MAX, bytes)
+}
+
+fn checksum_from(mut sum: u32, bytes: &[u8]) -> u32 {
     for byte in bytes {
         sum ^= u32::from(*byte);
         for _ in 0..8 {
@@ -149,6 +152,50 @@ fn an_unreadable_entry_is_skipped_and_leaves_a_gap() {
         assert_eq!(entry.number, expected);
         assert_eq!(run(journal.remove_through(expected)), Ok(1));
     }
+}
+
+/// The first of three entries holds those bytes, its own header cannot be read, and the others are found.
+fn hides_nothing(bytes: &[u8]) {
+    let chip = Flash::new(4, 0);
+    let mut journal = try_open(&chip, 0..4, JournalConfig::new()).expect("erased");
+    for entry in [bytes, b"one", b"two"] {
+        run(journal.keep(entry)).expect("room");
+    }
+    chip.change(|bytes| bytes[32] ^= 1);
+    let mut journal = try_open(&chip, 0..4, JournalConfig::new()).expect("a journal");
+    assert_eq!((journal.waiting(), journal.next_number()), (2, 3));
+    let entry = run(journal.oldest()).expect("it works").expect("it waits");
+    assert_eq!((entry.number, entry.bytes), (1, &b"one"[..]));
+}
+
+#[test]
+fn bytes_that_look_like_a_record_with_a_number_too_high_for_its_page_hide_nothing() {
+    // In 224 bytes there are 19 records at most.
+    for number in 20..=24_u32 {
+        let mut sum = number.to_le_bytes().to_vec();
+        sum.extend([0, 0]);
+        let sum = checksum_from(u32::from_le_bytes(*b"abj1"), &sum);
+        let mut lookalike = vec![0, 0, 0xFF, 0xFF];
+        lookalike.extend(number.to_le_bytes());
+        lookalike.extend(sum.to_le_bytes());
+        lookalike.extend([0xFF; 4]);
+        hides_nothing(&lookalike);
+    }
+}
+
+#[test]
+fn bytes_that_look_like_a_record_longer_than_its_page_hide_nothing() {
+    hides_nothing(&[240, 0, !240, 0xFF, 0, 0, 0, 0, 7, 7, 7, 7]);
+}
+
+#[test]
+fn a_new_journal_writes_nothing_outside_its_range() {
+    let chip = Flash::new(4, 0);
+    let mut journal = try_open(&chip, 2..4, JournalConfig::new()).expect("erased");
+    run(journal.keep(b"new")).expect("room");
+    assert!(chip.bytes()[..512].iter().all(|byte| *byte == 0xFF));
+    let entry = run(journal.oldest()).expect("it works").expect("it waits");
+    assert_eq!(entry.bytes, b"new");
 }
 
 /// Flash that no longer erases anything, without reporting an error.

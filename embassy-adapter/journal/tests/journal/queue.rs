@@ -95,6 +95,34 @@ fn a_full_journal_refuses_until_all_entries_of_its_oldest_page_are_sent() {
 }
 
 #[test]
+fn a_page_is_filled_to_its_last_byte() {
+    let chip = Flash::new(3, 0);
+    let mut journal = open(&chip, JournalConfig::new());
+    // 32 bytes each, and 224 after the head of a page.
+    for number in 0..14 {
+        assert_eq!(keep(&mut journal, "of sixteen bytes"), Ok(number));
+    }
+    assert_eq!(keep(&mut journal, ""), Err(JournalError::Full));
+    drop(journal);
+    let mut journal = open(&chip, JournalConfig::new());
+    assert_eq!((journal.waiting(), journal.next_number()), (14, 14));
+    assert_eq!(take(&mut journal).len(), 14);
+}
+
+#[test]
+fn what_is_printed_of_a_journal_is_what_it_counts() {
+    let chip = Flash::new(3, 0);
+    let mut journal = open(&chip, DROPPING);
+    for _ in 0..13 {
+        keep(&mut journal, "twenty bytes, filled").expect("room");
+    }
+    assert_eq!(
+        format!("{journal:?}"),
+        "Journal { waiting: 7, next_number: 13, dropped: 6, refused: 0, .. }"
+    );
+}
+
+#[test]
 fn a_full_journal_drops_the_oldest_page_and_counts_what_it_held() {
     let chip = Flash::new(3, 0);
     let mut journal = open(&chip, DROPPING);

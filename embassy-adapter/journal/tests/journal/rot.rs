@@ -267,3 +267,46 @@ fn rotten_bits_and_cuts_lose_nothing_in_silence() {
     }
     println!("told of {told} of {}", 5 * rounds());
 }
+
+#[test]
+fn a_rotten_grain_takes_no_more_room_than_itself() {
+    let chip = Flash::new(3, 0);
+    let mut journal = open(&chip, JournalConfig::new()).expect("erased");
+    chip.change(|bytes| bytes[32 + 4] ^= 1);
+    // 32 bytes each: 216 bytes are left in the first page, and 224 in the second.
+    for number in 0..6 + 7 {
+        assert_eq!(run(journal.keep(b"of sixteen bytes")), Ok(number));
+    }
+    let refused = run(journal.keep(b"of sixteen bytes"));
+    assert_eq!(refused, Err(JournalError::Full));
+}
+
+#[test]
+fn an_entry_that_rots_while_the_journal_is_open_waits_no_more() {
+    let chip = Flash::new(3, 0);
+    let mut journal = open(&chip, JournalConfig::new()).expect("erased");
+    for number in 0..2 {
+        assert_eq!(run(journal.keep(b"twenty bytes, filled")), Ok(number));
+    }
+    chip.change(|bytes| bytes[32 + 12] ^= 1);
+    let oldest = run(journal.oldest()).expect("it works").expect("it waits");
+    assert_eq!(oldest.number, 1);
+    assert_eq!(run(journal.remove_through(1)), Ok(1));
+    assert_eq!((journal.waiting(), journal.next_number()), (0, 2));
+    assert_eq!(run(journal.keep(b"twenty bytes, filled")), Ok(2));
+}
+
+#[test]
+fn an_unreadable_end_of_a_page_takes_as_many_numbers_as_may_have_been_in_it() {
+    let chip = Flash::new(3, 0);
+    let mut journal = open(&chip, JournalConfig::new()).expect("erased");
+    // 32 bytes each, which fill the page.
+    for number in 0..7 {
+        assert_eq!(run(journal.keep(b"of sixteen bytes")), Ok(number));
+    }
+    assert_eq!(run(journal.remove_through(6)), Ok(7));
+    chip.change(|bytes| bytes[256 - 32] ^= 1);
+    let journal = open(&chip, JournalConfig::new()).expect("a journal");
+    // A record is of 12 bytes at least.
+    assert_eq!((journal.waiting(), journal.next_number()), (0, 6 + 3));
+}

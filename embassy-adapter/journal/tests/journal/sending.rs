@@ -86,6 +86,18 @@ impl Device {
     }
 }
 
+/// Each takes room for its number, of which nothing has to be kept.
+#[test]
+fn what_is_sent_at_once_never_fills_a_journal_that_refuses() {
+    let mut device = Device::new(3);
+    for _ in 0..200 {
+        let sent = device.send_or_keep().expect("nothing waits");
+        assert!(sent.stopped.is_none());
+    }
+    assert_eq!(device.arrived(), (0..200).collect::<Vec<_>>());
+    assert_eq!((device.journal.refused(), device.journal.dropped()), (0, 0));
+}
+
 #[test]
 fn a_failure_stays_the_oldest_and_the_breaker_says_when_to_retry() {
     let mut device = Device::new(3);
