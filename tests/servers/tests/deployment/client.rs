@@ -128,8 +128,15 @@ impl Client {
 
     /// One try: the client inside the guard.
     async fn send(&self, target: Target, request: Request<()>) -> Result<Response<String>, Unreachable> {
-        let Shared { world, life, tries, .. } = &*self.0;
+        let Shared { world, life, tries, shown, .. } = &*self.0;
         let attempt = tries[target.place()].begin(&request);
+        let _probing = match target {
+            Target::Host(host) if attempt.is_probe() => {
+                let open = shown.opened(&target.origin());
+                Some(world.probing.begin(world, shown.name(), host, open))
+            }
+            _ => None,
+        };
         let sent = match target {
             Target::Host(number) => world.net.send(life, target.node(), world.hosts[number].handle(&request)).await,
             Target::Shop(number) => world.net.send(life, target.node(), world.serve(number, &request)).await,

@@ -15,9 +15,11 @@ pub(crate) enum Matter {
     Shop(usize),
     /// That jobs are done, apart from their dependencies.
     Jobs,
+    /// That the fleet agrees, whatever the dependencies do.
+    Fleet,
 }
 
-const MATTERS: usize = HOSTS + SHOPS + 1;
+const MATTERS: usize = HOSTS + SHOPS + 2;
 
 impl Matter {
     pub(crate) const ALL_HOSTS: [Self; HOSTS] = [Self::Host(0), Self::Host(1), Self::Host(2)];
@@ -28,6 +30,7 @@ impl Matter {
             Self::Host(number) => number,
             Self::Shop(number) => HOSTS + number,
             Self::Jobs => HOSTS + SHOPS,
+            Self::Fleet => HOSTS + SHOPS + 1,
         }
     }
 }

@@ -52,13 +52,19 @@ const fn node(instance: usize) -> Node {
     }
 }
 
+fn of_engine() -> Vec<Matter> {
+    let mut matters = Matter::ALL_HOSTS.to_vec();
+    matters.push(Matter::Fleet);
+    matters
+}
+
 /// What all calls of an instance are about.
 fn of_instance(instance: usize) -> Vec<Matter> {
     if instance < WEBS {
         return Matter::ALL_SHOPS.to_vec();
     }
     let mut matters = Matter::ALL_HOSTS.to_vec();
-    matters.extend([Matter::Shop(instance - WEBS), Matter::Jobs]);
+    matters.extend([Matter::Shop(instance - WEBS), Matter::Jobs, Matter::Fleet]);
     matters
 }
 
@@ -97,7 +103,7 @@ impl Fault {
         } else {
             match dice.below(HOSTS as u64 + 2) as usize {
                 host @ 0..HOSTS => (Node::host(host), vec![Matter::Host(host)]),
-                HOSTS => (Node::ENGINE, Matter::ALL_HOSTS.to_vec()),
+                HOSTS => (Node::ENGINE, of_engine()),
                 _ => (Node::DB, vec![Matter::Jobs]),
             }
         };
@@ -116,7 +122,7 @@ impl Fault {
             Self::Killed(instance) | Self::Stopped(instance) | Self::Jump(instance, _) | Self::Operator(instance) => {
                 of_instance(*instance)
             }
-            Self::Engine(_) => Matter::ALL_HOSTS.to_vec(),
+            Self::Engine(_) => of_engine(),
             Self::Disk(_) => vec![Matter::Jobs],
             Self::Flood(..) => Vec::new(),
         }

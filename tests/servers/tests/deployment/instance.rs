@@ -14,6 +14,7 @@ use crate::clock::InstanceClock;
 use crate::engine::Reached;
 use crate::net::{Life, Node, Unreachable, WEBS};
 use crate::plan::{ENGINE_LIMIT, SECOND, TRY_LIMIT};
+use crate::waiting::Waiting;
 use crate::work::Work;
 use crate::world::World;
 
@@ -29,6 +30,7 @@ pub(crate) struct Instance {
 /// What only a shop has.
 pub(crate) struct Shop {
     pub(crate) work: Work,
+    pub(crate) waiting: Waiting,
     /// `None` once it was killed.
     running: Mutex<Option<(Joined, Worker)>>,
 }
@@ -54,6 +56,7 @@ impl Instance {
         self.life.kill();
         if let Some(shop) = &self.shop {
             shop.running.lock().unwrap().take();
+            shop.waiting.end();
         }
         if let Some(prober) = &self.prober {
             prober.abort();
@@ -109,8 +112,9 @@ impl Shop {
         assert!(seats.take(client.guard().hosts()));
         let work = Work::new(world, &client);
         let worker = work.steps.work();
+        let waiting = Waiting::new(world, &joined, clock);
         let running = Mutex::new(Some((joined, worker)));
-        (client, Self { work, running })
+        (client, Self { work, waiting, running })
     }
 
     /// Handles a request of a web.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atomic_breaker_http::{BudgetConfig, ClientConfig, Config};
+use atomic_breaker_http::{BudgetConfig, ClientConfig, Config, Ratio};
 use atomic_breaker_server::TripRule;
 use http::StatusCode;
 use test_support::dice::Dice;
@@ -24,7 +24,7 @@ pub(crate) const LONGEST_BACK: Duration = Duration::from_secs(60);
 pub(crate) const GAP: Duration = Duration::from_secs(2);
 pub(crate) const LEASE: Duration = Duration::from_secs(20);
 pub(crate) const STEP_LIMIT: Duration = Duration::from_secs(60);
-pub(crate) const TELL_AFTER: Duration = Duration::from_secs(180);
+pub(crate) const TELL_AFTER: Duration = Duration::from_secs(60);
 /// The longest pause of a job: of the schedule, and of one whose steps are rejected.
 pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 const LONGEST_HELD_UP: Duration = Duration::from_secs(300);
@@ -41,6 +41,8 @@ pub(crate) struct Budget {
 pub(crate) struct Plan {
     pub(crate) client: ClientConfig,
     pub(crate) rules: Config,
+    /// The same without a share of failures, which takes a memory of calls.
+    pub(crate) plain: Config,
     pub(crate) budget: Budget,
     pub(crate) quorum: u32,
     /// How often members of the fleet, and workers, ask.
@@ -56,7 +58,9 @@ pub(crate) struct Plan {
 
 impl Plan {
     pub(crate) fn draw(dice: &mut Dice) -> Self {
-        let rules = rules(dice);
+        let plain = plain(dice);
+        let ratio = Ratio::percent(50).within(DEADLINE).min_calls(20);
+        let rules = plain.failure_ratio(ratio);
         let budget = Budget {
             max: dice.within(3..30),
             percent: dice.pick(&[5, 20, 50]),
@@ -75,10 +79,11 @@ impl Plan {
         Self {
             client,
             rules,
+            plain,
             budget,
             quorum: dice.within(1..4),
-            fleet_poll: SECOND * dice.pick(&[20, 60, 120]),
-            steps_poll: SECOND * dice.pick(&[30, 60, 120]),
+            fleet_poll: SECOND * dice.pick(&[30, 300, 600, 600]),
+            steps_poll: SECOND * dice.pick(&[60, 300, 600, 600]),
             unavailable: dice.pick(&[StatusCode::SERVICE_UNAVAILABLE, StatusCode::FAILED_DEPENDENCY]),
             hasty: dice.pick(&[0, 5, 30]),
             noise: dice.pick(&[0, 5, 30]),
@@ -148,11 +153,10 @@ impl Budget {
 }
 
 /// Like those of the preset, from careful to bold.
-fn rules(dice: &mut Dice) -> Config {
+fn plain(dice: &mut Dice) -> Config {
     let probes = dice.within(1..4);
     let open = dice.ms(500..3_000);
-    let rules = ClientConfig::new()
-        .get_breaker()
+    let rules = Config::new()
         .consecutive_failures(dice.within(2..8))
         .open_for(open)
         .exponential(2, dice.ms(5_000..30_000))

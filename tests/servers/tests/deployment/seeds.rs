@@ -148,10 +148,10 @@ fn one_deployment() {
         let days = trace::time().as_secs() / (SECOND.as_secs() * 86_400);
         let [shops, webs] = seen.slowest.map(|time| time.as_secs());
         println!(
-            "figures: hash={hash} events={events} days={days} incidents={} faults={} served={} failed={} rejected={} left={} sent={} reached={} jobs={} steps={} told={} slowest_shops={shops} slowest_webs={webs}",
+            "figures: hash={hash} events={events} days={days} incidents={} faults={} served={} failed={} rejected={} left={} sent={} reached={} jobs={} steps={} told={} sole_probes={} slowest_shops={shops} slowest_webs={webs}",
             figures.incidents, figures.faults, seen.served, seen.failed, seen.rejected, seen.left,
             world.net.sent(), world.hosts.iter().map(crate::host::Host::reached).sum::<u64>(),
-            world.promises.acknowledged(), world.book.steps(), world.promises.told(),
+            world.promises.acknowledged(), world.book.steps(), world.promises.told(), world.probing.checked(),
         );
     });
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use atomic_breaker::Transition;
 use atomic_breaker_admin::{Admin, Operator, Timeline};
@@ -28,8 +29,10 @@ pub(crate) struct Shown {
 struct Counted {
     /// Transitions to this state.
     to: BTreeMap<&'static str, u64>,
-    /// The last state and epoch of each key.
-    last: BTreeMap<String, (State, u16)>,
+    /// The last state of each key.
+    last: BTreeMap<String, State>,
+    /// The open time of each key that has opened, the last one.
+    opened: BTreeMap<String, Duration>,
 }
 
 fn label(state: State) -> String {
@@ -52,7 +55,10 @@ impl Shown {
             note!("{name} to {key}: {:?} to {:?}, {:?}, epoch {}", made.from, made.to, made.cause, made.epoch);
             let counted = &mut *counted.lock().unwrap();
             *counted.to.entry(made.to.name()).or_default() += 1;
-            counted.last.insert(key.to_string(), (made.to, made.epoch));
+            counted.last.insert(key.to_string(), made.to);
+            if let Some(time) = made.open_for() {
+                counted.opened.insert(key.to_string(), time);
+            }
         }
     }
 
@@ -62,6 +68,16 @@ impl Shown {
         let router = router.layer(Extension(Operator::new("alice")));
         assert!(self.of.set((guard, router)).is_ok());
         self
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The open time of a key, the last one.
+    pub(crate) fn opened(&self, key: &Origin) -> Duration {
+        let counted = self.counted.lock().unwrap();
+        counted.opened.get(&key.to_string()).copied().unwrap_or_default()
     }
 
     /// At a moment at which nothing changes.
@@ -103,7 +119,7 @@ impl Shown {
     fn check_transitions(&self, is: &BTreeMap<String, State>) {
         let counted = self.counted.lock().unwrap();
         for (key, state) in is {
-            let last = counted.last.get(key).map_or(State::Closed, |(state, _)| *state);
+            let last = counted.last.get(key).copied().unwrap_or(State::Closed);
             holds!("what is shown is what is", last == *state, "{}: {key} was last reported as {last:?}, and is {state:?}", self.name);
         }
     }

@@ -168,6 +168,10 @@ impl Tries {
 }
 
 impl Try<'_> {
+    pub(crate) const fn is_probe(&self) -> bool {
+        self.is_probe
+    }
+
     /// The response is here; the breaker is told next.
     pub(crate) fn end(mut self, response: &Result<Response<String>, Unreachable>) {
         self.has_ended = true;

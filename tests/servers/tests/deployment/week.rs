@@ -16,8 +16,8 @@ const DAY: Duration = Duration::from_secs(86_400);
 /// Six days with incidents, and a quiet one.
 const TROUBLED_DAYS: u32 = 6;
 /// The pause between two calls while everything is closed: around incidents, and in quiet hours.
-const CALM_GAP: Duration = Duration::from_secs(30);
-const QUIET_GAP: Duration = Duration::from_secs(1_800);
+const CALM_GAP: Duration = Duration::from_secs(90);
+const QUIET_GAP: Duration = Duration::from_secs(3_600);
 
 /// What a simulation did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,7 +59,7 @@ async fn quiet_until(world: &'static World, at: Duration) {
 
 /// Several faults at a time, while callers call.
 async fn incident(world: &'static World) -> u32 {
-    let lasts_ms = world.draw(|dice| dice.within(20_000..300_000));
+    let lasts_ms = world.draw(|dice| dice.within(20_000..200_000));
     let faults = world.draw(|dice| dice.within(1..7));
     note!("an incident of {faults} faults, {lasts_ms} ms");
     let happening = (0..faults).map(|_| {
@@ -104,7 +104,7 @@ async fn recover(world: &'static World) {
     let ends = began + world.plan.jobs_bound();
     while Instant::now() < ends {
         world.call_all();
-        sleep_until((Instant::now() + 4 * CALM_GAP).min(ends)).await;
+        sleep_until((Instant::now() + 2 * CALM_GAP).min(ends)).await;
     }
     sleep(DEADLINE + SECOND).await;
 }
@@ -126,6 +126,9 @@ async fn settled(world: &'static World) {
             let is_fine = fleet.as_ref().is_some_and(|(status, _)| {
                 status.is_connected && status.open == 0 && status.living == 3 && status.overflows == 0
             });
+            let (callers, gate) = (shop.waiting.callers(), shop.waiting.snapshot());
+            holds!("those who wait are served in time", callers == 0, "{name}: {callers} callers wait; {gate:?}");
+            holds!("closed in the end", gate.state() == State::Closed, "{name}: the gate is {gate:?}");
             holds!("the fleet is whole in the end", is_fine, "{name}: {fleet:?}");
         }
         for tries in instance.client.tries() {

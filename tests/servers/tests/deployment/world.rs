@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use atomic_breaker_fleet::InProcess;
-use atomic_breaker_http::{RequestError, State};
+use atomic_breaker_http::{Deadline, RequestError, State};
 use atomic_breaker_steps::MemoryStore;
 use http::{Request, Response};
 use test_support::dice::Dice;
@@ -20,6 +20,7 @@ use crate::host::Host;
 use crate::instance::Instance;
 use crate::net::{HOSTS, Net, SHOPS, Unreachable, WEBS};
 use crate::plan::Plan;
+use crate::probing::Probing;
 use crate::store::Book;
 use crate::trace::{holds, note};
 use crate::work::{Promises, acknowledge_order};
@@ -38,6 +39,7 @@ pub(crate) struct World {
     pub(crate) book: Book,
     pub(crate) concerns: Concerns,
     pub(crate) promises: Promises,
+    pub(crate) probing: Probing,
     /// `None` while it is down.
     instances: [Mutex<Option<Arc<Instance>>>; INSTANCES],
     starts: AtomicU64,
@@ -77,6 +79,7 @@ impl World {
             book: Book::default(),
             concerns: Concerns::default(),
             promises: Promises::default(),
+            probing: Probing::default(),
             instances: Default::default(),
             starts: AtomicU64::new(0),
             keys: AtomicU64::new(0),
@@ -139,7 +142,8 @@ impl World {
     pub(crate) fn is_open_somewhere(&self) -> bool {
         self.instances().any(|(_, instance)| {
             let mut entries = instance.client.guard().hosts().entries();
-            entries.any(|entry| entry.snapshot.state() != State::Closed)
+            let mut gates = instance.shop.iter();
+            entries.any(|entry| entry.snapshot.state() != State::Closed) || gates.any(|shop| shop.waiting.is_open())
         })
     }
 
@@ -152,7 +156,9 @@ impl World {
             } else {
                 (0..HOSTS).for_each(|host| self.call(number, Target::Host(host)));
             }
-            drop(instance);
+            if let Some(shop) = instance.shop.as_ref().filter(|_| !instance.life.is_stopped()) {
+                shop.waiting.call(self, &instance.life);
+            }
         }
     }
 
@@ -168,15 +174,22 @@ impl World {
         let Some(instance) = self.instance(number).filter(|it| !it.life.is_stopped()) else {
             return;
         };
+        let mut request = get(target);
+        // Some bring a deadline of their own, within which not every call is served.
+        let limit = self.draw(|dice| dice.percent(self.plan.hasty / 2).then(|| dice.ms(100..12_000)));
+        if let Some(limit) = limit {
+            request.extensions_mut().insert(Deadline(limit));
+        }
         let patience = self.draw(|dice| dice.percent(self.plan.hasty).then(|| dice.ms(1..4_000)));
         self.in_flight.fetch_add(1, Relaxed);
         let task = async move {
             let well = self.well_for(target);
-            let call = instance.client.call(target, get(target));
+            let call = instance.client.call(target, request);
             let answer = match patience {
                 Some(patience) => timeout(patience, call).await.ok(),
                 None => Some(call.await),
             };
+            let answer = answer.filter(|answer| limit.is_none() || *answer == Answer::Served);
             self.judge(number, target, (well, self.well_for(target)), answer);
         };
         tokio::spawn(task);
