@@ -132,8 +132,8 @@ impl Client {
         let attempt = tries[target.place()].begin(&request);
         let _probing = match target {
             Target::Host(host) if attempt.is_probe() => {
-                let open = shown.opened(&target.origin());
-                Some(world.probing.begin(world, shown.name(), host, open))
+                let opened = shown.opened(&target.origin());
+                Some(world.probing.begin(world, shown.name(), host, opened))
             }
             _ => None,
         };

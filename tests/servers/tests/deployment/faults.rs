@@ -6,15 +6,16 @@ use atomic_breaker_steps::{Filter, Store};
 use test_support::dice::Dice;
 use test_support::faulty_store;
 use test_support::operators::{command, let_go};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::client::Target;
 use crate::concerns::Matter;
 use crate::engine::EngineFault;
 use crate::host::Health;
 use crate::net::{HOSTS, Link, Node, SHOPS, WEBS};
-use crate::plan::LONGEST_BACK;
+use crate::plan::{LONGEST_BACK, SECOND};
 use crate::trace::note;
+use crate::waiting;
 use crate::world::{INSTANCES, World};
 
 /// A fault, from its beginning to its end.
@@ -34,6 +35,8 @@ pub(crate) enum Fault {
     Operator(usize),
     /// So many calls at once.
     Flood(usize, u32),
+    /// Each second a task of a shop begins to hang for good, with the right to a call.
+    Hung(usize),
 }
 
 fn link(dice: &mut Dice) -> Link {
@@ -71,7 +74,7 @@ fn of_instance(instance: usize) -> Vec<Matter> {
 impl Fault {
     pub(crate) fn draw(dice: &mut Dice) -> Self {
         let instance = dice.below(INSTANCES as u64) as usize;
-        match dice.below(20) {
+        match dice.below(22) {
             0..6 => Self::Host(dice.below(HOSTS as u64) as usize, Health::ill(dice)),
             6..9 => Self::cut(instance, dice),
             9 | 10 => Self::Killed(instance),
@@ -92,6 +95,7 @@ impl Fault {
                 _ => faulty_store::Fault::Silence,
             }),
             17 | 18 => Self::Operator(instance),
+            19 | 20 => Self::Hung(dice.within(WEBS as u32..INSTANCES as u32) as usize),
             _ => Self::Flood(instance, dice.within(20..200)),
         }
     }
@@ -124,6 +128,7 @@ impl Fault {
             }
             Self::Engine(_) => of_engine(),
             Self::Disk(_) => vec![Matter::Jobs],
+            Self::Hung(_) => vec![Matter::Host(waiting::HOST), Matter::Fleet],
             Self::Flood(..) => Vec::new(),
         }
     }
@@ -135,7 +140,10 @@ impl Fault {
         note!("begins: {self:?}");
         world.concerns.begin(&matters);
         self.begin(world);
-        sleep(lasts).await;
+        match self {
+            Self::Hung(instance) => drop(timeout(lasts, hang(world, instance)).await),
+            _ => sleep(lasts).await,
+        }
         self.end(world);
         world.concerns.end(&matters);
         note!("ends: {self:?}");
@@ -155,6 +163,7 @@ impl Fault {
             Self::Disk(fault) => world.disk.set(Some(fault.clone())),
             Self::Operator(instance) => operate(world, *instance),
             Self::Flood(instance, calls) => flood(world, *instance, *calls),
+            Self::Hung(_) => {}
         }
     }
 
@@ -171,7 +180,7 @@ impl Fault {
                 }
             }
             Self::Stopped(instance) => stop(world, *instance, false),
-            Self::Jump(..) | Self::Flood(..) => {}
+            Self::Jump(..) | Self::Flood(..) | Self::Hung(_) => {}
             Self::Engine(fault) => fault.end(world),
             Self::Disk(_) => world.disk.set(None),
             Self::Operator(instance) => let_all_go(world, *instance),
@@ -196,6 +205,16 @@ fn flood(world: &'static World, instance: usize, calls: u32) {
     for call in 0..calls as usize {
         let target = if instance < WEBS { Target::Shop(call % SHOPS) } else { Target::Host(call % HOSTS) };
         world.call(instance, target);
+    }
+}
+
+async fn hang(world: &'static World, instance: usize) {
+    loop {
+        let instance = world.instance(instance);
+        if let Some(shop) = instance.as_ref().and_then(|instance| instance.shop.as_ref()) {
+            shop.waiting.hang();
+        }
+        sleep(SECOND).await;
     }
 }
 

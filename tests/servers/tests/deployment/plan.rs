@@ -21,7 +21,7 @@ pub(crate) const DEMANDED: Duration = Duration::from_secs(20);
 /// By how much clocks jump back at most: less than the guard band.
 pub(crate) const LONGEST_BACK: Duration = Duration::from_secs(60);
 /// The pause between two calls of an instance to a resource while any breaker is open.
-pub(crate) const GAP: Duration = Duration::from_secs(2);
+pub(crate) const GAP: Duration = Duration::from_millis(1_500);
 pub(crate) const LEASE: Duration = Duration::from_secs(20);
 pub(crate) const STEP_LIMIT: Duration = Duration::from_secs(60);
 pub(crate) const TELL_AFTER: Duration = Duration::from_secs(60);
@@ -82,8 +82,8 @@ impl Plan {
             plain,
             budget,
             quorum: dice.within(1..4),
-            fleet_poll: SECOND * dice.pick(&[30, 300, 600, 600]),
-            steps_poll: SECOND * dice.pick(&[60, 300, 600, 600]),
+            fleet_poll: SECOND * dice.pick(&[60, 300, 600, 600]),
+            steps_poll: SECOND * dice.pick(&[120, 300, 600, 600]),
             unavailable: dice.pick(&[StatusCode::SERVICE_UNAVAILABLE, StatusCode::FAILED_DEPENDENCY]),
             hasty: dice.pick(&[0, 5, 30]),
             noise: dice.pick(&[0, 5, 30]),
@@ -127,7 +127,12 @@ impl Plan {
     }
 
     fn grace(&self) -> Duration {
-        (self.open() / 10).max(4 * ENGINE_LIMIT)
+        self.grace_of(self.open())
+    }
+
+    /// How long the fleet may take to find a prober after this open time.
+    pub(crate) fn grace_of(&self, open: Duration) -> Duration {
+        (open / 10).max(4 * ENGINE_LIMIT)
     }
 
     /// The same for a shop and its callers, once its dependencies are served.

@@ -16,7 +16,7 @@ use serde_json::Value;
 use tower::ServiceExt;
 
 use crate::client::Guard;
-use crate::trace::{holds, note};
+use crate::trace::{self, holds, note};
 
 /// What one instance shows of its breakers.
 pub(crate) struct Shown {
@@ -31,8 +31,8 @@ struct Counted {
     to: BTreeMap<&'static str, u64>,
     /// The last state of each key.
     last: BTreeMap<String, State>,
-    /// The open time of each key that has opened, the last one.
-    opened: BTreeMap<String, Duration>,
+    /// The open time of each key that has opened, the last one, and when it ended.
+    opened: BTreeMap<String, (Duration, Duration)>,
 }
 
 fn label(state: State) -> String {
@@ -56,8 +56,11 @@ impl Shown {
             let counted = &mut *counted.lock().unwrap();
             *counted.to.entry(made.to.name()).or_default() += 1;
             counted.last.insert(key.to_string(), made.to);
-            if let Some(time) = made.open_for() {
-                counted.opened.insert(key.to_string(), time);
+            let opened = counted.opened.entry(key.to_string()).or_default();
+            match made.to {
+                State::Open => opened.0 = made.open_for().unwrap_or_default(),
+                State::HalfOpen => opened.1 = trace::time(),
+                _ => {}
             }
         }
     }
@@ -74,10 +77,11 @@ impl Shown {
         &self.name
     }
 
-    /// The open time of a key, the last one.
-    pub(crate) fn opened(&self, key: &Origin) -> Duration {
+    /// The open time of a key, the last one, and for how long it has been over.
+    pub(crate) fn opened(&self, key: &Origin) -> (Duration, Duration) {
         let counted = self.counted.lock().unwrap();
-        counted.opened.get(&key.to_string()).copied().unwrap_or_default()
+        let opened = counted.opened.get(&key.to_string());
+        opened.map_or_else(Default::default, |(open, ended)| (*open, trace::time() - *ended))
     }
 
     /// At a moment at which nothing changes.

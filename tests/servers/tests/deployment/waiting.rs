@@ -2,6 +2,7 @@
 //! follows the fleet.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use atomic_breaker_fleet::{Joined, Seat};
 use atomic_breaker_http::{Breaker, Failure, Outcome, State, Timed};
@@ -9,7 +10,7 @@ use atomic_breaker_server::{Resource, Snapshot, word::NativeWord};
 use atomic_breaker_tower::{GateLayer, TimeLimitLayer};
 use http::Response;
 use tokio::task::JoinSet;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tower::{Layer, ServiceExt, service_fn};
 
 use crate::client::{Target, get};
@@ -74,6 +75,8 @@ impl Waiting {
             return;
         }
         let (life, resource) = (Arc::clone(life), Arc::clone(&self.resource));
+        let hasty = world.plan.hasty;
+        let patience = world.draw(|dice| dice.percent(hasty).then(|| dice.ms(1..60_000)));
         let caller = async move {
             let (name, began) = (life.node, Instant::now());
             let service = service_fn(move |()| {
@@ -86,7 +89,10 @@ impl Waiting {
             });
             let service = TimeLimitLayer::new(TRY_LIMIT).layer(service);
             let gate = GateLayer::new(resource).classify(classify);
-            let response = gate.layer(service).oneshot(()).await;
+            let waits = gate.layer(service).oneshot(());
+            let Ok(response) = timeout(patience.unwrap_or(Duration::MAX), waits).await else {
+                return note!("{name} has given up waiting");
+            };
             let status = response.as_ref().map_or(0, |response| response.status().as_u16());
             let well = world.concerns.well_for(&[Matter::Host(HOST)]);
             note!("{name} has waited: {status}");
@@ -96,6 +102,13 @@ impl Waiting {
             holds!("those who wait are served in time", waited.is_none_or(|waited| waited <= bound), "{name}: {waited:?} after the last fault, of {bound:?}");
         };
         self.callers.lock().unwrap().spawn(caller);
+    }
+
+    /// A task that holds the right to a call and hangs for good.
+    pub(crate) fn hang(&self) {
+        let permit = self.resource.breaker().acquire();
+        note!("a task hangs: {:?}", permit.as_ref().map(|permit| permit.is_probe()));
+        std::mem::forget(permit);
     }
 
     /// The process is gone.

@@ -78,7 +78,7 @@ async fn incident(world: &'static World) -> u32 {
             world.bring_work();
         }
         turn += 1;
-        let gap = world.draw(|dice| dice.ms(500..2_000));
+        let gap = world.draw(|dice| dice.ms(500..1_500));
         sleep(gap).await;
     }
     faults
