@@ -83,7 +83,10 @@ impl Client {
         let timeline = Timeline::new();
         let shown = Shown::new(name.clone());
         let count = shown.counter();
-        let observer = ((seats, metrics.clone()), (timeline.of("hosts"), OnKeyTransition(count)));
+        let observer = (
+            (seats, metrics.clone()),
+            (timeline.of("hosts"), OnKeyTransition(count)),
+        );
         let guard: Guard = ClientGuard::with(world.plan.client, clock.clone(), observer)
             .expect("settings that fit")
             .leak();
@@ -127,8 +130,18 @@ impl Client {
     }
 
     /// One try: the client inside the guard.
-    async fn send(&self, target: Target, request: Request<()>) -> Result<Response<String>, Unreachable> {
-        let Shared { world, life, tries, shown, .. } = &*self.0;
+    async fn send(
+        &self,
+        target: Target,
+        request: Request<()>,
+    ) -> Result<Response<String>, Unreachable> {
+        let Shared {
+            world,
+            life,
+            tries,
+            shown,
+            ..
+        } = &*self.0;
         let attempt = tries[target.place()].begin(&request);
         let _probing = match target {
             Target::Host(host) if attempt.is_probe() => {
@@ -138,8 +151,18 @@ impl Client {
             _ => None,
         };
         let sent = match target {
-            Target::Host(number) => world.net.send(life, target.node(), world.hosts[number].handle(&request)).await,
-            Target::Shop(number) => world.net.send(life, target.node(), world.serve(number, &request)).await,
+            Target::Host(number) => {
+                world
+                    .net
+                    .send(life, target.node(), world.hosts[number].handle(&request))
+                    .await
+            }
+            Target::Shop(number) => {
+                world
+                    .net
+                    .send(life, target.node(), world.serve(number, &request))
+                    .await
+            }
         };
         let response = sent.and_then(|response| response);
         attempt.end(&response);
@@ -157,13 +180,21 @@ impl Client {
             let client = client.clone();
             async move { client.send(target, request).await }
         });
-        let limit = request.extensions().get().map_or(DEADLINE, |Deadline(limit)| *limit);
+        let limit = request
+            .extensions()
+            .get()
+            .map_or(DEADLINE, |Deadline(limit)| *limit);
         let began = Instant::now();
         let call = self.0.guard.layer().layer(service).oneshot(request);
         let response = timeout(DEADLINE + SECOND, call).await;
         let took = began.elapsed();
         let is_in_time = response.is_ok() && took <= limit.min(DEADLINE) + Duration::from_millis(5);
-        holds!("no call hangs", is_in_time, "{} to {target:?}: {took:?}, of {limit:?}", self.0.life.node);
+        holds!(
+            "no call hangs",
+            is_in_time,
+            "{} to {target:?}: {took:?}, of {limit:?}",
+            self.0.life.node
+        );
         response
             .unwrap_or(Err(RequestError::DeadlineExceeded))
             .map(|response| response.status())
@@ -178,7 +209,11 @@ impl Client {
             _ => Answer::Failed,
         };
         let status = response.as_ref().map_or(0, |status| status.as_u16());
-        note!("{} to {}: {answer:?} {status}", self.0.life.node, target.node());
+        note!(
+            "{} to {}: {answer:?} {status}",
+            self.0.life.node,
+            target.node()
+        );
         answer
     }
 }
@@ -192,5 +227,8 @@ pub(crate) fn get(target: Target) -> Request<()> {
 /// A request that may be repeated.
 pub(crate) fn post(target: Target, path: &str, key: &str) -> Request<()> {
     let request = Request::post(format!("http://{}/{path}", target.node()));
-    request.header("idempotency-key", key).body(()).expect("a name")
+    request
+        .header("idempotency-key", key)
+        .body(())
+        .expect("a name")
 }

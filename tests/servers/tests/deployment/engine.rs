@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use atomic_breaker_fleet::contract::Ledger;
 use atomic_breaker_fleet::{
-    Answer, Ask, Fleet, FleetError, InProcess, InstanceId, Message, Messages, Name, Notice, Period, PeriodId, Reading,
+    Answer, Ask, Fleet, FleetError, InProcess, InstanceId, Message, Messages, Name, Notice, Period,
+    PeriodId, Reading,
 };
 use test_support::dice::Dice;
 use tokio::time::sleep;
@@ -78,7 +79,10 @@ fn forge(world: &World, claims_ms: u32) {
     let mark = world.draw(Dice::next);
     let epoch = (1 << 40) + u64::from(claims_ms);
     let id = PeriodId { epoch, mark };
-    let name = Name::new(format!("hosts/{}", crate::client::Target::Host(mark as usize % 3).origin()));
+    let name = Name::new(format!(
+        "hosts/{}",
+        crate::client::Target::Host(mark as usize % 3).origin()
+    ));
     let period = Period {
         id,
         remaining_ms: claims_ms,
@@ -86,7 +90,11 @@ fn forge(world: &World, claims_ms: u32) {
         open_ms: claims_ms,
         trips: mark as u8,
     };
-    let notice = if mark.is_multiple_of(4) { Notice::Closed(id) } else { Notice::Open(period) };
+    let notice = if mark.is_multiple_of(4) {
+        Notice::Closed(id)
+    } else {
+        Notice::Open(period)
+    };
     let name = name.expect("a short name");
     world.engine.publish(Message { name, notice });
 }
@@ -98,9 +106,13 @@ pub(crate) struct Reached {
 }
 
 impl Reached {
-    async fn send<T>(&self, handle: impl Future<Output = Result<T, FleetError>>) -> Result<T, FleetError> {
+    async fn send<T>(
+        &self,
+        handle: impl Future<Output = Result<T, FleetError>>,
+    ) -> Result<T, FleetError> {
         let sent = self.world.net.send(&self.life, Node::ENGINE, handle);
-        sent.await.unwrap_or_else(|error| Err(FleetError::new(error)))
+        sent.await
+            .unwrap_or_else(|error| Err(FleetError::new(error)))
     }
 }
 
@@ -143,7 +155,10 @@ impl Received {
             return None;
         }
         let noise = self.world.plan.noise;
-        match self.world.draw(|dice| dice.percent(noise).then(|| dice.below(3))) {
+        match self
+            .world
+            .draw(|dice| dice.percent(noise).then(|| dice.below(3)))
+        {
             None => return Some(message),
             Some(0) => return None,
             Some(1) => {

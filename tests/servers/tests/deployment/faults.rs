@@ -23,7 +23,13 @@ use crate::world::{INSTANCES, World};
 pub(crate) enum Fault {
     Host(usize, Health),
     /// Between an instance and something else, in one direction or both.
-    Cut { instance: usize, other: Node, there: Link, back: Link, matters: Vec<Matter> },
+    Cut {
+        instance: usize,
+        other: Node,
+        there: Link,
+        back: Link,
+        matters: Vec<Matter>,
+    },
     Killed(usize),
     /// The process stops, and goes on afterwards.
     Stopped(usize),
@@ -116,16 +122,23 @@ impl Fault {
             1 => (Link::Open, link(dice)),
             _ => (link(dice), link(dice)),
         };
-        Self::Cut { instance, other, there, back, matters }
+        Self::Cut {
+            instance,
+            other,
+            there,
+            back,
+            matters,
+        }
     }
 
     pub(crate) fn matters(&self) -> Vec<Matter> {
         match self {
             Self::Host(host, _) => vec![Matter::Host(*host)],
             Self::Cut { matters, .. } => matters.clone(),
-            Self::Killed(instance) | Self::Stopped(instance) | Self::Jump(instance, _) | Self::Operator(instance) => {
-                of_instance(*instance)
-            }
+            Self::Killed(instance)
+            | Self::Stopped(instance)
+            | Self::Jump(instance, _)
+            | Self::Operator(instance) => of_instance(*instance),
             Self::Engine(_) => of_engine(),
             Self::Disk(_) => vec![Matter::Jobs],
             Self::Hung(_) => vec![Matter::Host(waiting::HOST), Matter::Fleet],
@@ -152,7 +165,13 @@ impl Fault {
     fn begin(&self, world: &'static World) {
         match self {
             Self::Host(host, health) => world.hosts[*host].set(*health),
-            Self::Cut { instance, other, there, back, .. } => {
+            Self::Cut {
+                instance,
+                other,
+                there,
+                back,
+                ..
+            } => {
                 world.net.set(node(*instance), *other, *there);
                 world.net.set(*other, node(*instance), *back);
             }
@@ -170,7 +189,9 @@ impl Fault {
     fn end(&self, world: &'static World) {
         match self {
             Self::Host(host, _) => world.hosts[*host].set(Health::Well),
-            Self::Cut { instance, other, .. } => {
+            Self::Cut {
+                instance, other, ..
+            } => {
                 world.net.set(node(*instance), *other, Link::Open);
                 world.net.set(*other, node(*instance), Link::Open);
             }
@@ -197,13 +218,21 @@ fn stop(world: &World, instance: usize, is_stopped: bool) {
 fn jump(world: &World, instance: usize, ms: i32) {
     if let Some(instance) = world.instance(instance) {
         instance.clock.jump(ms);
-        instance.client.tries().iter().for_each(|tries| tries.jump());
+        instance
+            .client
+            .tries()
+            .iter()
+            .for_each(|tries| tries.jump());
     }
 }
 
 fn flood(world: &'static World, instance: usize, calls: u32) {
     for call in 0..calls as usize {
-        let target = if instance < WEBS { Target::Shop(call % SHOPS) } else { Target::Host(call % HOSTS) };
+        let target = if instance < WEBS {
+            Target::Shop(call % SHOPS)
+        } else {
+            Target::Host(call % HOSTS)
+        };
         world.call(instance, target);
     }
 }
@@ -211,7 +240,10 @@ fn flood(world: &'static World, instance: usize, calls: u32) {
 async fn hang(world: &'static World, instance: usize) {
     loop {
         let instance = world.instance(instance);
-        if let Some(shop) = instance.as_ref().and_then(|instance| instance.shop.as_ref()) {
+        if let Some(shop) = instance
+            .as_ref()
+            .and_then(|instance| instance.shop.as_ref())
+        {
             shop.waiting.hang();
         }
         sleep(SECOND).await;
@@ -227,23 +259,37 @@ fn operate(world: &'static World, instance: usize) {
     match world.draw(|dice| dice.below(5)) {
         0 => {
             let failures = world.draw(|dice| dice.within(1..world.plan.trips_after() + 1));
-            guard.set_breaker(rules.consecutive_failures(failures)).expect("rules that fit");
+            guard
+                .set_breaker(rules.consecutive_failures(failures))
+                .expect("rules that fit");
         }
         1 => drop(tokio::spawn(retry_jobs(world))),
         _ => {
             let place = world.draw(|dice| dice.below(3)) as usize;
-            let target = if instance.shop.is_some() { Target::Host(place) } else { Target::Shop(place) };
+            let target = if instance.shop.is_some() {
+                Target::Host(place)
+            } else {
+                Target::Shop(place)
+            };
             let _ = guard.hosts().command(&target.origin(), |breaker| {
                 world.draw(|dice| command(breaker, dice));
             });
         }
     }
-    instance.client.tries().iter().for_each(|tries| tries.count_anew());
+    instance
+        .client
+        .tries()
+        .iter()
+        .for_each(|tries| tries.count_anew());
 }
 
 /// An operator retries what waits.
 async fn retry_jobs(world: &'static World) {
-    let jobs = world.jobs.list(&Filter::default(), u32::MAX).await.expect("in memory");
+    let jobs = world
+        .jobs
+        .list(&Filter::default(), u32::MAX)
+        .await
+        .expect("in memory");
     for job in jobs.iter().filter(|job| !job.status.is_final()) {
         if world.jobs.retry_now(job.id).await.expect("in memory") {
             note!("an operator retries {}", job.key);
@@ -259,9 +305,17 @@ fn let_all_go(world: &World, instance: usize) {
     };
     let guard = instance.client.guard();
     guard.set_breaker(world.plan.rules).expect("rules that fit");
-    let keys: Vec<_> = guard.hosts().entries().map(|entry| entry.key.clone()).collect();
+    let keys: Vec<_> = guard
+        .hosts()
+        .entries()
+        .map(|entry| entry.key.clone())
+        .collect();
     for key in keys {
         let _ = guard.hosts().command(&*key, |breaker| let_go(breaker));
     }
-    instance.client.tries().iter().for_each(|tries| tries.count_anew());
+    instance
+        .client
+        .tries()
+        .iter()
+        .for_each(|tries| tries.count_anew());
 }

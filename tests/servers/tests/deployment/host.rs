@@ -91,7 +91,11 @@ impl Host {
             Health::Errs(percent) if state.dice.percent(percent) => Health::Lies(0),
             Health::Flaps(turn) => {
                 let turns = trace::time().as_millis() / turn.as_millis();
-                if turns.is_multiple_of(2) { Health::Well } else { Health::Dead }
+                if turns.is_multiple_of(2) {
+                    Health::Well
+                } else {
+                    Health::Dead
+                }
             }
             Health::Errs(_) => Health::Well,
             health => health,
@@ -100,7 +104,10 @@ impl Host {
     }
 
     /// Handles a request. What is asked for with a key is done even if its answer is never received.
-    pub(crate) async fn handle(&self, request: &Request<()>) -> Result<Response<String>, Unreachable> {
+    pub(crate) async fn handle(
+        &self,
+        request: &Request<()>,
+    ) -> Result<Response<String>, Unreachable> {
         let (health, works) = self.draw();
         match health {
             Health::Dead => return Err(Unreachable("connection refused")),
@@ -113,9 +120,18 @@ impl Host {
             Health::Limits(seconds) => response.status(503).header("retry-after", seconds),
             Health::Quota(seconds) => response.status(429).header("retry-after", seconds),
             Health::Lies(how) => {
-                let told = ["-1", "1e9", "Fri, 31 Dec 9999 23:59:59 GMT", "18446744073709551616", "soon"];
+                let told = [
+                    "-1",
+                    "1e9",
+                    "Fri, 31 Dec 9999 23:59:59 GMT",
+                    "18446744073709551616",
+                    "soon",
+                ];
                 let told = told[how as usize % told.len()];
-                response.status(500).header("retry-after", told).header("x-ratelimit-reset", "0")
+                response
+                    .status(500)
+                    .header("retry-after", told)
+                    .header("x-ratelimit-reset", "0")
             }
             _ => {
                 self.note_done(request);

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use atomic_breaker_fleet::{FleetConfig, FleetHolds, FleetStatus, Joined};
-use atomic_breaker_http::{Unavailable, RequestError};
+use atomic_breaker_http::{RequestError, Unavailable};
 use atomic_breaker_server::Prober;
 use atomic_breaker_steps::Worker;
 use http::{Request, Response, StatusCode};
@@ -39,17 +39,33 @@ impl Instance {
     /// The first instances are webs, the others shops.
     pub(crate) fn start(world: &'static World, number: usize, run: u32) -> Arc<Self> {
         let is_web = number < WEBS;
-        let node = if is_web { Node::web(number) } else { Node::shop(number - WEBS) };
+        let node = if is_web {
+            Node::web(number)
+        } else {
+            Node::shop(number - WEBS)
+        };
         let life = Life::new(node, run);
         let clock = world.draw(InstanceClock::new);
         if is_web {
             let client = Client::new(world, &life, &clock, None);
             let prober = (number == 0).then(|| probe(world, &client));
-            return Arc::new(Self { life, clock, client, shop: None, prober });
+            return Arc::new(Self {
+                life,
+                clock,
+                client,
+                shop: None,
+                prober,
+            });
         }
         let (client, shop) = Shop::start(world, &life, &clock);
         let shop = Some(shop);
-        Arc::new(Self { life, clock, client, shop, prober: None })
+        Arc::new(Self {
+            life,
+            clock,
+            client,
+            shop,
+            prober: None,
+        })
     }
 
     pub(crate) fn kill(&self) {
@@ -81,12 +97,17 @@ fn probe(world: &'static World, client: &Client) -> JoinHandle<()> {
 
 async fn ping(world: &'static World, life: &Life, key: &str) -> Result<(), Unreachable> {
     let shops = (0..crate::net::SHOPS).map(Target::Shop);
-    let target = shops.into_iter().find(|target| target.origin().to_string() == key);
+    let target = shops
+        .into_iter()
+        .find(|target| target.origin().to_string() == key);
     let Some(target @ Target::Shop(number)) = target else {
         return Err(Unreachable("no such shop"));
     };
     let request = get(target);
-    let response = world.net.send(life, target.node(), world.serve(number, &request)).await??;
+    let response = world
+        .net
+        .send(life, target.node(), world.serve(number, &request))
+        .await??;
     if response.status().is_success() {
         Ok(())
     } else {
@@ -114,13 +135,28 @@ impl Shop {
         let worker = work.steps.work();
         let waiting = Waiting::new(world, &joined, clock);
         let running = Mutex::new(Some((joined, worker)));
-        (client, Self { work, waiting, running })
+        (
+            client,
+            Self {
+                work,
+                waiting,
+                running,
+            },
+        )
     }
 
     /// Handles a request of a web.
-    pub(crate) async fn handle(&self, world: &'static World, client: &Client, request: &Request<()>) -> Response<String> {
+    pub(crate) async fn handle(
+        &self,
+        world: &'static World,
+        client: &Client,
+        request: &Request<()>,
+    ) -> Response<String> {
         let status = if request.method() == http::Method::POST {
-            let key = request.headers().get("idempotency-key").and_then(|key| key.to_str().ok());
+            let key = request
+                .headers()
+                .get("idempotency-key")
+                .and_then(|key| key.to_str().ok());
             self.work.order(key.unwrap_or("none")).await
         } else {
             page(world, client).await

@@ -40,7 +40,8 @@ impl Node {
 impl fmt::Display for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const NAMES: [&str; NODES] = [
-            "web-0", "web-1", "shop-0", "shop-1", "shop-2", "payments", "stock", "mail", "database", "engine",
+            "web-0", "web-1", "shop-0", "shop-1", "shop-2", "payments", "stock", "mail",
+            "database", "engine",
         ];
         f.write_str(NAMES[self.0])
     }

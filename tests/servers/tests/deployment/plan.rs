@@ -84,7 +84,10 @@ impl Plan {
             quorum: dice.within(1..4),
             fleet_poll: SECOND * dice.pick(&[60, 300, 600, 600]),
             steps_poll: SECOND * dice.pick(&[120, 300, 600, 600]),
-            unavailable: dice.pick(&[StatusCode::SERVICE_UNAVAILABLE, StatusCode::FAILED_DEPENDENCY]),
+            unavailable: dice.pick(&[
+                StatusCode::SERVICE_UNAVAILABLE,
+                StatusCode::FAILED_DEPENDENCY,
+            ]),
             hasty: dice.pick(&[0, 5, 30]),
             noise: dice.pick(&[0, 5, 30]),
         }

@@ -43,12 +43,24 @@ impl Probing {
         if over < world.plan.grace_of(open) / 2 {
             if is_promised(world, host, open) {
                 self.checked.fetch_add(1, Relaxed);
-                let others: Vec<_> = probing[host].values().filter(|other| *other != name).collect();
-                holds!("one prober in a fleet", others.is_empty(), "{name} probes {} after {open:?}, and so do {others:?}", Target::Host(host).node());
+                let others: Vec<_> = probing[host]
+                    .values()
+                    .filter(|other| *other != name)
+                    .collect();
+                holds!(
+                    "one prober in a fleet",
+                    others.is_empty(),
+                    "{name} probes {} after {open:?}, and so do {others:?}",
+                    Target::Host(host).node()
+                );
             }
             probing[host].insert(number, name.to_owned());
         }
-        Probe { of: self, host, number }
+        Probe {
+            of: self,
+            host,
+            number,
+        }
     }
 
     pub(crate) fn checked(&self) -> u64 {
@@ -69,7 +81,9 @@ fn is_promised(world: &World, host: usize, open: Duration) -> bool {
     let is_calm = calm.is_some_and(|calm| calm > world.plan.shops_bound());
     let name = format!("hosts/{}", Target::Host(host).origin());
     let is_held = || {
-        let mut shops = world.instances().filter_map(|(_, instance)| instance.shop.as_ref()?.fleet());
+        let mut shops = world
+            .instances()
+            .filter_map(|(_, instance)| instance.shop.as_ref()?.fleet());
         shops.all(|(status, holds)| status.is_connected && holds.of(&name).is_some())
     };
     open >= 4 * SECOND && is_calm && is_held()

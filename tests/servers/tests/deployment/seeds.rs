@@ -46,7 +46,9 @@ type Figures = BTreeMap<String, u64>;
 
 fn figures(output: &Output) -> Option<Figures> {
     let text = String::from_utf8_lossy(&output.stdout);
-    let line = text.lines().find_map(|line| line.strip_prefix("figures: "))?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("figures: "))?;
     let figures = line.split_whitespace().filter_map(|figure| {
         let (name, value) = figure.split_once('=')?;
         Some((name.to_owned(), value.parse().ok()?))
@@ -79,45 +81,71 @@ fn run(seed: u64) -> Result<Figures, String> {
     })
 }
 
+/// What became of the seeds.
+#[derive(Default)]
+struct Results {
+    sums: Figures,
+    ended: u32,
+    /// The first that broke, and after how many.
+    broken: Option<(u32, String)>,
+}
+
+impl Results {
+    fn add(&mut self, result: Result<Figures, String>) {
+        self.ended += 1;
+        match result {
+            Ok(figures) => {
+                for (name, value) in figures {
+                    let is_longest = name.starts_with("slowest");
+                    let sum = self.sums.entry(name).or_default();
+                    *sum = if is_longest {
+                        value.max(*sum)
+                    } else {
+                        sum.wrapping_add(value)
+                    };
+                }
+            }
+            Err(text) => {
+                self.broken.get_or_insert((self.ended, text));
+            }
+        }
+    }
+}
+
 #[test]
 fn deployments_keep_their_promises() {
     if number(OF_PROCESS).is_some() {
         return;
     }
     let began = Instant::now();
-    let left = Mutex::new(seeds());
-    let many = left.lock().unwrap().len();
-    let broken = Mutex::new(Vec::new());
-    let sums = Mutex::new(Figures::new());
+    let (left, results) = (Mutex::new(seeds()), Mutex::<Results>::default());
     let work = || {
-        loop {
-            let seed = left.lock().unwrap().pop();
-            let Some(seed) = seed else {
+        while results.lock().unwrap().broken.is_none() {
+            let Some(seed) = left.lock().unwrap().pop() else {
                 return;
             };
-            match run(seed) {
-                Ok(figures) => {
-                    let sums = &mut *sums.lock().unwrap();
-                    for (name, value) in figures {
-                        let sum = sums.entry(name.clone()).or_default();
-                        *sum = if name.starts_with("slowest") { value.max(*sum) } else { sum.wrapping_add(value) };
-                    }
-                }
-                Err(text) => broken.lock().unwrap().push(text),
-            }
+            let result = run(seed);
+            results.lock().unwrap().add(result);
         }
     };
     thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism().map_or(1, usize::from).min(many) {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(work);
         }
     });
-    println!("figure: {many} deployments in {:?}: {:?}", began.elapsed(), sums.into_inner().unwrap());
-    let broken = broken.into_inner().unwrap();
-    if let Some(first) = broken.first() {
-        println!("{first}");
-        let words: Vec<_> = broken.iter().filter_map(|text| text.lines().find(|line| line.starts_with("BROKEN"))).collect();
-        panic!("{} of {many} deployments: {words:#?}", broken.len());
+    let Results {
+        sums,
+        ended,
+        broken,
+    } = results.into_inner().unwrap();
+    println!(
+        "figure: {ended} deployments in {:?}: {sums:?}",
+        began.elapsed()
+    );
+    if let Some((after, text)) = broken {
+        println!("{text}");
+        let words = text.lines().find(|line| line.starts_with("BROKEN"));
+        panic!("deployment {after}: {}", words.unwrap_or("it did not end"));
     }
 }
 
@@ -137,7 +165,10 @@ fn one_deployment() {
     let Some(seed) = number(OF_PROCESS) else {
         return;
     };
-    let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
+    let runtime = Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build();
     fastrand::seed(seed);
     runtime.expect("a runtime").block_on(async {
         trace::begin(seed);

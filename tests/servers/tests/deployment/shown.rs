@@ -52,7 +52,13 @@ impl Shown {
     pub(crate) fn counter(&self) -> impl Fn(&Origin, &Transition) + Send + Sync + use<> {
         let (name, counted) = (self.name.clone(), Arc::clone(&self.counted));
         move |key, made| {
-            note!("{name} to {key}: {:?} to {:?}, {:?}, epoch {}", made.from, made.to, made.cause, made.epoch);
+            note!(
+                "{name} to {key}: {:?} to {:?}, {:?}, epoch {}",
+                made.from,
+                made.to,
+                made.cause,
+                made.epoch
+            );
             let counted = &mut *counted.lock().unwrap();
             *counted.to.entry(made.to.name()).or_default() += 1;
             counted.last.insert(key.to_string(), made.to);
@@ -81,7 +87,9 @@ impl Shown {
     pub(crate) fn opened(&self, key: &Origin) -> (Duration, Duration) {
         let counted = self.counted.lock().unwrap();
         let opened = counted.opened.get(&key.to_string());
-        opened.map_or_else(Default::default, |(open, ended)| (*open, trace::time() - *ended))
+        opened.map_or_else(Default::default, |(open, ended)| {
+            (*open, trace::time() - *ended)
+        })
     }
 
     /// At a moment at which nothing changes.
@@ -100,7 +108,9 @@ impl Shown {
         let request = Request::get("/status").header("host", "localhost");
         let request = request.body(Body::empty()).expect("a path");
         let response = router.clone().oneshot(request).await.expect("infallible");
-        let body = to_bytes(response.into_body(), 1 << 20).await.expect("in memory");
+        let body = to_bytes(response.into_body(), 1 << 20)
+            .await
+            .expect("in memory");
         let status: Value = serde_json::from_slice(&body).expect("JSON");
         let none = Vec::new();
         let entries = status["entries"].as_array().unwrap_or(&none);
@@ -115,8 +125,16 @@ impl Shown {
             .iter()
             .map(|(key, state)| (key.clone(), state.name().replace(' ', "-")))
             .collect();
-        let same = shown.len() == is.len() && is.iter().all(|(key, state)| shown.get(key) == Some(&state.as_str()));
-        holds!("what is shown is what is", same, "{}: the admin shows {shown:?}, and it is {is:?}", self.name);
+        let same = shown.len() == is.len()
+            && is
+                .iter()
+                .all(|(key, state)| shown.get(key) == Some(&state.as_str()));
+        holds!(
+            "what is shown is what is",
+            same,
+            "{}: the admin shows {shown:?}, and it is {is:?}",
+            self.name
+        );
     }
 
     /// Observers have heard of the last transition of each key.
@@ -124,7 +142,12 @@ impl Shown {
         let counted = self.counted.lock().unwrap();
         for (key, state) in is {
             let last = counted.last.get(key).copied().unwrap_or(State::Closed);
-            holds!("what is shown is what is", last == *state, "{}: {key} was last reported as {last:?}, and is {state:?}", self.name);
+            holds!(
+                "what is shown is what is",
+                last == *state,
+                "{}: {key} was last reported as {last:?}, and is {state:?}",
+                self.name
+            );
         }
     }
 
@@ -145,10 +168,20 @@ impl Shown {
         for &state in State::ALL {
             let shown = sum("circuit_breaker_breakers{", &label(state));
             let are = is.values().filter(|is| **is == state).count() as u64;
-            holds!("what is shown is what is", shown == are, "{}: the gauge shows {shown} that are {state:?}, and {are} are: {page}", self.name);
+            holds!(
+                "what is shown is what is",
+                shown == are,
+                "{}: the gauge shows {shown} that are {state:?}, and {are} are: {page}",
+                self.name
+            );
             let shown = sum("circuit_breaker_transitions{", &label(state));
             let were = counted.to.get(state.name()).copied().unwrap_or(0);
-            holds!("counters add up", shown == were, "{}: {shown} transitions to {state:?} are counted, of {were}", self.name);
+            holds!(
+                "counters add up",
+                shown == were,
+                "{}: {shown} transitions to {state:?} are counted, of {were}",
+                self.name
+            );
         }
     }
 }

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use atomic_breaker_steps::{
-    Claim, Counts, Failed, Filter, Job, JobId, NewJob, Put, Right, Save, Saved, Status, Store, StoreError,
+    Claim, Counts, Failed, Filter, Job, JobId, NewJob, Put, Right, Save, Saved, Status, Store,
+    StoreError,
 };
 use test_support::faulty_store::FaultyStore;
 
@@ -29,7 +30,13 @@ impl Book {
         let entries = &mut *self.0.lock().unwrap();
         let entry = entries.entry(right.id).or_default();
         let before = std::mem::replace(&mut entry.fence, right.fence);
-        holds!("one worker has the right", right.fence > before, "job {}: fence {} after {before}", right.id, right.fence);
+        holds!(
+            "one worker has the right",
+            right.fence > before,
+            "job {}: fence {} after {before}",
+            right.id,
+            right.fence
+        );
     }
 
     fn saved(&self, save: &Save) {
@@ -41,7 +48,12 @@ impl Book {
         let entries = &mut *self.0.lock().unwrap();
         let entry = entries.entry(save.right.id).or_default();
         let id = save.right.id;
-        holds!("each step is saved once", !entry.saved.contains(&after), "job {id}: {after} after {:?}", entry.saved);
+        holds!(
+            "each step is saved once",
+            !entry.saved.contains(&after),
+            "job {id}: {after} after {:?}",
+            entry.saved
+        );
         entry.saved.push(after);
     }
 
@@ -97,7 +109,12 @@ impl Store for Db {
         let claim = async {
             let claim = self.disk().claim(lane, most, lease).await?;
             for claimed in &claim.jobs {
-                note!("{} claims {} {:?}", self.life.node, claimed.job.key, claimed.right);
+                note!(
+                    "{} claims {} {:?}",
+                    self.life.node,
+                    claimed.job.key,
+                    claimed.right
+                );
                 self.world.book.claimed(claimed.right);
             }
             Ok(claim)
@@ -113,7 +130,12 @@ impl Store for Db {
         let save = async {
             let saved = self.disk().save(saves).await?;
             for (save, _) in saves.iter().zip(&saved).filter(|(_, saved)| saved.is_held) {
-                note!("{} saves {:?} {:?}", self.life.node, save.right, save.change.status);
+                note!(
+                    "{} saves {:?} {:?}",
+                    self.life.node,
+                    save.right,
+                    save.change.status
+                );
                 self.world.book.saved(save);
             }
             Ok(saved)
@@ -157,6 +179,7 @@ impl Store for Db {
     }
 
     async fn forget(&self, ended_before: Duration, most: u32) -> Result<u64, StoreError> {
-        self.send("forget", self.disk().forget(ended_before, most)).await
+        self.send("forget", self.disk().forget(ended_before, most))
+            .await
     }
 }

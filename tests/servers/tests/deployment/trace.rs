@@ -40,12 +40,16 @@ impl Trace {
 
 /// Begins the history of this process.
 pub(crate) fn begin(seed: u64) {
-    BEGAN.set((seed, Instant::now())).expect("one simulation in a process");
+    BEGAN
+        .set((seed, Instant::now()))
+        .expect("one simulation in a process");
 }
 
 /// The virtual time since the beginning.
 pub(crate) fn time() -> Duration {
-    BEGAN.get().map_or(Duration::ZERO, |(_, began)| began.elapsed())
+    BEGAN
+        .get()
+        .map_or(Duration::ZERO, |(_, began)| began.elapsed())
 }
 
 /// Adds an event.

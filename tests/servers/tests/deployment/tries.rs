@@ -64,7 +64,10 @@ impl Bucket {
 
     fn take(&mut self, per_second: u32) -> f64 {
         let now = Instant::now();
-        let passed = self.at.replace(now).map_or(0.0, |at| (now - at).as_secs_f64());
+        let passed = self
+            .at
+            .replace(now)
+            .map_or(0.0, |at| (now - at).as_secs_f64());
         self.refill(passed * f64::from(per_second));
         self.spent += 1.0;
         self.retries += 1;
@@ -82,9 +85,17 @@ pub(crate) struct Try<'a> {
 }
 
 impl Tries {
-    pub(crate) fn new(name: String, origin: Origin, guard: Guard, plan: Plan, before: &[Arc<Self>]) -> Self {
+    pub(crate) fn new(
+        name: String,
+        origin: Origin,
+        guard: Guard,
+        plan: Plan,
+        before: &[Arc<Self>],
+    ) -> Self {
         let place = |origin| ptr::from_ref(guard.budget_of(origin));
-        let same = before.iter().find(|it| ptr::eq(place(&it.origin), place(&origin)));
+        let same = before
+            .iter()
+            .find(|it| ptr::eq(place(&it.origin), place(&origin)));
         Self {
             bucket: same.map_or_else(Arc::default, |it| Arc::clone(&it.bucket)),
             name,
@@ -114,12 +125,22 @@ impl Tries {
     pub(crate) fn check_settled(&self, guard: Guard) {
         let counts = self.counts();
         let ended = counts.ended + counts.dropped;
-        holds!("counters add up", counts.begun == ended, "{}: {counts:?}", self.name);
+        holds!(
+            "counters add up",
+            counts.begun == ended,
+            "{}: {counts:?}",
+            self.name
+        );
         let (sent, retries) = (
             guard.budget_of(&self.origin).counts().of(RetryEvent::Sent),
             self.bucket.lock().unwrap().retries,
         );
-        holds!("counters add up", retries == sent, "{}: {sent} retries are counted, of {retries}", self.name);
+        holds!(
+            "counters add up",
+            retries == sent,
+            "{}: {sent} retries are counted, of {retries}",
+            self.name
+        );
     }
 
     fn look(&self) -> Option<(State, u16)> {
@@ -132,14 +153,22 @@ impl Tries {
         let epoch = look.map(|(_, epoch)| epoch);
         let is_probe = request.extensions().get::<ProbeTrips>().is_some();
         let is_retry = request.extensions().get::<ResendCount>().is_some();
-        note!("{} try {look:?} probe {is_probe} retry {is_retry}", self.name);
+        note!(
+            "{} try {look:?} probe {is_probe} retry {is_retry}",
+            self.name
+        );
         let seen = &mut *self.seen.lock().unwrap();
         seen.counts.begun += 1;
         if is_probe {
             self.check_probe(seen, epoch.unwrap_or(0));
         } else if seen.epoch == epoch && look.is_none_or(|(state, _)| state == State::Closed) {
             let (failed, after) = (seen.failed, self.plan.trips_after());
-            holds!("trips in time", failed < after, "{}: {failed} tries have failed in a row, and another one is admitted; it trips after {after}", self.name);
+            holds!(
+                "trips in time",
+                failed < after,
+                "{}: {failed} tries have failed in a row, and another one is admitted; it trips after {after}",
+                self.name
+            );
         }
         if is_retry {
             seen.counts.retries += 1;
@@ -147,7 +176,12 @@ impl Tries {
             let spent = self.bucket.lock().unwrap().take(budget.per_second);
             // A token that is taken and given back, or a deposit that comes a little later.
             let most = f64::from(budget.max) + 1.5;
-            holds!("retries within the budget", spent <= most, "{}: {spent:.1} tokens of {budget:?} are spent", self.name);
+            holds!(
+                "retries within the budget",
+                spent <= most,
+                "{}: {spent:.1} tokens of {budget:?} are spent",
+                self.name
+            );
         }
         Try {
             tries: self,
@@ -163,7 +197,12 @@ impl Tries {
         let probes = seen.probes.entry(epoch).or_default();
         *probes += 1;
         let (probes, most) = (*probes, self.plan.rules.probes.into());
-        holds!("probes in flight", probes <= most || seen.jumped, "{}: {probes} probes are under way in epoch {epoch}, of {most}", self.name);
+        holds!(
+            "probes in flight",
+            probes <= most || seen.jumped,
+            "{}: {probes} probes are under way in epoch {epoch}, of {most}",
+            self.name
+        );
     }
 }
 
@@ -183,7 +222,11 @@ impl Try<'_> {
             // Like what a shop cannot do without its dependency: that is not its failure.
             Ok(424 | 200..300) => {
                 let seen = &mut *tries.seen.lock().unwrap();
-                tries.bucket.lock().unwrap().refill(f64::from(tries.plan.budget.percent) / 100.0);
+                tries
+                    .bucket
+                    .lock()
+                    .unwrap()
+                    .refill(f64::from(tries.plan.budget.percent) / 100.0);
                 // Whether a slow one counts depends on what the others did.
                 if self.began.elapsed() >= SLOW && seen.failed > 0 {
                     self.failed(seen);

@@ -83,7 +83,11 @@ impl Waiting {
                 let life = Arc::clone(&life);
                 async move {
                     let request = get(Target::Host(HOST));
-                    let sent = world.net.send(&life, Target::Host(HOST).node(), world.hosts[HOST].handle(&request));
+                    let sent = world.net.send(
+                        &life,
+                        Target::Host(HOST).node(),
+                        world.hosts[HOST].handle(&request),
+                    );
                     sent.await.and_then(|response| response)
                 }
             });
@@ -93,13 +97,19 @@ impl Waiting {
             let Ok(response) = timeout(patience.unwrap_or(Duration::MAX), waits).await else {
                 return note!("{name} has given up waiting");
             };
-            let status = response.as_ref().map_or(0, |response| response.status().as_u16());
+            let status = response
+                .as_ref()
+                .map_or(0, |response| response.status().as_u16());
             let well = world.concerns.well_for(&[Matter::Host(HOST)]);
             note!("{name} has waited: {status}");
             let bound = world.plan.shops_bound() + 2 * SECOND;
             // Of a caller that came later, how long it waited.
             let waited = well.map(|well| well.min(began.elapsed()));
-            holds!("those who wait are served in time", waited.is_none_or(|waited| waited <= bound), "{name}: {waited:?} after the last fault, of {bound:?}");
+            holds!(
+                "those who wait are served in time",
+                waited.is_none_or(|waited| waited <= bound),
+                "{name}: {waited:?} after the last fault, of {bound:?}"
+            );
         };
         self.callers.lock().unwrap().spawn(caller);
     }
@@ -107,7 +117,10 @@ impl Waiting {
     /// A task that holds the right to a call and hangs for good.
     pub(crate) fn hang(&self) {
         let permit = self.resource.breaker().acquire();
-        note!("a task hangs: {:?}", permit.as_ref().map(|permit| permit.is_probe()));
+        note!(
+            "a task hangs: {:?}",
+            permit.as_ref().map(|permit| permit.is_probe())
+        );
         std::mem::forget(permit);
     }
 

@@ -91,7 +91,11 @@ async fn recover(world: &'static World) {
     while Instant::now() < ends {
         world.call_all();
         world.call_shops();
-        let gap = if world.is_open_somewhere() { GAP } else { CALM_GAP };
+        let gap = if world.is_open_somewhere() {
+            GAP
+        } else {
+            CALM_GAP
+        };
         sleep_until((Instant::now() + gap).min(ends)).await;
     }
     // From now on everything must be served: three times.
@@ -113,23 +117,47 @@ async fn recover(world: &'static World) {
 async fn settled(world: &'static World) {
     sleep(DEADLINE + SECOND).await;
     let in_flight = world.in_flight.load(std::sync::atomic::Ordering::Relaxed);
-    holds!("no call hangs", in_flight == 0, "{in_flight} calls are still under way");
+    holds!(
+        "no call hangs",
+        in_flight == 0,
+        "{in_flight} calls are still under way"
+    );
     check_done(world).await;
     for (_, instance) in world.instances() {
         let name = instance.life.node;
         for entry in instance.client.guard().hosts().entries() {
             let snapshot = entry.snapshot;
-            holds!("closed in the end", snapshot.state() == State::Closed, "{name}: {} is {snapshot:?}", entry.key);
+            holds!(
+                "closed in the end",
+                snapshot.state() == State::Closed,
+                "{name}: {} is {snapshot:?}",
+                entry.key
+            );
         }
         if let Some(shop) = &instance.shop {
             let fleet = shop.fleet();
             let is_fine = fleet.as_ref().is_some_and(|(status, _)| {
-                status.is_connected && status.open == 0 && status.living == 3 && status.overflows == 0
+                status.is_connected
+                    && status.open == 0
+                    && status.living == 3
+                    && status.overflows == 0
             });
             let (callers, gate) = (shop.waiting.callers(), shop.waiting.snapshot());
-            holds!("those who wait are served in time", callers == 0, "{name}: {callers} callers wait; {gate:?}");
-            holds!("closed in the end", gate.state() == State::Closed, "{name}: the gate is {gate:?}");
-            holds!("the fleet is whole in the end", is_fine, "{name}: {fleet:?}");
+            holds!(
+                "those who wait are served in time",
+                callers == 0,
+                "{name}: {callers} callers wait; {gate:?}"
+            );
+            holds!(
+                "closed in the end",
+                gate.state() == State::Closed,
+                "{name}: the gate is {gate:?}"
+            );
+            holds!(
+                "the fleet is whole in the end",
+                is_fine,
+                "{name}: {fleet:?}"
+            );
         }
         for tries in instance.client.tries() {
             tries.check_settled(instance.client.guard());

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use atomic_breaker_http::HttpClassifier;
 use atomic_breaker_server::ByKey;
 use atomic_breaker_steps::{
-    Filter, Lane, Notifier, Ran, Schedule, Status, StepError, Steps, Store, Stuck, Workflow, step_result,
+    Filter, Lane, Notifier, Ran, Schedule, Status, StepError, Steps, Store, Stuck, Workflow,
+    step_result,
 };
 use http::{Response, StatusCode};
 
@@ -48,7 +49,11 @@ struct Promised {
 impl Promises {
     fn acknowledge(&self, key: &str, kind: &'static str) {
         note!("{kind} {key} is acknowledged");
-        self.0.lock().unwrap().acknowledged.insert(key.to_owned(), kind);
+        self.0
+            .lock()
+            .unwrap()
+            .acknowledged
+            .insert(key.to_owned(), kind);
     }
 
     pub(crate) fn retried(&self, key: String) {
@@ -76,10 +81,18 @@ impl Notifier for Person {
         let key = stuck.job.key.clone();
         note!("told of {key}: {:?}, {}", stuck.status, stuck.error);
         let promised = &mut *self.world.promises.0.lock().unwrap();
-        let told = promised.told.entry((key.clone(), stuck.status.is_final())).or_default();
+        let told = promised
+            .told
+            .entry((key.clone(), stuck.status.is_final()))
+            .or_default();
         *told += 1;
         let allowed = 1 + promised.retried.get(&key).copied().unwrap_or(0);
-        holds!("a person is told once", *told <= allowed, "of {key}, {:?}: {told} times", stuck.status);
+        holds!(
+            "a person is told once",
+            *told <= allowed,
+            "of {key}, {:?}: {told} times",
+            stuck.status
+        );
         Ok(())
     }
 }
@@ -103,12 +116,14 @@ fn workflow(kind: &'static str, hosts: &[usize], client: &Client) -> Workflow<Do
         .longest(LONGEST_PAUSE)
         .tries(100_000)
         .tell_after(TELL_AFTER);
-    hosts.iter().fold(Workflow::new(kind).schedule(schedule), |workflow, &host| {
-        let client = client.clone();
-        workflow.step_in_context(LANES[host], LANES[host], move |done, context| {
-            step(client.clone(), host, context.key, done)
+    hosts
+        .iter()
+        .fold(Workflow::new(kind).schedule(schedule), |workflow, &host| {
+            let client = client.clone();
+            workflow.step_in_context(LANES[host], LANES[host], move |done, context| {
+                step(client.clone(), host, context.key, done)
+            })
         })
-    })
 }
 
 impl Work {
@@ -149,11 +164,20 @@ impl Work {
 
     /// A receipt, sent at once or kept.
     pub(crate) async fn receipt(&self, world: &'static World, key: &str) {
-        let sent = self.steps.call_or_keep(&self.receipts, key, &Done::new()).await;
+        let sent = self
+            .steps
+            .call_or_keep(&self.receipts, key, &Done::new())
+            .await;
         match sent {
-            Ok(Ran::Done(_)) => holds!("what is done was done", world.hosts[2].done(&format!("{key}-mail")) > 0, "{key}"),
+            Ok(Ran::Done(_)) => holds!(
+                "what is done was done",
+                world.hosts[2].done(&format!("{key}-mail")) > 0,
+                "{key}"
+            ),
             Ok(Ran::Later { .. }) => world.promises.acknowledge(key, "receipt"),
-            Ok(Ran::Ended { error, .. }) => holds!("no job ends without success", false, "{key}: {error}"),
+            Ok(Ran::Ended { error, .. }) => {
+                holds!("no job ends without success", false, "{key}: {error}")
+            }
             Err(error) => note!("{key} is not kept: {error}"),
         }
     }
@@ -167,22 +191,41 @@ pub(crate) fn acknowledge_order(world: &World, key: &str) {
 /// Everything that was acknowledged is done, in order, by those whom it was asked of.
 pub(crate) async fn check_done(world: &World) {
     let acknowledged = world.promises.0.lock().unwrap().acknowledged.clone();
-    let jobs = world.jobs.list(&Filter::default(), u32::MAX).await.expect("in memory");
+    let jobs = world
+        .jobs
+        .list(&Filter::default(), u32::MAX)
+        .await
+        .expect("in memory");
     let by_key: BTreeMap<_, _> = jobs.iter().map(|job| (&*job.key, job)).collect();
     for (key, kind) in acknowledged {
         let Some(job) = by_key.get(&*key) else {
             holds!("nothing acknowledged is lost", false, "{kind} {key}");
             continue;
         };
-        holds!("every job ends", job.status == Status::Done, "{job:?} at {}", job.step);
+        holds!(
+            "every job ends",
+            job.status == Status::Done,
+            "{job:?} at {}",
+            job.step
+        );
         let steps: &[usize] = if kind == "order" { &[0, 1] } else { &[2] };
         let names: Done = steps.iter().map(|host| LANES[*host].to_owned()).collect();
         let done: Done = serde_json::from_str(&job.state).expect("ours");
-        let reached = steps.iter().all(|host| world.hosts[*host].done(&format!("{key}-{}", LANES[*host])) > 0);
-        holds!("each step is saved once", done == names && reached, "{kind} {key}: {done:?}");
+        let reached = steps
+            .iter()
+            .all(|host| world.hosts[*host].done(&format!("{key}-{}", LANES[*host])) > 0);
+        holds!(
+            "each step is saved once",
+            done == names && reached,
+            "{kind} {key}: {done:?}"
+        );
     }
     for job in &jobs {
         holds!("every job ends", job.status.is_final(), "{job:?}");
-        holds!("no job ends without success", job.status == Status::Done, "{job:?}");
+        holds!(
+            "no job ends without success",
+            job.status == Status::Done,
+            "{job:?}"
+        );
     }
 }

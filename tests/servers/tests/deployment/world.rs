@@ -143,7 +143,8 @@ impl World {
         self.instances().any(|(_, instance)| {
             let mut entries = instance.client.guard().hosts().entries();
             let mut gates = instance.shop.iter();
-            entries.any(|entry| entry.snapshot.state() != State::Closed) || gates.any(|shop| shop.waiting.is_open())
+            entries.any(|entry| entry.snapshot.state() != State::Closed)
+                || gates.any(|shop| shop.waiting.is_open())
         })
     }
 
@@ -156,7 +157,11 @@ impl World {
             } else {
                 (0..HOSTS).for_each(|host| self.call(number, Target::Host(host)));
             }
-            if let Some(shop) = instance.shop.as_ref().filter(|_| !instance.life.is_stopped()) {
+            if let Some(shop) = instance
+                .shop
+                .as_ref()
+                .filter(|_| !instance.life.is_stopped())
+            {
                 shop.waiting.call(self, &instance.life);
             }
         }
@@ -176,7 +181,10 @@ impl World {
         };
         let mut request = get(target);
         // Some bring a deadline of their own, within which not every call is served.
-        let limit = self.draw(|dice| dice.percent(self.plan.hasty / 2).then(|| dice.ms(100..12_000)));
+        let limit = self.draw(|dice| {
+            dice.percent(self.plan.hasty / 2)
+                .then(|| dice.ms(100..12_000))
+        });
         if let Some(limit) = limit {
             request.extensions_mut().insert(Deadline(limit));
         }
@@ -200,13 +208,24 @@ impl World {
             Target::Host(number) => self.concerns.well_for(&[Matter::Host(number)]),
             Target::Shop(number) => {
                 // Its orders need the database.
-                self.concerns.well_for(&[Matter::Shop(number), Matter::Host(0), Matter::Host(1), Matter::Jobs])
+                self.concerns.well_for(&[
+                    Matter::Shop(number),
+                    Matter::Host(0),
+                    Matter::Host(1),
+                    Matter::Jobs,
+                ])
             }
         }
     }
 
     /// A call that began once the bound had passed, with no fault meanwhile, was served.
-    fn judge(&self, number: usize, target: Target, well: (Option<Duration>, Option<Duration>), answer: Option<Answer>) {
+    fn judge(
+        &self,
+        number: usize,
+        target: Target,
+        well: (Option<Duration>, Option<Duration>),
+        answer: Option<Answer>,
+    ) {
         self.in_flight.fetch_sub(1, Relaxed);
         let seen = &mut *self.seen.lock().unwrap();
         let Some(answer) = answer else {
@@ -231,9 +250,17 @@ impl World {
         seen.slowest[place] = seen.slowest[place].max(before);
         let entry = self.instance(number).map(|it| {
             let entry = it.client.guard().hosts().entry(&target.origin());
-            format!("{:?} {:?}", entry.map(|entry| entry.snapshot), it.shop.as_ref().and_then(|shop| shop.fleet()))
+            format!(
+                "{:?} {:?}",
+                entry.map(|entry| entry.snapshot),
+                it.shop.as_ref().and_then(|shop| shop.fleet())
+            )
         });
-        holds!("served in time", before <= bound, "instance {number} to {target:?}: {answer:?} {before:?} after the last fault, of {bound:?}: {entry:?}");
+        holds!(
+            "served in time",
+            before <= bound,
+            "instance {number} to {target:?}: {answer:?} {before:?} after the last fault, of {bound:?}: {entry:?}"
+        );
     }
 
     fn key(&self, kind: &str) -> String {
@@ -242,12 +269,18 @@ impl World {
 
     /// An order through a web, and a receipt of a shop.
     pub(crate) fn bring_work(&'static self) {
-        let (web, shop) = self.draw(|dice| (dice.below(WEBS as u64) as usize, dice.below(SHOPS as u64) as usize));
+        let (web, shop) = self.draw(|dice| {
+            (
+                dice.below(WEBS as u64) as usize,
+                dice.below(SHOPS as u64) as usize,
+            )
+        });
         if let Some(instance) = self.instance(web).filter(|it| !it.life.is_stopped()) {
             let (key, target) = (self.key("order"), Target::Shop(shop));
             let request = post(target, "orders", &key);
             tokio::spawn(async move {
-                let answer: Result<_, RequestError<Unreachable>> = instance.client.request(target, request).await;
+                let answer: Result<_, RequestError<Unreachable>> =
+                    instance.client.request(target, request).await;
                 if answer.is_ok_and(|status| status.is_success()) && !instance.life.is_dead() {
                     acknowledge_order(self, &key);
                 }
