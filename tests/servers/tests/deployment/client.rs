@@ -101,7 +101,7 @@ impl Client {
         let mut tries = Vec::new();
         for target in targets {
             let name = format!("{name} to {}", target.node());
-            let of = Tries::new(name, target.origin(), guard, world.plan, &tries);
+            let of = Tries::new(name, target.origin(), guard, &world.plan, &tries);
             tries.push(Arc::new(of));
         }
         Self(Arc::new(Shared {

@@ -67,7 +67,7 @@ impl Concerns {
         let concerns = self.0.lock().unwrap();
         let each = matters.iter().map(|matter| {
             let concern = concerns[matter.place()];
-            (concern.faults == 0).then(|| trace::time() - concern.since)
+            (concern.faults == 0).then(|| trace::time().saturating_sub(concern.since))
         });
         each.min().flatten()
     }

@@ -88,9 +88,9 @@ impl Fault {
             12 | 13 => {
                 let back = LONGEST_BACK.as_millis() as u32;
                 let ms = match dice.below(3) {
-                    0 => -(dice.within(1..back) as i32),
-                    1 => dice.within(1..100_000) as i32,
-                    _ => dice.within(1..20 * 86_400_000) as i32,
+                    0 => -dice.within(1..back).cast_signed(),
+                    1 => dice.within(1..100_000).cast_signed(),
+                    _ => dice.within(1..20 * 86_400_000).cast_signed(),
                 };
                 Self::Jump(instance, ms)
             }
@@ -216,13 +216,12 @@ fn stop(world: &World, instance: usize, is_stopped: bool) {
 }
 
 fn jump(world: &World, instance: usize, ms: i32) {
-    if let Some(instance) = world.instance(instance) {
-        instance.clock.jump(ms);
-        instance
-            .client
-            .tries()
-            .iter()
-            .for_each(|tries| tries.jump());
+    let Some(instance) = world.instance(instance) else {
+        return;
+    };
+    instance.clock.jump(ms);
+    if ms > 0 {
+        instance.client.tries().iter().for_each(|it| it.jump());
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use atomic_breaker_fleet::{FleetConfig, FleetHolds, FleetStatus, Joined};
-use atomic_breaker_http::{RequestError, Unavailable};
+use atomic_breaker_http::{Origin, RequestError, Unavailable};
 use atomic_breaker_server::Prober;
 use atomic_breaker_steps::Worker;
 use http::{Request, Response, StatusCode};
@@ -85,13 +85,12 @@ fn probe(world: &'static World, client: &Client) -> JoinHandle<()> {
     let hosts = client.guard().hosts();
     let life = Arc::clone(client.life());
     let prober = Prober::every(20 * SECOND).ping_limit(TRY_LIMIT);
+    let ping = move |key: Arc<Origin>, _| {
+        let life = Arc::clone(&life);
+        async move { ping(world, &life, &key.to_string()).await }
+    };
     tokio::spawn(async move {
-        hosts
-            .run_prober(prober, 2, move |key, _| {
-                let life = Arc::clone(&life);
-                async move { ping(world, &life, &key.to_string()).await }
-            })
-            .await
+        hosts.run_prober(prober, 2, ping).await;
     })
 }
 
@@ -178,13 +177,12 @@ async fn page(world: &'static World, client: &Client) -> StatusCode {
     for target in [Target::Host(0), Target::Host(1)] {
         match client.request(target, get(target)).await {
             Ok(status) if status.is_success() => {}
-            Ok(_) => return StatusCode::BAD_GATEWAY,
             Err(error @ RequestError::Rejected(_)) => {
                 let unavailable = Unavailable::of(&error).expect("a rejection");
                 let unavailable = unavailable.status(world.plan.unavailable);
                 return unavailable.response::<String>().status();
             }
-            Err(_) => return StatusCode::BAD_GATEWAY,
+            Ok(_) | Err(_) => return StatusCode::BAD_GATEWAY,
         }
     }
     StatusCode::OK

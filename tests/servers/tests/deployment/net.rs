@@ -116,7 +116,7 @@ impl Life {
             let _ = stopped.wait_for(|is_stopped| !is_stopped).await;
         }
         if self.is_dead() {
-            pending().await
+            pending::<()>().await;
         }
     }
 }

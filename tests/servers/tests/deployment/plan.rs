@@ -130,11 +130,11 @@ impl Plan {
     }
 
     fn grace(&self) -> Duration {
-        self.grace_of(self.open())
+        Self::grace_of(self.open())
     }
 
     /// How long the fleet may take to find a prober after this open time.
-    pub(crate) fn grace_of(&self, open: Duration) -> Duration {
+    pub(crate) fn grace_of(open: Duration) -> Duration {
         (open / 10).max(4 * ENGINE_LIMIT)
     }
 

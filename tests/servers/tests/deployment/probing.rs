@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::client::Target;
 use crate::concerns::Matter;
 use crate::net::HOSTS;
-use crate::plan::SECOND;
+use crate::plan::{Plan, SECOND};
 use crate::trace::holds;
 use crate::world::World;
 
@@ -40,7 +40,7 @@ impl Probing {
         let number = self.probes.fetch_add(1, Relaxed);
         let mut probing = self.by.lock().unwrap();
         // The right of an instance that is not called for half a grace lapses, and its next call is a probe all the same.
-        if over < world.plan.grace_of(open) / 2 {
+        if over < Plan::grace_of(open) / 2 {
             if is_promised(world, host, open) {
                 self.checked.fetch_add(1, Relaxed);
                 let others: Vec<_> = probing[host]

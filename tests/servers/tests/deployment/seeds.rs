@@ -175,12 +175,12 @@ fn one_deployment() {
         let world = World::new(seed);
         let figures = week(world).await;
         let (events, hash) = trace::sum();
-        let seen = *world.seen.lock().unwrap();
+        let calls = *world.seen.lock().unwrap();
         let days = trace::time().as_secs() / (SECOND.as_secs() * 86_400);
-        let [shops, webs] = seen.slowest.map(|time| time.as_secs());
+        let [shops, webs] = calls.slowest.map(|time| time.as_secs());
         println!(
             "figures: hash={hash} events={events} days={days} incidents={} faults={} served={} failed={} rejected={} left={} sent={} reached={} jobs={} steps={} told={} sole_probes={} slowest_shops={shops} slowest_webs={webs}",
-            figures.incidents, figures.faults, seen.served, seen.failed, seen.rejected, seen.left,
+            figures.incidents, figures.faults, calls.served, calls.failed, calls.rejected, calls.left,
             world.net.sent(), world.hosts.iter().map(crate::host::Host::reached).sum::<u64>(),
             world.promises.acknowledged(), world.book.steps(), world.promises.told(), world.probing.checked(),
         );

@@ -88,7 +88,7 @@ impl Shown {
         let counted = self.counted.lock().unwrap();
         let opened = counted.opened.get(&key.to_string());
         opened.map_or_else(Default::default, |(open, ended)| {
-            (*open, trace::time() - *ended)
+            (*open, trace::time().saturating_sub(*ended))
         })
     }
 
@@ -161,8 +161,8 @@ impl Shown {
             let lines = page.lines().filter(|line| {
                 line.starts_with(metric) && line.contains(&name) && line.contains(&state)
             });
-            let values = lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok());
-            values.map(|value| value as u64).sum()
+            let values = lines.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok());
+            values.sum()
         };
         let counted = self.counted.lock().unwrap();
         for &state in State::ALL {

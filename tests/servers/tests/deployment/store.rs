@@ -126,10 +126,10 @@ impl Store for Db {
         self.send("renew", self.disk().renew(right, lease)).await
     }
 
-    async fn save(&self, saves: &[Save]) -> Result<Vec<Saved>, StoreError> {
+    async fn save(&self, all: &[Save]) -> Result<Vec<Saved>, StoreError> {
         let save = async {
-            let saved = self.disk().save(saves).await?;
-            for (save, _) in saves.iter().zip(&saved).filter(|(_, saved)| saved.is_held) {
+            let saved = self.disk().save(all).await?;
+            for (save, _) in all.iter().zip(&saved).filter(|(_, saved)| saved.is_held) {
                 note!(
                     "{} saves {:?} {:?}",
                     self.life.node,

@@ -94,8 +94,9 @@ pub(crate) fn broken(property: &str, why: fmt::Arguments<'_>) -> ! {
 
 macro_rules! holds {
     ($property:expr, $holds:expr, $($why:tt)*) => {
-        if !$holds {
-            $crate::trace::broken($property, format_args!($($why)*));
+        match $holds {
+            true => {}
+            false => $crate::trace::broken($property, format_args!($($why)*)),
         }
     };
 }

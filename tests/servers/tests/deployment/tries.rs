@@ -22,7 +22,7 @@ pub(crate) struct Tries {
     name: String,
     origin: Origin,
     hosts: &'static Hosts<InstanceClock>,
-    plan: Plan,
+    plan: &'static Plan,
     bucket: Arc<Mutex<Bucket>>,
     seen: Mutex<Seen>,
 }
@@ -89,7 +89,7 @@ impl Tries {
         name: String,
         origin: Origin,
         guard: Guard,
-        plan: Plan,
+        plan: &'static Plan,
         before: &[Arc<Self>],
     ) -> Self {
         let place = |origin| ptr::from_ref(guard.budget_of(origin));

@@ -176,7 +176,7 @@ impl Work {
             ),
             Ok(Ran::Later { .. }) => world.promises.acknowledge(key, "receipt"),
             Ok(Ran::Ended { error, .. }) => {
-                holds!("no job ends without success", false, "{key}: {error}")
+                holds!("no job ends without success", false, "{key}: {error}");
             }
             Err(error) => note!("{key} is not kept: {error}"),
         }
