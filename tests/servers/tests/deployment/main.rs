@@ -1,5 +1,5 @@
-//! A whole deployment in virtual time: services that call each other and two dependencies, workers, a fleet, operators;
-//! and a world in which everything fails. One seed is one history of a week, the same each time.
+//! A whole deployment in virtual time: services that call each other and shared dependencies, workers, a fleet,
+//! operators; and a world in which everything fails. One seed is one history of a week, the same each time.
 //!
 //! ```text
 //! callers ─► web 0..2 ─► shop 0..3 ─► payments, stock, mail
@@ -17,9 +17,9 @@
 //! | `entropy`, `clock`, `net` | randomness of the system, clocks of instances, requests and what becomes of them |
 //! | `host`, `engine`, `store` | dependencies, the fleet's engine and the database, as instances reach them |
 //! | `plan` | settings and bounds of a deployment |
-//! | `client`, `instance`, `work` | the stacks: guarded clients, shops and webs, durable steps |
+//! | `client`, `instance`, `waiting`, `work` | the stacks: guarded clients, shops and webs, gates, durable steps |
 //! | `faults`, `concerns` | what goes wrong, and whom it concerns |
-//! | `tries`, `shown`, `trace` | what must hold at every moment; the history |
+//! | `tries`, `probing`, `shown`, `trace` | what must hold at every moment; the history |
 //! | `world`, `week` | callers, and what a week brings |
 //! | `seeds` | one process for each seed |
 //!
@@ -27,6 +27,8 @@
 //! |---|---|
 //! | served in time: a healthy resource is served by every instance within the bound after the last fault that concerns it | `world` |
 //! | trips in time; probes in flight; retries within the budget | `tries` |
+//! | one prober in a fleet, where nothing disturbs it | `probing` |
+//! | those who wait are served in time | `waiting` |
 //! | no call hangs | `client`, `week` |
 //! | every job ends with success, nothing acknowledged is lost, each step is saved once by one worker, a person is told once | `work`, `store` |
 //! | what is shown is what is, counters add up | `shown`, `tries` |

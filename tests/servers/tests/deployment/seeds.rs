@@ -21,9 +21,9 @@ const SEED: &str = "ATOMIC_BREAKER_DEPLOYMENT_SEED";
 /// Tells a process which one it is to simulate.
 const OF_PROCESS: &str = "ATOMIC_BREAKER_DEPLOYMENT_OF_PROCESS";
 /// How many, unless it is said.
-const USUAL: u64 = 4;
+const USUAL: u64 = 3;
 /// The longest real time of one. If it takes longer, it does not end.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(120);
 
 fn number(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
