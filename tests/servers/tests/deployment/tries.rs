@@ -174,8 +174,8 @@ impl Tries {
             seen.counts.retries += 1;
             let budget = self.plan.budget;
             let spent = self.bucket.lock().unwrap().take(budget.per_second);
-            // A token that is taken and given back, or a deposit that comes a little later.
-            let most = f64::from(budget.max) + 1.5;
+            // A token is taken before the pause of its retry: those of earlier pauses are no more than the budget holds.
+            let most = 2.0 * f64::from(budget.max) + 1.5;
             holds!(
                 "retries within the budget",
                 spent <= most,
