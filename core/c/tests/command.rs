@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 //! The command `atomic-breaker-c`: what it writes, says and returns.
 
 use std::fs;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Histories beside the reference: those of `tests/sequences`, with the fuzzer's bytes in place of random numbers.
 
+#[expect(dead_code, reason = "strategies, in place of which the bytes decide")]
 #[path = "../../tests/sequences/any.rs"]
 mod any;
+#[expect(dead_code, reason = "strategies, in place of which the bytes decide")]
 #[path = "../../tests/sequences/event.rs"]
 mod event;
 #[path = "../../tests/sequences/pair.rs"]
@@ -16,13 +18,11 @@ use atomic_breaker::LastCalls;
 use atomic_breaker::word::{AtomicU32, AtomicU64, Ticks, Word};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use tests::reference::Grain;
+use tests::reference::{Command, Grain, Report};
 
+use event::Event;
 use pair::{Memory, Pair};
 use rules::{Kind, rule_sets};
-
-/// The shortest input that is worth a history: rules, a time and some events.
-const LEAST: usize = 64;
 
 /// Of a 64-bit word; the first byte says by which kind of rules.
 pub(crate) fn wide(bytes: &[u8]) {
@@ -66,27 +66,95 @@ fn narrow_of<const N: u32>(kind: u8, bytes: &[u8]) {
 }
 
 fn play<W: Word>(word: W, memory: impl Memory, grain: Grain, kind: Kind, bytes: &[u8]) {
-    if bytes.len() < LEAST {
+    let Some((seed, bytes)) = bytes.split_first_chunk::<4>() else {
         return;
-    }
-    let rng = TestRng::from_seed(RngAlgorithm::PassThrough, bytes);
+    };
+    // The rules are drawn as they are elsewhere; the bytes are the events.
+    let mut seed = seed.repeat(8);
+    seed[31] ^= 1;
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
-    let guard = if size_of::<W::Bits>() == 4 {
-        64
-    } else {
-        1 << 16
-    };
-    let start = proptest::num::u32::ANY;
-    let history = (rule_sets(grain, kind), start, event::events(guard));
-    // The bytes may ask for what no strategy gives.
-    let Ok(history) = history.new_tree(&mut runner) else {
-        return;
-    };
-    let (rules, start, events) = history.current();
-    let mut pair = Pair::new(word, memory, &rules, start).expect("rules that fit");
-    for event in events {
+    let rules = rule_sets(grain, kind).new_tree(&mut runner).expect("rules");
+    let start = u32::from_le_bytes([seed[0], seed[1], seed[2], seed[3]]);
+    let mut pair = Pair::new(word, memory, &rules.current(), start).expect("rules that fit");
+    let mut bytes = Bytes(bytes);
+    while let Some(event) = bytes.event() {
         if let Err(failed) = pair.step(event) {
             panic!("{failed}, at {event:?}");
         }
+    }
+}
+
+/// Events as bytes: what, and with which numbers.
+struct Bytes<'a>(&'a [u8]);
+
+impl Bytes<'_> {
+    fn byte(&mut self) -> Option<u8> {
+        let (first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    /// Of all sizes: how many bits, and which.
+    fn time(&mut self) -> Option<u64> {
+        let bits = u32::from(self.byte()?) % 32;
+        let low = u64::from(self.byte()?) << 8 | u64::from(self.byte()?);
+        Some(low << bits.saturating_sub(16) & ((1 << bits) - 1))
+    }
+
+    fn small(&mut self, end: usize) -> Option<usize> {
+        Some(usize::from(self.byte()?) % end)
+    }
+
+    fn report(&mut self) -> Option<Report> {
+        Some(match self.byte()? % 6 {
+            0 | 1 => Report::Success,
+            2 => Report::Failure(self.byte()?.into()),
+            3 => Report::TripAtOnce,
+            4 => Report::RetryAfter(self.time()?),
+            _ => Report::Nothing,
+        })
+    }
+
+    fn command(&mut self) -> Option<Command> {
+        Some(match self.byte()? % 9 {
+            0 => Command::Trip,
+            1 => Command::TripFor(self.time()?),
+            2 => Command::ForceOpen,
+            3 => Command::Release,
+            4 => Command::Reset,
+            5 => Command::Disable,
+            6 => Command::Enable,
+            7 => Command::ProbeNow,
+            _ => Command::ProbeEarly,
+        })
+    }
+
+    /// A few steps to either side.
+    fn near(&mut self) -> Option<i64> {
+        Some(self.small(5)? as i64 - 2)
+    }
+
+    fn event(&mut self) -> Option<Event> {
+        Some(match self.byte()? % 24 {
+            0..6 => Event::Acquire(u32::from(self.byte()?) << 24),
+            6..11 => Event::Report(self.small(5)?, self.report()?),
+            11 => Event::Renew(self.small(5)?),
+            12 => Event::Drop(self.small(5)?),
+            13 => Event::DropAttempt(self.small(5)?),
+            14 => Event::Lose(self.small(5)?),
+            15 => Event::LoseRounds(1 + self.small(20)?),
+            16 => Event::Operator(self.command()?),
+            17 => Event::Restore(match self.byte()? % 2 {
+                0 => None,
+                _ => Some(self.time()?),
+            }),
+            18 => Event::RestoreRunning,
+            19 => Event::Rules(self.small(3)?),
+            20 => Event::Advance(self.time()?),
+            21 => Event::AdvanceToDeadline(self.near()?),
+            22 => Event::AdvanceToEdge(self.small(8)?, self.near()?),
+            _ => Event::StepBack(self.time()?),
+        })
     }
 }

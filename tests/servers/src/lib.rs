@@ -3,6 +3,7 @@
 //!
 //! | program in `tests` | what it shows |
 //! |---|---|
+//! | `deployment` | a whole deployment keeps every promise, in a virtual week of faults |
 //! | `liveness` | a dead resource trips its breaker and a healthy one is served again, within stated bounds |
 //! | `week` | programs that users write first, over a week of virtual time |
 //! | `simulated` | the rules of the HTTP preset open in every simulated outage, and close after it |

@@ -3,6 +3,8 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | `dice` | random numbers that a seed reproduces |
+//! | `operators` | operators who command breakers at random (feature `week`) |
 //! | `runtime` | as much of an async runtime as tests with threads and real time need |
 //! | `host`, `http2` | servers on loopback, and one that is down; HTTP/2 that is cut off |
 //! | `mount` | a small file system in memory, which can fill up |
@@ -24,11 +26,14 @@
 )]
 
 pub mod child;
+pub mod dice;
 #[cfg(feature = "jobs")]
 pub mod faulty_store;
 pub mod host;
 pub mod http2;
 pub mod mount;
+#[cfg(feature = "week")]
+pub mod operators;
 #[cfg(feature = "paint")]
 pub mod paint;
 pub mod progress;

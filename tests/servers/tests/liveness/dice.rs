@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Random numbers that a seed reproduces, and the clock that all breakers of a scenario read.
+//! The seeds of a run, and the clock that all breakers of a scenario read.
 
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
-use std::ops::Range;
-use std::time::Duration;
 
 use atomic_breaker_http::Clock;
 use atomic_breaker_mapped::MachineClock;
 use atomic_breaker_server::{SharedClock, TokioTimer, wait::HasTimer};
+pub(crate) use test_support::dice::Dice;
 use tokio::time::Instant;
 
 /// Repeats one scenario.
@@ -29,46 +28,6 @@ pub(crate) fn seeds(usual: u64) -> Vec<u64> {
 
 pub(crate) fn how_to_repeat(seed: u64, test: &str) -> String {
     format!("to repeat it: {SEED}={seed} cargo test -p servers --test liveness -- --exact {test}")
-}
-
-/// `SplitMix64` (Steele, Lea, Flood, 2014).
-#[derive(Clone, Debug)]
-pub(crate) struct Dice(u64);
-
-impl Dice {
-    pub(crate) const fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-
-    pub(crate) fn within(&mut self, range: Range<u32>) -> u32 {
-        range.start + self.below(u64::from(range.end - range.start)) as u32
-    }
-
-    /// Returns true in this many of a hundred cases.
-    pub(crate) fn percent(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-
-    pub(crate) fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len() as u64) as usize]
-    }
-
-    /// Milliseconds.
-    pub(crate) fn ms(&mut self, range: Range<u32>) -> Duration {
-        Duration::from_millis(self.within(range).into())
-    }
 }
 
 thread_local! {

@@ -9,11 +9,11 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `dice` | random numbers that a seed reproduces; the clock |
+//! | `dice` | the seeds of a run; the clock |
 //! | `host` | the resource |
 //! | `faulty_store` | a store of jobs that fails |
 //! | `stack` | what all stacks have in common |
-//! | `rules` | rules, commands, and the bound of one breaker |
+//! | `rules` | rules, and the bound of one breaker |
 //! | `explore` | scenarios from seeds |
 //! | `scenario` | what happens to a stack, and whether it serves again in time |
 //! | `watch` | whether it has tripped in time |

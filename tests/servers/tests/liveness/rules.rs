@@ -1,43 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Arbitrary valid rules, operators' commands, and the bound of one breaker.
+//! Arbitrary valid rules, and the bound of one breaker.
 
 use std::time::Duration;
 
-use atomic_breaker_http::{Config, State};
-use atomic_breaker_server::{Control, TripRule};
+use atomic_breaker_http::Config;
+use atomic_breaker_server::TripRule;
+use test_support::operators::DEMANDED_MS;
+pub(crate) use test_support::operators::{command, let_go};
 
 use super::dice::Dice;
 use super::host::LONGEST_ANSWER;
 use super::stack::{Calm, LATEST, Trips};
-
-/// What an operator may do to one breaker.
-pub(crate) fn command(breaker: &dyn Control, dice: &mut Dice) {
-    match dice.below(9) {
-        0 => breaker.trip(),
-        1 => breaker.trip_for(dice.ms(1..DEMANDED_MS)),
-        2 => breaker.force_open(),
-        3 => breaker.release(),
-        4 => breaker.reset(),
-        5 => breaker.disable(),
-        6 => breaker.enable(),
-        7 => breaker.probe_now(),
-        _ => breaker.probe_early(),
-    };
-}
-
-/// The longest open time that an operator requests.
-const DEMANDED_MS: u32 = 20_000;
-
-/// The operator ends every hold, with two commands at most.
-pub(crate) fn let_go(breaker: &dyn Control) {
-    for _ in 0..2 {
-        match breaker.state() {
-            State::ForcedOpen => breaker.release(),
-            State::Disabled => breaker.enable(),
-            _ => None,
-        };
-    }
-}
 
 /// The bound of one breaker according to its rules, and its parts:
 ///

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The way of one instance to the database of jobs, and the book that the database keeps of who saved what.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use atomic_breaker_steps::{
+    Claim, Counts, Failed, Filter, Job, JobId, NewJob, Put, Right, Save, Saved, Status, Store,
+    StoreError,
+};
+use test_support::faulty_store::FaultyStore;
+
+use crate::net::{Life, Node};
+use crate::trace::{holds, note};
+use crate::world::World;
+
+/// What the database has answered, by job.
+#[derive(Default)]
+pub(crate) struct Book(Mutex<BTreeMap<JobId, Entry>>);
+
+#[derive(Default)]
+struct Entry {
+    fence: i64,
+    /// The steps whose ends were saved.
+    saved: Vec<String>,
+}
+
+impl Book {
+    fn claimed(&self, right: Right) {
+        let entries = &mut *self.0.lock().unwrap();
+        let entry = entries.entry(right.id).or_default();
+        let before = std::mem::replace(&mut entry.fence, right.fence);
+        holds!(
+            "one worker has the right",
+            right.fence > before,
+            "job {}: fence {} after {before}",
+            right.id,
+            right.fence
+        );
+    }
+
+    fn saved(&self, save: &Save) {
+        let after = match &save.change.next {
+            Some((step, _)) => step.clone(),
+            None if save.change.status == Status::Done => "done".to_owned(),
+            None => return,
+        };
+        let entries = &mut *self.0.lock().unwrap();
+        let entry = entries.entry(save.right.id).or_default();
+        let id = save.right.id;
+        holds!(
+            "each step is saved once",
+            !entry.saved.contains(&after),
+            "job {id}: {after} after {:?}",
+            entry.saved
+        );
+        entry.saved.push(after);
+    }
+
+    /// How many steps were saved.
+    pub(crate) fn steps(&self) -> u64 {
+        let entries = self.0.lock().unwrap();
+        entries.values().map(|entry| entry.saved.len() as u64).sum()
+    }
+}
+
+/// The database, as one instance reaches it.
+pub(crate) struct Db {
+    pub(crate) world: &'static World,
+    pub(crate) life: Arc<Life>,
+}
+
+impl Db {
+    fn disk(&self) -> &'static FaultyStore {
+        &self.world.disk
+    }
+
+    async fn send<T>(
+        &self,
+        what: &str,
+        handle: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let sent = self.world.net.send(&self.life, Node::DB, handle).await;
+        let answer = sent.unwrap_or_else(|error| Err(StoreError::new(error)));
+        if let Err(error) = &answer {
+            note!("{} {what}: {error}", self.life.node);
+        }
+        answer
+    }
+}
+
+impl Store for Db {
+    async fn put(&self, job: &NewJob, lease: Option<Duration>) -> Result<Put, StoreError> {
+        let put = async {
+            let put = self.disk().put(job, lease).await;
+            if let Ok(Put::New(_, Some(right))) = &put {
+                self.world.book.claimed(*right);
+            }
+            put
+        };
+        self.send("put", put).await
+    }
+
+    async fn next_due(&self, lane: &str) -> Result<Option<Duration>, StoreError> {
+        self.send("next_due", self.disk().next_due(lane)).await
+    }
+
+    async fn claim(&self, lane: &str, most: u32, lease: Duration) -> Result<Claim, StoreError> {
+        let claim = async {
+            let claim = self.disk().claim(lane, most, lease).await?;
+            for claimed in &claim.jobs {
+                note!(
+                    "{} claims {} {:?}",
+                    self.life.node,
+                    claimed.job.key,
+                    claimed.right
+                );
+                self.world.book.claimed(claimed.right);
+            }
+            Ok(claim)
+        };
+        self.send("claim", claim).await
+    }
+
+    async fn renew(&self, right: Right, lease: Duration) -> Result<bool, StoreError> {
+        self.send("renew", self.disk().renew(right, lease)).await
+    }
+
+    async fn save(&self, all: &[Save]) -> Result<Vec<Saved>, StoreError> {
+        let save = async {
+            let saved = self.disk().save(all).await?;
+            for (save, _) in all.iter().zip(&saved).filter(|(_, saved)| saved.is_held) {
+                note!(
+                    "{} saves {:?} {:?}",
+                    self.life.node,
+                    save.right,
+                    save.change.status
+                );
+                self.world.book.saved(save);
+            }
+            Ok(saved)
+        };
+        self.send("save", save).await
+    }
+
+    async fn unpark(
+        &self,
+        kind: &str,
+        steps: &[&str],
+        parked_before: Duration,
+        most: u32,
+    ) -> Result<u64, StoreError> {
+        let unpark = self.disk().unpark(kind, steps, parked_before, most);
+        self.send("unpark", unpark).await
+    }
+
+    async fn job(&self, id: JobId) -> Result<Option<Job>, StoreError> {
+        self.send("job", self.disk().job(id)).await
+    }
+
+    async fn list(&self, filter: &Filter, most: u32) -> Result<Vec<Job>, StoreError> {
+        self.send("list", self.disk().list(filter, most)).await
+    }
+
+    async fn history(&self, id: JobId) -> Result<Vec<Failed>, StoreError> {
+        self.send("history", self.disk().history(id)).await
+    }
+
+    async fn retry_now(&self, id: JobId) -> Result<bool, StoreError> {
+        self.send("retry_now", self.disk().retry_now(id)).await
+    }
+
+    async fn cancel(&self, id: JobId) -> Result<bool, StoreError> {
+        self.send("cancel", self.disk().cancel(id)).await
+    }
+
+    async fn counts(&self) -> Result<Counts, StoreError> {
+        self.send("counts", self.disk().counts()).await
+    }
+
+    async fn forget(&self, ended_before: Duration, most: u32) -> Result<u64, StoreError> {
+        self.send("forget", self.disk().forget(ended_before, most))
+            .await
+    }
+}
