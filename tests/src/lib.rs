@@ -4,7 +4,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `contract/`, a package of its own | each behaviour and its edges |
-//! | `tests/every_word/` | all 2³² words of 32 bits, with every operation: a slice of them in each run, all on demand |
+//! | `tests/every_word/` | every word of 32 and, but for symmetry, of 64 bits, with every operation: a slice in each run, all on demand |
 //! | `tests/explored/` | every reachable state of small configurations, across every wrap, against the reference |
 //! | `tests/sequences/` | long random histories, random words and random clocks, against the reference |
 //! | `tests/races/` | every interleaving of two or three callers, with loom |

@@ -61,7 +61,13 @@ pub(crate) fn retry_after(bytes: &[u8]) {
     }
     // What a number says is what is read, whatever stands beside it.
     let only = headers.get("retry-after").filter(|_| headers.len() == 1);
-    let seconds = only.and_then(|it| it.to_str().ok()?.parse::<u32>().ok());
+    let seconds = only.and_then(|it| {
+        it.to_str()
+            .ok()
+            .filter(|text| !text.starts_with('+'))?
+            .parse::<u32>()
+            .ok()
+    });
     if let Some(seconds @ 1..) = seconds {
         let asked = RetryAfter::with_limit(Duration::MAX).read_at(&headers, now());
         assert_eq!(asked, Some(Duration::from_secs(seconds.into())));

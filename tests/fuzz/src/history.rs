@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Histories beside the reference: those of `tests/sequences`, with the fuzzer's bytes in place of random numbers.
 
-#[expect(dead_code, reason = "strategies, in place of which the bytes decide")]
 #[path = "../../tests/sequences/any.rs"]
 mod any;
 #[expect(dead_code, reason = "strategies, in place of which the bytes decide")]
@@ -132,7 +131,7 @@ impl Bytes<'_> {
 
     /// A few steps to either side.
     fn near(&mut self) -> Option<i64> {
-        Some(self.small(5)? as i64 - 2)
+        Some(i64::from(self.byte()? % 5) - 2)
     }
 
     fn event(&mut self) -> Option<Event> {
