@@ -129,11 +129,14 @@ impl Draw<'_> {
             42..45 => Step::Drop(which),
             45 => Step::Renew(which),
             46 => Step::Lose(which),
+            // More often than in any program, so that some come within an operation.
+            47..56 if self.sets > 1 && self.random.below(2) == 0 => {
+                Step::Rules(self.random.below(self.sets as u64) as usize)
+            }
             47..51 => Step::Operator(self.command()),
             51 => self.restore(),
             52..55 => Step::Snapshot,
             55 => Step::State,
-            56..58 if self.sets > 1 => Step::Rules(self.random.below(self.sets as u64) as usize),
             56..60 => Step::Advance([1, 4, 8, 20, 40][self.random.below(5) as usize]),
             _ => Step::ToDeadline(self.random.below(3).cast_signed() - 1),
         }
