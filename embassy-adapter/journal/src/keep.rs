@@ -7,6 +7,7 @@ use crate::Journal;
 use crate::config::WhenFull;
 use crate::error::{Io, JournalError};
 use crate::layout::Head;
+use crate::state::Place;
 use crate::storage::{Cursor, Record};
 
 impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
@@ -67,16 +68,16 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         let geometry = self.storage.geometry;
         let youngest = self.state.sequence;
         let sequence = youngest.checked_add(1).ok_or(JournalError::Exhausted)?;
-        let (oldest, at) = self.state.oldest;
+        let oldest = self.state.oldest;
         // The page of the oldest entry would be the one after the new page.
-        let is_due = sequence - oldest >= geometry.pages - 1;
+        let is_due = sequence - oldest.sequence >= geometry.pages - 1;
         let mut dropped = 0;
         if is_due && self.state.waiting > 0 {
             if self.config.when_full == WhenFull::Refuse {
                 self.refused = self.refused.saturating_add(1);
                 return Err(JournalError::Full);
             }
-            let mut cursor = self.cursor(oldest, at);
+            let mut cursor = self.cursor(oldest);
             while let Some(record) = self.next_record(&mut cursor).await? {
                 dropped += u32::from(!record.is_done);
             }
@@ -92,7 +93,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         self.state.dropped = head.dropped;
         self.state.waiting = self.state.waiting.saturating_sub(dropped);
         if is_due {
-            self.state.oldest = self.start_of(oldest + 1);
+            self.state.oldest = self.start_of(oldest.sequence + 1, oldest.next);
         }
         self.is_settled = true;
         Ok(())
@@ -102,16 +103,19 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     pub(crate) async fn find_oldest(&mut self) -> Io<Option<Record>, F> {
         self.settle().await?;
         while self.state.waiting > 0 {
-            let (page, at) = self.state.oldest;
-            let mut cursor = self.cursor(page, at);
+            let oldest = self.state.oldest;
+            let mut cursor = self.cursor(oldest);
             match self.next_record(&mut cursor).await? {
-                Some(record) if record.is_done => self.state.oldest.1 = cursor.at,
+                Some(record) if record.is_done => {
+                    self.state.oldest.at = cursor.at;
+                    self.state.oldest.next = cursor.next;
+                }
                 Some(record) => return Ok(Some(record)),
-                None if page == self.state.sequence => {
+                None if oldest.sequence == self.state.sequence => {
                     // The entry was there, and has become unreadable.
                     self.state.waiting = 0;
                 }
-                None => self.state.oldest = self.start_of(page + 1),
+                None => self.state.oldest = self.start_of(oldest.sequence + 1, cursor.next),
             }
         }
         Ok(None)
@@ -124,7 +128,8 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         if let Some(mark) = record.mark {
             self.storage.write_mark(mark).await?;
         }
-        self.state.oldest.1 = record.next;
+        self.state.oldest.at = record.next;
+        self.state.oldest.next = record.number.saturating_add(1);
         self.state.waiting -= 1;
         self.is_settled = true;
         Ok(())
@@ -135,24 +140,28 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     }
 
     /// Reads the records of a page from there.
-    fn cursor(&self, sequence: u32, at: u32) -> Cursor {
-        let end = if sequence == self.state.sequence {
+    fn cursor(&self, from: Place) -> Cursor {
+        let end = if from.sequence == self.state.sequence {
             self.state.write
         } else {
-            self.storage.geometry.page_of(sequence).end
+            self.storage.geometry.page_of(from.sequence).end
         };
         Cursor {
+            next: from.next,
             highest: self.state.next.saturating_sub(1),
             skips: true,
-            ..Cursor::search(at..end)
+            ..Cursor::search(from.at..end)
         }
     }
 
-    /// A page, and where its records begin.
-    fn start_of(&self, sequence: u32) -> (u32, u32) {
+    /// Where the records of a page begin, after those of the page before, whose last one has the number before `next`.
+    fn start_of(&self, sequence: u32, next: u32) -> Place {
         let geometry = self.storage.geometry;
-        let records = geometry.records(sequence % geometry.pages);
-        (sequence, records.start)
+        Place {
+            sequence,
+            at: geometry.records(sequence % geometry.pages).start,
+            next,
+        }
     }
 
     pub(crate) fn check_len(len: usize) -> Io<(), F> {

@@ -9,7 +9,7 @@ use crate::Journal;
 use crate::config::WhenCorrupt;
 use crate::error::{Corruption, Io, JournalError};
 use crate::layout::{FoundHead, Head};
-use crate::state::State;
+use crate::state::{Place, State};
 use crate::storage::Cursor;
 
 /// What the records of some pages say.
@@ -89,7 +89,11 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         Self::check_len(found.longest)?;
         let mut state = found.state;
         if state.waiting == 0 {
-            state.oldest = (state.sequence, state.write);
+            state.oldest = Place {
+                sequence: state.sequence,
+                at: state.write,
+                next: state.next,
+            };
         }
         // What cannot be read was being written when the power failed, or has been kept: its numbers may be used.
         let unreadable = geometry.records_in(found.unreadable);
@@ -109,7 +113,11 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         };
         let state = &mut found.state;
         loop {
-            let start = cursor.at;
+            let start = Place {
+                sequence: head.sequence,
+                at: cursor.at,
+                next: cursor.next,
+            };
             let Some(record) = self.next_record(&mut cursor).await? else {
                 break;
             };
@@ -120,7 +128,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
                 continue;
             }
             if state.waiting == 0 {
-                state.oldest = (head.sequence, start);
+                state.oldest = start;
             }
             state.waiting += 1;
             found.longest = found.longest.max(record.len);
@@ -238,7 +246,11 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         Ok(State {
             write,
             next: head.first,
-            oldest: (0, write),
+            oldest: Place {
+                sequence: 0,
+                at: write,
+                next: head.first,
+            },
             ..State::default()
         })
     }

@@ -14,6 +14,18 @@ pub(crate) struct State {
     pub(crate) dropped: u32,
     /// Entries that are waiting.
     pub(crate) waiting: u32,
-    /// The page of the oldest waiting entry, and an address at or before it.
-    pub(crate) oldest: (u32, u32),
+    /// At or before the oldest waiting entry.
+    pub(crate) oldest: Place,
+}
+
+/// Where records are read from. What is read there must be what was found there when the journal was opened, so the same
+/// numbers are due.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Place {
+    /// The page.
+    pub(crate) sequence: u32,
+    /// The address.
+    pub(crate) at: u32,
+    /// The number that is due there, or a lower one where it is not known.
+    pub(crate) next: u32,
 }

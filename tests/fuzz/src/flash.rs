@@ -35,12 +35,17 @@ pub(crate) fn open(bytes: &[u8]) {
     open(&chip, formatting).expect("a journal");
 }
 
-/// Entries come in the order of their numbers, and end; one more can be kept.
+/// Entries come in the order of their numbers, and end; one more can be kept, and waits.
 fn drains(mut journal: Journal<Flash, 20>) {
     let mut last = None;
     for _ in 0..2_000 {
         let Some(entry) = run(journal.oldest()).expect("flash that can be read") else {
             let number = run(journal.keep(b"new")).expect("room for one");
+            let oldest = run(journal.oldest()).expect("flash that can be read");
+            assert_eq!(
+                oldest.map(|it| (it.number, it.bytes)),
+                Some((number, &b"new"[..]))
+            );
             assert!(
                 last.is_none_or(|last| number > last),
                 "{last:?}, then {number}"

@@ -6,6 +6,7 @@ mod cuts;
 mod device;
 mod flash;
 mod garbage;
+mod grains;
 mod peer;
 mod queue;
 mod random;
