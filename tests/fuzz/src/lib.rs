@@ -13,7 +13,7 @@
 //! | `mapped` | a file that processes share |
 //! | `flash` | flash that a journal opens |
 //!
-//! `tests/fuzz/run` runs them under a fuzzer, in long or short. `cargo test -p fuzz` replays what it found: inputs that
+//! `tests/fuzz/run` runs them under a fuzzer. `cargo test -p fuzz` replays what it found: inputs that
 //! reach every place it reached, in `corpus`, and inputs that once failed, in `found`; and for a second some that are
 //! made of these, others in each run.
 
