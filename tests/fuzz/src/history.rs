@@ -19,6 +19,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use tests::reference::{Command, Grain, Report};
 
+use crate::draw::Draw;
 use event::Event;
 use pair::{Memory, Pair};
 use rules::{Kind, rule_sets};
@@ -76,7 +77,7 @@ fn play<W: Word>(word: W, memory: impl Memory, grain: Grain, kind: Kind, bytes: 
     let rules = rule_sets(grain, kind).new_tree(&mut runner).expect("rules");
     let start = u32::from_le_bytes([seed[0], seed[1], seed[2], seed[3]]);
     let mut pair = Pair::new(word, memory, &rules.current(), start).expect("rules that fit");
-    let mut bytes = Bytes(bytes);
+    let mut bytes = Draw(bytes);
     while let Some(event) = bytes.event() {
         if let Err(failed) = pair.step(event) {
             panic!("{failed}, at {event:?}");
@@ -85,26 +86,7 @@ fn play<W: Word>(word: W, memory: impl Memory, grain: Grain, kind: Kind, bytes: 
 }
 
 /// Events as bytes: what, and with which numbers.
-struct Bytes<'a>(&'a [u8]);
-
-impl Bytes<'_> {
-    fn byte(&mut self) -> Option<u8> {
-        let (first, rest) = self.0.split_first()?;
-        self.0 = rest;
-        Some(*first)
-    }
-
-    /// Of all sizes: how many bits, and which.
-    fn time(&mut self) -> Option<u64> {
-        let bits = u32::from(self.byte()?) % 32;
-        let low = u64::from(self.byte()?) << 8 | u64::from(self.byte()?);
-        Some(low << bits.saturating_sub(16) & ((1 << bits) - 1))
-    }
-
-    fn small(&mut self, end: usize) -> Option<usize> {
-        Some(usize::from(self.byte()?) % end)
-    }
-
+impl Draw<'_> {
     fn report(&mut self) -> Option<Report> {
         Some(match self.byte()? % 6 {
             0 | 1 => Report::Success,

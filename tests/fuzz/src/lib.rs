@@ -12,18 +12,28 @@
 //! | `log` | a log for `atomic-breaker-tune` |
 //! | `mapped` | a file that processes share |
 //! | `flash` | flash that a journal opens |
+//! | `rows` | rows of jobs in a database |
+//! | `published`, `engine` | what Redis publishes for a fleet, and an engine that says anything |
+//! | `admin` | requests to the admin's router |
+//! | `c` | a C program that does everything wrong |
 //!
 //! `tests/fuzz/run` runs them under a fuzzer. `cargo test -p fuzz` replays what it found: inputs that
 //! reach every place it reached, in `corpus`, and inputs that once failed, in `found`; and for a second some that are
 //! made of these, others in each run.
 
 mod address;
+mod admin;
+mod c;
+mod draw;
+mod engine;
 mod flash;
 mod headers;
 mod history;
 mod log;
 #[cfg(target_os = "linux")]
 mod mapped;
+mod published;
+mod rows;
 mod rules;
 mod secrets;
 mod word;
@@ -47,6 +57,11 @@ pub const TARGETS: &[(&str, Target)] = &[
     #[cfg(target_os = "linux")]
     ("mapped", mapped::open),
     ("flash", flash::open),
+    ("rows", rows::of_a_store),
+    ("published", published::read),
+    ("engine", engine::lies),
+    ("admin", admin::requests),
+    ("c", c::any),
 ];
 
 /// The target of this name.
