@@ -14,6 +14,7 @@ mod probes;
 mod reports;
 mod returns;
 mod rounds;
+mod sharded;
 mod short_ways;
 mod sliding;
 mod tally;
@@ -25,6 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use atomic_breaker::word::Word;
 use atomic_breaker::{Breaker, Cause, Config, ManualClock, Observer, State, Tally, Transition};
+use atomic_breaker_server::StdClock; // which `sharded` compiles code for
 use memory::LoomWord;
 
 /// The transitions of one interleaving, in the order in which they were reported. They are plain memory of the

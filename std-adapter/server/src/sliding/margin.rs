@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering;
 use atomic_breaker::word::Word;
 
 use super::head::Span;
-use super::shard::{Sum, swap};
+use super::shard::Sum;
 
 const MOST: u64 = (1 << 8) - 1;
 const VERSION: u64 = 1 << 8;
@@ -81,9 +81,16 @@ impl Terms {
     }
 }
 
+/// The compare-and-swap. Whoever finds what it leaves, also where it fails, sees each failure that was taken off before in
+/// its shard: so the loads are acquire, too.
+fn swap<W: Word<Bits = u64>>(word: &W, seen: u64, next: u64) -> Result<(), u64> {
+    word.compare_exchange_weak(seen, next, Ordering::Release, Ordering::Acquire)
+        .map(drop)
+}
+
 /// Takes one failure off the margin. If there is no margin, returns the word as it is before the shards are looked at.
 pub(super) fn spend<W: Word<Bits = u64>>(word: &W, terms: Terms, now_ms: u32) -> Result<(), u64> {
-    let mut seen = word.load(Ordering::SeqCst);
+    let mut seen = word.load(Ordering::Acquire);
     while terms.holds(seen, now_ms) {
         match swap(word, seen, seen - 1) {
             Ok(()) => return Ok(()),
@@ -119,7 +126,7 @@ pub(super) fn grant<W: Word<Bits = u64>>(
 
 /// Revokes the margin.
 pub(super) fn revoke<W: Word<Bits = u64>>(word: &W) {
-    let mut seen = word.load(Ordering::SeqCst);
+    let mut seen = word.load(Ordering::Relaxed);
     while let Err(found) = swap(word, seen, seen.wrapping_add(VERSION) & VERSIONS) {
         seen = found;
     }

@@ -62,7 +62,9 @@ impl<W: Word<Bits = u64>> Shard<W> {
 
     /// Counts a call, and returns whether it began a slice.
     pub(super) fn count(&self, call: Counted) -> bool {
-        let head = Head(self.head.load(Ordering::Relaxed));
+        // Acquire: who sees what is counted here sees the head that another call moved to this slice. (Not shown by loom,
+        // in whose single order a call that has moved the head is before one that counts in its slice in any case.)
+        let head = Head(self.head.load(Ordering::Acquire));
         if head.is_current(call.span, call.now_ms) && self.count_in(head, call) {
             return false;
         }
@@ -75,10 +77,11 @@ impl<W: Word<Bits = u64>> Shard<W> {
         let number = head.number();
         let tag = Tag::new(call.epoch, number);
         let word = &self.slices[number as usize % SLICES as usize];
-        let mut seen = Slice(word.load(Ordering::Relaxed));
+        // Acquire, as the failing exchange: who finds a younger slice here finds the head that led to it, too.
+        let mut seen = Slice(word.load(Ordering::Acquire));
         loop {
             let is_late = seen.tag() != tag && !seen.is_empty() && seen.age_at(number).is_none();
-            if is_late && self.head.load(Ordering::SeqCst) != head.0 {
+            if is_late && self.head.load(Ordering::Relaxed) != head.0 {
                 return false;
             }
             match swap(word, seen.0, seen.with_call(tag, call.failed).0) {
@@ -122,7 +125,7 @@ impl<W: Word<Bits = u64>> Shard<W> {
     /// Empties the word of a slice.
     fn empty(&self, number: usize, is_old: impl Fn(Slice) -> bool) {
         let word = &self.slices[number % SLICES as usize];
-        let mut seen = Slice(word.load(Ordering::Acquire));
+        let mut seen = Slice(word.load(Ordering::Relaxed));
         while !seen.is_empty() && is_old(seen) {
             match swap(word, seen.0, Slice::EMPTY.0) {
                 Ok(()) => return,
@@ -141,7 +144,7 @@ impl<W: Word<Bits = u64>> Shard<W> {
     /// Forgets everything if all of it is old, so that a shard whose threads are gone is not mistaken for a
     /// recent one when the clock has wrapped; also if it has another span, which may be set again.
     pub(super) fn retire(&self, span: Span, now_ms: u32) {
-        let head = Head(self.head.load(Ordering::Acquire));
+        let head = Head(self.head.load(Ordering::Relaxed));
         let is_old = head.span() != span || head.is_over(now_ms);
         if head != head.retired() && is_old {
             // If this fails, a faster thread is at work here.
@@ -179,7 +182,7 @@ impl<W: Word<Bits = u64>> Shard<W> {
 /// The compare-and-swap. It is in a single order with the loads of [`Shard::sum`], so that of two failures
 /// counted at once, at least one sees both.
 #[inline]
-pub(super) fn swap<W: Word<Bits = u64>>(word: &W, seen: u64, next: u64) -> Result<(), u64> {
-    word.compare_exchange_weak(seen, next, Ordering::SeqCst, Ordering::SeqCst)
+fn swap<W: Word<Bits = u64>>(word: &W, seen: u64, next: u64) -> Result<(), u64> {
+    word.compare_exchange_weak(seen, next, Ordering::SeqCst, Ordering::Acquire)
         .map(drop)
 }
