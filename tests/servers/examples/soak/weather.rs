@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! When a resource is up, and what is owed to its callers.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use atomic_breaker_server::Config;
+use test_support::dice::Dice;
+
+use crate::IS_OVER;
+
+const FAILURES: u32 = 5;
+const OPEN_MS: u64 = 50;
+const LONGEST_MS: u64 = 200;
+
+/// Of all parts. A probe that nobody reports is given up after the lease.
+pub(crate) const RULES: Config = Config::new()
+    .consecutive_failures(FAILURES)
+    .open_for(Duration::from_millis(OPEN_MS))
+    .exponential(2, Duration::from_millis(LONGEST_MS))
+    .jitter_percent(20)
+    .probe_lease(Duration::from_millis(LEASE_MS));
+pub(crate) const LEASE_MS: u64 = 300;
+
+/// By when a resource that is well is served again: the longest open time with its jitter, a lease, and a second more for a
+/// machine that is busy.
+const SERVED_MS: u64 = LONGEST_MS * 12 / 10 + LEASE_MS + 1_000;
+
+/// A kind of breaker with its resource, its callers, and what they have seen.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub(crate) name: &'static str,
+    /// How many calls may be in flight when it opens.
+    callers: u32,
+    began: Instant,
+    is_up: AtomicBool,
+    made: AtomicU64,
+    reached: AtomicU64,
+    /// When it last served, in milliseconds since the begin.
+    served_ms: AtomicU64,
+    /// When the last outage ended, if it was not served since; otherwise `u64::MAX`.
+    owed_since_ms: AtomicU64,
+    outages: AtomicU64,
+    slowest_ms: AtomicU64,
+    most_in_outage: AtomicU64,
+    probes: AtomicU32,
+    broken: Mutex<Option<String>>,
+}
+
+impl Part {
+    /// One with its own weather.
+    pub(crate) fn start(name: &'static str, callers: u32, seed: u64) -> Arc<Self> {
+        let part = Arc::new(Self {
+            name,
+            callers,
+            began: Instant::now(),
+            is_up: AtomicBool::new(true),
+            made: AtomicU64::new(0),
+            reached: AtomicU64::new(0),
+            served_ms: AtomicU64::new(0),
+            owed_since_ms: AtomicU64::new(u64::MAX),
+            outages: AtomicU64::new(0),
+            slowest_ms: AtomicU64::new(0),
+            most_in_outage: AtomicU64::new(0),
+            probes: AtomicU32::new(0),
+            broken: Mutex::new(None),
+        });
+        let weather = Arc::clone(&part);
+        thread::spawn(move || weather.change(seed));
+        part
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.began.elapsed().as_millis() as u64
+    }
+
+    fn change(&self, seed: u64) {
+        let mut dice = Dice::new(seed);
+        let mut between =
+            |least: u64, most: u64| Duration::from_millis(least + dice.below(most - least));
+        while !IS_OVER.load(Ordering::Relaxed) {
+            thread::sleep(between(SERVED_MS + 100, SERVED_MS + 2_000));
+            if self.owed_since_ms.load(Ordering::SeqCst) != u64::MAX {
+                self.broke(&format!("well for {SERVED_MS} ms, and not served"));
+            }
+            let reached = self.reached.load(Ordering::SeqCst);
+            let down = between(100, 2_000);
+            self.is_up.store(false, Ordering::SeqCst);
+            thread::sleep(down);
+            let reached = self.reached.load(Ordering::SeqCst) - reached;
+            // One probe for each of the shortest open times, and those that failed before it opened.
+            let most = u64::from(FAILURES + self.callers)
+                + (down.as_millis() as u64).div_ceil(OPEN_MS)
+                + 2;
+            if reached > most * self.keys() {
+                self.broke(&format!(
+                    "{reached} calls reached it in an outage of {down:?}; {most} may"
+                ));
+            }
+            self.most_in_outage.fetch_max(reached, Ordering::Relaxed);
+            self.outages.fetch_add(1, Ordering::Relaxed);
+            self.owed_since_ms.store(self.now_ms(), Ordering::SeqCst);
+            self.is_up.store(true, Ordering::SeqCst);
+        }
+    }
+
+    /// How many breakers share the resource.
+    fn keys(&self) -> u64 {
+        if self.name == "registry" {
+            crate::threads::KEYS
+        } else {
+            1
+        }
+    }
+
+    /// A call that the breaker has rejected.
+    pub(crate) fn rejected(&self) {
+        self.made.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A call that the breaker has let through, to the resource: how it ends.
+    pub(crate) fn reach(&self) -> bool {
+        self.made.fetch_add(1, Ordering::Relaxed);
+        self.reached.fetch_add(1, Ordering::SeqCst);
+        let is_up = self.is_up.load(Ordering::SeqCst);
+        if is_up {
+            let now = self.now_ms();
+            self.served_ms.store(now, Ordering::Relaxed);
+            let since = self.owed_since_ms.swap(u64::MAX, Ordering::SeqCst);
+            if since != u64::MAX {
+                self.slowest_ms
+                    .fetch_max(now.saturating_sub(since), Ordering::Relaxed);
+            }
+        }
+        is_up
+    }
+
+    /// A probe that is in flight for as long as the closure runs.
+    pub(crate) fn probing<T>(&self, is_probe: bool, call: impl FnOnce() -> T) -> T {
+        if !is_probe {
+            return call();
+        }
+        if self.probes.fetch_add(1, Ordering::SeqCst) > 0 {
+            self.broke("two probes at once");
+        }
+        let returned = call();
+        self.probes.fetch_sub(1, Ordering::SeqCst);
+        returned
+    }
+
+    pub(crate) fn made(&self) -> u64 {
+        self.made.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn broke(&self, what: &str) {
+        let mut broken = self.broken.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = self.began.elapsed();
+        broken.get_or_insert_with(|| format!("{what}, after {at:?}"));
+    }
+
+    pub(crate) fn what_broke(&self) -> Option<String> {
+        self.broken
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        write!(
+            f,
+            "{:12} {:>12} {:>12} {:>8} {:>7} ms {:>10}",
+            self.name,
+            self.made(),
+            of(&self.reached),
+            of(&self.outages),
+            of(&self.slowest_ms),
+            of(&self.most_in_outage),
+        )
+    }
+}
