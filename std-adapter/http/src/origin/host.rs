@@ -45,7 +45,7 @@ fn is_host(host: &str) -> bool {
 
 /// A path in hexadecimal digits, as hyperlocal writes it.
 fn is_path(host: &str) -> bool {
-    host.len() <= 2 * MAX_PATH
+    (2..=2 * MAX_PATH).contains(&host.len())
         && host.len().is_multiple_of(2)
         && host.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -81,6 +81,8 @@ fn a_socket_in_the_file_system_has_a_key_however_long_its_path() {
         format!("http://{host}/"),
         format!("unix://{host}f/"),
         format!("unix://{host}gg/"),
+        // The port of no path.
+        "unix://://".to_owned(),
     ] {
         assert_eq!(
             Origin::of(&bad.parse().unwrap()),
