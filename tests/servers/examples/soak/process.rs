@@ -38,7 +38,8 @@ impl fmt::Display for Seen {
     }
 }
 
-/// The most that it held in the second quarter of the time, and in the last one: by then all that is kept is there.
+/// The least that it held in the second quarter of the time, when all that is kept is there, and in the last one. A process
+/// that is being started opens files for a moment; what grows is there at all times.
 #[derive(Debug)]
 pub(crate) struct Growth {
     time: Duration,
@@ -47,7 +48,7 @@ pub(crate) struct Growth {
 }
 
 /// What the allocator and the kernel may take besides.
-const SLACK_KIB: u64 = 4 * 1_024;
+const SLACK_KIB: u64 = 512;
 
 impl Growth {
     pub(crate) fn new(time: Duration) -> Self {
@@ -59,17 +60,17 @@ impl Growth {
     }
 
     pub(crate) fn look(&mut self, elapsed: Duration) {
-        let most = match 4 * elapsed.as_millis() / self.time.as_millis() {
+        let least = match 4 * elapsed.as_millis() / self.time.as_millis() {
             1 => &mut self.second,
             3 => &mut self.last,
             _ => return,
         };
         let now = Seen::now();
-        let before = most.unwrap_or(now);
-        *most = Some(Seen {
-            resident_kib: now.resident_kib.max(before.resident_kib),
-            files: now.files.max(before.files),
-            threads: now.threads.max(before.threads),
+        let before = least.unwrap_or(now);
+        *least = Some(Seen {
+            resident_kib: now.resident_kib.min(before.resident_kib),
+            files: now.files.min(before.files),
+            threads: now.threads.min(before.threads),
         });
     }
 
@@ -77,7 +78,7 @@ impl Growth {
         let (Some(second), Some(last)) = (self.second, self.last) else {
             return Err("ended before its time: whether it grows is not known".to_owned());
         };
-        let what = format!("at most {second} in the second quarter, {last} in the last");
+        let what = format!("at least {second} in the second quarter, {last} in the last");
         let grows = last.resident_kib > second.resident_kib + SLACK_KIB
             || last.files > second.files
             || last.threads > second.threads;
