@@ -56,12 +56,11 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         self.reported(Applied::nothing(ticket.granted), Outcome::Success)
     }
 
-    /// Records a success, if nothing else is needed.
+    /// Records a success in the tally, if nothing else is needed.
     #[inline]
     fn remember(&self, machine: Machine<'_, W::Bits>, ticket: Ticket<W::Bits>) -> bool {
         let seen = word::load_relaxed(&self.word);
-        let is_all =
-            self.has_tally() && seen.is_closed_and_clear() && seen.is_same_epoch(ticket.granted);
+        let is_all = seen.is_closed_and_clear() && seen.is_same_epoch(ticket.granted);
         if is_all {
             // Only a failure can trip.
             let _ = self.record_in(machine, Circuit::of_valid(seen), None);

@@ -19,6 +19,7 @@
 //! | `errors` | errors, fallback |
 //! | `time`, `sparse` | clocks that wrap and step back, rare callers |
 //! | `word`, `flipped`, `restored`, `retained`, `asleep` | the word anywhere, corrupt words, bits that flip, words that outlive their clock, devices that sleep |
+//! | `meddled` | a word that another caller has just changed, words and permits that no breaker has made |
 //! | `calls`, `panicking` | classifiers, panics, futures, tokens |
 //! | `attempt`, `owned`, `generic` | permits for `?`, owned permits, code that takes any breaker |
 //! | `rules`, `taken_over`, `adjusted` | rules that are shared, replaced, and set on one breaker |
@@ -53,6 +54,7 @@ mod late_reports;
 mod late_successes;
 mod long_probes;
 mod lost_rounds;
+mod meddled;
 mod observers;
 mod open;
 mod owned;
