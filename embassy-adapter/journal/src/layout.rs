@@ -137,7 +137,7 @@ impl Geometry {
 
 /// The head of a page: written after the page was erased, it says that everything in the page that is due to be erased
 /// next is gone.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Head {
     /// How many pages were opened before this one.
     pub(crate) sequence: u32,

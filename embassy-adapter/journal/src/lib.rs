@@ -170,7 +170,8 @@ impl<F, const LONGEST: usize> Journal<F, LONGEST> {
         self.state.next
     }
 
-    /// Whether it has been formatted since it was opened. Its numbers then begin with
+    /// Whether it has been formatted since it was opened, or earlier and nothing has been written since: so a power cut
+    /// right after the formatting hides nothing. Its numbers then begin with
     /// [`first_number`](JournalConfig::first_number), so the receiver has to know.
     pub const fn is_new(&self) -> bool {
         self.is_new

@@ -37,7 +37,12 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
             None => self.check_fresh().await?.map(|()| None),
         };
         self.state = match found {
-            Ok(Some(state)) => state,
+            Ok(Some(state)) => {
+                // The power may have failed after the formatting, before anyone was told.
+                let start = self.storage.geometry.records(0).start;
+                self.is_new |= state.sequence == 0 && state.write == start;
+                state
+            }
             Ok(None) => self.format().await?,
             Err(corruption) if self.config.when_corrupt == WhenCorrupt::Fail => {
                 return Err(JournalError::Corrupt(corruption));
@@ -242,7 +247,8 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
             first: self.config.first_number,
             dropped: 0,
         };
-        let write = self.storage.begin_page(head).await?;
+        let begun = self.storage.begin_page(head).await?;
+        let write = begun.ok_or(JournalError::Worn)?;
         Ok(State {
             write,
             next: head.first,
