@@ -6,7 +6,7 @@ use embedded_storage_async::nor_flash::NorFlash;
 use crate::Journal;
 use crate::config::WhenFull;
 use crate::error::{Io, JournalError};
-use crate::layout::Head;
+use crate::layout::{FoundHead, Head};
 use crate::state::Place;
 use crate::storage::{Cursor, Record};
 
@@ -113,7 +113,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         self.state.dropped = head.dropped;
         self.state.waiting = self.state.waiting.saturating_sub(dropped);
         if is_due {
-            self.state.oldest = self.start_of(oldest.sequence + 1, oldest.next);
+            self.state.oldest = self.start_of(oldest.sequence + 1, oldest.next).await?;
         }
         self.is_settled = true;
         Ok(())
@@ -140,7 +140,9 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
                     self.state.waiting = 0;
                     return Ok(None);
                 }
-                None => self.state.oldest = self.start_of(oldest.sequence + 1, cursor.next),
+                None => {
+                    self.state.oldest = self.start_of(oldest.sequence + 1, cursor.next).await?;
+                }
             }
         }
     }
@@ -172,20 +174,27 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         };
         Cursor {
             next: from.next,
-            highest: self.state.next.saturating_sub(1),
+            highest: from.highest,
             skips: true,
             ..Cursor::search(from.at..end)
         }
     }
 
-    /// Where the records of a page begin, after those of the page before, whose last one has the number before `next`.
-    fn start_of(&self, sequence: u32, next: u32) -> Place {
+    /// Where the records of a page begin, after those of the page before, whose last one has the number before `next`. The
+    /// head says what is due there, as it does when the journal is opened.
+    async fn start_of(&mut self, sequence: u32, next: u32) -> Io<Place, F> {
         let geometry = self.storage.geometry;
-        Place {
+        let index = sequence % geometry.pages;
+        let next = match self.storage.head(index).await? {
+            FoundHead::Ours(head) if head.sequence == sequence => head.first,
+            _ => next,
+        };
+        Ok(Place {
             sequence,
-            at: geometry.records(sequence % geometry.pages).start,
+            at: geometry.records(index).start,
             next,
-        }
+            highest: geometry.highest_after(next),
+        })
     }
 
     pub(crate) fn check_len(len: usize) -> Io<(), F> {

@@ -117,6 +117,11 @@ impl Geometry {
         bytes.div_ceil(self.header_len())
     }
 
+    /// The highest number that a record can have in a page whose first record has that number, readable or not.
+    pub(crate) fn highest_after(&self, first: u32) -> u32 {
+        first.saturating_add(self.records_in(self.page - self.head_len()))
+    }
+
     /// The addresses of the records of a page.
     pub(crate) fn records(&self, index: u32) -> Range<u32> {
         let page = self.page(index);

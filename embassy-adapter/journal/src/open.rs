@@ -22,6 +22,8 @@ struct Found {
     ends_with_number: bool,
     /// The bytes after the last record that hold something else.
     unreadable: u32,
+    /// The highest number that the last page can hold.
+    highest: u32,
 }
 
 impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
@@ -98,6 +100,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
                 sequence: state.sequence,
                 at: state.write,
                 next: state.next,
+                highest: found.highest,
             };
         }
         // What cannot be read was being written when the power failed, or has been kept: its numbers may be used.
@@ -109,10 +112,10 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     async fn scan_page(&mut self, head: Head, found: &mut Found) -> Io<(), F> {
         let geometry = self.storage.geometry;
         let records = geometry.records(head.sequence % geometry.pages);
-        let most = geometry.records_in(records.end - records.start);
+        let highest = geometry.highest_after(head.first);
         let mut cursor = Cursor {
             next: head.first,
-            highest: head.first.saturating_add(most),
+            highest,
             skips: true,
             ..Cursor::search(records)
         };
@@ -122,6 +125,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
                 sequence: head.sequence,
                 at: cursor.at,
                 next: cursor.next,
+                highest,
             };
             let Some(record) = self.next_record(&mut cursor).await? else {
                 break;
@@ -143,6 +147,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         state.write = cursor.at;
         state.next = cursor.next;
         found.unreadable = cursor.unreadable;
+        found.highest = highest;
         Ok(())
     }
 
@@ -256,6 +261,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
                 sequence: 0,
                 at: write,
                 next: head.first,
+                highest: self.storage.geometry.highest_after(head.first),
             },
             ..State::default()
         })

@@ -4,9 +4,10 @@
 
 use atomic_breaker_journal::{Corruption, JournalConfig, JournalError, WhenCorrupt};
 
+use super::faults::stride;
 use super::ill::{Ill, PAGE};
 use super::ledger::Ledger;
-use super::random::Random;
+use super::random::{Random, seed};
 
 const CONFIG: JournalConfig = JournalConfig::new();
 const W: usize = 4;
@@ -75,7 +76,10 @@ enum Came {
     /// The journal says that it is new.
     Restarted,
     /// So many are missing, and the numbers go on from there.
-    Opened { missing: u32, next: u32 },
+    Opened {
+        missing: u32,
+        next: u32,
+    },
 }
 
 /// Opens those bytes with both settings, as the application did that knows of that moment.
@@ -122,12 +126,24 @@ fn mixed(now: &[u8], then: &[u8], page: usize, part: usize) -> Vec<u8> {
     bytes
 }
 
+/// The first moment, another one in each run.
+fn start() -> usize {
+    let seed = seed();
+    println!("JOURNAL_SEED={seed}");
+    (seed % stride()) as usize
+}
+
 #[test]
 fn an_old_copy_of_a_page_is_an_error_or_a_gap_or_the_old_time() {
     let mut counts = [0; 4];
     for pages in [2, 3, 4] {
         let moments = moments(pages);
-        for (now, moment) in moments.iter().enumerate().step_by(5) {
+        for (now, moment) in moments
+            .iter()
+            .enumerate()
+            .skip(start())
+            .step_by(stride() as usize)
+        {
             for page in 0..pages {
                 let mut last: &[u8] = &[];
                 for then in &moments[..now] {
@@ -138,7 +154,9 @@ fn an_old_copy_of_a_page_is_an_error_or_a_gap_or_the_old_time() {
                     for part in 0..5 {
                         let bytes = mixed(&moment.bytes, &then.bytes, page, part);
                         let role = moment.role(page);
-                        println!("{pages} pages, moment {now}: {role:?} page {page} as it was, part {part}");
+                        println!(
+                            "{pages} pages, moment {now}: {role:?} page {page} as it was, part {part}"
+                        );
                         let came = open(moment, &bytes, role == Role::Youngest);
                         match came {
                             Came::Error(corruption) => {
@@ -148,7 +166,9 @@ fn an_old_copy_of_a_page_is_an_error_or_a_gap_or_the_old_time() {
                             Came::Restarted => counts[1] += 1,
                             Came::Opened { missing, next } if role == Role::Youngest => {
                                 let was = |it: &Moment| it.next == next;
-                                assert!(missing == 0 || next >= moment.next || moments.iter().any(was));
+                                assert!(
+                                    missing == 0 || next >= moment.next || moments.iter().any(was)
+                                );
                                 counts[2] += 1;
                             }
                             Came::Opened { missing, next } => {
@@ -199,7 +219,11 @@ fn other_head(field: usize) -> [u8; PAGE] {
     let mut page = [0xFF; PAGE];
     let fields = [0x316A_6261, 3, PAGE as u32, 4, 3, 0, 0];
     for (at, value) in fields.into_iter().enumerate() {
-        let changed = if at == field { value + (1 << 24) } else { value };
+        let changed = if at == field {
+            value + (1 << 24)
+        } else {
+            value
+        };
         page[4 * at..4 * at + 4].copy_from_slice(&changed.to_le_bytes());
     }
     let sum = super::garbage::checksum(&page[..28]);

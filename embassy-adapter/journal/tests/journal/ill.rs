@@ -131,6 +131,12 @@ impl<const W: usize> Ill<W> {
         }
     }
 
+    /// Whether the time of the plan is over and nothing went wrong, as no operation was of that kind.
+    pub(crate) fn is_spared(&self) -> bool {
+        let plan = self.plan.borrow();
+        self.hits.get() == 0 && !plan.1.is_empty() && self.operations.get() >= plan.0.end
+    }
+
     /// Nothing goes wrong any more. What lies there stays.
     pub(crate) fn heal(&self) {
         self.plan.borrow_mut().1.clear();
@@ -157,13 +163,18 @@ impl<const W: usize> Ill<W> {
         let now = self.operations.get();
         self.operations.set(now + 1);
         let plan = self.plan.borrow();
-        let faults: Vec<_> = plan.1.iter().copied().filter(|it| can(it)).collect();
+        let faults: Vec<_> = plan.1.iter().copied().filter(can).collect();
         if !plan.0.contains(&now) || faults.is_empty() {
             return None;
         }
         self.hits.set(self.hits.get() + 1);
         let which = self.random.borrow_mut().below(faults.len() as u64);
         Some(faults[which as usize])
+    }
+
+    fn noise(&self, bytes: &mut [u8]) {
+        let mut random = self.random.borrow_mut();
+        bytes.fill_with(|| random.byte());
     }
 
     fn below(&self, limit: usize) -> usize {
@@ -181,8 +192,7 @@ impl<const W: usize> ReadNorFlash for Ill<W> {
     async fn read(&mut self, offset: u32, into: &mut [u8]) -> Result<(), Failed> {
         let at = offset as usize;
         into.copy_from_slice(&self.bytes.borrow()[at..at + into.len()]);
-        let is_of_reads =
-            |it: &Fault| *it == Fault::ReadFails || Fault::READ_WRONG.contains(it);
+        let is_of_reads = |it: &Fault| *it == Fault::ReadFails || Fault::READ_WRONG.contains(it);
         match self.fault(is_of_reads) {
             Some(Fault::ReadFails) => return Err(Failed),
             Some(Fault::ReadsErased) => into.fill(0xFF),
@@ -191,7 +201,7 @@ impl<const W: usize> ReadNorFlash for Ill<W> {
                 let bit = self.below(into.len() * 8);
                 into[bit / 8] ^= 1 << (bit % 8);
             }
-            Some(Fault::ReadsNoise) => into.fill_with(|| self.random.borrow_mut().byte()),
+            Some(Fault::ReadsNoise) => self.noise(into),
             _ => {}
         }
         Ok(())
@@ -209,7 +219,10 @@ impl<const W: usize> NorFlash for Ill<W> {
     async fn erase(&mut self, from: u32, to: u32) -> Result<(), Failed> {
         let (from, len) = (from as usize, (to - from) as usize);
         let is_of_erases = |it: &Fault| {
-            matches!(it, Fault::EraseFails(_) | Fault::EraseLies(_) | Fault::EraseErrs)
+            matches!(
+                it,
+                Fault::EraseFails(_) | Fault::EraseLies(_) | Fault::EraseErrs
+            )
         };
         let fault = self.fault(is_of_erases);
         let done = match fault {
@@ -237,7 +250,10 @@ impl<const W: usize> NorFlash for Ill<W> {
         let (at, len) = (offset as usize, bytes.len());
         assert!(at.is_multiple_of(W) && len.is_multiple_of(W) && len > 0);
         let is_of_writes = |it: &Fault| {
-            matches!(it, Fault::WriteFails(_) | Fault::WriteLies(_) | Fault::WriteErrs)
+            matches!(
+                it,
+                Fault::WriteFails(_) | Fault::WriteLies(_) | Fault::WriteErrs
+            )
         };
         let fault = self.fault(is_of_writes);
         let done = match fault {

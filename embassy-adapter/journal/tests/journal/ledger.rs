@@ -136,7 +136,7 @@ impl<const W: usize> Ledger<W> {
             heard.push((entry.number, entry.bytes.to_vec()));
             if works { Ok(()) } else { Err(()) }
         };
-        let sent = run(journal.send_or_keep(&self.breaker, TimeLimit::NONE, &bytes, send));
+        let ended = run(journal.send_or_keep(&self.breaker, TimeLimit::NONE, &bytes, send));
         self.breaker.reset();
         if works {
             for (number, bytes) in &heard {
@@ -144,9 +144,9 @@ impl<const W: usize> Ledger<W> {
             }
         }
         let is_sent = works && heard.last().is_some_and(|(_, it)| *it == bytes);
-        match sent {
+        match ended {
             Ok(_) if is_sent => Ok(0),
-            sent => self.note(sent.map(|_| journal.next_number() - 1), bytes),
+            ended => self.note(ended.map(|_| journal.next_number() - 1), bytes),
         }
     }
 
@@ -183,7 +183,10 @@ impl<const W: usize> Ledger<W> {
         let mut readings: BTreeMap<&[u8], u32> = BTreeMap::new();
         for (number, bytes) in self.acknowledged.iter().chain(&self.arrived) {
             let before = readings.insert(bytes, *number);
-            assert!(before.is_none_or(|it| it == *number), "sent twice, as {before:?} and {number}");
+            assert!(
+                before.is_none_or(|it| it == *number),
+                "sent twice, as {before:?} and {number}"
+            );
         }
     }
 
