@@ -42,6 +42,7 @@ fn check(chip: &Flash, pages: std::ops::Range<u32>, expected: Corruption) {
         }
         let mut journal =
             try_open(chip, pages.clone(), FORMATTING.first_number(9)).expect("formatted");
+        assert!(journal.is_new(), "told, wherever the power failed");
         assert_eq!((journal.waiting(), run(journal.keep(b"new"))), (0, Ok(9)));
         if !was_cut {
             return;
