@@ -6,7 +6,7 @@ use embedded_storage_async::nor_flash::NorFlash;
 use crate::Journal;
 use crate::config::WhenFull;
 use crate::error::{Io, JournalError};
-use crate::layout::Head;
+use crate::layout::{FoundHead, Head};
 use crate::state::Place;
 use crate::storage::{Cursor, Record};
 
@@ -22,9 +22,9 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     ///
     /// # Errors
     /// [`TooLong`](JournalError::TooLong); [`Full`](JournalError::Full), if it is configured to refuse;
-    /// [`Exhausted`](JournalError::Exhausted); [`Flash`](JournalError::Flash); [`Corrupt`](JournalError::Corrupt), if a
-    /// page has become unreadable. In all these cases the entry is not kept
-    /// (if the flash failed, it may be).
+    /// [`Exhausted`](JournalError::Exhausted); [`Worn`](JournalError::Worn), if what was written cannot be read back;
+    /// [`Flash`](JournalError::Flash); [`Corrupt`](JournalError::Corrupt), if a page has become unreadable. In all these
+    /// cases the entry is not acknowledged (if the flash failed or is worn, it may be kept all the same).
     pub async fn keep(&mut self, entry: &[u8]) -> Result<u32, JournalError<F::Error>> {
         Self::check_len(entry.len())?;
         self.settle().await?;
@@ -39,27 +39,45 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         let after = number.checked_add(1).ok_or(JournalError::Exhausted)?;
         let geometry = self.storage.geometry;
         let len = geometry.record_len(entry.map(|entry| entry.len() as u32));
-        let end = geometry.page_of(self.state.sequence).end;
-        while self.state.write + len <= end {
-            // What is not erased any more would spoil what is written over it.
-            let place = self.state.write..self.state.write + len;
-            match self.storage.first_written(place).await? {
-                Some(written) => self.state.write = written + geometry.grain,
-                None => break,
+        if !self.find_room(len).await? {
+            self.advance().await?;
+            if !self.find_room(len).await? {
+                return Err(JournalError::Worn);
             }
         }
-        if self.state.write + len > end {
-            self.advance().await?;
-        }
         self.is_settled = false;
+        let end = self.state.write + len;
         self.storage
             .write_record(self.state.write, number, entry)
             .await?;
-        self.state.write += len;
+        let mut cursor = Cursor::search(self.state.write..end);
+        let found = self.next_record(&mut cursor).await?;
+        let is_kept = found.is_some_and(|it| {
+            it.number == number && it.next == end && it.is_done == entry.is_none()
+        });
+        if !is_kept {
+            return Err(JournalError::Worn);
+        }
+        self.state.write = end;
         self.state.next = after;
         self.state.waiting += u32::from(entry.is_some());
         self.is_settled = true;
         Ok(())
+    }
+
+    /// Skips what is not erased any more, which would spoil what is written over it. Returns whether that many bytes are
+    /// left in the page.
+    async fn find_room(&mut self, len: u32) -> Io<bool, F> {
+        let geometry = self.storage.geometry;
+        let end = geometry.page_of(self.state.sequence).end;
+        while self.state.write + len <= end {
+            let place = self.state.write..self.state.write + len;
+            match self.storage.first_written(place).await? {
+                Some(written) => self.state.write = written + geometry.grain,
+                None => return Ok(true),
+            }
+        }
+        Ok(false)
     }
 
     /// Begins the next page. Its head also says that the entries of the page after it are gone, so that there is always
@@ -72,14 +90,15 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         // The page of the oldest entry would be the one after the new page.
         let is_due = sequence - oldest.sequence >= geometry.pages - 1;
         let mut dropped = 0;
-        if is_due && self.state.waiting > 0 {
-            if self.config.when_full == WhenFull::Refuse {
-                self.refused = self.refused.saturating_add(1);
-                return Err(JournalError::Full);
-            }
+        if is_due {
             let mut cursor = self.cursor(oldest);
             while let Some(record) = self.next_record(&mut cursor).await? {
                 dropped += u32::from(!record.is_done);
+            }
+            let waits = dropped > 0 || self.state.waiting > 0;
+            if waits && self.config.when_full == WhenFull::Refuse {
+                self.refused = self.refused.saturating_add(1);
+                return Err(JournalError::Full);
             }
         }
         let head = Head {
@@ -88,12 +107,13 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
             dropped: self.state.dropped + dropped,
         };
         self.is_settled = false;
-        self.state.write = self.storage.begin_page(head).await?;
+        let begun = self.storage.begin_page(head).await?;
+        self.state.write = begun.ok_or(JournalError::Worn)?;
         self.state.sequence = sequence;
         self.state.dropped = head.dropped;
         self.state.waiting = self.state.waiting.saturating_sub(dropped);
         if is_due {
-            self.state.oldest = self.start_of(oldest.sequence + 1, oldest.next);
+            self.state.oldest = self.start_of(oldest.sequence + 1, oldest.next).await?;
         }
         self.is_settled = true;
         Ok(())
@@ -102,7 +122,8 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     /// The oldest waiting entry; its bytes are in the buffer.
     pub(crate) async fn find_oldest(&mut self) -> Io<Option<Record>, F> {
         self.settle().await?;
-        while self.state.waiting > 0 {
+        // Not as many as were counted: an entry that could not be read then may be readable now.
+        loop {
             let oldest = self.state.oldest;
             let mut cursor = self.cursor(oldest);
             match self.next_record(&mut cursor).await? {
@@ -110,15 +131,20 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
                     self.state.oldest.at = cursor.at;
                     self.state.oldest.next = cursor.next;
                 }
-                Some(record) => return Ok(Some(record)),
-                None if oldest.sequence == self.state.sequence => {
-                    // The entry was there, and has become unreadable.
-                    self.state.waiting = 0;
+                Some(record) => {
+                    self.state.waiting = self.state.waiting.max(1);
+                    return Ok(Some(record));
                 }
-                None => self.state.oldest = self.start_of(oldest.sequence + 1, cursor.next),
+                None if oldest.sequence == self.state.sequence => {
+                    // What was counted and is not there has become unreadable.
+                    self.state.waiting = 0;
+                    return Ok(None);
+                }
+                None => {
+                    self.state.oldest = self.start_of(oldest.sequence + 1, cursor.next).await?;
+                }
             }
         }
-        Ok(None)
     }
 
     /// Marks the oldest waiting entry as done. If its mark is neither erased nor complete, which cannot be mended, it is done
@@ -148,20 +174,27 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         };
         Cursor {
             next: from.next,
-            highest: self.state.next.saturating_sub(1),
+            highest: from.highest,
             skips: true,
             ..Cursor::search(from.at..end)
         }
     }
 
-    /// Where the records of a page begin, after those of the page before, whose last one has the number before `next`.
-    fn start_of(&self, sequence: u32, next: u32) -> Place {
+    /// Where the records of a page begin, after those of the page before, whose last one has the number before `next`. The
+    /// head says what is due there, as it does when the journal is opened.
+    async fn start_of(&mut self, sequence: u32, next: u32) -> Io<Place, F> {
         let geometry = self.storage.geometry;
-        Place {
+        let index = sequence % geometry.pages;
+        let next = match self.storage.head(index).await? {
+            FoundHead::Ours(head) if head.sequence == sequence => head.first,
+            _ => next,
+        };
+        Ok(Place {
             sequence,
-            at: geometry.records(sequence % geometry.pages).start,
+            at: geometry.records(index).start,
             next,
-        }
+            highest: geometry.highest_after(next),
+        })
     }
 
     pub(crate) fn check_len(len: usize) -> Io<(), F> {

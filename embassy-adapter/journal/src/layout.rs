@@ -117,6 +117,11 @@ impl Geometry {
         bytes.div_ceil(self.header_len())
     }
 
+    /// The highest number that a record can have in a page whose first record has that number, readable or not.
+    pub(crate) fn highest_after(&self, first: u32) -> u32 {
+        first.saturating_add(self.records_in(self.page - self.head_len()))
+    }
+
     /// The addresses of the records of a page.
     pub(crate) fn records(&self, index: u32) -> Range<u32> {
         let page = self.page(index);
@@ -137,7 +142,7 @@ impl Geometry {
 
 /// The head of a page: written after the page was erased, it says that everything in the page that is due to be erased
 /// next is gone.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Head {
     /// How many pages were opened before this one.
     pub(crate) sequence: u32,

@@ -89,6 +89,9 @@ mod pages {
 ///   [`keep`](Self::keep) or [`send_or_keep`](Self::send_or_keep) before they were kept.
 /// - A bit of the flash that changes by itself costs one entry at most, whose number becomes a gap, or is an error
 ///   ([`Damaged`](Corruption::Damaged)). A page whose head and entries all become unreadable together is beyond that.
+/// - Flash that says Ok and does not hold what was written is an error ([`Worn`](JournalError::Worn)), and so is one that
+///   fails ([`Flash`](JournalError::Flash)); neither loses what was acknowledged. An old copy of the page that is being
+///   written is beyond that: nothing in the flash can tell it from the old time.
 /// - A dropped future is like a power cut: the next operation reads the flash again. Until then the counts are the old
 ///   ones.
 /// - If the flash fails, or holds something else, you get an error that says what to do, and nothing is erased except a
@@ -170,7 +173,8 @@ impl<F, const LONGEST: usize> Journal<F, LONGEST> {
         self.state.next
     }
 
-    /// Whether it has been formatted since it was opened. Its numbers then begin with
+    /// Whether it has been formatted since it was opened, or earlier and nothing has been written since: so a power cut
+    /// right after the formatting hides nothing. Its numbers then begin with
     /// [`first_number`](JournalConfig::first_number), so the receiver has to know.
     pub const fn is_new(&self) -> bool {
         self.is_new

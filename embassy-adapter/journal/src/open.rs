@@ -22,6 +22,8 @@ struct Found {
     ends_with_number: bool,
     /// The bytes after the last record that hold something else.
     unreadable: u32,
+    /// The highest number that the last page can hold.
+    highest: u32,
 }
 
 impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
@@ -37,7 +39,12 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
             None => self.check_fresh().await?.map(|()| None),
         };
         self.state = match found {
-            Ok(Some(state)) => state,
+            Ok(Some(state)) => {
+                // The power may have failed after the formatting, before anyone was told.
+                let start = self.storage.geometry.records(0).start;
+                self.is_new |= state.sequence == 0 && state.write == start;
+                state
+            }
             Ok(None) => self.format().await?,
             Err(corruption) if self.config.when_corrupt == WhenCorrupt::Fail => {
                 return Err(JournalError::Corrupt(corruption));
@@ -93,6 +100,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
                 sequence: state.sequence,
                 at: state.write,
                 next: state.next,
+                highest: found.highest,
             };
         }
         // What cannot be read was being written when the power failed, or has been kept: its numbers may be used.
@@ -104,10 +112,10 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     async fn scan_page(&mut self, head: Head, found: &mut Found) -> Io<(), F> {
         let geometry = self.storage.geometry;
         let records = geometry.records(head.sequence % geometry.pages);
-        let most = geometry.records_in(records.end - records.start);
+        let highest = geometry.highest_after(head.first);
         let mut cursor = Cursor {
             next: head.first,
-            highest: head.first.saturating_add(most),
+            highest,
             skips: true,
             ..Cursor::search(records)
         };
@@ -117,6 +125,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
                 sequence: head.sequence,
                 at: cursor.at,
                 next: cursor.next,
+                highest,
             };
             let Some(record) = self.next_record(&mut cursor).await? else {
                 break;
@@ -138,6 +147,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         state.write = cursor.at;
         state.next = cursor.next;
         found.unreadable = cursor.unreadable;
+        found.highest = highest;
         Ok(())
     }
 
@@ -242,7 +252,8 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
             first: self.config.first_number,
             dropped: 0,
         };
-        let write = self.storage.begin_page(head).await?;
+        let begun = self.storage.begin_page(head).await?;
+        let write = begun.ok_or(JournalError::Worn)?;
         Ok(State {
             write,
             next: head.first,
@@ -250,6 +261,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
                 sequence: 0,
                 at: write,
                 next: head.first,
+                highest: self.storage.geometry.highest_after(head.first),
             },
             ..State::default()
         })

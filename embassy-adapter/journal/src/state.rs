@@ -28,4 +28,6 @@ pub(crate) struct Place {
     pub(crate) at: u32,
     /// The number that is due there, or a lower one where it is not known.
     pub(crate) next: u32,
+    /// The highest number that a record can have in this page.
+    pub(crate) highest: u32,
 }

@@ -70,6 +70,13 @@ impl Cursor {
         }
     }
 
+    /// Where no header fits any more is the rest of a record that cannot be read.
+    fn end_without_header(&mut self, header_len: u32) {
+        if self.at + header_len > self.end {
+            self.unreadable += self.end - self.at;
+        }
+    }
+
     fn fits(&self, header: &Header, geometry: &Geometry) -> bool {
         // An entry follows the record that its number is used.
         let is_due = self.next <= header.number.saturating_add(1) && header.number <= self.highest;
@@ -78,7 +85,16 @@ impl Cursor {
 }
 
 impl<F: NorFlash> Storage<F> {
+    /// What is not a head of this journal is read twice: a read that is wrong once must not cost the journal.
     pub(crate) async fn head(&mut self, index: u32) -> Result<FoundHead, F::Error> {
+        let mut found = self.read_head(index).await?;
+        if !matches!(found, FoundHead::Ours(_)) {
+            found = self.read_head(index).await?;
+        }
+        Ok(found)
+    }
+
+    async fn read_head(&mut self, index: u32) -> Result<FoundHead, F::Error> {
         let mut chunk = Chunk::ZEROS;
         let len = self.geometry.head_len() as usize;
         let start = self.geometry.page(index).start;
@@ -87,13 +103,15 @@ impl<F: NorFlash> Storage<F> {
     }
 
     /// Erases a page and writes its head, so that a page with a head is known to have been erased. Returns where its
-    /// records begin.
-    pub(crate) async fn begin_page(&mut self, head: Head) -> Result<u32, F::Error> {
-        let page = self.geometry.page_of(head.sequence);
+    /// records begin, or `None` if the head cannot be read back: what is written after it would be lost.
+    pub(crate) async fn begin_page(&mut self, head: Head) -> Result<Option<u32>, F::Error> {
+        let index = head.sequence % self.geometry.pages;
+        let page = self.geometry.page(index);
         self.flash.erase(page.start, page.end).await?;
-        let head = head.to_bytes(&self.geometry);
-        self.write(page.start, &head).await?;
-        Ok(page.start + self.geometry.head_len())
+        self.write(page.start, &head.to_bytes(&self.geometry))
+            .await?;
+        let is_kept = matches!(self.head(index).await?, FoundHead::Ours(found) if found == head);
+        Ok(is_kept.then(|| page.start + self.geometry.head_len()))
     }
 
     /// The first grain of a range in which anything was written.
@@ -117,7 +135,8 @@ impl<F: NorFlash> Storage<F> {
     }
 
     /// Returns the next record, with its entry copied to `entry` if it fits. `None` means that there is none before the
-    /// end, and that any free room begins at the cursor.
+    /// end, and that any free room begins at the cursor. What is not a record is read twice: a read that is wrong once
+    /// must neither hide a record nor let the next one be written over its end.
     pub(crate) async fn next_record(
         &mut self,
         cursor: &mut Cursor,
@@ -125,26 +144,32 @@ impl<F: NorFlash> Storage<F> {
     ) -> Result<Option<Record>, F::Error> {
         let geometry = self.geometry;
         let header_len = geometry.header_len();
+        let mut read_before = None;
         while cursor.at + header_len <= cursor.end {
+            let is_second = read_before.replace(cursor.at) == Some(cursor.at);
             let mut chunk = Chunk::ZEROS;
             let bytes = &mut chunk.0[..header_len as usize];
             self.flash.read(cursor.at, bytes).await?;
             if is_erased(&bytes[..geometry.grain as usize]) {
                 let rest = cursor.at + geometry.grain..cursor.end;
                 match self.first_written(rest).await? {
-                    Some(written) => cursor.at = written,
+                    _ if !is_second => {}
+                    Some(written) => {
+                        cursor.at = written;
+                        cursor.end_without_header(header_len);
+                    }
                     None => return Ok(None),
                 }
                 continue;
             }
             let Some(header) = Header::from_bytes(bytes).filter(|it| cursor.fits(it, &geometry))
             else {
+                if !is_second {
+                    continue;
+                }
                 cursor.at += geometry.grain;
                 cursor.unreadable += geometry.grain;
-                if cursor.at + header_len > cursor.end {
-                    // No header fits: the rest of the same record.
-                    cursor.unreadable += cursor.end - cursor.at;
-                }
+                cursor.end_without_header(header_len);
                 continue;
             };
             let end = cursor.at + geometry.record_len(header.len.map(u32::from));
@@ -153,6 +178,9 @@ impl<F: NorFlash> Storage<F> {
                 cursor.next = record.number.saturating_add(1);
                 cursor.unreadable = 0;
                 return Ok(Some(record));
+            }
+            if !is_second {
+                continue;
             }
             cursor.unreadable += header_len;
             cursor.at = if cursor.skips {
@@ -196,6 +224,10 @@ impl<F: NorFlash> Storage<F> {
             let at = next - self.geometry.grain;
             let bytes = &mut chunk.0[..self.geometry.grain as usize];
             self.flash.read(at, bytes).await?;
+            if is_marked(bytes) {
+                // Everything before it counts as sent, too: one wrong read must not do that.
+                self.flash.read(at, bytes).await?;
+            }
             is_done = is_marked(bytes);
             mark = is_erased(bytes).then_some(at);
         }

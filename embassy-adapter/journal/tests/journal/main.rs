@@ -2,11 +2,15 @@
 //! The journal on a model of flash. Random histories have a new seed in each run, which is printed; `JOURNAL_SEED`
 //! repeats one.
 
+mod copies;
 mod cuts;
 mod device;
+mod faults;
 mod flash;
 mod garbage;
 mod grains;
+mod ill;
+mod ledger;
 mod peer;
 mod queue;
 mod random;

@@ -302,6 +302,6 @@ fn two_journals_share_a_chip() {
 
 #[test]
 fn a_journal_takes_as_much_memory_as_documented() {
-    assert_eq!(size_of::<Journal<(), 0>>(), 64);
-    assert_eq!(size_of::<Journal<(), 32>>(), 64 + 32);
+    assert_eq!(size_of::<Journal<(), 0>>(), 68);
+    assert_eq!(size_of::<Journal<(), 32>>(), 68 + 32);
 }

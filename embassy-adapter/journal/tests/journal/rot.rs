@@ -310,3 +310,20 @@ fn an_unreadable_end_of_a_page_takes_as_many_numbers_as_may_have_been_in_it() {
     // A record is of 12 bytes at least.
     assert_eq!((journal.waiting(), journal.next_number()), (0, 6 + 3));
 }
+
+/// Nothing but the header of an entry was written, and its number is not the one that was due.
+#[test]
+fn what_is_kept_after_an_interrupted_header_is_sent_whatever_its_number_is() {
+    let chip = Flash::new(4, 0);
+    let mut journal = open(&chip, JournalConfig::new()).expect("erased");
+    for number in 0..2 {
+        assert_eq!(run(journal.keep(b"old")), Ok(number));
+    }
+    // 20 bytes each. A page holds 19 records at most, so this number is too high for the first.
+    chip.change(|bytes| bytes[72..84].copy_from_slice(&[20, 0, !20, !0, 25, 0, 0, 0, 0, 0, 0, 0]));
+    let mut journal = open(&chip, JournalConfig::new()).expect("a journal");
+    for number in 3..27 {
+        assert_eq!(run(journal.keep(b"new")), Ok(number));
+    }
+    assert_eq!(run(journal.remove_through(26)), Ok(26));
+}
