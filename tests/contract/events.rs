@@ -126,7 +126,8 @@ fn a_clock_that_steps_back_while_a_transition_is_made_does_not_upset_its_time() 
             .trip()
             .unwrap();
         for made in [narrow, wide] {
-            assert!(made.at_ms.abs_diff(origin) < 20, "{made:?}");
+            // Each exchange that fails, as a weak one may for no reason, reads the clock again.
+            assert!((clock.0.get()..=origin).contains(&made.at_ms), "{made:?}");
             let open_for = made.open_for().unwrap();
             assert!((ms(4_900)..ms(5_200)).contains(&open_for), "{made:?}");
         }
