@@ -75,7 +75,7 @@ const STEPS: u64 = 50;
 
 /// Every operation in the long form, with `JOURNAL_ROUNDS`; otherwise some of them, others in each run.
 pub(crate) fn stride() -> u64 {
-    if rounds() > 1_000 { 1 } else { 11 }
+    if rounds() > 1_000 { 1 } else { 3 }
 }
 
 /// Each operation with each fault, once and three times in a row; returns how often something went wrong.
@@ -140,6 +140,14 @@ fn reads_that_are_wrong_leave_a_gap_at_most() {
         nothing_is_missing(ledger);
     });
     each::<8>(2, CONFIG, (&Fault::READ_WRONG, &[1]), nothing_is_missing);
+    // Nothing is formatted for a read that is wrong once.
+    let formatting = CONFIG.when_corrupt(WhenCorrupt::Format);
+    each::<4>(
+        3,
+        formatting,
+        (&Fault::READ_WRONG, &[1]),
+        nothing_is_missing,
+    );
 }
 
 /// Many faults of one class, and stuck bits, until the flash is well again. Returns how many entries the journal says
