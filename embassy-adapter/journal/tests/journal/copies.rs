@@ -158,6 +158,10 @@ fn an_old_copy_of_a_page_is_an_error_or_a_gap_or_the_old_time() {
                             "{pages} pages, moment {now}: {role:?} page {page} as it was, part {part}"
                         );
                         let came = open(moment, &bytes, role == Role::Youngest);
+                        let head = |bytes: &[u8]| bytes[page * PAGE..][..32].to_vec();
+                        if role == Role::Holds && head(&bytes) != head(&moment.bytes) {
+                            assert_eq!(came, Came::Error(Corruption::Damaged));
+                        }
                         match came {
                             Came::Error(corruption) => {
                                 assert_eq!(corruption, Corruption::Damaged);
