@@ -33,17 +33,25 @@ impl<D: Store> Inner<D> {
         room.begin_soon(begin, self.times.patience(), batch).await
     }
 
-    /// Runs a job. `start` is the right to do so: `None` if the lane filled up since the claim.
+    /// Runs a job. `start` is the right to do so: `None` if the lane filled up since the claim. It is given back before the
+    /// store is told of a job that is not run: no permit waits for a store.
     pub(super) async fn run(
         &self,
-        start: Option<Start>,
+        mut start: Option<Start>,
         mut claimed: Claimed,
         batch: &Batch,
     ) -> Ran<String> {
+        let found = self.step_of(&claimed.job);
+        if claimed.fault.is_some() || found.is_err() || claimed.is_lost {
+            // The place stays taken until the store has answered.
+            if let Some(start) = &mut start {
+                start.permit.give_back();
+            }
+        }
         if let Some(fault) = &claimed.fault {
             return self.park(&claimed, fault).await;
         }
-        let (plan, mut at) = match self.step_of(&claimed.job) {
+        let (plan, mut at) = match found {
             Ok(found) => found,
             Err(why) => return self.unknown(&claimed, Unknown::Step, why).await,
         };
@@ -60,10 +68,14 @@ impl<D: Store> Inner<D> {
                 StepEnd::Done(state) => state,
                 StepEnd::Failed(error) => return self.fail(plan, &claimed, &error).await,
                 StepEnd::Unreadable(why) => {
+                    start.permit.give_back();
                     return self.unknown(&claimed, Unknown::State, why).await;
                 }
                 StepEnd::Lost => return Ran::later(&claimed.job),
-                StepEnd::GivenUp => return self.give_back(&claimed).await,
+                StepEnd::GivenUp => {
+                    start.permit.give_back();
+                    return self.give_back(&claimed).await;
+                }
             };
             at += 1;
             let Some(next) = plan.steps.get(at) else {

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep};
 
 pub(super) const SECOND: Duration = Duration::from_secs(1);
 
-type Shared = Arc<Breaker<TokioClock>>;
+pub(super) type Shared = Arc<Breaker<TokioClock>>;
 
 /// How long the store takes to answer; `None` if it never does.
 pub(super) const STORES: [Option<Duration>; 4] = [
@@ -26,7 +26,7 @@ pub(super) const STORES: [Option<Duration>; 4] = [
     None,
 ];
 
-fn breaker(config: Config) -> Shared {
+pub(super) fn breaker(config: Config) -> Shared {
     Arc::new(Breaker::new(config, TokioClock))
 }
 
@@ -59,7 +59,7 @@ pub(super) fn of(
 }
 
 /// Until a call that is made directly is admitted.
-async fn served_after(breaker: &Shared) -> Duration {
+pub(super) async fn served_after(breaker: &Shared) -> Duration {
     let began = Instant::now();
     loop {
         if let Ok(permit) = breaker.acquire() {

@@ -13,7 +13,7 @@
 //! | `told` | when a person is told, and when anew |
 //! | `observers` | notifications of observers, and observers that panic |
 //! | `lanes` | lanes and their breakers |
-//! | `looking`, `looking_fleet` | workers that look for jobs while others call |
+//! | `looking`, `looking_fleet`, `not_run` | workers that look for jobs while others call; what they claim and do not run |
 //! | `within` | steps whose calls go through the breaker of their lane |
 //! | `keep_calls`, `keep_dropped` | calls that are kept if they do not succeed; callers that leave in the middle |
 //! | `keep_requests`, `keep_limits`, `keep_bodies`, `keep_secrets`, `keep_replay` | kept requests: which, how many, how stored, how sent again |
@@ -60,6 +60,7 @@ mod keep_server;
 mod lanes;
 mod looking;
 mod looking_fleet;
+mod not_run;
 mod observers;
 mod parked;
 mod progress;

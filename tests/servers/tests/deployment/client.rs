@@ -204,6 +204,7 @@ impl Client {
     /// What a caller makes of the result.
     pub(crate) async fn call(&self, target: Target, request: Request<()>) -> Answer {
         let response = self.request(target, request).await;
+        self.0.tries[target.place()].check_slots();
         let answer = match &response {
             Ok(status) if status.is_success() => Answer::Served,
             Err(RequestError::Rejected(_)) => Answer::Rejected,

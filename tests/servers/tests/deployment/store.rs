@@ -41,6 +41,16 @@ impl Book {
     }
 
     fn saved(&self, save: &Save) {
+        let entries = self.0.lock().unwrap();
+        let last = entries.get(&save.right.id).map_or(0, |entry| entry.fence);
+        drop(entries);
+        holds!(
+            "one worker has the right",
+            save.right.fence == last,
+            "job {}: saved with fence {} after {last}",
+            save.right.id,
+            save.right.fence
+        );
         let after = match &save.change.next {
             Some((step, _)) => step.clone(),
             None if save.change.status == Status::Done => "done".to_owned(),

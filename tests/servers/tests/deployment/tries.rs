@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use crate::client::Guard;
 use crate::clock::InstanceClock;
 use crate::net::Unreachable;
-use crate::plan::{Plan, SLOW, TRY_LIMIT};
+use crate::plan::{Plan, SECOND, SLOW, TRY_LIMIT};
 use crate::trace::{holds, note};
 
 /// The tries of one instance to one resource.
@@ -37,6 +37,8 @@ struct Seen {
     probes: BTreeMap<u16, u32>,
     /// Until then the clock of the instance may have made leases look over.
     jumped: bool,
+    /// Since when slots of this epoch are taken that no probe is in.
+    deserted: Option<(Instant, u16)>,
     counts: Counts,
 }
 
@@ -115,6 +117,34 @@ impl Tries {
     pub(crate) fn jump(&self) {
         let seen = &mut *self.seen.lock().unwrap();
         seen.jumped = !seen.probes.is_empty();
+    }
+
+    /// A caller that leaves gives its slot back, and not only when the lease is over.
+    pub(crate) fn check_slots(&self) {
+        let entry = self.hosts.entry(&self.origin);
+        let shown = entry.map(|entry| entry.snapshot);
+        let Some(shown) = shown.filter(|it| it.state() == State::HalfOpen) else {
+            return;
+        };
+        let seen = &mut *self.seen.lock().unwrap();
+        let (epoch, taken) = (shown.epoch(), shown.probes_in_flight());
+        let probes = seen.probes.get(&epoch).copied().unwrap_or(0);
+        if u32::from(taken) <= probes {
+            seen.deserted = None;
+            return;
+        }
+        // A moment passes between an admission and its request.
+        let before = seen.deserted.filter(|(_, of)| *of == epoch);
+        let (since, _) = *seen
+            .deserted
+            .insert(before.unwrap_or((Instant::now(), epoch)));
+        holds!(
+            "a slot is given back",
+            since.elapsed() < SECOND,
+            "{}: {taken} are taken, {probes} probes are under way, for {:?}",
+            self.name,
+            since.elapsed()
+        );
     }
 
     /// An operator has changed the state: failures count anew.
