@@ -72,10 +72,7 @@ impl<D: Store> Inner<D> {
                     return self.unknown(&claimed, Unknown::State, why).await;
                 }
                 StepEnd::Lost => return Ran::later(&claimed.job),
-                StepEnd::GivenUp => {
-                    start.permit.give_back();
-                    return self.give_back(&claimed).await;
-                }
+                StepEnd::GivenUp => return self.give_back(&claimed).await,
             };
             at += 1;
             let Some(next) = plan.steps.get(at) else {
