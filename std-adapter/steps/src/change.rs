@@ -67,8 +67,9 @@ impl Change {
         }
     }
 
-    /// A step is done. If the job is to `keep` its right, the next step runs with it for this long; otherwise it is due
-    /// now.
+    /// A step is done. If the worker is to `keep` the job, it runs the next step with [the right
+    /// after](Right::after_step) its own for this long, and the same change saved once more with the old right is answered
+    /// as the first one was, and changes nothing. Otherwise the job is due now.
     pub fn next(step: &str, lane: &str, state: String, keep: Option<Duration>) -> Self {
         let status = match keep {
             Some(_) => Status::Running,

@@ -116,6 +116,18 @@ pub struct Right {
     pub fence: i64,
 }
 
+impl Right {
+    /// The right after a step was saved that [keeps](crate::Change::next) it: with the next fence, so that what was sent
+    /// before and arrives late changes nothing.
+    #[must_use]
+    pub const fn after_step(self) -> Self {
+        Self {
+            fence: self.fence.saturating_add(1),
+            ..self
+        }
+    }
+}
+
 /// A job as it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

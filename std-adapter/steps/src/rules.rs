@@ -98,7 +98,13 @@ impl JobRow {
     /// Saves the result of running it.
     pub fn save(&mut self, right: Right, change: &Change, now: i64) -> Saved {
         if self.right(right.id) != Some(right) {
-            return Saved::default();
+            return Saved {
+                is_held: self.is_saved(right, change),
+                tell: false,
+            };
+        }
+        if change.status == Status::Running {
+            self.fence = right.after_step().fence.min(LAST_FENCE);
         }
         if let Some((step, lane)) = &change.next {
             self.step.clone_from(step);
@@ -146,6 +152,14 @@ impl JobRow {
             is_held: true,
             tell,
         }
+    }
+
+    /// Whether this change that keeps its right is the last one that was saved: its sender has had no answer and asks again,
+    /// or it was delivered twice.
+    fn is_saved(&self, right: Right, change: &Change) -> bool {
+        let is_next = (change.next.as_ref()).is_some_and(|(step, _)| *step == self.step);
+        let is_held = self.right(right.id) == Some(right.after_step());
+        change.status == Status::Running && is_next && is_held
     }
 
     /// Whether a person is to be told: of a delay once, and of the end, unless it is that of a job which was parked

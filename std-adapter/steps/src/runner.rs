@@ -96,6 +96,7 @@ impl<D: Store> Inner<D> {
                 room.came.notify_one();
                 return Ran::later(&claimed.job);
             };
+            claimed.right = claimed.right.after_step();
             match self.begin(room, place, batch).await {
                 Some(next) => start = next,
                 None => return self.give_back(&claimed).await,

@@ -67,7 +67,7 @@ impl Saver {
 }
 
 /// If a save was done but its answer was lost, the right is no longer held when the save is repeated, as each save ends
-/// the right, except one that keeps it.
+/// the right. One that keeps the job is known by the right that follows, and answered as the first time.
 async fn save<D: Store>(database: &Database<D>, together: Vec<Waiting>) {
     let until = together.iter().map(|each| each.until).max();
     let saves: Vec<Save> = together.iter().map(|each| each.save.clone()).collect();

@@ -146,7 +146,8 @@ pub trait Store: Send + Sync + 'static {
         lease: Duration,
     ) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
-    /// Saves the results of jobs, each on its own, in the order given.
+    /// Saves the results of jobs, each on its own, in the order given. None is saved twice, even if it is sent twice or
+    /// arrives late: each ends the right that it was sent with.
     fn save(&self, saves: &[Save]) -> impl Future<Output = Result<Vec<Saved>, StoreError>> + Send;
 
     /// Makes up to `most` jobs of a kind wait again that are at one of these steps, which this worker knows, and were

@@ -97,6 +97,7 @@ promises! {
         a_right_that_is_gone_saves_nothing
         a_step_that_is_done_is_followed_by_the_next
         a_right_that_is_kept_goes_on
+        a_save_that_comes_twice_or_late_changes_nothing_more
         a_failure_counts_and_is_due_again
         a_job_that_is_given_back_has_lost_nothing
         a_job_ends_with_its_history

@@ -15,6 +15,10 @@ fn next(keep: Option<Duration>) -> Change {
     Change::next("second", "b", "\"1\"".to_owned(), keep)
 }
 
+fn third(keep: Option<Duration>) -> Change {
+    Change::next("third", "c", "\"2\"".to_owned(), keep)
+}
+
 pub(super) async fn a_right_that_is_gone_is_not_renewed(store: &impl Store) {
     let ids = [put(store, "a").await, put(store, "b").await];
     let first = claim(store, 2, SHORT).await;
@@ -77,9 +81,42 @@ pub(super) async fn a_right_that_is_kept_goes_on(store: &impl Store) {
     assert!(save(store, right, next(Some(LEASE))).await.is_held);
     pause(SHORT * 2).await;
     assert!(store.claim("b", 1, LEASE).await.unwrap().jobs.is_empty());
-    assert!(save(store, right, done()).await.is_held);
+    assert!(save(store, right.after_step(), done()).await.is_held);
     let job = found(store, id).await;
     assert_eq!((job.status, &*job.step), (Status::Done, "second"));
+}
+
+pub(super) async fn a_save_that_comes_twice_or_late_changes_nothing_more(store: &impl Store) {
+    let id = put(store, "k").await;
+    let right = claim_one(store).await.right;
+    let (first, second) = (next(Some(LEASE)), third(Some(LEASE)));
+    assert!(save(store, right, first.clone()).await.is_held);
+    let repeated = save(store, right, first.clone()).await;
+    assert!(repeated.is_held, "whoever had no answer asks again");
+    assert!(!store.renew(right, LEASE).await.unwrap());
+    for late in [done(), dead(), next(None), second.clone()] {
+        assert!(!save(store, right, late).await.is_held);
+    }
+    let right_after = right.after_step();
+    assert!(save(store, right_after, second.clone()).await.is_held);
+    assert!(!save(store, right, first.clone()).await.is_held);
+    assert!(save(store, right_after, second.clone()).await.is_held);
+    let job = found(store, id).await;
+    assert_eq!((&*job.step, &*job.state), ("third", "\"2\""));
+    assert!(
+        save(store, right_after.after_step(), again(NOW))
+            .await
+            .is_held
+    );
+    assert!(!save(store, right_after, second.clone()).await.is_held);
+    let claimed = store.claim("c", 1, LEASE).await.unwrap().jobs.remove(0);
+    assert!(claimed.right.fence > right_after.after_step().fence);
+    assert_eq!((&*claimed.job.step, claimed.job.failures), ("third", 1));
+    for (late, change) in [(right, first), (right_after, second)] {
+        assert!(!save(store, late, change).await.is_held);
+    }
+    assert!(save(store, claimed.right, done()).await.is_held);
+    assert_eq!(found(store, id).await.status, Status::Done);
 }
 
 pub(super) async fn a_failure_counts_and_is_due_again(store: &impl Store) {

@@ -102,7 +102,7 @@ impl Client {
         let mut tries = Vec::new();
         for target in targets {
             let name = format!("{name} to {}", target.node());
-            let of = Tries::new(name, target.origin(), guard, &world.plan, &tries);
+            let of = Tries::new(name, target.origin(), guard, &world.plan, &tries).shared(is_shop);
             tries.push(Arc::new(of));
         }
         Self(Arc::new(Shared {
@@ -204,7 +204,7 @@ impl Client {
     /// What a caller makes of the result.
     pub(crate) async fn call(&self, target: Target, request: Request<()>) -> Answer {
         let response = self.request(target, request).await;
-        self.0.tries[target.place()].check_slots();
+        self.0.tries[target.place()].check();
         let answer = match &response {
             Ok(status) if status.is_success() => Answer::Served,
             Err(RequestError::Rejected(_)) => Answer::Rejected,

@@ -144,11 +144,11 @@ impl Plan {
         self.shops_bound() + LONGEST_BACK + self.open() + self.rest()
     }
 
-    /// The time after which all jobs are done, once what they need is served: a lease, a poll, the longest pause of each
-    /// of two steps.
+    /// The time after which all jobs are done, once what they need is served: a lease, and another one that a save from
+    /// before began late, a poll, the longest pause of each of two steps.
     pub(crate) fn jobs_bound(&self) -> Duration {
         let step = LONGEST_HELD_UP * 11 / 10 + LONGEST_PAUSE * 2 + self.steps_poll + STEP_LIMIT;
-        self.shops_bound() + LEASE + 2 * step
+        self.shops_bound() + 2 * LEASE + 2 * step
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The way of one instance to the database of jobs, and the book that the database keeps of who saved what.
+//! The way of one instance to the database of jobs, and the book that the database keeps of who saved what. A save that
+//! was sent arrives even if its sender has given up, some much later.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -9,11 +10,18 @@ use atomic_breaker_steps::{
     Claim, Counts, Failed, Filter, Job, JobId, NewJob, Put, Right, Save, Saved, Status, Store,
     StoreError,
 };
+use test_support::dice::Dice;
 use test_support::faulty_store::FaultyStore;
+use tokio::time::sleep;
 
+use crate::concerns::Matter;
 use crate::net::{Life, Node};
+use crate::plan::LEASE;
 use crate::trace::{holds, note};
 use crate::world::World;
+
+/// So many percent of the saves are late, and as many are done twice.
+const LATE: u64 = 10;
 
 /// What the database has answered, by job.
 #[derive(Default)]
@@ -44,6 +52,10 @@ impl Book {
         let entries = self.0.lock().unwrap();
         let last = entries.get(&save.right.id).map_or(0, |entry| entry.fence);
         drop(entries);
+        if save.change.status == Status::Running && save.right.after_step().fence == last {
+            // Its sender asks again, and is answered as the first time.
+            return;
+        }
         holds!(
             "one worker has the right",
             save.right.fence == last,
@@ -59,6 +71,9 @@ impl Book {
         let entries = &mut *self.0.lock().unwrap();
         let entry = entries.entry(save.right.id).or_default();
         let id = save.right.id;
+        if save.change.status == Status::Running {
+            entry.fence = save.right.after_step().fence;
+        }
         holds!(
             "each step is saved once",
             !entry.saved.contains(&after),
@@ -76,6 +91,7 @@ impl Book {
 }
 
 /// The database, as one instance reaches it.
+#[derive(Clone)]
 pub(crate) struct Db {
     pub(crate) world: &'static World,
     pub(crate) life: Arc<Life>,
@@ -97,6 +113,46 @@ impl Db {
             note!("{} {what}: {error}", self.life.node);
         }
         answer
+    }
+}
+
+impl Db {
+    /// While something is wrong with the jobs, some saves wait in the database for up to three leases, and some are done
+    /// once more after such a time.
+    async fn write(&self, all: &[Save]) -> Result<Vec<Saved>, StoreError> {
+        let is_well = self.world.concerns.well_for(&[Matter::Jobs]).is_some();
+        let chance = |dice: &mut Dice| dice.percent(if is_well { 0 } else { LATE });
+        let late = || {
+            self.world
+                .draw(|dice| dice.ms(1..3 * LEASE.as_millis() as u32))
+        };
+        let (is_late, is_doubled) = (self.world.draw(chance), self.world.draw(chance));
+        if is_late {
+            sleep(late()).await;
+        }
+        let saved = self.write_now(all).await;
+        if is_doubled {
+            let (db, all, after) = (self.clone(), all.to_vec(), late());
+            tokio::spawn(async move {
+                sleep(after).await;
+                let _ = db.write_now(&all).await;
+            });
+        }
+        saved
+    }
+
+    async fn write_now(&self, all: &[Save]) -> Result<Vec<Saved>, StoreError> {
+        let saved = self.disk().save(all).await?;
+        for (save, _) in all.iter().zip(&saved).filter(|(_, saved)| saved.is_held) {
+            note!(
+                "{} saves {:?} {:?}",
+                self.life.node,
+                save.right,
+                save.change.status
+            );
+            self.world.book.saved(save);
+        }
+        Ok(saved)
     }
 }
 
@@ -138,20 +194,11 @@ impl Store for Db {
     }
 
     async fn save(&self, all: &[Save]) -> Result<Vec<Saved>, StoreError> {
-        let save = async {
-            let saved = self.disk().save(all).await?;
-            for (save, _) in all.iter().zip(&saved).filter(|(_, saved)| saved.is_held) {
-                note!(
-                    "{} saves {:?} {:?}",
-                    self.life.node,
-                    save.right,
-                    save.change.status
-                );
-                self.world.book.saved(save);
-            }
-            Ok(saved)
-        };
-        self.send("save", save).await
+        // Sent: it arrives, whatever becomes of who sent it.
+        let (db, all) = (self.clone(), all.to_vec());
+        let sent = tokio::spawn(async move { db.send("save", db.write(&all)).await });
+        let lost = |_| Err(StoreError::new("the process ends"));
+        sent.await.unwrap_or_else(lost)
     }
 
     async fn unpark(

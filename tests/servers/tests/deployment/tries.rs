@@ -8,7 +8,7 @@ use std::ptr;
 use std::sync::{Arc, Mutex};
 
 use atomic_breaker_http::{Hosts, Origin, ProbeTrips, ResendCount, State};
-use atomic_breaker_server::RetryEvent;
+use atomic_breaker_server::{RetryEvent, Snapshot};
 use http::{Request, Response};
 use tokio::time::Instant;
 
@@ -24,6 +24,8 @@ pub(crate) struct Tries {
     origin: Origin,
     hosts: &'static Hosts<InstanceClock>,
     plan: &'static Plan,
+    /// Others may end its open time.
+    is_shared: bool,
     bucket: Arc<Mutex<Bucket>>,
     seen: Mutex<Seen>,
 }
@@ -39,6 +41,8 @@ struct Seen {
     jumped: bool,
     /// Since when slots of this epoch are taken that no probe is in.
     deserted: Option<(Instant, u16)>,
+    /// The last epoch that was seen open, and when a probe may begin.
+    opened: Option<(u16, Instant)>,
     counts: Counts,
 }
 
@@ -105,28 +109,44 @@ impl Tries {
             origin,
             hosts: guard.hosts(),
             plan,
+            is_shared: false,
             seen: Mutex::default(),
         }
+    }
+
+    /// Whether the breaker is that of a fleet.
+    pub(crate) fn shared(self, is_shared: bool) -> Self {
+        Self { is_shared, ..self }
     }
 
     pub(crate) fn counts(&self) -> Counts {
         self.seen.lock().unwrap().counts
     }
 
-    /// From now on earlier probes may have lost their slots.
+    /// The clock has stepped forward: from now on earlier probes may have lost their slots, and open times may be over.
     pub(crate) fn jump(&self) {
         let seen = &mut *self.seen.lock().unwrap();
         seen.jumped = !seen.probes.is_empty();
+        seen.opened = None;
     }
 
-    /// A caller that leaves gives its slot back, and not only when the lease is over.
-    pub(crate) fn check_slots(&self) {
-        let entry = self.hosts.entry(&self.origin);
-        let shown = entry.map(|entry| entry.snapshot);
-        let Some(shown) = shown.filter(|it| it.state() == State::HalfOpen) else {
+    /// What a look at the breaker shows: a caller that leaves gives its slot back, and not only when the lease is over.
+    pub(crate) fn check(&self) {
+        let Some(entry) = self.hosts.entry(&self.origin) else {
             return;
         };
+        let shown = entry.snapshot;
         let seen = &mut *self.seen.lock().unwrap();
+        match (shown.state(), shown.retry_in()) {
+            (State::HalfOpen, _) => self.check_slots(seen, &shown),
+            (State::Open, Some(time)) if seen.opened.is_none_or(|(of, _)| of != shown.epoch()) => {
+                seen.opened = Some((shown.epoch(), Instant::now() + time));
+            }
+            _ => {}
+        }
+    }
+
+    fn check_slots(&self, seen: &mut Seen, shown: &Snapshot) {
         let (epoch, taken) = (shown.epoch(), shown.probes_in_flight());
         let probes = seen.probes.get(&epoch).copied().unwrap_or(0);
         if u32::from(taken) <= probes {
@@ -149,7 +169,9 @@ impl Tries {
 
     /// An operator has changed the state: failures count anew.
     pub(crate) fn count_anew(&self) {
-        self.seen.lock().unwrap().failed = 0;
+        let seen = &mut *self.seen.lock().unwrap();
+        seen.failed = 0;
+        seen.opened = None;
     }
 
     /// At a moment at which nothing is under way: what was begun has ended, and the budget counts the same retries.
@@ -234,6 +256,17 @@ impl Tries {
             "{}: {probes} probes are under way in epoch {epoch}, of {most}",
             self.name
         );
+        // The first probe begins the epoch after the open one.
+        let opened = seen.opened.filter(|_| !self.is_shared);
+        if let Some((_, due)) = opened.filter(|(of, _)| of.wrapping_add(1) == epoch) {
+            let early = due.saturating_duration_since(Instant::now());
+            holds!(
+                "no probe is early",
+                early.is_zero(),
+                "{}: {early:?} before it was due, in epoch {epoch}",
+                self.name
+            );
+        }
     }
 }
 

@@ -205,7 +205,14 @@ impl<S: Store> Pair<'_, S> {
             };
             saves.iter().map(of).collect::<Vec<_>>()
         });
-        same(both!(self, |store, at| store.save(&saves[at])));
+        let saved = same(both!(self, |store, at| store.save(&saves[at])));
+        let [memory, other] = saves;
+        for ((one, other), saved) in memory.iter().zip(&other).zip(saved) {
+            if saved.is_held && one.change.status == Status::Running {
+                let rights = [one.right, other.right];
+                self.rights.push(rights.map(Right::after_step));
+            }
+        }
     }
 
     async fn renew(&mut self) {

@@ -87,7 +87,7 @@ async fn a_job_that_is_saved_twice_in_a_batch_is_saved_in_order() {
     let rights = [
         claimed[0].right,
         claimed[1].right,
-        claimed[0].right,
+        claimed[0].right.after_step(),
         claimed[0].right,
     ];
     let next = Change::next("second", "b", "1".to_owned(), Some(LEASE));
