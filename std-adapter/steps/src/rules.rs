@@ -12,6 +12,8 @@ use super::{
 
 /// The last fence that a row may have.
 const LAST_FENCE: i64 = i64::MAX - 1;
+/// The first one that a claim cannot raise.
+const LAST_CLAIMED: i64 = LAST_FENCE - 1;
 
 impl JobRow {
     /// A new job; claimed at once if there is a lease.
@@ -65,9 +67,10 @@ impl JobRow {
         let is_lost = was_running && self.is_alone;
         self.is_suspect |= was_running;
         self.is_alone = is_alone;
-        // Greater than all before it. One that cannot grow is replaced by the time, which no count comes near.
+        // Greater than all before it, and than the right after the last one, so that none is taken for it. One that cannot
+        // grow is replaced by the time, which no count comes near.
         self.fence = match self.fence {
-            fence @ 0..LAST_FENCE => fence + 1,
+            fence @ 0..LAST_CLAIMED => fence + 2,
             fence => {
                 self.faults.push(format!("fence {fence}"));
                 now

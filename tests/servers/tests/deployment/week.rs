@@ -8,6 +8,8 @@ use futures_util::future::join_all;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::faults::Fault;
+use crate::host::Health;
+use crate::net::HOSTS;
 use crate::plan::{DEADLINE, GAP, SECOND};
 use crate::trace::{self, holds, note};
 use crate::work::check_done;
@@ -19,6 +21,9 @@ const TROUBLED_DAYS: u32 = 6;
 /// The pause between two calls while everything is closed: around incidents, and in quiet hours.
 const CALM_GAP: Duration = Duration::from_secs(90);
 const QUIET_GAP: Duration = Duration::from_secs(3_600);
+
+/// How long a dependency is down while nothing else is wrong.
+const OUTAGE: Duration = Duration::from_secs(900);
 
 /// What a simulation did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,9 +46,26 @@ pub(crate) async fn week(world: &'static World) -> Figures {
         recover(world).await;
         settled(world).await;
     }
+    quiet_until(world, DAY * TROUBLED_DAYS).await;
+    figures.faults += outage(world).await;
+    figures.incidents += 1;
+    recover(world).await;
+    settled(world).await;
     quiet_until(world, DAY * (TROUBLED_DAYS + 1)).await;
     settled(world).await;
     figures
+}
+
+/// One dependency is down for long, and nothing else is wrong: whoever probes it does so alone.
+async fn outage(world: &'static World) -> u32 {
+    let (host, health) = world.draw(|dice| (dice.below(HOSTS as u64) as usize, Health::ill(dice)));
+    let down = tokio::spawn(Fault::Host(host, health).happen(world, SECOND, OUTAGE));
+    while !down.is_finished() {
+        world.call_all();
+        let gap = world.draw(|dice| dice.ms(500..1_500));
+        sleep(gap).await;
+    }
+    1
 }
 
 /// Few calls, and some work.
