@@ -36,9 +36,12 @@ const fn is_picked(word: u64, of: u64) -> bool {
 impl Slices for Narrow {
     const SLICES: u64 = 1 << 16;
 
-    /// Everything with words near the wrap of the time, and with one in 256 of the others.
+    /// Everything with words near the wrap of the time, and with one in 256 of the others. Of 16 slices in a row each has
+    /// other epochs: every 16th slice is all words, each with one of the epochs.
     fn word(number: u64) -> (u64, bool) {
-        let word = spread(number, u32::BITS);
+        let (rest, turn) = (number / Self::EPOCHS, number % Self::EPOCHS);
+        let below = spread(rest, Self::EPOCH_AT);
+        let word = Self::later(below, turn + rest % 15);
         let time = word >> Self::TIME_AT & (Self::RANGE - 1);
         let is_far_from_wrap = (4..Self::RANGE - 4).contains(&time);
         (word, !is_far_from_wrap || is_picked(word, 256))

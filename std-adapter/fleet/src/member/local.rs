@@ -61,6 +61,10 @@ impl Member {
     }
 
     fn probe_failed(&mut self, open_ms: u32) {
+        if let Some(period) = &mut self.period {
+            // Its breaker has opened anew: until then the next message brings it back to the others.
+            period.breaker_until = self.now.now_ms + u64::from(open_ms);
+        }
         let Some(Followed {
             id,
             trips,

@@ -171,7 +171,7 @@ const MUTATIONS: [(Mutation, &str, &str); 12] = [
     (OneWitnessIsTwo, "two sick", "healthy instances"),
     (SuccessIsNotTold, "seldom", "healthy instances"),
     (HungProbesKeepTheRight, "hung", "healthy instances"),
-    (WhoFailedDoesNotRest, "sick", "healthy instances"),
+    (WhoFailedDoesNotRest, "seldom", "healthy instances"),
 ];
 
 #[test]

@@ -263,3 +263,33 @@ fn a_lease_that_comes_too_late_is_left_to_lapse() {
             .contains(&Action::Probe)
     );
 }
+
+/// It has probed for longer than its breaker would have waited by itself, so that this time was long over when the probe
+/// failed.
+#[test]
+fn an_instance_whose_probe_has_failed_waits_for_the_next_prober() {
+    let period = period(5, 1_000);
+    let mut instance = Instance::probing(period);
+    instance.now.is_probing = true;
+    for _ in 0..30 {
+        for action in instance.run_to(100) {
+            if let Action::Ask(bid @ Ask::Bid { .. }) = action {
+                instance.answer(bid, true, leased(period, 500));
+            }
+        }
+    }
+    instance.now.is_probing = false;
+    instance.local(Local::ProbeFailed { open_ms: OPEN_MS });
+    let mut deadline = instance.now.now_ms + u64::from(OPEN_MS);
+    for _ in 0..200 {
+        let mut actions = instance.hear(leased(period, 500));
+        actions.extend(instance.run_to(100));
+        for action in actions {
+            let Action::Extend { for_ms } = action else {
+                panic!("{action:?}");
+            };
+            deadline = deadline.max(instance.now.now_ms + for_ms);
+        }
+        assert!(instance.now.now_ms < deadline, "another one is probing");
+    }
+}
