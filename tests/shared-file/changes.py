@@ -64,8 +64,10 @@ def transitions(was, now):
     yield "reset", Fields()
     if held == 2:
         yield "enabled", Fields()
-    yield "forced open", Fields(3, 0, 4 if held in (2, 3) else 1)
-    yield "disabled", Fields(3, 0, 3 if held in (1, 4) else 2)
+    if held not in (1, 4):
+        yield "forced open", Fields(3, 0, 4 if held else 1)
+    if held not in (2, 3):
+        yield "disabled", Fields(3, 0, 3 if held else 2)
     if held == 1:
         yield "released", Fields(2)
     if held in (3, 4):
@@ -77,28 +79,35 @@ def smallest_code(wanted):
     return bisect_left(range(22_528), wanted, key=open_time)
 
 
-def opens(was, then, now, least):
-    """Changes that set a deadline: at least that many milliseconds from now, under the smallest code."""
+def opens(was, then, now, own, demand, is_fixed):
+    """Changes that set a deadline: by rules that open for that long at first, after a demand, in milliseconds. Fixed if
+    there is neither growth nor jitter."""
     if then.st != 1:
         return
     code, demanded = then.payload & 0x7FFF, then.payload >> 15
     wanted = (then.time + open_time(code) - now) % CLOCK
-    is_exact = code == smallest_code(wanted) and wanted >= least
+
+    def is_exact(least):
+        return code == smallest_code(wanted) and (wanted == least if is_fixed else wanted >= least)
+
+    least = max(own, demand)
     next_epoch = then.epoch == (was.epoch + 1) % 512
-    if was.st != 1 and next_epoch and then.trips == min(was.trips + 1, 31) and is_exact:
-        yield "trip"
-    if was.st != 1 or then.trips != was.trips or demanded < was.payload >> 15:
+    if was.st != 1 and next_epoch and then.trips == min(was.trips + 1, 31) and is_exact(least):
+        if demanded == (demand > 0):
+            yield "trip"
+    if was.st != 1 or then.trips != was.trips or demanded != (demand > 0 or was.payload >> 15):
         return
     left = open_time(was.payload & 0x7FFF) + GUARD - (now - was.time + GUARD) % CLOCK
-    is_later = is_exact and wanted > max(0, left)
-    is_same = (then.time, code) == (was.time, was.payload & 0x7FFF)
-    if next_epoch and is_later:
+    is_later = wanted > max(0, left)
+    if next_epoch and is_later and is_exact(least):
         yield "trip again"
-    if then.epoch == was.epoch and demanded and (is_later or is_same):
+    if then.epoch == was.epoch and (then.time, code) == (was.time, was.payload & 0x7FFF):
         yield "demanded"
+    if then.epoch == was.epoch and is_later and is_exact(demand):
+        yield "moved"
 
 
-def names_of_change(before, after, now, weight, least):
+def names_of_change(before, after, now, weight, *rules):
     """The events of the tables that lead from one word to the other."""
     if not (is_written_by_breakers(before) and is_written_by_breakers(after)):
         return ["a word that no breaker writes"]
@@ -106,4 +115,4 @@ def names_of_change(before, after, now, weight, least):
     names = [name for name, found in updates(was, now, weight) if found == then]
     risen = (was.epoch + 1) % 512
     names += [name for name, found in transitions(was, now) if found._replace(epoch=risen) == then]
-    return names + list(opens(was, then, now, least)) + [f"from {state(before)} to {state(after)}"]
+    return names + list(opens(was, then, now, *rules)) + [f"from {state(before)} to {state(after)}"]

@@ -10,7 +10,7 @@ Requests come one a line; so do the answers, as JSON with its keys in order.
   create          PATH EXPECTED SECRET
   join            PATH EXPECTED       opens it as the library does, says whether it made the file, and keeps it
   die             PATH EXPECTED STEP  dies while it creates the file
-  changes         BEFORE AFTER NOW WEIGHT LEAST   the events of the page that lead from one word to the other
+  changes         BEFORE AFTER NOW WEIGHT OPEN_FOR DEMAND IS_FIXED   the events of the page that lead from one word to the other
   page                                the examples on the page
 
 RULES are as in a file of rules; EXPECTED is [clock, keys, bytes of a key, fingerprint].

@@ -16,7 +16,7 @@ class Refused(Exception):
 
 
 class Again(Exception):
-    """Another process was faster, or is busy."""
+    """Another process was faster, or is busy; and why the file is refused if that does not end."""
 
 
 # Opening
@@ -38,20 +38,22 @@ def lock(file, kind):
     try:
         fcntl.flock(file, kind | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise Again from None
+        raise Again("locked") from None
 
 
-def examine(path, file, expected):
-    """What is wrong with the open file, which must still be the one at the path."""
+def examine(path, file, expected, is_owner=True):
+    """What is wrong with the open file, which must still be the one at the path. Gives an empty one its mode."""
     found = os.fstat(file)
     if flaw := flaw_of_file(found):
         raise Refused(flaw)
     try:
         there = os.lstat(path)
     except FileNotFoundError:
-        raise Again from None
+        raise Again("locked") from None
     if (there.st_dev, there.st_ino) != (found.st_dev, found.st_ino):
-        raise Again
+        raise Again("locked")
+    if found.st_size == 0 and is_owner:
+        os.fchmod(file, 0o600)
     return flaw_of_content(content(file), expected)
 
 
@@ -71,7 +73,7 @@ def read(path, expected=None):
         raise Refused("absent") from None
     try:
         lock(file, fcntl.LOCK_SH)
-        if flaw := examine(path, file, expected):
+        if flaw := examine(path, file, expected, is_owner=False):
             raise Refused(flaw)
         with mmap.mmap(file, 0, mmap.MAP_SHARED, mmap.PROT_READ) as memory:
             return File([word for (word,) in WORD.iter_unpack(memory)])
@@ -109,7 +111,7 @@ def attempt(path, expected, secret, kill_at):
         try:
             file = opened(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
         except (FileExistsError, Refused):
-            raise Again from None
+            raise Again("locked") from None
         os.fchmod(file, 0o600)
     is_kept = False
     try:
@@ -124,11 +126,9 @@ def attempt(path, expected, secret, kill_at):
         try:
             lock(file, fcntl.LOCK_EX)
         except Again:
-            if flaw == "restart":
-                raise Refused(flaw) from None
-            raise
+            raise Again(flaw if flaw == "restart" else "locked") from None
         if examine(path, file, expected) != flaw:
-            raise Again
+            raise Again("locked")
         if flaw == "empty":
             write(file, expected, secret, kill_at)
             fcntl.flock(file, fcntl.LOCK_UN)
@@ -149,7 +149,7 @@ def join(path, expected, secret=None, kill_at=None):
             if file is not None:
                 return file, is_made
             is_made = did == "created"
-        except Again:
+        except Again as why:
             if time.monotonic() - begun > 2:
-                raise Refused("locked") from None
+                raise Refused(str(why)) from None
             time.sleep(0.001)

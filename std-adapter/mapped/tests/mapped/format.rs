@@ -113,6 +113,25 @@ fn the_file_of_a_single_breaker_is_byte_for_byte_that_of_the_page() {
 }
 
 #[test]
+fn files_have_the_length_of_the_page() {
+    let dir = Dir::new();
+    for (keys, bytes, length) in [
+        (1, 1, 384),
+        (4, 30, 768),
+        (4, 42, 768),
+        (4, 43, 1_280),
+        (1_024, 98, 262_400),
+        (2, 1_000, 5_120),
+    ] {
+        let path = dir.file(&format!("{keys}-{bytes}"));
+        let builder = MappedSlab::builder(Config::new());
+        let builder = builder.capacity(keys).max_key_bytes(bytes);
+        drop(builder.open(&path).unwrap());
+        assert_eq!(fs::metadata(&path).unwrap().len(), length);
+    }
+}
+
+#[test]
 fn fingerprints_are_those_of_the_page() {
     let dir = Dir::new();
     for (index, (rules, fingerprint)) in FINGERPRINTS.into_iter().enumerate() {

@@ -16,12 +16,12 @@ use crate::support::Dir;
 
 type Slot<'a> = Breaker<&'a &'a ManualClock, &'a AtomicU64, (), (), &'a Rules<u64>>;
 
-/// Events of the page, each with the least open time that it asks for, in milliseconds.
+/// What was done, and which events of the page that may be. A demand is in milliseconds.
 struct Done {
     what: &'static str,
     events: &'static [&'static str],
     weight: u16,
-    least: u32,
+    demand: u32,
 }
 
 impl Done {
@@ -30,14 +30,13 @@ impl Done {
             what,
             events,
             weight: 1,
-            least: 0,
+            demand: 0,
         }
     }
 }
 
 /// A call, or what becomes of one.
 fn call(dice: &mut Dice, host: &Slot<'_>, calls: &mut Vec<Token<u64>>) -> Done {
-    let open_for = host.config().open_for_ms;
     if calls.is_empty() || dice.percent(45) {
         if let Ok(permit) = host.acquire() {
             calls.push(permit.into_token());
@@ -63,17 +62,13 @@ fn call(dice: &mut Dice, host: &Slot<'_>, calls: &mut Vec<Token<u64>>) -> Done {
                 "window begins",
                 "trip",
             ];
-            Done {
-                least: open_for,
-                ..Done::new("success", events)
-            }
+            Done::new("success", events)
         }
         4..8 => {
             let weight = dice.pick(&[0, 1, 1, 1, 2, 7]);
             permit.report(Failure::with_weight(weight));
             Done {
                 weight,
-                least: open_for,
                 ..Done::new("failure", &["failure", "window begins", "trip"])
             }
         }
@@ -82,16 +77,13 @@ fn call(dice: &mut Dice, host: &Slot<'_>, calls: &mut Vec<Token<u64>>) -> Done {
             permit.report(Failure::retry_after(Duration::from_millis(demand.into())));
             let most = host.config().longest_retry_after_ms(1 << 31);
             Done {
-                least: demand.min(most),
-                ..Done::new("failure with a demand", &["trip", "demanded"])
+                demand: demand.min(most),
+                ..Done::new("failure with a demand", &["trip", "demanded", "moved"])
             }
         }
         9 => {
             permit.cancel();
-            Done {
-                least: open_for,
-                ..Done::new("drop", &["probe ended", "failure", "window begins", "trip"])
-            }
+            Done::new("drop", &["probe ended", "failure", "window begins", "trip"])
         }
         10 => {
             permit.report(Outcome::Ignored);
@@ -106,20 +98,16 @@ fn call(dice: &mut Dice, host: &Slot<'_>, calls: &mut Vec<Token<u64>>) -> Done {
 }
 
 fn command(dice: &mut Dice, host: &Slot<'_>) -> Done {
-    let open_for = host.config().open_for_ms;
     match dice.below(12) {
         0..3 => {
             host.trip();
-            Done {
-                least: open_for,
-                ..Done::new("trip", &["trip", "trip again"])
-            }
+            Done::new("trip", &["trip", "trip again"])
         }
         3 => {
             let demand = dice.within(1..50_000);
             host.trip_for(Duration::from_millis(demand.into()));
             Done {
-                least: demand.max(open_for),
+                demand,
                 ..Done::new("trip_for", &["trip", "trip again", "demanded"])
             }
         }
@@ -195,8 +183,12 @@ fn each_change_in_random_histories_is_one_of_the_page() {
             };
             let after = host.to_bits();
             if before != after {
-                let (now, weight, least) = (clock.now_ms(), did.weight, did.least);
-                requests.push(format!("[{before},{after},{now},{weight},{least}]"));
+                let (now, weight, demand) = (clock.now_ms(), did.weight, did.demand);
+                let own = rules.config.open_for_ms;
+                let is_fixed = rules.config.growth.is_none() && rules.config.jitter_percent == 0;
+                requests.push(format!(
+                    "[{before},{after},{now},{weight},{own},{demand},{is_fixed}]"
+                ));
                 done.push((did, rules.json.clone()));
             }
         }

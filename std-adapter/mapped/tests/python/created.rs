@@ -80,6 +80,31 @@ fn a_file_that_the_other_side_left_unfinished_is_taken_afresh() {
     }
 }
 
+/// The creator dies before it sets the mode, under a umask that takes some of it away.
+#[test]
+#[ignore = "needs Python: tests/shared-file/run"]
+fn an_empty_file_whose_mode_was_not_set_is_taken_afresh_on_both_sides() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = Dir::new();
+    let path = dir.file("database");
+    let expected = expected(&path);
+    for mode in [0o600, 0o400, 0o200, 0] {
+        let leave = || {
+            let _ = fs::remove_file(&path);
+            crate::support::write_private(&path, b"");
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        leave();
+        let is_opened = open(&path, Config::new()).is_ok();
+        leave();
+        let request = format!("[{},{expected}]", quoted(&path));
+        // Only root opens a file in spite of its mode.
+        let wanted = if is_opened { r#""made""# } else { r#""mode""# };
+        assert_eq!(ask("join", &[request]), [wanted], "{mode:o}");
+        assert!(is_opened || mode != 0o600);
+    }
+}
+
 #[test]
 #[ignore = "needs Python: tests/shared-file/run"]
 fn of_many_that_open_a_file_at_once_on_both_sides_one_creates_it_and_all_share_it() {
