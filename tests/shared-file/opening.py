@@ -66,9 +66,9 @@ def content(file):
 
 
 def read(path, expected=None):
-    """A reader that only looks: the file as it is, or why not."""
+    """The file as it is, or why not. Whoever expects nothing only looks, and opens it for reading alone."""
     try:
-        file = opened(path, os.O_RDONLY)
+        file = opened(path, os.O_RDWR if expected else os.O_RDONLY)
     except FileNotFoundError:
         raise Refused("absent") from None
     try:
