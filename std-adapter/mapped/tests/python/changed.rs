@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use atomic_breaker_mapped::word::AtomicU64;
-use atomic_breaker_mapped::{Breaker, Clock, Config, ManualClock, MappedSlab, Rules};
+use atomic_breaker_mapped::{Breaker, Clock, Config, ManualClock, MappedSlab, Rules, State};
 use atomic_breaker_std::{Failure, Outcome, Token};
 use test_support::dice::Dice;
 
@@ -22,6 +22,8 @@ struct Done {
     events: &'static [&'static str],
     weight: u16,
     demand: u32,
+    /// Whether the library says that it changed the word.
+    has_changed: bool,
 }
 
 impl Done {
@@ -31,6 +33,7 @@ impl Done {
             events,
             weight: 1,
             demand: 0,
+            has_changed: false,
         }
     }
 }
@@ -38,13 +41,13 @@ impl Done {
 /// A call, or what becomes of one.
 fn call(dice: &mut Dice, host: &Slot<'_>, calls: &mut Vec<Token<u64>>) -> Done {
     if calls.is_empty() || dice.percent(45) {
+        let events = &["first probe", "probe admitted", "round lost", "returned"];
+        let mut done = Done::new("acquire", events);
         if let Ok(permit) = host.acquire() {
+            done.has_changed = permit.is_probe();
             calls.push(permit.into_token());
         }
-        return Done::new(
-            "acquire",
-            &["first probe", "probe admitted", "round lost", "returned"],
-        );
+        return done;
     }
     let token = calls.swap_remove(dice.below(calls.len() as u64) as usize);
     let mut permit = host.resume(token);
@@ -90,55 +93,40 @@ fn call(dice: &mut Dice, host: &Slot<'_>, calls: &mut Vec<Token<u64>>) -> Done {
             Done::new("ignored", &["probe ended"])
         }
         _ => {
-            permit.renew();
+            let has_changed = permit.renew() && host.state() == State::HalfOpen;
             calls.push(permit.into_token());
-            Done::new("renew", &["renewed"])
+            Done {
+                has_changed,
+                ..Done::new("renew", &["renewed"])
+            }
         }
     }
 }
 
 fn command(dice: &mut Dice, host: &Slot<'_>) -> Done {
-    match dice.below(12) {
-        0..3 => {
-            host.trip();
-            Done::new("trip", &["trip", "trip again"])
-        }
+    let mut demand = 0;
+    let (made, what, events): (_, _, &[_]) = match dice.below(12) {
+        0..3 => (host.trip(), "trip", &["trip", "trip again"]),
         3 => {
-            let demand = dice.within(1..50_000);
-            host.trip_for(Duration::from_millis(demand.into()));
-            Done {
-                demand,
-                ..Done::new("trip_for", &["trip", "trip again", "demanded"])
-            }
+            demand = dice.within(1..50_000);
+            let made = host.trip_for(Duration::from_millis(demand.into()));
+            (made, "trip_for", &["trip", "trip again", "demanded"])
         }
-        4 => {
-            host.force_open();
-            Done::new("force_open", &["forced open"])
-        }
-        5 => {
-            host.disable();
-            Done::new("disable", &["disabled"])
-        }
-        6 | 7 => {
-            host.release();
-            Done::new("release", &["released"])
-        }
-        8 => {
-            host.enable();
-            Done::new("enable", &["enabled"])
-        }
-        9 => {
-            host.reset();
-            Done::new("reset", &["reset"])
-        }
-        10 => {
-            host.probe_now();
-            Done::new("probe_now", &["round by command"])
-        }
+        4 => (host.force_open(), "force_open", &["forced open"]),
+        5 => (host.disable(), "disable", &["disabled"]),
+        6 | 7 => (host.release(), "release", &["released"]),
+        8 => (host.enable(), "enable", &["enabled"]),
+        9 => (host.reset(), "reset", &["reset"]),
+        10 => (host.probe_now(), "probe_now", &["round by command"]),
         _ => {
-            host.restore_running().unwrap();
-            Done::new("restore_running", &["restored"])
+            let made = host.restore_running().unwrap();
+            (made, "restore_running", &["restored"])
         }
+    };
+    Done {
+        demand,
+        has_changed: made.is_some(),
+        ..Done::new(what, events)
     }
 }
 
@@ -182,7 +170,7 @@ fn each_change_in_random_histories_is_one_of_the_page() {
                 command(&mut dice, &host)
             };
             let after = host.to_bits();
-            if before != after {
+            if before != after || did.has_changed {
                 let (now, weight, demand) = (clock.now_ms(), did.weight, did.demand);
                 let own = rules.config.open_for_ms;
                 let is_fixed = rules.config.growth.is_none() && rules.config.jitter_percent == 0;
