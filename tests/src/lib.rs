@@ -12,6 +12,7 @@
 //! | `tests/linearizable/` | whatever threads, schedules and processes see at once is the reference's answer in some order |
 //! | `tests/chaos/` | words that fail spuriously, words behind a critical section |
 //! | `tests/week.rs` | the programs that users write first, over a week of outages |
+//! | `shared-file/`, a script | the file of breakers that processes share, read and created in Python |
 //! | `project/`, a package of its own: `rooms` | the structure of the packages and their names, from their code |
 //! | the same, `pages` | where the links of the pages lead, what their commands name, which counts they show; what a release writes |
 //! | `tests/promises.rs` | auto traits, sizes, `const` functions |

@@ -11,6 +11,7 @@
 //! 32 slots: tag, word of the breaker, key
 //! ```
 //!
+//! `docs/shared-file.md` promises this to other languages, with what the words of breakers hold: a change is another version.
 //! Words 0 to 3 have this meaning in every version. Without a file, only the secret and what comes after it are used.
 
 use crate::MappedError;

@@ -29,7 +29,7 @@ const TIME_NAMESPACE: usize = 8;
 const IS_WHOLE: u64 = u64::from_be_bytes(*b"AtomBrkr");
 /// A file of breakers that is being written.
 const IS_BEGUN: u64 = u64::from_be_bytes(*b"AtomBrk?");
-/// Covers the layout of the breaker's word as well.
+/// Covers all of `docs/shared-file.md`: also the layout of the breaker's word, the digest, and defaults that it leaves out.
 const VERSION_HERE: u64 = 1;
 
 const REMOVE: &str = "stop the processes that use it and remove it, or use another path";
@@ -149,8 +149,9 @@ fn described([keys, bytes]: [u64; 2]) -> String {
     }
 }
 
-/// A digest of everything that processes sharing a word must agree on, the same in every program. The seed is not part
-/// of it: each process may draw its jitter from its own seed. Nor is a failure ratio: such rules are rejected.
+/// A digest of everything that processes sharing a word must agree on, the same in every program and language: SipHash-2-4
+/// without a secret over numbers of 64 bits, the lowest byte first. The seed is not part of it: each process may draw its
+/// jitter from its own seed. Nor is a failure ratio: such rules are rejected.
 pub(crate) fn digest(config: &Config) -> u64 {
     let or_absent = |number: Option<u32>| number.map_or(u64::MAX, u64::from);
     let (in_a_row, within, window_ms) = match config.trip {

@@ -9,6 +9,7 @@ mod clocks;
 mod creation;
 mod errors;
 mod forks;
+mod format;
 mod hostile;
 mod natural;
 mod replaced;
