@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use atomic_breaker_server::{
     Breaker, Config, Guard, OnTransition, Ratio, Registry, SlidingRatio, StdClock, Transition,
@@ -53,15 +53,17 @@ fn breaker(seed: u64) -> Arc<Part> {
     for thread in 0..THREADS {
         let (part, breaker) = (Arc::clone(&part), Arc::clone(&breaker));
         run(seed + u64::from(thread) * 7, move |dice| {
+            let asked = Instant::now();
             let Ok(permit) = breaker.acquire() else {
                 return part.rejected();
             };
-            part.probing(permit.is_probe(), || match (dice.below(20), part.reach()) {
+            part.admitted(asked, permit.is_probe());
+            match (dice.below(20), part.reach()) {
                 // A caller that leaves: its failure is not known.
                 (0, true) => drop(permit),
                 (_, true) => drop(permit.success()),
                 (_, false) => drop(permit.failure()),
-            });
+            }
             let (told, epoch) = (TOLD.load(Ordering::SeqCst), breaker.snapshot().epoch());
             let ahead = u64::from(epoch).wrapping_sub(told) % 512;
             if (8..504).contains(&ahead) {
@@ -84,16 +86,16 @@ fn ratio(seed: u64) -> Arc<Part> {
     for thread in 0..THREADS {
         let (part, breaker) = (Arc::clone(&part), Arc::clone(&breaker));
         run(seed + u64::from(thread) * 7, move |_| {
+            let asked = Instant::now();
             let Ok(permit) = breaker.acquire() else {
                 return part.rejected();
             };
-            part.probing(permit.is_probe(), || {
-                if part.reach() {
-                    permit.success()
-                } else {
-                    permit.failure()
-                }
-            });
+            part.admitted(asked, permit.is_probe());
+            if part.reach() {
+                permit.success();
+            } else {
+                permit.failure();
+            }
         });
     }
     part

@@ -2,7 +2,7 @@
 //! When a resource is up, and what is owed to its callers.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,6 +24,8 @@ pub(crate) const RULES: Config = Config::new()
     .jitter_percent(20)
     .probe_lease(Duration::from_millis(LEASE_MS));
 pub(crate) const LEASE_MS: u64 = 300;
+/// How long a probe takes.
+const PROBE: Duration = Duration::from_millis(1);
 
 /// By when a resource that is well is served again: the longest open time with its jitter, a lease, and a second more for a
 /// machine that is busy.
@@ -46,7 +48,8 @@ pub(crate) struct Part {
     outages: AtomicU64,
     slowest_ms: AtomicU64,
     most_in_outage: AtomicU64,
-    probes: AtomicU32,
+    /// Before which moments the probes in flight were admitted.
+    probes: Mutex<Vec<Instant>>,
     broken: Mutex<Option<String>>,
 }
 
@@ -65,7 +68,7 @@ impl Part {
             outages: AtomicU64::new(0),
             slowest_ms: AtomicU64::new(0),
             most_in_outage: AtomicU64::new(0),
-            probes: AtomicU32::new(0),
+            probes: Mutex::new(Vec::new()),
             broken: Mutex::new(None),
         });
         let weather = Arc::clone(&part);
@@ -138,17 +141,21 @@ impl Part {
         is_up
     }
 
-    /// A probe that is in flight for as long as the closure runs.
-    pub(crate) fn probing<T>(&self, is_probe: bool, call: impl FnOnce() -> T) -> T {
+    /// A call was admitted, which was asked for at `asked`. A probe takes a while, so that another one would meet it.
+    pub(crate) fn admitted(&self, asked: Instant, is_probe: bool) {
         if !is_probe {
-            return call();
+            return;
         }
-        if self.probes.fetch_add(1, Ordering::SeqCst) > 0 {
+        let probes = || self.probes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut others = probes();
+        // One of a thread that had to wait for a processor may have lost its lease.
+        if (others.iter()).any(|other| other.elapsed() < Duration::from_millis(LEASE_MS - 5)) {
             self.broke("two probes at once");
         }
-        let returned = call();
-        self.probes.fetch_sub(1, Ordering::SeqCst);
-        returned
+        others.push(asked);
+        drop(others);
+        thread::sleep(PROBE);
+        probes().retain(|other| *other != asked);
     }
 
     pub(crate) fn made(&self) -> u64 {

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Puts all mutants of a package into one program, which takes the one whose number is in the environment: they are built
+//! once, and not each by itself. `tests/mutants/run` does.
+//!
+//! ```console
+//! mutants FOLDER SKIPPED > LIST
+//! ```
+//!
+//! Changes the files below `FOLDER`, a copy of a package's `src`, in place. `SKIPPED` names a file of numbers, those of
+//! mutants that the compiler does not take. Writes one line for each mutant to the standard output: its number, where it
+//! is, and what it changes; and one for each function that may be evaluated while compiling, in which none is put, as it
+//! cannot ask for a number: `constant FILE:FIRST-LAST`, its lines.
+//!
+//! The mutations are those of cargo-mutants, but for fields that it deletes.
+
+mod mutate;
+mod operators;
+mod values;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::{env, fs, io};
+
+use mutate::Mutate;
+
+/// What a mutated crate asks; without `std`, as packages for microcontrollers have none. A crate that forbids `unsafe` has
+/// it all the same, as the lints of the copy are capped.
+const ASKS: &str = r#"
+#[doc(hidden)]
+#[allow(unsafe_code, missing_docs)]
+pub mod mutant_of_this_run {
+    use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+    static NUMBER: AtomicU32 = AtomicU32::new(u32::MAX);
+
+    #[inline]
+    pub fn is(number: u32) -> bool {
+        let chosen = NUMBER.load(Relaxed);
+        (if chosen == u32::MAX { read() } else { chosen }) == number
+    }
+
+    #[cold]
+    fn read() -> u32 {
+        unsafe extern "C" {
+            fn getenv(name: *const core::ffi::c_char) -> *const core::ffi::c_char;
+        }
+        let value = unsafe { getenv(c"MUTANT".as_ptr()) };
+        let mut number = 0;
+        if !value.is_null() {
+            for digit in unsafe { core::ffi::CStr::from_ptr(value) }.to_bytes() {
+                number = number * 10 + u32::from(digit - b'0');
+            }
+        }
+        NUMBER.store(number, Relaxed);
+        number
+    }
+}
+"#;
+
+fn files(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            files(&path, found)?;
+        } else if path.extension().is_some_and(|it| it == "rs") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let [folder, skipped] = &arguments[..] else {
+        eprintln!("mutants FOLDER SKIPPED > LIST");
+        return ExitCode::FAILURE;
+    };
+    match run(folder.as_ref(), skipped.as_ref()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(folder: &Path, skipped: &Path) -> Result<(), String> {
+    let words = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let skipped_text = fs::read_to_string(skipped).map_err(|error| words(skipped, &error))?;
+    let numbers = skipped_text.split_whitespace().map(str::parse);
+    let numbers: Result<HashSet<u32>, _> = numbers.collect();
+    let mut mutate = Mutate::new(numbers.map_err(|error| words(skipped, &error))?);
+    let mut found = Vec::new();
+    files(folder, &mut found).map_err(|error| words(folder, &error))?;
+    for path in found {
+        let text = fs::read_to_string(&path).map_err(|error| words(&path, &error))?;
+        let mut file = syn::parse_file(&text).map_err(|error| words(&path, &error))?;
+        let name = path.strip_prefix(folder).unwrap_or(&path);
+        mutate.file(&name.display().to_string(), &mut file);
+        let mut changed = prettyplease::unparse(&file);
+        if name == Path::new("lib.rs") {
+            changed.push_str(ASKS);
+        }
+        fs::write(&path, changed).map_err(|error| words(&path, &error))?;
+    }
+    for line in mutate.list {
+        println!("{line}");
+    }
+    Ok(())
+}
