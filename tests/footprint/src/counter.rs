@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A counter of instructions: a timer that runs on the emulator's time.
 
-/// The time that the emulator gives an instruction with `-icount shift=10`.
-const NS_PER_INSTRUCTION: u64 = 1 << 10;
+/// Instructions in a tick, in 2³²ths: with `-icount shift=10` the emulator gives each instruction 2¹⁰ ns.
+const PER_TICK: u64 = (1_000_000_000 << 22) / HZ;
 
 /// The number of instructions in this many ticks, rounded: a reading falls anywhere into a tick.
 pub(crate) fn instructions(ticks: u64) -> u64 {
-    let ns = ticks * 1_000_000_000 / HZ;
-    (ns + NS_PER_INSTRUCTION / 2) / NS_PER_INSTRUCTION
+    (ticks * PER_TICK + (1 << 31)) >> 32
 }
 
 #[cfg(target_arch = "arm")]
@@ -44,11 +43,15 @@ mod by_systick {
             Self(timer)
         }
 
+        // One function for all counts, so that nothing but the call is between the readings.
+        #[inline(never)]
         pub(crate) fn ticks(&mut self, operation: fn()) -> u64 {
-            self.0.clear_current();
+            // Counts down. Set back only where it could wrap meanwhile, as that takes the emulator long.
+            if SYST::get_current() < MAX / 2 {
+                self.0.clear_current();
+            }
             let begin = SYST::get_current();
             operation();
-            // Counts down.
             u64::from(begin.wrapping_sub(SYST::get_current()) & MAX)
         }
     }
@@ -71,6 +74,8 @@ mod by_csr {
             Self
         }
 
+        // One function for all counts, so that nothing but the call is between the readings.
+        #[inline(never)]
         pub(crate) fn ticks(&mut self, operation: fn()) -> u64 {
             let begin = minstret::read() as u32;
             operation();

@@ -55,6 +55,23 @@ pub(crate) fn bytes(program: &str) -> [u32; 6] {
     sizes(program).map(|(flash, _)| flash)
 }
 
+/// The worst case of an operation on a chip: bytes of stack, the most instructions, and those that a lost exchange adds.
+type Worst = [u32; 3];
+
+/// The worst cases by operation, on each chip.
+fn worst() -> BTreeMap<String, Vec<Worst>> {
+    let mut found = BTreeMap::<_, Vec<_>>::new();
+    for line in read("benches/locked/worst.txt").lines() {
+        let words: Vec<_> = line.split_whitespace().collect();
+        let numbers: Vec<_> = words.iter().map_while(|word| word.parse().ok()).collect();
+        if let Ok(worst) = Worst::try_from(numbers) {
+            let operation = words[3].trim_end_matches(':').to_owned();
+            found.entry(operation).or_default().push(worst);
+        }
+    }
+    found
+}
+
 /// Compares the cells of the first table below a line, or writes them: `cells` gets the number and the first cell of a
 /// row and returns its other cells, of which an empty one stays as it is. The table has `count` rows.
 fn check(page: &str, after: &str, count: usize, cells: impl Fn(usize, &str) -> Vec<String>) {
@@ -100,7 +117,9 @@ fn tables_show_what_is_locked() {
     instructions_on_x86();
     bytes_of_flash();
     instructions_on_boards();
+    worst_cases();
     what_a_guard_adds();
+    worst_of_a_chip();
     bytes_of_futures();
 }
 
@@ -149,6 +168,55 @@ fn instructions_on_boards() {
     let after = "\n## Instructions on emulated boards";
     check(PAGE, after, locked.len(), |_, operation| {
         locked[operation].clone()
+    });
+}
+
+fn worst_cases() {
+    let worst = worst();
+    let after = "\n## Worst cases on emulated boards";
+    check(PAGE, after, worst.len(), |_, operation| {
+        let of_each = worst[operation].iter();
+        of_each
+            .map(|[stack, most, lost]| match lost {
+                0 => format!("{most}, {stack} B"),
+                _ => format!("{most} + {lost} n, {stack} B"),
+            })
+            .collect()
+    });
+}
+
+fn worst_of_a_chip() {
+    let worst = worst();
+    let kinds = [
+        &["acquire"][..],
+        &["success", "failure", "failure_with_retry_after", "cancel"],
+        &["snapshot", "state"],
+        &[
+            "trip",
+            "trip_for",
+            "force_open",
+            "release",
+            "reset",
+            "restore",
+            "restore_after",
+        ],
+    ];
+    assert_eq!(
+        kinds.concat().len(),
+        worst.len(),
+        "each operation has a column"
+    );
+    check(SMALL, "\n## Worst cases", TARGETS.len(), |row, _| {
+        let most = |kind: &[&str], which: usize| {
+            let of_each = kind.iter().map(|operation| worst[*operation][row][which]);
+            of_each.max().unwrap().to_string()
+        };
+        let all = kinds.concat();
+        let instructions = kinds.map(|kind| most(kind, 1));
+        instructions
+            .into_iter()
+            .chain([most(&all, 2), most(&all, 0)])
+            .collect()
     });
 }
 
