@@ -18,12 +18,12 @@ fn interrupted() {
 }
 
 #[cfg(target_arch = "arm")]
-pub use by_systick::{hurry, pend, reset, start};
+pub use by_systick::{hurry, next_in, pend, reset, start};
 
 #[cfg(target_arch = "arm")]
 mod by_systick {
-    use cortex_m::peripheral::SCB;
     use cortex_m::peripheral::syst::SystClkSource;
+    use cortex_m::peripheral::{SCB, SYST};
     use cortex_m_rt::exception;
 
     /// The core clock of the emulated board.
@@ -50,8 +50,25 @@ mod by_systick {
 
     /// From now on a tick comes every `every_ns` nanoseconds: a storm of interrupts instead of a time.
     pub fn hurry(timer: &mut cortex_m::peripheral::SYST, every_ns: u32) {
-        timer.set_reload((u64::from(HZ) * u64::from(every_ns) / 1_000_000_000) as u32);
+        timer.set_reload(ticks(every_ns));
         timer.clear_current();
+    }
+
+    /// At least one: none would stop the timer.
+    fn ticks(ns: u32) -> u32 {
+        ((u64::from(HZ) * u64::from(ns) / 1_000_000_000) as u32).max(1)
+    }
+
+    /// The next tick comes `ns` nanoseconds from now, even if one was due. A handler calls it at its
+    /// end, so that it cannot keep the program from running.
+    pub fn next_in(ns: u32) {
+        // SAFETY: two stores; the program does not touch the timer once it has started it.
+        let timer = unsafe { &*SYST::PTR };
+        unsafe {
+            timer.rvr.write(ticks(ns));
+            timer.cvr.write(0);
+        }
+        SCB::clear_pendst();
     }
 
     /// Asks for the interrupt.
@@ -77,7 +94,7 @@ mod by_systick {
 }
 
 #[cfg(target_arch = "riscv32")]
-pub use by_mtime::{hurry, pend, reset, start};
+pub use by_mtime::{hurry, next_in, pend, reset, start};
 
 #[cfg(target_arch = "riscv32")]
 mod by_mtime {
@@ -108,6 +125,13 @@ mod by_mtime {
     /// From now on a tick comes every `every_ns` nanoseconds: a storm of interrupts instead of a time.
     pub fn hurry(_timer: &mut (), every_ns: u32) {
         INTERVAL.store(every_ns / 100, Ordering::Relaxed);
+    }
+
+    /// The next tick comes `ns` nanoseconds from now, even if one was due. A handler calls it at its
+    /// end, so that it cannot keep the program from running.
+    pub fn next_in(ns: u32) {
+        // SAFETY: as in the handler.
+        unsafe { MTIMECMP.write_volatile(MTIME.read_volatile() + u64::from(ns / 100)) };
     }
 
     /// Asks for the interrupt.
