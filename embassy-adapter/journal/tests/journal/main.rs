@@ -21,3 +21,4 @@ mod rot;
 mod sending;
 mod together;
 mod wear;
+mod wrong_reads;
