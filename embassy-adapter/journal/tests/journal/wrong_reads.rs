@@ -4,9 +4,10 @@
 
 use std::ops::Range;
 
-use atomic_breaker_journal::{Corruption, JournalConfig, JournalError, WhenCorrupt};
+use atomic_breaker_journal::{Corruption, Journal, JournalConfig, JournalError, WhenCorrupt};
 
 use super::case::{Case, End};
+use super::flash::Chip;
 use super::ill::{Failed, Ill, PAGE};
 use super::ledger::{Ledger, Open};
 use super::plan::{Fault, Plan};
@@ -22,7 +23,7 @@ struct Outcomes {
     histories: u32,
     /// In which an error was told.
     told: u32,
-    /// In which entries left a gap, or ended after later ones.
+    /// In which entries left a gap, or came after later ones.
     gaps: u32,
     /// In which a new journal said so.
     restarts: u32,
@@ -168,6 +169,35 @@ fn what_is_kept_while_the_head_of_an_empty_page_is_read_wrong_is_sent() {
         );
         assert_eq!(run(journal.keep(b"four")), Ok(waiting));
     }
+}
+
+/// More numbers than the empty page could hold: so it is left as it is.
+#[test]
+fn what_is_kept_after_the_head_of_an_empty_page_is_read_again_is_sent() {
+    const LEN: usize = 1024;
+    let chip = Chip::<1, 32, LEN>::new(4, 0);
+    let open =
+        || run(Journal::<_, 900>::open(chip.clone(), chip.range(), CONFIG)).expect("a journal");
+    let spend_numbers = |count| {
+        for _ in 0..count {
+            let mut journal = open();
+            chip.cut_after(3);
+            assert!(run(journal.keep(&[])).is_err());
+            chip.power_up();
+        }
+    };
+    let mut journal = open();
+    assert_eq!(run(journal.keep(&[])), Ok(0));
+    chip.cut_after(LEN as u64 + 32);
+    assert!(run(journal.keep(&[0; 900])).is_err());
+    chip.power_up();
+    chip.change(|bytes| bytes[LEN] ^= 1);
+    spend_numbers(26);
+    assert_eq!(run(open().keep(&[])), Ok(27));
+    chip.change(|bytes| bytes[LEN] ^= 1);
+    spend_numbers(10);
+    assert!(run(open().keep(&[])).is_ok_and(|number| number > 27));
+    assert_eq!(open().waiting(), 3);
 }
 
 /// By four wrong reads of the whole entry; three leave a gap.
