@@ -117,9 +117,10 @@ impl Geometry {
         bytes.div_ceil(self.header_len())
     }
 
-    /// The highest number that a record can have in a page whose first record has that number, readable or not.
+    /// The highest number that a record can have in a page whose first record has that number, readable or not: each grain
+    /// that cannot be read may take one.
     pub(crate) fn highest_after(&self, first: u32) -> u32 {
-        first.saturating_add(self.records_in(self.page - self.head_len()))
+        first.saturating_add(self.page / self.grain)
     }
 
     /// The addresses of the records of a page.

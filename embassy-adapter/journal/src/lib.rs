@@ -95,7 +95,7 @@ mod pages {
 /// - A dropped future is like a power cut: the next operation reads the flash again. Until then the counts are the old
 ///   ones.
 /// - If the flash fails, or holds something else, you get an error that says what to do, and nothing is erased except a
-///   range that is already erased, unless [`WhenCorrupt::Format`] is set.
+///   range that reads as erased, unless [`WhenCorrupt::Format`] is set.
 ///
 /// # Room and wear
 ///

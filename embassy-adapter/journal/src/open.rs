@@ -145,7 +145,11 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         state.sequence = head.sequence;
         state.dropped = head.dropped;
         state.write = cursor.at;
-        state.next = cursor.next;
+        if state.next > cursor.next {
+            // While the head could not be read, the page before went on. This one began with a number that is used.
+            state.write = cursor.end;
+        }
+        state.next = state.next.max(cursor.next);
         found.unreadable = cursor.unreadable;
         found.highest = highest;
         Ok(())

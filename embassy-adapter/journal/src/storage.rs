@@ -144,16 +144,18 @@ impl<F: NorFlash> Storage<F> {
     ) -> Result<Option<Record>, F::Error> {
         let geometry = self.geometry;
         let header_len = geometry.header_len();
-        let mut read_before = None;
+        // Where to go on, once the bytes at the cursor were read and are no record. It is enough that one reading finds the
+        // header of an incomplete record: if it was not skipped, the next entry would be written where later starts skip it.
+        let mut after = 0;
         while cursor.at + header_len <= cursor.end {
-            let is_second = read_before.replace(cursor.at) == Some(cursor.at);
+            let is_second = after > cursor.at;
+            let next_grain = cursor.at + geometry.grain;
             let mut chunk = Chunk::ZEROS;
             let bytes = &mut chunk.0[..header_len as usize];
             self.flash.read(cursor.at, bytes).await?;
-            if is_erased(&bytes[..geometry.grain as usize]) {
-                let rest = cursor.at + geometry.grain..cursor.end;
-                match self.first_written(rest).await? {
-                    _ if !is_second => {}
+            if after <= next_grain && is_erased(&bytes[..geometry.grain as usize]) {
+                match self.first_written(next_grain..cursor.end).await? {
+                    _ if !is_second => after = next_grain,
                     Some(written) => {
                         cursor.at = written;
                         cursor.end_without_header(header_len);
@@ -162,14 +164,14 @@ impl<F: NorFlash> Storage<F> {
                 }
                 continue;
             }
+            after = after.max(next_grain);
             let Some(header) = Header::from_bytes(bytes).filter(|it| cursor.fits(it, &geometry))
             else {
-                if !is_second {
-                    continue;
+                if is_second {
+                    cursor.at = after;
+                    cursor.unreadable += geometry.grain;
+                    cursor.end_without_header(header_len);
                 }
-                cursor.at += geometry.grain;
-                cursor.unreadable += geometry.grain;
-                cursor.end_without_header(header_len);
                 continue;
             };
             let end = cursor.at + geometry.record_len(header.len.map(u32::from));
@@ -179,15 +181,13 @@ impl<F: NorFlash> Storage<F> {
                 cursor.unreadable = 0;
                 return Ok(Some(record));
             }
-            if !is_second {
-                continue;
+            if cursor.skips {
+                after = end;
             }
-            cursor.unreadable += header_len;
-            cursor.at = if cursor.skips {
-                end
-            } else {
-                cursor.at + geometry.grain
-            };
+            if is_second {
+                cursor.at = after;
+                cursor.unreadable += header_len;
+            }
         }
         Ok(None)
     }

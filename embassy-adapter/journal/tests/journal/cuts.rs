@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The power fails after every byte of a history, and again and again in random ones.
 
-use atomic_breaker_journal::WhenFull;
+use atomic_breaker_journal::{Journal, JournalConfig, WhenFull};
 
 use super::device::Device;
-use super::random::{Random, seed};
+use super::flash::Chip;
+use super::random::{Random, run, seed};
 
 /// One history, in which the power fails once after that many bytes; returns how many it has written and erased.
 fn history<const R: usize, const W: usize, const E: usize>(
@@ -47,6 +48,29 @@ fn nothing_is_lost_wherever_the_power_fails_once() {
     cut_everywhere::<1, 1, 128>(2);
     cut_everywhere::<8, 8, 256>(3);
     cut_everywhere::<1, 32, 512>(3);
+}
+
+/// Each takes a grain and a number.
+#[test]
+fn what_is_kept_between_entries_that_were_cut_off_early_is_sent() {
+    let chip = Chip::<1, 4, 256>::new(3, 0);
+    let open = || {
+        run(Journal::<_, 0>::open(
+            chip.clone(),
+            chip.range(),
+            JournalConfig::new(),
+        ))
+    };
+    let mut last = None;
+    for kept in 0..22 {
+        let mut journal = open().expect("a journal");
+        assert_eq!(journal.waiting(), kept);
+        let number = run(journal.keep(&[])).expect("room");
+        assert!(last.replace(number) < Some(number), "{number} again");
+        chip.cut_after(3);
+        assert!(run(journal.keep(&[])).is_err());
+        chip.power_up();
+    }
 }
 
 /// Many cuts, including some during a start.

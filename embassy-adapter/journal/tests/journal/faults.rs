@@ -5,8 +5,9 @@
 use atomic_breaker_journal::{Corruption, JournalConfig, JournalError, WhenCorrupt, WhenFull};
 
 use super::cuts::rounds;
-use super::ill::{Fault, Ill, PAGE};
+use super::ill::{Ill, PAGE};
 use super::ledger::{Ledger, Open};
+use super::plan::Fault;
 use super::random::{Random, seed};
 
 const CONFIG: JournalConfig = JournalConfig::new();
@@ -16,7 +17,7 @@ fn erased<const W: usize>(pages: usize, config: JournalConfig, seed: u64) -> Led
 }
 
 /// One step of every history: the same for the same number. `None` when the journal has to be opened again.
-fn step<const W: usize>(
+pub(crate) fn step<const W: usize>(
     ledger: &mut Ledger<W>,
     mut journal: Open<W>,
     step: u64,
@@ -68,7 +69,7 @@ fn operations<const W: usize>(pages: usize, config: JournalConfig) -> u64 {
     let mut ledger = erased::<W>(pages, config, 0);
     history(&mut ledger, STEPS, false);
     assert_eq!((ledger.missing(), ledger.late), (0, 0));
-    ledger.flash.operations.get()
+    ledger.flash.operations.borrow().len() as u64
 }
 
 const STEPS: u64 = 50;

@@ -11,6 +11,7 @@ use embedded_storage_async::nor_flash::{
     ErrorType, MultiwriteNorFlash, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
 };
 
+use super::power::{tear_erase, tear_write};
 use super::random::Random;
 
 /// The power has failed.
@@ -142,40 +143,26 @@ impl<const R: usize, const W: usize, const E: usize> Chip<R, W, E> {
     fn write_byte(&self, at: usize, byte: u8) -> Result<(), Cut> {
         let inner = &mut *self.inner.borrow_mut();
         if inner.spend().is_err() {
-            if inner.is_rewritable || inner.random.one_in(2) {
-                // Some of the bits.
-                inner.bytes[at] &= byte | inner.random.byte();
-            } else {
-                // "The contents of the written words are undefined."
-                let word = at - at % W;
-                for byte in &mut inner.bytes[word..word + W] {
-                    *byte = inner.random.byte();
-                }
-            }
+            let (word, place) = (at - at % W, at % W);
+            tear_write(
+                &mut inner.bytes[word..word + W],
+                (place, byte),
+                inner.is_rewritable,
+                &mut inner.random,
+            );
             return Err(Cut);
         }
         inner.bytes[at] &= byte;
         Ok(())
     }
 
-    /// "If power is lost during erase, contents of the page are undefined."
     fn erase_page(&self, page: usize) -> Result<(), Cut> {
         let inner = &mut *self.inner.borrow_mut();
         for done in 0..E {
             if inner.spend().is_ok() {
                 continue;
             }
-            let kind = inner.random.below(5);
-            for (at, byte) in inner.bytes[page..page + E].iter_mut().enumerate() {
-                match kind {
-                    0 if at < done => *byte = 0xFF,
-                    1 if at >= E - done => *byte = 0xFF,
-                    2 => *byte |= inner.random.byte(),
-                    3 => *byte = inner.random.byte(),
-                    4 if at % 64 < 4 => *byte = 0xFF,
-                    _ => {}
-                }
-            }
+            tear_erase(&mut inner.bytes[page..page + E], done, &mut inner.random);
             return Err(Cut);
         }
         inner.bytes[page..page + E].fill(0xFF);

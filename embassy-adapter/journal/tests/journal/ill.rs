@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A flash that is ill: reads, writes and erases fail or lie when they are told to, and bits are stuck. Unlike `Chip` it
-//! may be written twice, which clears more bits: after a lie that cannot be avoided.
+//! A flash that is ill: reads, writes and erases fail or lie when they are told to, bits are stuck, and the power fails.
+//! Unlike `Chip` it may be written twice, which clears more bits: after a lie that cannot be avoided.
 
 use std::cell::{Cell, RefCell};
+use std::ops::Range;
 use std::rc::Rc;
 
 use embedded_storage_async::nor_flash::{
     ErrorType, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
 };
 
+use super::plan::{Fault, Operation, Plan};
+use super::power::{Power, tear_erase, tear_write};
 use super::random::Random;
 
 pub(crate) const PAGE: usize = 128;
 
-/// The driver says that it failed.
+/// The driver says that it failed, or the power has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Failed;
 
@@ -21,71 +24,6 @@ impl NorFlashError for Failed {
     fn kind(&self) -> NorFlashErrorKind {
         NorFlashErrorKind::Other
     }
-}
-
-/// What goes wrong with an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// An error, before anything, in the middle, or after everything was done.
-    ReadFails,
-    WriteFails(Done),
-    EraseFails(Done),
-    /// Success, but this many bytes were written or erased.
-    WriteLies(Done),
-    EraseLies(Done),
-    /// Success, but a bit is not what was written, or some bits are not erased.
-    WriteErrs,
-    EraseErrs,
-    /// Success, but the bytes are not those in the flash; the next read is right.
-    ReadsErased,
-    ReadsZeros,
-    ReadsBit,
-    ReadsNoise,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Done {
-    Nothing,
-    Half,
-    Everything,
-}
-
-impl Done {
-    fn of(self, len: usize) -> usize {
-        match self {
-            Self::Nothing => 0,
-            Self::Half => len / 2,
-            Self::Everything => len,
-        }
-    }
-}
-
-impl Fault {
-    /// The driver says so.
-    pub(crate) const TOLD: [Self; 7] = [
-        Self::ReadFails,
-        Self::WriteFails(Done::Nothing),
-        Self::WriteFails(Done::Half),
-        Self::WriteFails(Done::Everything),
-        Self::EraseFails(Done::Nothing),
-        Self::EraseFails(Done::Half),
-        Self::EraseFails(Done::Everything),
-    ];
-    /// The flash is worn out, and the driver does not know.
-    pub(crate) const WORN: [Self; 6] = [
-        Self::WriteLies(Done::Nothing),
-        Self::WriteLies(Done::Half),
-        Self::WriteErrs,
-        Self::EraseLies(Done::Nothing),
-        Self::EraseLies(Done::Half),
-        Self::EraseErrs,
-    ];
-    pub(crate) const READ_WRONG: [Self; 4] = [
-        Self::ReadsErased,
-        Self::ReadsZeros,
-        Self::ReadsBit,
-        Self::ReadsNoise,
-    ];
 }
 
 /// Clones are the same flash.
@@ -96,11 +34,12 @@ pub(crate) struct Ill<const W: usize> {
     stuck: Rc<RefCell<Vec<(u8, u8)>>>,
     random: Rc<RefCell<Random>>,
     /// Operations so far.
-    pub(crate) operations: Rc<Cell<u64>>,
-    /// Those in which something goes wrong, with what.
-    plan: Rc<RefCell<(std::ops::Range<u64>, Vec<Fault>)>>,
-    /// How often it did.
+    pub(crate) operations: Rc<RefCell<Vec<Operation>>>,
+    plan: Rc<RefCell<Plan>>,
+    /// How often something went wrong.
     pub(crate) hits: Rc<Cell<u32>>,
+    /// A read takes a moment; a write or an erase one for each byte.
+    pub(crate) power: Rc<RefCell<Power>>,
 }
 
 impl<const W: usize> Ill<W> {
@@ -110,15 +49,29 @@ impl<const W: usize> Ill<W> {
             bytes: Rc::new(RefCell::new(bytes)),
             random: Rc::new(RefCell::new(Random::new(seed))),
             operations: Rc::default(),
-            plan: Rc::new(RefCell::new((0..0, Vec::new()))),
+            plan: Rc::default(),
             hits: Rc::default(),
+            power: Rc::default(),
         }
+    }
+
+    fn now(&self) -> u64 {
+        self.operations.borrow().len() as u64
     }
 
     /// Lets something go wrong in those operations, counted from now: one of these faults, if it can.
     pub(crate) fn plan(&self, after: u64, times: u64, faults: &[Fault]) {
-        let first = self.operations.get() + after;
-        *self.plan.borrow_mut() = (first..first.saturating_add(times), faults.to_vec());
+        let first = self.now() + after;
+        *self.plan.borrow_mut() = Plan {
+            operations: first..first.saturating_add(times),
+            times,
+            faults: faults.to_vec(),
+            ..Plan::default()
+        };
+    }
+
+    pub(crate) fn set(&self, plan: Plan) {
+        *self.plan.borrow_mut() = plan;
     }
 
     /// From now on a bit stays as it is: cannot be written, or not be erased.
@@ -134,16 +87,17 @@ impl<const W: usize> Ill<W> {
     /// Whether the time of the plan is over and nothing went wrong, as no operation was of that kind.
     pub(crate) fn is_spared(&self) -> bool {
         let plan = self.plan.borrow();
-        self.hits.get() == 0 && !plan.1.is_empty() && self.operations.get() >= plan.0.end
+        self.hits.get() == 0 && !plan.faults.is_empty() && self.now() >= plan.operations.end
     }
 
-    /// Nothing goes wrong any more. What lies there stays.
+    /// Nothing goes wrong any more, and the power stays. What lies there stays, too.
     pub(crate) fn heal(&self) {
-        self.plan.borrow_mut().1.clear();
+        self.plan.borrow_mut().faults.clear();
         self.stuck.borrow_mut().fill((0xFF, 0));
+        self.power.borrow_mut().up();
     }
 
-    pub(crate) fn range(&self) -> std::ops::Range<u32> {
+    pub(crate) fn range(&self) -> Range<u32> {
         0..self.bytes.borrow().len() as u32
     }
 
@@ -159,26 +113,65 @@ impl<const W: usize> Ill<W> {
     }
 
     /// What goes wrong now, of what can.
-    fn fault(&self, can: fn(&Fault) -> bool) -> Option<Fault> {
-        let now = self.operations.get();
-        self.operations.set(now + 1);
-        let plan = self.plan.borrow();
-        let faults: Vec<_> = plan.1.iter().copied().filter(can).collect();
-        if !plan.0.contains(&now) || faults.is_empty() {
+    fn fault(&self, operation: Operation, bytes: &Range<usize>) -> Option<Fault> {
+        let now = self.now();
+        self.operations.borrow_mut().push(operation);
+        let mut plan = self.plan.borrow_mut();
+        let faults = plan.of(now, operation, bytes);
+        if faults.is_empty() {
             return None;
         }
+        plan.times -= 1;
         self.hits.set(self.hits.get() + 1);
-        let which = self.random.borrow_mut().below(faults.len() as u64);
-        Some(faults[which as usize])
+        Some(faults[self.below(faults.len())])
     }
 
-    fn noise(&self, bytes: &mut [u8]) {
-        let mut random = self.random.borrow_mut();
-        bytes.fill_with(|| random.byte());
+    /// Changes what was read.
+    fn lie(&self, fault: Fault, read: &Range<usize>, into: &mut [u8]) {
+        let plan = self.plan.borrow();
+        let part = plan.part(read);
+        let into = &mut into[part.start - read.start..part.end - read.start];
+        let mut again = Random::new(part.start as u64);
+        let random = &mut *self.random.borrow_mut();
+        let random = if plan.is_same { &mut again } else { random };
+        match fault {
+            Fault::ReadsErased => into.fill(0xFF),
+            Fault::ReadsZeros => into.fill(0),
+            Fault::ReadsBit => {
+                let bit = random.below(into.len() as u64 * 8) as usize;
+                into[bit / 8] ^= 1 << (bit % 8);
+            }
+            Fault::ReadsNoise => into.fill_with(|| random.byte()),
+            _ => {}
+        }
     }
 
     fn below(&self, limit: usize) -> usize {
         self.random.borrow_mut().below(limit as u64) as usize
+    }
+
+    /// For how many bytes the power lasts.
+    fn spend(&self, len: usize) -> usize {
+        self.power.borrow_mut().spend(len as u64) as usize
+    }
+
+    fn check_power(&self) -> Result<(), Failed> {
+        if self.power.borrow().is_off {
+            Err(Failed)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// What the driver says in the end.
+    fn answer(&self, fault: Option<Fault>) -> Result<(), Failed> {
+        self.settle();
+        self.check_power()?;
+        if Fault::is_told(fault) {
+            Err(Failed)
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -190,21 +183,16 @@ impl<const W: usize> ReadNorFlash for Ill<W> {
     const READ_SIZE: usize = 1;
 
     async fn read(&mut self, offset: u32, into: &mut [u8]) -> Result<(), Failed> {
+        self.check_power()?;
         let at = offset as usize;
-        into.copy_from_slice(&self.bytes.borrow()[at..at + into.len()]);
-        let is_of_reads = |it: &Fault| *it == Fault::ReadFails || Fault::READ_WRONG.contains(it);
-        match self.fault(is_of_reads) {
-            Some(Fault::ReadFails) => return Err(Failed),
-            Some(Fault::ReadsErased) => into.fill(0xFF),
-            Some(Fault::ReadsZeros) => into.fill(0),
-            Some(Fault::ReadsBit) => {
-                let bit = self.below(into.len() * 8);
-                into[bit / 8] ^= 1 << (bit % 8);
-            }
-            Some(Fault::ReadsNoise) => self.noise(into),
-            _ => {}
+        let read = at..at + into.len();
+        let fault = self.fault(Operation::Read, &read);
+        self.spend(1);
+        into.copy_from_slice(&self.bytes.borrow()[read.clone()]);
+        if let Some(fault) = fault {
+            self.lie(fault, &read, into);
         }
-        Ok(())
+        self.answer(fault)
     }
 
     fn capacity(&self) -> usize {
@@ -217,62 +205,56 @@ impl<const W: usize> NorFlash for Ill<W> {
     const ERASE_SIZE: usize = PAGE;
 
     async fn erase(&mut self, from: u32, to: u32) -> Result<(), Failed> {
+        self.check_power()?;
         let (from, len) = (from as usize, (to - from) as usize);
-        let is_of_erases = |it: &Fault| {
-            matches!(
-                it,
-                Fault::EraseFails(_) | Fault::EraseLies(_) | Fault::EraseErrs
-            )
-        };
-        let fault = self.fault(is_of_erases);
-        let done = match fault {
-            Some(Fault::EraseFails(done) | Fault::EraseLies(done)) => done.of(len),
-            _ => len,
-        };
+        let fault = self.fault(Operation::Erase, &(from..from + len));
+        let done = Fault::done(fault, len);
         // From one end or from the other.
         let start = from + self.below(2) * (len - done);
         let before = self.bytes();
-        self.bytes.borrow_mut()[start..start + done].fill(0xFF);
-        if fault == Some(Fault::EraseErrs) {
-            for _ in 0..=self.below(4) {
-                let at = from + self.below(len);
-                self.bytes.borrow_mut()[at] &= before[at];
+        let lasts = self.spend(len);
+        {
+            let page = &mut self.bytes.borrow_mut()[start..start + done];
+            if lasts < len {
+                tear_erase(page, lasts.min(done), &mut self.random.borrow_mut());
+            } else {
+                page.fill(0xFF);
+            }
+            if fault == Some(Fault::EraseErrs) {
+                for _ in 0..=self.below(4) {
+                    let at = self.below(len);
+                    page[at] &= before[from + at];
+                }
             }
         }
-        self.settle();
-        match fault {
-            Some(Fault::EraseFails(_)) => Err(Failed),
-            _ => Ok(()),
-        }
+        self.answer(fault)
     }
 
     async fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Failed> {
+        self.check_power()?;
         let (at, len) = (offset as usize, bytes.len());
         assert!(at.is_multiple_of(W) && len.is_multiple_of(W) && len > 0);
-        let is_of_writes = |it: &Fault| {
-            matches!(
-                it,
-                Fault::WriteFails(_) | Fault::WriteLies(_) | Fault::WriteErrs
-            )
-        };
-        let fault = self.fault(is_of_writes);
-        let done = match fault {
-            Some(Fault::WriteFails(done) | Fault::WriteLies(done)) => done.of(len),
-            _ => len,
-        };
+        let fault = self.fault(Operation::Write, &(at..at + len));
+        let lasts = self.spend(len);
+        let done = Fault::done(fault, len).min(lasts);
         let before = self.bytes();
-        for (place, byte) in self.bytes.borrow_mut()[at..at + done].iter_mut().zip(bytes) {
-            *place &= byte;
+        {
+            let range = &mut self.bytes.borrow_mut()[at..at + len];
+            for (place, byte) in range[..done].iter_mut().zip(bytes) {
+                *place &= byte;
+            }
+            if done == lasts && lasts < len {
+                let word = lasts - lasts % W;
+                let byte = (lasts - word, bytes[lasts]);
+                let random = &mut *self.random.borrow_mut();
+                tear_write(&mut range[word..word + W], byte, false, random);
+            }
+            if fault == Some(Fault::WriteErrs) {
+                let bit = self.below(len * 8);
+                let mask = 1 << (bit % 8);
+                range[bit / 8] ^= before[at + bit / 8] & mask;
+            }
         }
-        if fault == Some(Fault::WriteErrs) {
-            let bit = self.below(len * 8);
-            let mask = 1 << (bit % 8);
-            self.bytes.borrow_mut()[at + bit / 8] ^= before[at + bit / 8] & mask;
-        }
-        self.settle();
-        match fault {
-            Some(Fault::WriteFails(_)) => Err(Failed),
-            _ => Ok(()),
-        }
+        self.answer(fault)
     }
 }

@@ -2,6 +2,7 @@
 //! The journal on a model of flash. Random histories have a new seed in each run, which is printed; `JOURNAL_SEED`
 //! repeats one.
 
+mod case;
 mod copies;
 mod cuts;
 mod device;
@@ -12,8 +13,12 @@ mod grains;
 mod ill;
 mod ledger;
 mod peer;
+mod plan;
+mod power;
 mod queue;
 mod random;
 mod rot;
 mod sending;
+mod together;
 mod wear;
+mod wrong_reads;
