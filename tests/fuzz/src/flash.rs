@@ -5,6 +5,9 @@
 #[path = "../../../embassy-adapter/journal/tests/journal/flash.rs"]
 mod chip;
 #[expect(dead_code, reason = "what the journal's own tests look at")]
+#[path = "../../../embassy-adapter/journal/tests/journal/power.rs"]
+mod power;
+#[expect(dead_code, reason = "what the journal's own tests look at")]
 #[path = "../../../embassy-adapter/journal/tests/journal/random.rs"]
 mod random;
 

@@ -98,6 +98,10 @@ fn run(folder: &Path, skipped: &Path) -> Result<(), String> {
         let text = fs::read_to_string(&path).map_err(|error| words(&path, &error))?;
         let mut file = syn::parse_file(&text).map_err(|error| words(&path, &error))?;
         let name = path.strip_prefix(folder).unwrap_or(&path);
+        // Tests for those who implement a trait of the package.
+        if name.starts_with("contract") {
+            continue;
+        }
         mutate.file(&name.display().to_string(), &mut file);
         let mut changed = prettyplease::unparse(&file);
         if name == Path::new("lib.rs") {

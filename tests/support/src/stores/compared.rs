@@ -205,10 +205,10 @@ impl<S: Store> Pair<'_, S> {
             };
             saves.iter().map(of).collect::<Vec<_>>()
         });
-        let saved = same(both!(self, |store, at| store.save(&saves[at])));
+        let results = same(both!(self, |store, at| store.save(&saves[at])));
         let [memory, other] = saves;
-        for ((one, other), saved) in memory.iter().zip(&other).zip(saved) {
-            if saved.is_held && one.change.status == Status::Running {
+        for ((one, other), result) in memory.iter().zip(&other).zip(results) {
+            if result.is_held && one.change.status == Status::Running {
                 let rights = [one.right, other.right];
                 self.rights.push(rights.map(Right::after_step));
             }
