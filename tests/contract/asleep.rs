@@ -44,6 +44,35 @@ fn boots<W: Word>(
     admitted
 }
 
+/// A device with ticks of 16 ms wakes in the midst of one.
+#[test]
+fn an_open_time_that_is_over_ends_at_once_and_a_window_goes_on_by_what_was_slept() {
+    type Coarse = Ticks<AtomicU32, 4>;
+    let word = Coarse::default();
+    let config = Config::new()
+        .failures_within(2, ms(1_600))
+        .open_for(ms(160));
+    let before = ManualClock::starting_at(64);
+    Breaker::over(&word, config, &before).trip();
+    let clock = ManualClock::starting_at(1_003);
+    let breaker = Breaker::over(&word, config, &clock);
+    breaker.restore_after(ms(1_000)).unwrap();
+    assert!(
+        breaker.acquire().unwrap().is_probe(),
+        "awake for less than a tick"
+    );
+
+    breaker.reset();
+    breaker.acquire().unwrap().failure();
+    let clock = ManualClock::starting_at(5);
+    let breaker = Breaker::over(&word, config, &clock);
+    breaker.restore_after(ms(320)).unwrap();
+    assert_eq!(breaker.snapshot().failures(), 1);
+    clock.advance(ms(1_100));
+    breaker.acquire().unwrap().failure();
+    assert_eq!(breaker.state(), State::Open, "within the window");
+}
+
 fn tripped<W: AnyWord>(config: Config) -> W {
     let word = W::fresh();
     let clock = ManualClock::starting_at(5);

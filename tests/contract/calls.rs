@@ -31,6 +31,18 @@ fn half_open<W: AnyWord>(clock: &ManualClock) -> Tested<'_, W> {
     breaker
 }
 
+/// Calls that fail together, because their connection is lost, are told apart from those that fail later.
+fn a_permit_says_whether_a_failure_was_counted_since_it_was_granted<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(rules().consecutive_failures(3), &clock);
+    let permits = [(); 2].map(|()| breaker.acquire().unwrap());
+    assert!(permits.iter().all(|permit| permit.is_unchanged()));
+    let [first, second] = permits;
+    first.failure();
+    assert!(!second.is_unchanged());
+    assert!(breaker.acquire().unwrap().is_unchanged());
+}
+
 fn a_rejected_operation_is_not_run<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules(), &clock);
@@ -314,6 +326,7 @@ fn a_failure_shows_what_it_asks_for() {
 }
 
 on_both_words!(
+    a_permit_says_whether_a_failure_was_counted_since_it_was_granted,
     a_rejected_operation_is_not_run,
     a_classifier_decides_what_a_result_means,
     a_result_can_be_recorded_by_hand,

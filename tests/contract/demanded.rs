@@ -88,6 +88,9 @@ fn a_trip_by_hand_moves_the_deadline_later_in_an_epoch_of_its_own<W: AnyWord>() 
     assert_eq!((moved.from, moved.to), (State::Open, State::Open));
     assert_eq!((moved.cause, moved.trips), (Cause::Manual, 1));
     assert_eq!((moved.epoch, moved.open_for()), (2, Some(ms(100))));
+    assert!(!breaker.snapshot().is_demanded());
+    breaker.trip_for(ms(200)).unwrap();
+    assert!(breaker.snapshot().is_demanded());
 }
 
 fn a_trip_by_hand_keeps_what_was_demanded<W: AnyWord>() {

@@ -188,7 +188,7 @@ fn the_log_keeps_the_last_transitions_in_order_and_counts_the_lost() {
     for _ in 0..5 {
         breaker.reset();
     }
-    assert_eq!(log.len(), 3);
+    assert_eq!((log.len(), log.is_empty()), (3, false));
     let epochs: Vec<_> = std::iter::from_fn(|| log.pop())
         .map(|made| made.epoch)
         .collect();

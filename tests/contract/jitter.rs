@@ -30,6 +30,29 @@ fn jitter_lengthens_by_up_to_its_share_and_spreads<W: AnyWord>() {
     );
 }
 
+/// Of a clock that only tells the time.
+#[test]
+fn numbers_that_a_clock_draws_by_default_are_all_different_and_evenly_spread() {
+    struct Bare;
+
+    impl Clock for Bare {
+        fn now_ms(&self) -> u32 {
+            7
+        }
+    }
+
+    assert_eq!(Bare.entropy(), 0, "devices differ only if they say so");
+    let drawn: HashSet<_> = (0..1_000).map(|_| Bare.random()).collect();
+    assert_eq!(drawn.len(), 1_000);
+    for bit in 0..u32::BITS {
+        let ones = drawn
+            .iter()
+            .filter(|number| **number >> bit & 1 == 1)
+            .count();
+        assert!((400..600).contains(&ones), "bit {bit}: {ones} of 1,000");
+    }
+}
+
 fn jitter_is_the_same_for_the_same_seed_and_differs_from_trip_to_trip<W: AnyWord>() {
     let history = |seed| {
         let clock = ManualClock::new();

@@ -72,7 +72,56 @@ fn what_is_printed_of_the_present_is_its_state_and_epoch<W: AnyWord>() {
     assert_eq!(*printed, expected);
 }
 
+/// Two callers may report two transitions in either order.
+fn of_two_transitions_the_nearer_one_is_the_later<W: AnyWord>() {
+    #[derive(Default)]
+    struct Judged(RefCell<Vec<Transition>>);
+
+    impl Observer for Judged {
+        fn changed(&self, made: &Transition, present: Present<'_>) {
+            assert_eq!((present.state(), present.epoch()), (made.to, made.epoch));
+            assert!(present.is_nearer(made, made));
+            let before = &mut *self.0.borrow_mut();
+            for earlier in &*before {
+                assert!(present.is_nearer(made, earlier), "{made:?} {earlier:?}");
+                assert!(!present.is_nearer(earlier, made), "{earlier:?} {made:?}");
+                // Of the same number, but to another state: from before all epochs came by.
+                let mut wrapped = *made;
+                wrapped.to = earlier.from;
+                let is_other = wrapped.to != made.to;
+                assert_eq!(present.is_nearer(&wrapped, earlier), !is_other);
+            }
+            before.push(*made);
+        }
+    }
+
+    let clock = ManualClock::new();
+    let breaker = Breaker::builder(rules(), &clock)
+        .word(W::fresh())
+        .observer(Judged::default())
+        .build();
+    breaker.trip();
+    breaker.reset();
+    breaker.trip();
+    breaker.force_open();
+    assert_eq!(breaker.observer().0.borrow().len(), 4);
+}
+
+fn what_is_printed_of_a_breaker_is_a_snapshot_and_its_rules<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(rules(), &clock);
+    breaker.trip();
+    let (printed, shown) = (format!("{breaker:?}"), breaker.snapshot());
+    let (snapshot, config) = (format!("{shown:?}"), format!("{:?}", breaker.config()));
+    assert!(
+        printed.contains(&snapshot) && printed.contains(&config),
+        "{printed}"
+    );
+}
+
 on_both_words!(
+    of_two_transitions_the_nearer_one_is_the_later,
+    what_is_printed_of_a_breaker_is_a_snapshot_and_its_rules,
     transitions_since_counts_all_of_them_modulo_the_epochs,
     a_quiet_wrap_of_the_clock_and_a_step_back_change_no_order,
     a_corrupt_word_counts_as_healed,
