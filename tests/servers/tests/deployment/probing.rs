@@ -40,8 +40,13 @@ impl Probing {
     ) -> Probe<'_> {
         let number = self.probes.fetch_add(1, Relaxed);
         let mut probing = self.by.lock().unwrap();
-        // The right of an instance that is not called for half a grace lapses, and its next call is a probe all the same.
-        if over < Plan::grace_of(open) / 2 {
+        // The right of an instance that is not called for half a grace lapses, and its next call is a probe all the same. The
+        // grace is that of the fleet's open time, which is no shorter than that of each instance.
+        let origin = Target::Host(host).origin();
+        let opened = world.instances();
+        let opened = opened.map(|(_, instance)| instance.client.shown().opened(&origin).0);
+        let shortest = opened.filter(|time| !time.is_zero()).min();
+        if over < Plan::grace_of(shortest.unwrap_or(open)) / 2 {
             if is_promised(world, host, open) {
                 self.checked.fetch_add(1, Relaxed);
                 let others: Vec<_> = probing[host]

@@ -17,7 +17,7 @@ use crate::world::World;
 
 /// How many seeds.
 const MANY: &str = "ATOMIC_BREAKER_DEPLOYMENT";
-/// Repeats one.
+/// Repeats one; or so many, from this one on.
 const SEED: &str = "ATOMIC_BREAKER_DEPLOYMENT_SEED";
 /// Tells a process which one it is to simulate.
 const OF_PROCESS: &str = "ATOMIC_BREAKER_DEPLOYMENT_OF_PROCESS";
@@ -34,7 +34,8 @@ fn number(name: &str) -> Option<u64> {
 /// Different in each run, unless one is given.
 fn seeds() -> Vec<u64> {
     if let Some(seed) = number(SEED) {
-        return vec![seed];
+        let many = number(MANY).unwrap_or(1);
+        return (seed..seed.saturating_add(many)).collect();
     }
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let mut base = Dice::new(now.map_or(0, |now| now.as_nanos() as u64));
