@@ -225,9 +225,13 @@ impl<S: Stack> World<S> {
         let last_in_vain = Rc::new(Cell::new(Duration::ZERO));
         let mut turn = 0;
         while began.elapsed() <= bound {
-            let place = self.draw(|dice| self.stack.next(turn, dice));
-            self.call_calmly(place, &last_in_vain, began);
-            turn += 1;
+            // While there is no room for a call, the turn stays with its place: otherwise answers that take as long as some
+            // rounds could give all room to the others, each time.
+            if self.under_way.get() < CALLS {
+                let place = self.draw(|dice| self.stack.next(turn, dice));
+                self.call_calmly(place, &last_in_vain, began);
+                turn += 1;
+            }
             sleep(calm.gap / S::PLACES as u32).await;
             self.check();
         }
