@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `serde`: configurations are read from a file, snapshots and transitions are written to one.
 
-use atomic_breaker::{Breaker, Config, ConfigOver, EventLog, ManualClock, Ratio};
-use serde::de::DeserializeSeed;
+use atomic_breaker::{Breaker, Config, EventLog, ManualClock, Ratio};
 use serde_json::{Value, json};
 
 use super::support::ms;
@@ -148,41 +147,6 @@ fn the_documented_file_is_the_documented_configuration() {
         .exponential(2, ms(60_000))
         .gradual_return(10, ms(30_000));
     assert_eq!(read(file), Ok(expected));
-}
-
-/// A program has defaults of its own, and a file changes some of them.
-#[test]
-fn what_a_ratio_leaves_out_is_as_in_the_defaults_of_the_program() {
-    let calls = Ratio::percent(30).of_last(40).min_calls(25);
-    let time = Ratio::percent(30).within(ms(5_000));
-    let over = |ratio: Ratio, file: Value| {
-        let file = json!({ "failure_ratio": file });
-        let read = ConfigOver(Config::new().failure_ratio(ratio)).deserialize(file);
-        read.unwrap().failure_ratio.unwrap()
-    };
-    assert_eq!(over(calls, json!({})), calls);
-    assert_eq!(
-        over(calls, json!({"percent": 50})),
-        Ratio::percent(50).of_last(40).min_calls(25)
-    );
-    assert_eq!(
-        over(calls, json!({"of_last": 30})),
-        Ratio::percent(30).of_last(30)
-    );
-    // As many calls mean something else within a time, and of other calls.
-    assert_eq!(
-        over(calls, json!({"within_ms": 900})),
-        Ratio::percent(30).within(ms(900))
-    );
-    assert_eq!(
-        over(time, json!({"of_last": 30})),
-        Ratio::percent(30).of_last(30)
-    );
-    assert_eq!(over(time, json!({"min_calls": 7})), time.min_calls(7));
-    assert_eq!(
-        over(time.min_calls(9), json!({"within_ms": 900})),
-        Ratio::percent(30).within(ms(900)).min_calls(9)
-    );
 }
 
 #[test]

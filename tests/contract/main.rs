@@ -23,7 +23,7 @@
 //! | `calls`, `panicking` | classifiers, panics, futures, tokens |
 //! | `attempt`, `owned`, `generic` | permits for `?`, owned permits, code that takes any breaker |
 //! | `rules`, `taken_over`, `adjusted` | rules that are shared, replaced, and set on one breaker |
-//! | `config`, `faults`, `parts`, `files` | settings that do not fit, and their messages; configurations from a file |
+//! | `config`, `faults`, `parts`, `files`, `files_over` | settings that do not fit, and their messages; configurations from a file |
 
 // Needs the std adapter.
 #[cfg(target_pointer_width = "64")]
@@ -43,6 +43,7 @@ mod errors;
 mod events;
 mod faults;
 mod files;
+mod files_over;
 mod flipped;
 mod forgotten;
 mod generic;

@@ -92,46 +92,6 @@ fn the_header_declares_what_the_program_defines_and_what_it_calls() {
 }
 
 #[test]
-fn breakers_of_one_tick_are_told_apart_by_their_number_where_they_differ() {
-    let rust = made(ALL).rust;
-    for line in [
-        "mod ticks_of_1024_ms {",
-        "mod ticks_of_64_ms {",
-        "match self.0 { 0 => WORD_0.word(), _ => &WORD_1 }",
-        "read(&SEED_0)",
-    ] {
-        assert_eq!(rust.matches(line).count(), 1, "{line}\n{rust}");
-    }
-    let alone = made("[radio]\n").rust;
-    assert!(
-        !alone.contains("match self.0") && alone.contains("&WORD_0"),
-        "{alone}"
-    );
-    let no_seeds = made("[radio]\n[modem]\n").rust;
-    assert_eq!(
-        no_seeds.matches("match self.0").count(),
-        1,
-        "one for the words, none for the seeds\n{no_seeds}"
-    );
-}
-
-#[test]
-fn a_file_has_up_to_200_breakers_of_one_tick_and_a_mebibyte() {
-    let file = |breakers: usize| -> String {
-        (0..breakers)
-            .map(|number| format!("[b{number}]\n"))
-            .collect()
-    };
-    made(&file(200));
-    let error = generate(&file(201)).unwrap_err();
-    assert_eq!(error, "there are more than 200 breakers of one tick");
-    let long = |bytes: usize| format!("[radio]\n#{}\n", "x".repeat(bytes - 10));
-    made(&long(1 << 20));
-    let error = generate(&long((1 << 20) + 1)).unwrap_err();
-    assert_eq!(error, "it is longer than 1 MiB");
-}
-
-#[test]
 fn the_same_file_makes_the_same_text_whatever_the_order_of_its_tables() {
     let one = made("[a]\nprobes = 2\n[b]\nprobes = 3\n");
     let other = made("[b]\nprobes = 3\n[a]\nprobes = 2\n");
