@@ -30,10 +30,9 @@ fn breakers_of_one_tick_are_told_apart_by_their_number_where_they_differ() {
 
 #[test]
 fn a_file_has_up_to_200_breakers_of_one_tick_and_a_mebibyte() {
-    let file = |breakers: usize| -> String {
-        (0..breakers)
-            .map(|number| format!("[b{number}]\n"))
-            .collect()
+    let file = |breakers: usize| {
+        let all: Vec<_> = (0..breakers).map(|number| format!("[b{number}]")).collect();
+        all.join("\n")
     };
     rust(&file(200));
     let error = generate(&file(201)).unwrap_err();
