@@ -203,7 +203,7 @@ fn a_word_of_64_bits_that_lies_wrong_rejects_every_call() {
     let words = [AtomicU64::new(0), AtomicU64::new(0)];
     unsafe {
         assert!(wide::rules_init(rules.as_mut_ptr(), &DEFAULTS).is_null());
-        let askew = (&raw const words).cast::<u8>().add(4).cast::<AtomicU64>();
+        let askew = (&raw const words).cast::<AtomicU64>().byte_add(4);
         let permit = wide::acquire(askew, rules.as_ptr(), 0);
         assert!(!permit.admitted && permit.wait_ms == NO_RULES);
         assert_eq!(wide::state(askew), 0);
