@@ -84,12 +84,3 @@ def keep(room, messages):
             shutil.copy(it["executable"], place / it["target"]["name"])
             (place / "folder").write_text(str(folder))
 
-
-def tests(room, targets, options):
-    """Commands, and the folders in which they run."""
-    commands = []
-    for package, names in targets.items():
-        place = BASE / room / package
-        names = names or sorted(path.name for path in place.iterdir() if path.name != "folder")
-        commands += [([place / name, *options], (place / "folder").read_text()) for name in names]
-    return commands

@@ -25,34 +25,63 @@ use std::{env, fs, io};
 use mutate::Mutate;
 
 /// What a mutated crate asks; without `std`, as packages for microcontrollers have none. A crate that forbids `unsafe` has
-/// it all the same, as the lints of the copy are capped.
+/// it all the same, as the lints of the copy are capped. Where the environment names a file, no mutant is taken, and the
+/// numbers of those that a test would have met are added to it.
 const ASKS: &str = r#"
 #[doc(hidden)]
 #[allow(unsafe_code, missing_docs)]
 pub mod mutant_of_this_run {
-    use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    use core::ffi::{CStr, c_char, c_int, c_void};
+    use core::ptr::null_mut;
+    use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering::Relaxed};
 
-    static NUMBER: AtomicU32 = AtomicU32::new(u32::MAX);
+    const UNKNOWN: u32 = u32::MAX;
+    const NONE_IS_TAKEN: u32 = u32::MAX - 1;
+    static NUMBER: AtomicU32 = AtomicU32::new(UNKNOWN);
+    static FILE: AtomicPtr<c_char> = AtomicPtr::new(null_mut());
+    static MET: [AtomicU32; 256] = [const { AtomicU32::new(0) }; 256];
+
+    unsafe extern "C" {
+        fn getenv(name: *const c_char) -> *mut c_char;
+        fn fopen(path: *const c_char, mode: *const c_char) -> *mut c_void;
+        fn fwrite(from: *const u8, size: usize, count: usize, file: *mut c_void) -> usize;
+        fn fclose(file: *mut c_void) -> c_int;
+    }
 
     #[inline]
     pub fn is(number: u32) -> bool {
         let chosen = NUMBER.load(Relaxed);
-        (if chosen == u32::MAX { read() } else { chosen }) == number
+        if chosen >= NONE_IS_TAKEN { is_after_all(number) } else { chosen == number }
     }
 
     #[cold]
-    fn read() -> u32 {
-        unsafe extern "C" {
-            fn getenv(name: *const core::ffi::c_char) -> *const core::ffi::c_char;
+    fn is_after_all(number: u32) -> bool {
+        if NUMBER.load(Relaxed) == UNKNOWN {
+            FILE.store(unsafe { getenv(c"MUTANTS_MET".as_ptr()) }, Relaxed);
+            let is_named = !FILE.load(Relaxed).is_null();
+            NUMBER.store(if is_named { NONE_IS_TAKEN } else { chosen() }, Relaxed);
         }
+        let is_taken = NUMBER.load(Relaxed) == number;
+        let bit = 1 << (number % 32);
+        if NUMBER.load(Relaxed) == NONE_IS_TAKEN && MET[number as usize / 32].fetch_or(bit, Relaxed) & bit == 0 {
+            unsafe {
+                let file = fopen(FILE.load(Relaxed), c"a".as_ptr());
+                assert!(!file.is_null());
+                fwrite(number.to_le_bytes().as_ptr(), 4, 1, file);
+                fclose(file);
+            }
+        }
+        is_taken
+    }
+
+    fn chosen() -> u32 {
         let value = unsafe { getenv(c"MUTANT".as_ptr()) };
         let mut number = 0;
         if !value.is_null() {
-            for digit in unsafe { core::ffi::CStr::from_ptr(value) }.to_bytes() {
+            for digit in unsafe { CStr::from_ptr(value) }.to_bytes() {
                 number = number * 10 + u32::from(digit - b'0');
             }
         }
-        NUMBER.store(number, Relaxed);
         number
     }
 }
