@@ -29,7 +29,8 @@ def build(room, folder, targets):
             break
         found = failing(words, f"{folder}/src/")
         if found <= wrong:
-            print(words, file=sys.stderr)
+            said = words if isinstance(words, str) else "".join(it["rendered"] for it in words[:3])
+            print(said, file=sys.stderr)
             sys.exit(f"{room}: cannot be built, and not because of a mutant")
         wrong |= found
     keep(room, messages)

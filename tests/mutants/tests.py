@@ -66,8 +66,9 @@ def that_meet(room, targets):
     return met
 
 
-def fate(number, tests):
-    """What becomes of a mutant."""
+def fate(mutant, tests):
+    """What becomes of a mutant. Says at once what has survived, as it may take long until all are known."""
+    number, name = mutant
     begin, total = 0, 0
     for most in BATCHES:
         end = begin
@@ -78,6 +79,7 @@ def fate(number, tests):
         if told != "survived":
             return told
         begin = end
+    print(f"{number:4} survived {len(tests)} tests: {name}", file=sys.stderr)
     return "survived"
 
 

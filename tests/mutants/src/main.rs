@@ -138,8 +138,24 @@ fn run(folder: &Path, skipped: &Path) -> Result<(), String> {
         }
         fs::write(&path, changed).map_err(|error| words(&path, &error))?;
     }
+    append_to_others(&folder.with_file_name("tests")).map_err(|error| words(folder, &error))?;
     for line in mutate.list {
         println!("{line}");
+    }
+    Ok(())
+}
+
+/// Test programs that are made of files of the package, instead of using it, ask for themselves.
+fn append_to_others(tests: &Path) -> io::Result<()> {
+    let mut found = Vec::new();
+    if tests.is_dir() {
+        files(tests, &mut found)?;
+    }
+    for path in found {
+        let text = fs::read_to_string(&path)?;
+        if text.contains(r#"#[path = "../../src/"#) {
+            fs::write(&path, text + ASKS)?;
+        }
     }
     Ok(())
 }
