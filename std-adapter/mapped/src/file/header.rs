@@ -29,7 +29,7 @@ const TIME_NAMESPACE: usize = 8;
 const IS_WHOLE: u64 = u64::from_be_bytes(*b"AtomBrkr");
 /// A file of breakers that is being written.
 const IS_BEGUN: u64 = u64::from_be_bytes(*b"AtomBrk?");
-/// Covers all of `docs/shared-file.md`: also the layout of the breaker's word, the digest, and defaults that it leaves out.
+/// Covers all of `docs/shared-file.md`: also the layout of the breaker's word, and the digest.
 const VERSION_HERE: u64 = 1;
 
 const REMOVE: &str = "stop the processes that use it and remove it, or use another path";
@@ -150,7 +150,7 @@ fn described([keys, bytes]: [u64; 2]) -> String {
 }
 
 /// A digest of everything that processes sharing a word must agree on, the same in every program and language: SipHash-2-4
-/// without a secret over numbers of 64 bits, the lowest byte first. The seed is not part of it: each process may draw its
+/// without a secret over numbers of 64 bits, the lowest byte first. A default is the same set or not. The seed is not part of it: each process may draw its
 /// jitter from its own seed. Nor is a failure ratio: such rules are rejected.
 pub(crate) fn digest(config: &Config) -> u64 {
     let or_absent = |number: Option<u32>| number.map_or(u64::MAX, u64::from);
@@ -173,10 +173,10 @@ pub(crate) fn digest(config: &Config) -> u64 {
         or_absent(config.growth.and_then(Growth::percent)),
         or_absent(config.growth.and_then(Growth::step_ms)),
         config.jitter_percent.into(),
-        or_absent(config.max_retry_after_ms),
+        config.longest_retry_after_ms(u32::MAX).into(),
         config.probes.into(),
         config.needed_successes().into(),
-        or_absent(config.probe_lease_ms),
+        config.lease_ms(u32::MAX).into(),
         config.cancel_limit_ms.into(),
         or_absent(returning.map(|back| back.first_percent.into())),
         or_absent(returning.map(|back| back.over_ms)),
