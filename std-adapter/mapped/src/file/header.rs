@@ -10,10 +10,9 @@ use atomic_breaker_std::{Config, TripRule};
 use siphasher::sip::SipHasher24;
 
 use super::machine::Machine;
-use crate::MappedError;
-use crate::MemoryOrigin;
 use crate::layout::{HEADER, SECRET, Shape};
 use crate::slot::draw_secret;
+use crate::{MappedError, MappedErrorKind, MemoryOrigin};
 
 // Positions: see the layout.
 const WHOLE: usize = 0;
@@ -75,16 +74,16 @@ impl Expected {
             _ if header.as_flattened().iter().all(|byte| *byte == 0) => return Ok(Content::Zeros),
             mark if mark.swap_bytes() == IS_WHOLE => {
                 let text = format!("was written by a program with another byte order: {REMOVE}");
-                return Err(MappedError::new(text));
+                return Err(MappedError::new(MappedErrorKind::Disagreement, text));
             }
-            _ => return Err(MappedError::new(FOREIGN)),
+            _ => return Err(MappedError::new(MappedErrorKind::Foreign, FOREIGN)),
         }
         let other_length = || {
             let bytes = self.bytes();
             let text = format!(
                 "was truncated or extended: it has {length} bytes instead of {bytes}: {REMOVE}"
             );
-            Err(MappedError::new(text))
+            Err(MappedError::new(MappedErrorKind::Foreign, text))
         };
         if length < size_of::<Header>() as u64 {
             return other_length();
@@ -94,28 +93,34 @@ impl Expected {
         }
         let version = word(VERSION);
         if version != VERSION_HERE {
-            return Err(MappedError::new(format!(
-                "has version {version} of the format, but this program has {VERSION_HERE}: {REMOVE}"
-            )));
+            return Err(MappedError::new(
+                MappedErrorKind::Disagreement,
+                format!(
+                    "has version {version} of the format, but this program has {VERSION_HERE}: {REMOVE}"
+                ),
+            ));
         }
         let found = [word(CAPACITY), word(KEY_BYTES)];
         let expected = [self.shape.capacity.into(), self.shape.key_bytes.into()];
         if found != expected {
             let [found, expected] = [found, expected].map(described);
-            return Err(MappedError::new(format!(
-                "holds {found}, but this process expects {expected}: {REMOVE}"
-            )));
+            return Err(MappedError::new(
+                MappedErrorKind::Disagreement,
+                format!("holds {found}, but this process expects {expected}: {REMOVE}"),
+            ));
         }
         if length != self.bytes() {
             return other_length();
         }
         if word(CLOCK) != self.clock {
             return Err(MappedError::new(
+                MappedErrorKind::Disagreement,
                 "is timed by another clock than this process uses: use the same one everywhere, or another path",
             ));
         }
         if word(TIME_NAMESPACE) != self.machine.time_namespace {
             return Err(MappedError::new(
+                MappedErrorKind::Disagreement,
                 "is used in another time namespace, where clocks read differently: use another path",
             ));
         }
