@@ -54,8 +54,5 @@ fn of(settings: Table) -> Result<CSettings, String> {
     let config = Config::deserialize(Value::Table(settings))
         .map_err(|error| error.to_string().trim_end().to_string())?;
     let _ = Rules::<u64>::try_new(config).map_err(|error| error.to_string())?;
-    if config.slow_call_ms == Some(0) {
-        return Err("slow_call_ms: at least 1; leave it out if slow calls are fine".into());
-    }
     Ok(CSettings::of(&config))
 }
