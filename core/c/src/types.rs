@@ -155,7 +155,8 @@ pub struct CSettings {
 }
 
 impl CSettings {
-    /// Those of a configuration that counts in the word alone, with each default written out. The seed is 0 if none is set.
+    /// The settings of a configuration that counts in the word alone, with each default written out. The seed is 0 if none is
+    /// set.
     #[cfg(feature = "command")]
     pub(crate) fn of(config: &Config) -> Self {
         let (failures, window_ms) = match config.trip {

@@ -21,7 +21,7 @@ pub enum MappedErrorKind {
     Busy,
     /// Others may reach the file: a link, another owner or mode, a file system that machines share.
     NotTrusted,
-    /// It is not a file of breakers, or it was made shorter or longer.
+    /// Not a file of breakers, or one that was made shorter or longer.
     Foreign,
     /// The system refused: [`source`](Error::source) is its error.
     System,

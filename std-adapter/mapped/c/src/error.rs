@@ -44,9 +44,9 @@ statuses! {
 
 /// Why something failed: a code, and a text for people.
 #[derive(Clone, Debug)]
-pub struct Reason(Status, String);
+pub struct MapFault(Status, String);
 
-impl Reason {
+impl MapFault {
     pub(crate) fn settings(text: impl Into<String>) -> Self {
         Self(Status::Settings, text.into())
     }
@@ -56,7 +56,7 @@ impl Reason {
     }
 }
 
-impl From<MappedError> for Reason {
+impl From<MappedError> for MapFault {
     fn from(error: MappedError) -> Self {
         let status = match error.kind() {
             MappedErrorKind::Settings => Status::Settings,
@@ -70,7 +70,7 @@ impl From<MappedError> for Reason {
     }
 }
 
-impl From<NoSlot> for Reason {
+impl From<NoSlot> for MapFault {
     fn from(error: NoSlot) -> Self {
         let status = match error {
             NoSlot::Full { .. } => Status::Full,
@@ -104,10 +104,10 @@ impl CError {
 ///
 /// # Safety
 /// `told` is NULL, or leads to where an `ab_map_error` may be written.
-pub(crate) unsafe fn tell<T>(result: Result<T, Reason>, told: *mut CError) -> Option<T> {
+pub(crate) unsafe fn tell<T>(result: Result<T, MapFault>, told: *mut CError) -> Option<T> {
     let error = match &result {
         Ok(_) => CError::new(Status::Ok, ""),
-        Err(Reason(status, text)) => CError::new(*status, text),
+        Err(MapFault(status, text)) => CError::new(*status, text),
     };
     if !told.is_null() {
         // SAFETY: the caller's.

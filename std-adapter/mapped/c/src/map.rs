@@ -19,7 +19,7 @@ use atomic_breaker_mapped::{
     BootClock, Clock, MappedBreaker, MappedBuilder, MappedSlab, MemoryOrigin,
 };
 
-use crate::error::{CError, Reason, tell};
+use crate::error::{CError, MapFault, tell};
 use crate::read::path as path_of;
 
 const USUAL_KEY_BYTES: u32 = 98;
@@ -28,11 +28,11 @@ const USUAL_KEY_BYTES: u32 = 98;
 #[derive(Debug)]
 pub struct Map {
     rules: CRules<u64>,
-    breakers: Breakers,
+    breakers: MapContent,
 }
 
 #[derive(Debug)]
-enum Breakers {
+enum MapContent {
     One(MappedBreaker),
     Keyed(MappedSlab),
 }
@@ -61,7 +61,11 @@ impl COptions {
 pub type Each = Option<unsafe extern "C" fn(*mut c_void, *const c_char, usize, *const AtomicU64)>;
 
 impl Map {
-    fn open(path: Option<&Path>, settings: &CSettings, options: COptions) -> Result<Self, Reason> {
+    fn open(
+        path: Option<&Path>,
+        settings: &CSettings,
+        options: COptions,
+    ) -> Result<Self, MapFault> {
         let mut settings = *settings;
         if settings.seed == 0 {
             // Where several files are, their breakers should not all probe at the same moment.
@@ -70,15 +74,15 @@ impl Map {
         let rules = checked(&settings)?;
         let config = settings
             .config()
-            .map_err(|text| Reason::settings(text.get(true).to_string_lossy()))?;
+            .map_err(|text| MapFault::settings(text.get(true).to_string_lossy()))?;
         let breakers = match options.keys {
             0 if options.key_bytes > 0 => {
-                return Err(Reason::settings("key_bytes: only with keys"));
+                return Err(MapFault::settings("key_bytes: only with keys"));
             }
             0 => {
                 let builder = MappedBuilder::new(config);
                 let builder = options.apply(builder);
-                Breakers::One(match path {
+                MapContent::One(match path {
                     Some(path) => builder.open(path)?,
                     None => builder.for_forks()?,
                 })
@@ -92,7 +96,7 @@ impl Map {
                     .capacity(keys)
                     .max_key_bytes(bytes);
                 let builder = options.apply(builder);
-                Breakers::Keyed(match path {
+                MapContent::Keyed(match path {
                     Some(path) => builder.open(path)?,
                     None => builder.for_forks()?,
                 })
@@ -101,14 +105,14 @@ impl Map {
         Ok(Self { rules, breakers })
     }
 
-    fn breaker(&self, name: Option<&CStr>) -> Result<&AtomicU64, Reason> {
+    fn breaker(&self, name: Option<&CStr>) -> Result<&AtomicU64, MapFault> {
         match (&self.breakers, name) {
-            (Breakers::One(breaker), None) => Ok(breaker.word().as_ref()),
-            (Breakers::Keyed(slab), Some(name)) => Ok(slab.breaker(name.to_bytes())?.word()),
-            (Breakers::One(_), Some(_)) => Err(Reason::settings(
+            (MapContent::One(breaker), None) => Ok(breaker.word().as_ref()),
+            (MapContent::Keyed(slab), Some(name)) => Ok(slab.breaker(name.to_bytes())?.word()),
+            (MapContent::One(_), Some(_)) => Err(MapFault::settings(
                 "the file holds a single breaker: NULL as name, or open it with keys",
             )),
-            (Breakers::Keyed(_), None) => Err(Reason::settings(
+            (MapContent::Keyed(_), None) => Err(MapFault::settings(
                 "the file holds breakers with names: give one",
             )),
         }
@@ -116,8 +120,8 @@ impl Map {
 
     const fn origin(&self) -> u32 {
         let origin = match &self.breakers {
-            Breakers::One(breaker) => breaker.word().origin(),
-            Breakers::Keyed(slab) => slab.origin(),
+            MapContent::One(breaker) => breaker.word().origin(),
+            MapContent::Keyed(slab) => slab.origin(),
         };
         match origin {
             MemoryOrigin::Created => 1,
@@ -129,7 +133,7 @@ impl Map {
 }
 
 /// The rules as the functions of `atomic_breaker.h` take them.
-fn checked(settings: &CSettings) -> Result<CRules<u64>, Reason> {
+fn checked(settings: &CSettings) -> Result<CRules<u64>, MapFault> {
     let mut rules = MaybeUninit::uninit();
     // SAFETY: both lead to what they say.
     let fault = unsafe { wide::rules_init(rules.as_mut_ptr(), settings) };
@@ -139,7 +143,7 @@ fn checked(settings: &CSettings) -> Result<CRules<u64>, Reason> {
     }
     // SAFETY: a fault is a constant string.
     let text = unsafe { CStr::from_ptr(fault) };
-    Err(Reason::settings(text.to_string_lossy()))
+    Err(MapFault::settings(text.to_string_lossy()))
 }
 
 /// `ab_map_open`.
@@ -157,7 +161,9 @@ pub unsafe extern "C" fn ab_map_open(
     let (path, settings, options) = unsafe { (path_of(path), settings.as_ref(), options.as_ref()) };
     let opened = match settings {
         Some(settings) => Map::open(path, settings, options.copied().unwrap_or_default()),
-        None => Err(Reason::settings("settings: not NULL, such as AB_DEFAULTS")),
+        None => Err(MapFault::settings(
+            "settings: not NULL, such as AB_DEFAULTS",
+        )),
     };
     // SAFETY: the caller's.
     let opened = unsafe { tell(opened, error) };
@@ -181,7 +187,7 @@ pub unsafe extern "C" fn ab_map_breaker(
     };
     let found = match map {
         Some(map) => map.breaker(name),
-        None => Err(Reason::settings("map: not NULL")),
+        None => Err(MapFault::settings("map: not NULL")),
     };
     // SAFETY: the caller's.
     unsafe { tell(found, error) }.map_or(ptr::null(), ptr::from_ref)
@@ -209,8 +215,10 @@ pub unsafe extern "C" fn ab_map_each(map: *const Map, each: Each, context: *mut 
     };
     match &map.breakers {
         // SAFETY: the caller's.
-        Breakers::One(breaker) => unsafe { each(context, ptr::null(), 0, breaker.word().as_ref()) },
-        Breakers::Keyed(slab) => {
+        MapContent::One(breaker) => unsafe {
+            each(context, ptr::null(), 0, breaker.word().as_ref());
+        },
+        MapContent::Keyed(slab) => {
             for (key, _) in slab.entries() {
                 if let Some(breaker) = slab.get(&key) {
                     // SAFETY: the caller's.

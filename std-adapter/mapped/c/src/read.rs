@@ -9,7 +9,7 @@ use std::path::Path;
 use atomic_breaker_c::generate;
 use atomic_breaker_c::types::CSettings;
 
-use crate::error::{CError, Reason, tell};
+use crate::error::{CError, MapFault, tell};
 
 /// `ab_settings_read`.
 ///
@@ -27,7 +27,7 @@ pub unsafe extern "C" fn ab_settings_read(
     let read = match read {
         (Some(file), Ok(Some(name))) if !settings.is_null() => read_table(file, name),
         (_, Err(reason)) => Err(reason),
-        _ => Err(Reason::settings("settings, file and name: not NULL")),
+        _ => Err(MapFault::settings("settings, file and name: not NULL")),
     };
     // SAFETY: the caller's.
     match unsafe { tell(read, error) } {
@@ -40,10 +40,10 @@ pub unsafe extern "C" fn ab_settings_read(
     }
 }
 
-fn read_table(file: &Path, name: &str) -> Result<CSettings, Reason> {
+fn read_table(file: &Path, name: &str) -> Result<CSettings, MapFault> {
     let named = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
-    let text = fs::read_to_string(file).map_err(|error| Reason::system(named(&error)))?;
-    generate::settings(&text, name).map_err(|error| Reason::settings(named(&error)))
+    let text = fs::read_to_string(file).map_err(|error| MapFault::system(named(&error)))?;
+    generate::settings(&text, name).map_err(|error| MapFault::settings(named(&error)))
 }
 
 /// # Safety
@@ -56,12 +56,12 @@ pub(crate) unsafe fn path<'a>(path: *const c_char) -> Option<&'a Path> {
 
 /// # Safety
 /// NULL, or a string that ends with a zero and outlives the result.
-unsafe fn text<'a>(text: *const c_char) -> Result<Option<&'a str>, Reason> {
+unsafe fn text<'a>(text: *const c_char) -> Result<Option<&'a str>, MapFault> {
     if text.is_null() {
         return Ok(None);
     }
     // SAFETY: the caller's.
     let text = unsafe { CStr::from_ptr(text) }.to_str();
     text.map(Some)
-        .map_err(|_| Reason::settings("name: not UTF-8"))
+        .map_err(|_| MapFault::settings("name: not UTF-8"))
 }

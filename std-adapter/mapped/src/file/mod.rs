@@ -38,19 +38,19 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const ZEROS: [u8; 1 << 12] = [0; 1 << 12];
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Of an error.
-type Reason = (MappedErrorKind, &'static str);
+/// The kind of an error, and what is said.
+type ErrorText = (MappedErrorKind, &'static str);
 
-const LOCKED: Reason = (
+const LOCKED: ErrorText = (
     MappedErrorKind::Busy,
     "has been locked by another process for 2 s, perhaps by one that was stopped while it wrote the file: let it go on \
      or end it (`fuser` names it), then try again",
 );
-const OTHER_BOOT: Reason = (
+const OTHER_BOOT: ErrorText = (
     MappedErrorKind::Disagreement,
     "is in use by processes that see another boot id, such as those of a container that has its own: use another path",
 );
-const OTHER_RULES: Reason = (
+const OTHER_RULES: ErrorText = (
     MappedErrorKind::Disagreement,
     "was made with other rules than those of this process: give all the same configuration; after a change stop the \
      processes that use it and remove it, or set `replace_unused`",
@@ -62,7 +62,7 @@ enum Step {
     /// The file cannot be used, for this reason.
     Removed(MemoryOrigin),
     /// Another process is busy with it: try again, but if that does not end, this is what is wrong.
-    Wait(Reason),
+    Wait(ErrorText),
 }
 
 const BUSY: Step = Step::Wait(LOCKED);
