@@ -65,7 +65,7 @@ mod critical {
 
 /// Nothing here panics: programs that are linked with `--gc-sections` do not contain this, which `tests/c/run` checks.
 /// If something did, it would end here, for a debugger to find.
-#[cfg(not(any(feature = "command", test, doc)))]
+#[cfg(not(any(feature = "command", feature = "host", test, doc)))]
 #[unsafe(no_mangle)]
 extern "C" fn ab_panicked() -> ! {
     loop {
@@ -73,7 +73,7 @@ extern "C" fn ab_panicked() -> ! {
     }
 }
 
-#[cfg(not(any(feature = "command", test, doc)))]
+#[cfg(not(any(feature = "command", feature = "host", test, doc)))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     ab_panicked()

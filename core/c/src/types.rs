@@ -155,6 +155,41 @@ pub struct CSettings {
 }
 
 impl CSettings {
+    /// The settings of a configuration that counts in the word alone, with each default written out. The seed is 0 if none is
+    /// set.
+    #[cfg(feature = "command")]
+    pub(crate) fn of(config: &Config) -> Self {
+        let (failures, window_ms) = match config.trip {
+            TripRule::Consecutive { failures } => (failures, 0),
+            TripRule::Within {
+                failures,
+                window_ms,
+            } => (failures, window_ms),
+            // Refused before.
+            TripRule::TallyOnly => (0, 0),
+        };
+        let growth = config.growth;
+        let back = config.gradual_return;
+        Self {
+            failures,
+            window_ms,
+            open_ms: config.open_for_ms,
+            growth_percent: growth.and_then(Growth::percent).unwrap_or(0),
+            growth_step_ms: growth.and_then(Growth::step_ms).unwrap_or(0),
+            max_open_ms: growth.map_or(0, |growth| growth.max_ms),
+            jitter_percent: config.jitter_percent.into(),
+            seed: config.seed.unwrap_or(0),
+            max_retry_after_ms: config.longest_retry_after_ms(u32::MAX),
+            probes: config.probes.into(),
+            close_after: config.close_after.map_or(0, u32::from),
+            probe_lease_ms: config.lease_ms(u32::MAX),
+            cancel_limit_ms: config.cancel_limit_ms,
+            slow_call_ms: config.slow_call_ms.unwrap_or(0),
+            return_first_percent: back.map_or(0, |back| back.first_percent.into()),
+            return_over_ms: back.map_or(0, |back| back.over_ms),
+        }
+    }
+
     /// The configuration, as Rust has it.
     ///
     /// # Errors

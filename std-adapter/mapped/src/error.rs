@@ -9,16 +9,36 @@ use std::path::{Path, PathBuf};
 
 use atomic_breaker_std::ConfigError;
 
+/// What kind of reason it is: by this a program decides what to do, such as to try again, or to go on without the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MappedErrorKind {
+    /// A setting does not fit: rules that one word cannot hold, more keys than there may be.
+    Settings,
+    /// The file was made with other rules, keys, another clock or version, or in another time namespace.
+    Disagreement,
+    /// Another process has kept the file locked for 2 s. Trying again later may succeed.
+    Busy,
+    /// Others may reach the file: a link, another owner or mode, a file system that machines share.
+    NotTrusted,
+    /// Not a file of breakers, or one that was made shorter or longer.
+    Foreign,
+    /// The system refused: [`source`](Error::source) is its error.
+    System,
+}
+
 /// Why breakers could not be mapped: it names the file, and says what to do.
 pub struct MappedError {
+    kind: MappedErrorKind,
     path: Option<PathBuf>,
     text: Cow<'static, str>,
     cause: Option<io::Error>,
 }
 
 impl MappedError {
-    pub(crate) fn new(text: impl Into<Cow<'static, str>>) -> Self {
+    pub(crate) fn new(kind: MappedErrorKind, text: impl Into<Cow<'static, str>>) -> Self {
         Self {
+            kind,
             path: None,
             text: text.into(),
             cause: None,
@@ -28,7 +48,7 @@ impl MappedError {
     pub(crate) fn io(text: &'static str, cause: impl Into<io::Error>) -> Self {
         Self {
             cause: Some(cause.into()),
-            ..Self::new(text)
+            ..Self::new(MappedErrorKind::System, text)
         }
     }
 
@@ -39,6 +59,11 @@ impl MappedError {
         }
     }
 
+    /// What kind of reason it is.
+    pub const fn kind(&self) -> MappedErrorKind {
+        self.kind
+    }
+
     /// The file; `None` if there is none.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
@@ -47,7 +72,7 @@ impl MappedError {
 
 impl From<ConfigError> for MappedError {
     fn from(error: ConfigError) -> Self {
-        Self::new(error.to_string())
+        Self::new(MappedErrorKind::Settings, error.to_string())
     }
 }
 

@@ -14,7 +14,7 @@
 //! `docs/shared-file.md` promises this to other languages, with what the words of breakers hold: a change is another version.
 //! Words 0 to 3 have this meaning in every version. Without a file, only the secret and what comes after it are used.
 
-use crate::MappedError;
+use crate::{MappedError, MappedErrorKind};
 
 pub(crate) const SECRET: usize = 9;
 pub(crate) const KEYS: usize = 16;
@@ -56,12 +56,12 @@ impl Shape {
         } = self;
         if !(1..=MAX_CAPACITY).contains(&capacity) {
             let text = format!("{capacity} keys: set at least 1, at most {MAX_CAPACITY}");
-            return Err(MappedError::new(text));
+            return Err(MappedError::new(MappedErrorKind::Settings, text));
         }
         if !(1..=MAX_KEY_BYTES).contains(&key_bytes) {
             let text =
                 format!("keys of {key_bytes} bytes: set at least 1, at most {MAX_KEY_BYTES}");
-            return Err(MappedError::new(text));
+            return Err(MappedError::new(MappedErrorKind::Settings, text));
         }
         Ok(self)
     }

@@ -72,7 +72,7 @@ pub use atomic_breaker_std::{
     Transition, Wait, word,
 };
 pub use builder::{KeyedWords, MappedBuilder, SingleWord};
-pub use error::MappedError;
+pub use error::{MappedError, MappedErrorKind};
 pub use machine_clock::MachineClock;
 pub use open::for_forks;
 #[cfg(any(target_os = "linux", target_os = "android"))]

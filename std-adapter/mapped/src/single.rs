@@ -31,9 +31,12 @@ impl MappedWord {
     pub const fn origin(&self) -> MemoryOrigin {
         self.origin
     }
+}
 
+/// The word itself, such as for other languages: it stays where it is for as long as a clone of this is there.
+impl AsRef<AtomicU64> for MappedWord {
     #[inline]
-    fn word(&self) -> &AtomicU64 {
+    fn as_ref(&self) -> &AtomicU64 {
         &self.memory.words()[SINGLE]
     }
 }
@@ -43,7 +46,7 @@ impl Word for MappedWord {
 
     #[inline]
     fn load(&self, order: Ordering) -> u64 {
-        self.word().load(order)
+        self.as_ref().load(order)
     }
 
     #[inline]
@@ -54,7 +57,7 @@ impl Word for MappedWord {
         success: Ordering,
         failure: Ordering,
     ) -> Result<u64, u64> {
-        self.word()
+        self.as_ref()
             .compare_exchange_weak(current, new, success, failure)
     }
 }

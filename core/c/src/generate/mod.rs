@@ -20,6 +20,7 @@
 mod asked;
 mod header;
 mod rust;
+mod settings;
 
 use std::format;
 use std::string::{String, ToString as _};
@@ -28,6 +29,8 @@ use atomic_breaker::word::{Bits, TickBits};
 use atomic_breaker::{Config, Rules};
 use serde::Deserialize as _;
 use toml::{Table, Value};
+
+pub use settings::settings;
 
 use asked::{Breakers, RequestedBreaker};
 
@@ -97,14 +100,7 @@ fn breaker(name: String, mut settings: Table) -> Result<(u32, RequestedBreaker),
         }
         Some(_) => return Err("seed_from: set the name of a variable".into()),
     };
-    for ratio in ["failure_ratio", "tally_only"] {
-        if settings.contains_key(ratio) {
-            return Err(format!(
-                "{ratio} needs more memory than one word, which is not offered for C: use \
-                 failures_within"
-            ));
-        }
-    }
+    no_ratio(&settings)?;
     let config = Config::deserialize(Value::Table(settings.clone()))
         .map_err(|error| error.to_string().trim_end().to_string())?;
     let has_seed = config.seed.is_some();
@@ -132,6 +128,16 @@ fn breaker(name: String, mut settings: Table) -> Result<(u32, RequestedBreaker),
         seed_from,
     };
     Ok((log2, breaker))
+}
+
+fn no_ratio(settings: &Table) -> Result<(), String> {
+    let needs = |ratio: &&str| settings.contains_key(*ratio);
+    match ["failure_ratio", "tally_only"].into_iter().find(needs) {
+        None => Ok(()),
+        Some(ratio) => Err(format!(
+            "{ratio} needs more memory than one word, which is not offered for C: use failures_within"
+        )),
+    }
 }
 
 /// Checks the rules for a word of this tick.

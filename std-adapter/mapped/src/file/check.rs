@@ -9,7 +9,7 @@ use std::path::Path;
 use rustix::fs::{OFlags, fstatfs};
 use rustix::process::geteuid;
 
-use crate::MappedError;
+use crate::{MappedError, MappedErrorKind};
 
 /// Only its owner reads and writes it.
 const MODE: u32 = 0o600;
@@ -54,9 +54,10 @@ fn complete(file: &File) -> Result<(), MappedError> {
 fn why_not_opened(path: &Path, error: io::Error) -> MappedError {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_symlink() => MappedError::new(
+            MappedErrorKind::NotTrusted,
             "is a symbolic link, which is not followed: use the path that it leads to",
         ),
-        Ok(found) if !found.is_file() => MappedError::new(NOT_A_FILE),
+        Ok(found) if !found.is_file() => MappedError::new(MappedErrorKind::NotTrusted, NOT_A_FILE),
         Ok(found) if error.kind() == ErrorKind::PermissionDenied => {
             owner(&found).err().unwrap_or_else(|| mode(&found))
         }
@@ -75,21 +76,22 @@ fn owner(found: &Metadata) -> Result<(), MappedError> {
         "belongs to user {found}, but this process runs as {own}: run all processes that share it as the same \
          user, or use another path"
     );
-    Err(MappedError::new(text))
+    Err(MappedError::new(MappedErrorKind::NotTrusted, text))
 }
 
 fn mode(found: &Metadata) -> MappedError {
     let mode = found.mode() & 0o7777;
-    MappedError::new(format!(
-        "has mode {mode:04o}: set 0600, so that only its owner reads and writes it"
-    ))
+    MappedError::new(
+        MappedErrorKind::NotTrusted,
+        format!("has mode {mode:04o}: set 0600, so that only its owner reads and writes it"),
+    )
 }
 
 /// The length of the file in bytes, if it can be trusted; `None` if it is no longer at the path.
 pub(super) fn trusted(path: &Path, file: &File) -> Result<Option<u64>, MappedError> {
     let found = file.metadata().map_err(not_examined)?;
     if !found.is_file() {
-        return Err(MappedError::new(NOT_A_FILE));
+        return Err(MappedError::new(MappedErrorKind::NotTrusted, NOT_A_FILE));
     }
     owner(&found)?;
     // Between its creation and the setting of its permissions.
@@ -98,13 +100,17 @@ pub(super) fn trusted(path: &Path, file: &File) -> Result<Option<u64>, MappedErr
         return Err(mode(&found));
     }
     if found.nlink() > 1 {
-        return Err(MappedError::new(format!(
-            "has {} names (hard links), through which others may reach it: remove it, or use another path",
-            found.nlink()
-        )));
+        return Err(MappedError::new(
+            MappedErrorKind::NotTrusted,
+            format!(
+                "has {} names (hard links), through which others may reach it: remove it, or use another path",
+                found.nlink()
+            ),
+        ));
     }
     if is_remote(file)? {
         return Err(MappedError::new(
+            MappedErrorKind::NotTrusted,
             "is in a file system that is shared between machines or served by a program, where processes do not see the \
              same memory: use a path in /run or /dev/shm",
         ));

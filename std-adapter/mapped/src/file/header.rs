@@ -10,10 +10,9 @@ use atomic_breaker_std::{Config, TripRule};
 use siphasher::sip::SipHasher24;
 
 use super::machine::Machine;
-use crate::MappedError;
-use crate::MemoryOrigin;
 use crate::layout::{HEADER, SECRET, Shape};
 use crate::slot::draw_secret;
+use crate::{MappedError, MappedErrorKind, MemoryOrigin};
 
 // Positions: see the layout.
 const WHOLE: usize = 0;
@@ -29,7 +28,7 @@ const TIME_NAMESPACE: usize = 8;
 const IS_WHOLE: u64 = u64::from_be_bytes(*b"AtomBrkr");
 /// A file of breakers that is being written.
 const IS_BEGUN: u64 = u64::from_be_bytes(*b"AtomBrk?");
-/// Covers all of `docs/shared-file.md`: also the layout of the breaker's word, the digest, and defaults that it leaves out.
+/// Covers all of `docs/shared-file.md`: also the layout of the breaker's word, and the digest.
 const VERSION_HERE: u64 = 1;
 
 const REMOVE: &str = "stop the processes that use it and remove it, or use another path";
@@ -75,16 +74,16 @@ impl Expected {
             _ if header.as_flattened().iter().all(|byte| *byte == 0) => return Ok(Content::Zeros),
             mark if mark.swap_bytes() == IS_WHOLE => {
                 let text = format!("was written by a program with another byte order: {REMOVE}");
-                return Err(MappedError::new(text));
+                return Err(MappedError::new(MappedErrorKind::Disagreement, text));
             }
-            _ => return Err(MappedError::new(FOREIGN)),
+            _ => return Err(MappedError::new(MappedErrorKind::Foreign, FOREIGN)),
         }
         let other_length = || {
             let bytes = self.bytes();
             let text = format!(
                 "was truncated or extended: it has {length} bytes instead of {bytes}: {REMOVE}"
             );
-            Err(MappedError::new(text))
+            Err(MappedError::new(MappedErrorKind::Foreign, text))
         };
         if length < size_of::<Header>() as u64 {
             return other_length();
@@ -94,28 +93,34 @@ impl Expected {
         }
         let version = word(VERSION);
         if version != VERSION_HERE {
-            return Err(MappedError::new(format!(
-                "has version {version} of the format, but this program has {VERSION_HERE}: {REMOVE}"
-            )));
+            return Err(MappedError::new(
+                MappedErrorKind::Disagreement,
+                format!(
+                    "has version {version} of the format, but this program has {VERSION_HERE}: {REMOVE}"
+                ),
+            ));
         }
         let found = [word(CAPACITY), word(KEY_BYTES)];
         let expected = [self.shape.capacity.into(), self.shape.key_bytes.into()];
         if found != expected {
             let [found, expected] = [found, expected].map(described);
-            return Err(MappedError::new(format!(
-                "holds {found}, but this process expects {expected}: {REMOVE}"
-            )));
+            return Err(MappedError::new(
+                MappedErrorKind::Disagreement,
+                format!("holds {found}, but this process expects {expected}: {REMOVE}"),
+            ));
         }
         if length != self.bytes() {
             return other_length();
         }
         if word(CLOCK) != self.clock {
             return Err(MappedError::new(
+                MappedErrorKind::Disagreement,
                 "is timed by another clock than this process uses: use the same one everywhere, or another path",
             ));
         }
         if word(TIME_NAMESPACE) != self.machine.time_namespace {
             return Err(MappedError::new(
+                MappedErrorKind::Disagreement,
                 "is used in another time namespace, where clocks read differently: use another path",
             ));
         }
@@ -150,7 +155,7 @@ fn described([keys, bytes]: [u64; 2]) -> String {
 }
 
 /// A digest of everything that processes sharing a word must agree on, the same in every program and language: SipHash-2-4
-/// without a secret over numbers of 64 bits, the lowest byte first. The seed is not part of it: each process may draw its
+/// without a secret over numbers of 64 bits, the lowest byte first. A default is the same set or not. The seed is not part of it: each process may draw its
 /// jitter from its own seed. Nor is a failure ratio: such rules are rejected.
 pub(crate) fn digest(config: &Config) -> u64 {
     let or_absent = |number: Option<u32>| number.map_or(u64::MAX, u64::from);
@@ -173,10 +178,10 @@ pub(crate) fn digest(config: &Config) -> u64 {
         or_absent(config.growth.and_then(Growth::percent)),
         or_absent(config.growth.and_then(Growth::step_ms)),
         config.jitter_percent.into(),
-        or_absent(config.max_retry_after_ms),
+        config.longest_retry_after_ms(u32::MAX).into(),
         config.probes.into(),
         config.needed_successes().into(),
-        or_absent(config.probe_lease_ms),
+        config.lease_ms(u32::MAX).into(),
         config.cancel_limit_ms.into(),
         or_absent(returning.map(|back| back.first_percent.into())),
         or_absent(returning.map(|back| back.over_ms)),

@@ -28,9 +28,8 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
 use rustix::io::{Errno, retry_on_intr};
 
-use crate::MappedError;
-use crate::MemoryOrigin;
 use crate::memory::Memory;
+use crate::{MappedError, MappedErrorKind, MemoryOrigin};
 use check::{open_or_create, trusted};
 use header::{Content, FOREIGN, Header};
 
@@ -39,12 +38,23 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const ZEROS: [u8; 1 << 12] = [0; 1 << 12];
 const PAUSE: Duration = Duration::from_millis(1);
 
-const LOCKED: &str = "has been locked by another process for 2 s, perhaps by one that was stopped while it wrote the \
-                      file: let it go on or end it (`fuser` names it), then try again";
-const OTHER_BOOT: &str = "is in use by processes that see another boot id, such as those of a container that has its \
-                          own: use another path";
-const OTHER_RULES: &str = "was made with other rules than those of this process: give all the same configuration; after a \
-                           change stop the processes that use it and remove it, or set `replace_unused`";
+/// The kind of an error, and what is said.
+type ErrorText = (MappedErrorKind, &'static str);
+
+const LOCKED: ErrorText = (
+    MappedErrorKind::Busy,
+    "has been locked by another process for 2 s, perhaps by one that was stopped while it wrote the file: let it go on \
+     or end it (`fuser` names it), then try again",
+);
+const OTHER_BOOT: ErrorText = (
+    MappedErrorKind::Disagreement,
+    "is in use by processes that see another boot id, such as those of a container that has its own: use another path",
+);
+const OTHER_RULES: ErrorText = (
+    MappedErrorKind::Disagreement,
+    "was made with other rules than those of this process: give all the same configuration; after a change stop the \
+     processes that use it and remove it, or set `replace_unused`",
+);
 
 enum Step {
     Mapped(Memory),
@@ -52,7 +62,7 @@ enum Step {
     /// The file cannot be used, for this reason.
     Removed(MemoryOrigin),
     /// Another process is busy with it: try again, but if that does not end, this is what is wrong.
-    Wait(&'static str),
+    Wait(ErrorText),
 }
 
 const BUSY: Step = Step::Wait(LOCKED);
@@ -72,7 +82,9 @@ pub(crate) fn open(
             Step::Mapped(memory) => return Ok((memory, origin)),
             Step::Made => origin = reason,
             Step::Removed(why) => reason = why,
-            Step::Wait(why) if begun.elapsed() > PATIENCE => return Err(MappedError::new(why)),
+            Step::Wait(why) if begun.elapsed() > PATIENCE => {
+                return Err(MappedError::new(why.0, why.1));
+            }
             Step::Wait(_) => thread::sleep(PAUSE),
         }
     }
@@ -96,7 +108,7 @@ fn step(path: &Path, expected: &Expected, replace_unused: bool) -> Result<Step, 
             .map_err(|error| MappedError::io("cannot be mapped", error));
     }
     if content == Content::Stale(MemoryOrigin::AfterOtherRules) && !replace_unused {
-        return Err(MappedError::new(OTHER_RULES));
+        return Err(MappedError::new(OTHER_RULES.0, OTHER_RULES.1));
     }
     // Two processes that each waited for the other's shared lock would wait forever.
     drop(shared);
@@ -112,7 +124,9 @@ fn step(path: &Path, expected: &Expected, replace_unused: bool) -> Result<Step, 
     }
     let why = match content {
         Content::Empty => return make(path, &file, expected).map(|()| Step::Made),
-        Content::Zeros if !is_zero(&file)? => return Err(MappedError::new(FOREIGN)),
+        Content::Zeros if !is_zero(&file)? => {
+            return Err(MappedError::new(MappedErrorKind::Foreign, FOREIGN));
+        }
         Content::Stale(why) => why,
         Content::Zeros | Content::Same => MemoryOrigin::Created,
     };

@@ -147,7 +147,9 @@ fn waiting_for_a_lock_in_vain_is_an_error_that_says_so() {
     let file = File::open(&path).unwrap();
     // SAFETY: the descriptor is open.
     assert_eq!(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) }, 0);
-    let error = mapped::open(&path, MANY).unwrap_err().to_string();
+    let error = mapped::open(&path, MANY).unwrap_err();
+    assert_eq!(error.kind(), mapped::MappedErrorKind::Busy);
+    let error = error.to_string();
     assert!(
         error.contains("has been locked by another process for 2 s"),
         "{error}"

@@ -6,6 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::Path;
 use std::time::Duration;
 
+use atomic_breaker_mapped::MappedErrorKind as Kind;
 use atomic_breaker_mapped::{self as mapped, MappedBuilder, MappedSlab};
 use atomic_breaker_mapped::{Config, ManualClock, Ratio};
 
@@ -16,8 +17,9 @@ const VERSION: usize = 1;
 const TIME_NAMESPACE: usize = 8;
 
 #[track_caller]
-fn assert_says(path: &Path, config: Config, what: &str) {
+fn assert_says(path: &Path, config: Config, kind: Kind, what: &str) {
     let error = mapped::open(path, config).unwrap_err();
+    assert_eq!(error.kind(), kind, "{error}");
     assert_eq!(error.path(), Some(path));
     let (name, said) = (path.display().to_string(), error.to_string());
     let said = said.strip_prefix(&format!("{name}: ")).expect(&said);
@@ -28,8 +30,8 @@ fn assert_says(path: &Path, config: Config, what: &str) {
     assert!(advice.iter().any(|word| said.contains(word)), "{said}");
 }
 
-fn says(path: &Path, what: &str) {
-    assert_says(path, Config::new(), what);
+fn says(path: &Path, kind: Kind, what: &str) {
+    assert_says(path, Config::new(), kind, what);
 }
 
 /// A valid file.
@@ -44,30 +46,38 @@ fn a_symbolic_link_is_not_followed() {
     let dir = Dir::new();
     let link = dir.file("link");
     symlink(made(&dir), &link).unwrap();
-    says(&link, "is a symbolic link");
+    says(&link, Kind::NotTrusted, "is a symbolic link");
     let dangling = dir.file("dangling");
     symlink(dir.file("absent"), &dangling).unwrap();
-    says(&dangling, "is a symbolic link");
+    says(&dangling, Kind::NotTrusted, "is a symbolic link");
     assert!(!dir.file("absent").exists());
 }
 
 #[test]
 fn anything_but_a_regular_file_is_rejected_at_once() {
     let dir = Dir::new();
-    says(dir.path(), "is not a regular file");
+    says(dir.path(), Kind::NotTrusted, "is not a regular file");
     let pipe = dir.file("pipe");
     let name = std::ffi::CString::new(pipe.to_str().unwrap()).unwrap();
     // SAFETY: the name ends with a zero.
     assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
-    says(&pipe, "is not a regular file");
-    says(Path::new("/dev/null"), "is not a regular file");
+    says(&pipe, Kind::NotTrusted, "is not a regular file");
+    says(
+        Path::new("/dev/null"),
+        Kind::NotTrusted,
+        "is not a regular file",
+    );
 }
 
 #[test]
 fn a_missing_directory_is_an_error_that_says_so() {
     let dir = Dir::new();
     let path = dir.file("absent/database");
-    says(&path, "cannot be created, make its directory first");
+    says(
+        &path,
+        Kind::System,
+        "cannot be created, make its directory first",
+    );
 }
 
 #[test]
@@ -75,7 +85,7 @@ fn a_second_name_is_rejected() {
     let dir = Dir::new();
     let path = made(&dir);
     fs::hard_link(&path, dir.file("second")).unwrap();
-    says(&path, "has 2 names (hard links)");
+    says(&path, Kind::NotTrusted, "has 2 names (hard links)");
 }
 
 /// As a process leaves it that had a strict umask, and was killed before it set the permissions.
@@ -94,7 +104,11 @@ fn an_empty_file_that_lacks_permissions_of_its_owner_is_completed() {
             fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
         }
         // Any other user cannot open it, and one that has content is not touched.
-        says(&path, &format!("has mode {mode:04o}: set 0600"));
+        says(
+            &path,
+            Kind::NotTrusted,
+            &format!("has mode {mode:04o}: set 0600"),
+        );
         fs::remove_file(&path).unwrap();
     }
 }
@@ -105,7 +119,11 @@ fn permissions_for_others_are_rejected() {
     let path = made(&dir);
     for mode in [0o640, 0o602, 0o4600, 0o666] {
         fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
-        says(&path, &format!("has mode {mode:04o}: set 0600"));
+        says(
+            &path,
+            Kind::NotTrusted,
+            &format!("has mode {mode:04o}: set 0600"),
+        );
     }
 }
 
@@ -115,7 +133,11 @@ fn the_file_of_another_user_is_rejected() {
     let dir = Dir::new();
     let path = made(&dir);
     if chown(&path, Some(12_345), None).is_ok() {
-        says(&path, "belongs to user 12345, but this process runs as 0");
+        says(
+            &path,
+            Kind::NotTrusted,
+            "belongs to user 12345, but this process runs as 0",
+        );
     } else {
         // The file belongs to root and cannot be opened by others.
         let error = mapped::open("/etc/shadow", Config::new()).unwrap_err();
@@ -129,14 +151,14 @@ fn a_foreign_file_is_rejected_and_stays_as_it_is() {
     let path = dir.file("notes");
     for content in [&b"dear diary"[..], &[0, 0, 0, 1], &[0xFF; 10_000], b"x"] {
         write_private(&path, content);
-        says(&path, "is not a file of breakers");
+        says(&path, Kind::Foreign, "is not a file of breakers");
         assert_eq!(fs::read(&path).unwrap(), content);
     }
     // Zeros for a while, and then another content.
     let mut content = vec![0; 9_000];
     content[8_999] = 1;
     write_private(&path, &content);
-    says(&path, "is not a file of breakers");
+    says(&path, Kind::Foreign, "is not a file of breakers");
     assert_eq!(fs::read(&path).unwrap(), content);
 }
 
@@ -150,6 +172,7 @@ fn a_truncated_or_extended_file_is_rejected() {
         file.set_len(length).unwrap();
         says(
             &path,
+            Kind::Foreign,
             &format!("was truncated or extended: it has {length} bytes"),
         );
     }
@@ -160,7 +183,11 @@ fn another_version_of_the_format_is_rejected() {
     let dir = Dir::new();
     let path = made(&dir);
     set_word(&path, VERSION, 2);
-    says(&path, "has version 2 of the format, but this program has 1");
+    says(
+        &path,
+        Kind::Disagreement,
+        "has version 2 of the format, but this program has 1",
+    );
 }
 
 #[test]
@@ -168,7 +195,11 @@ fn another_byte_order_is_rejected() {
     let dir = Dir::new();
     let path = made(&dir);
     set_word(&path, 0, word(&path, 0).swap_bytes());
-    says(&path, "was written by a program with another byte order");
+    says(
+        &path,
+        Kind::Disagreement,
+        "was written by a program with another byte order",
+    );
 }
 
 #[test]
@@ -176,7 +207,11 @@ fn another_time_namespace_is_rejected() {
     let dir = Dir::new();
     let path = made(&dir);
     set_word(&path, TIME_NAMESPACE, word(&path, TIME_NAMESPACE) ^ 1);
-    says(&path, "is used in another time namespace");
+    says(
+        &path,
+        Kind::Disagreement,
+        "is used in another time namespace",
+    );
 }
 
 #[test]
@@ -190,7 +225,7 @@ fn another_clock_is_rejected() {
             .open(&path)
             .unwrap(),
     );
-    says(&path, "is timed by another clock");
+    says(&path, Kind::Disagreement, "is timed by another clock");
 }
 
 #[test]
@@ -211,6 +246,7 @@ fn another_number_or_length_of_keys_is_rejected() {
     drop(slab(10, 20).unwrap());
     says(
         &path,
+        Kind::Disagreement,
         "holds 10 keys of up to 20 bytes, but this process expects a single breaker",
     );
     for (keys, bytes) in [(11, 20), (10, 21)] {
@@ -267,10 +303,20 @@ fn other_rules_are_rejected_setting_by_setting() {
     for (index, (one, other)) in pairs.into_iter().enumerate() {
         let path = dir.file(&index.to_string());
         let in_use = mapped::open(&path, one).unwrap();
-        assert_says(&path, other, "was made with other rules");
+        assert_says(
+            &path,
+            other,
+            Kind::Disagreement,
+            "was made with other rules",
+        );
         assert!(mapped::open(&path, one).is_ok());
         drop(in_use);
-        assert_says(&path, other, "was made with other rules");
+        assert_says(
+            &path,
+            other,
+            Kind::Disagreement,
+            "was made with other rules",
+        );
     }
 }
 
@@ -291,7 +337,12 @@ fn settings_that_do_not_fit_leave_no_file() {
     let path = dir.file("database");
     let ratio = Config::new().failure_ratio(Ratio::percent(50).of_last(20));
     assert!(mapped::open(&path, ratio).is_err());
-    assert_says(&path, Config::new().probes(0), "with 0 probes");
+    assert_says(
+        &path,
+        Config::new().probes(0),
+        Kind::Settings,
+        "with 0 probes",
+    );
     let slab = |keys, bytes| {
         let builder = MappedSlab::builder(Config::new());
         let error = builder.capacity(keys).max_key_bytes(bytes).open(&path);

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Rules of a file.
+
+use crate::*;
+
+fn read(dir: &Dir, text: &str, name: &str) -> Result<CSettings, (u32, String)> {
+    let path = dir.file("breakers.toml");
+    fs::write(&path, text).unwrap();
+    let (mut settings, mut error) = (CSettings::default(), blank());
+    // SAFETY: all lead to what they say.
+    let is_read = unsafe {
+        ab_settings_read(
+            &mut settings,
+            c(&path).as_ptr(),
+            CString::new(name).unwrap().as_ptr(),
+            &mut error,
+        )
+    };
+    if is_read {
+        Ok(settings)
+    } else {
+        Err((error.status, said(&error)))
+    }
+}
+
+#[test]
+fn rules_of_a_file_open_the_file_that_rust_made_with_the_same_rules() {
+    let dir = Dir::new();
+    let settings = read(
+        &dir,
+        "[cache]\n[database]\nfailures_within = { failures = 20, window_ms = 10000 }\nslow_call_ms = 2000\n\
+         open_for_ms = 1000\nexponential_percent = { percent = 150, max_ms = 60000 }\njitter_percent = 20\n\
+         probes = 3\nclose_after = 5\ngradual_return = { first_percent = 10, over_ms = 30000 }",
+        "database",
+    );
+    let second = std::time::Duration::from_secs(1);
+    let config = Config::new()
+        .failures_within(20, 10 * second)
+        .slow_call(2 * second)
+        .open_for(second)
+        .exponential_percent(150, 60 * second)
+        .jitter_percent(20)
+        .probes(3)
+        .close_after(5)
+        .gradual_return(10, 30 * second);
+    let path = dir.file("database");
+    let _in_rust = open(&path, config).unwrap();
+    let in_c = Opened::new(&path, settings.unwrap(), COptions::default()).unwrap();
+    // SAFETY: the map is open.
+    assert_eq!(unsafe { ab_map_origin(in_c.0) }, 2);
+    assert_eq!(read(&dir, "[cache]", "cache").unwrap(), DEFAULTS);
+}
+
+#[test]
+fn a_file_of_rules_that_is_wrong_is_an_error_that_names_it() {
+    let dir = Dir::new();
+    for (text, name, part) in [
+        ("[a]\n[b]", "c", "there is no [c] in it, but: a, b"),
+        ("a = 1", "a", "write [a] above"),
+        ("[a]\ntick_ms = 64", "a", "tick_ms is for firmware"),
+        (
+            "[a]\nfailure_ratio = { percent = 50, of_last = 20 }",
+            "a",
+            "use failures_within",
+        ),
+        ("[a]\nprobes = 0", "a", "[a]: "),
+        ("[a]\nslow_call_ms = 0", "a", "a slow_call of 0"),
+        ("[a]\nopen_ms = 1", "a", "open_ms"),
+        ("[a", "a", "expected"),
+    ] {
+        let (status, said) = read(&dir, text, name).unwrap_err();
+        assert!(
+            status == 1 && said.contains(part) && said.contains("breakers.toml: "),
+            "{status}: {said}"
+        );
+    }
+    let mut error = blank();
+    let missing = c(dir.file("missing"));
+    let mut settings = CSettings::default();
+    // SAFETY: all lead to what they say.
+    assert!(!unsafe {
+        ab_settings_read(&mut settings, missing.as_ptr(), c"a".as_ptr(), &mut error)
+    });
+    assert!(
+        error.status == 6 && said(&error).contains("missing: "),
+        "{error:?}"
+    );
+    // SAFETY: as above.
+    assert!(!unsafe {
+        ab_settings_read(
+            &mut settings,
+            missing.as_ptr(),
+            c"\xFF".as_ptr(),
+            &mut error,
+        )
+    });
+    assert!(error.status == 1 && said(&error).contains("UTF-8"));
+}

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Why a call was not made, and why a breaker could not be opened."""
+
+
+class Rejected(Exception):
+    """The breaker is open: the call was not made.
+
+    Not a failure of the call, so a breaker around this one does not count it.
+    """
+
+    retry_in: float | None
+    """When it is worth asking again, in seconds; None if an operator holds the breaker open."""
+    name: str
+    """The breaker's name: that of its key, or the last part of its path."""
+
+    def __init__(self, name: str, retry_in: float | None) -> None:
+        super().__init__(name, retry_in)
+        self.name, self.retry_in = name, retry_in
+
+    def __str__(self) -> str:
+        if self.retry_in is None:
+            return f"{self.name}: rejected, held open by an operator"
+        return f"{self.name}: rejected, retry in {self.retry_in:g} s"
+
+
+class BreakerError(Exception):
+    """A breaker could not be opened. The text names the file, and says what to do."""
+
+
+class SettingsError(BreakerError, ValueError):
+    """A rule or an argument does not fit."""
+
+
+class Disagreement(BreakerError):
+    """The file was made with other rules, keys, another clock or version: see `replace_unused`."""
+
+
+class Busy(BreakerError):
+    """Another process has kept the file locked for 2 s. Trying again later may succeed."""
+
+
+class NotTrusted(BreakerError):
+    """Others may reach the file: a link, another owner or mode, a file system that machines share."""
+
+
+class Foreign(BreakerError):
+    """It is not a file of breakers, or it was made shorter or longer."""
+
+
+class SystemRefused(BreakerError, OSError):
+    """The system refused."""
+
+
+class NoRoom(BreakerError):
+    """All keys of the file are taken by other names: open it with more `keys`, everywhere."""
+
+
+BY_STATUS: dict[int, type[BreakerError]] = {
+    1: SettingsError,
+    2: Disagreement,
+    3: Busy,
+    4: NotTrusted,
+    5: Foreign,
+    6: SystemRefused,
+    7: NoRoom,
+}

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""With asyncio, and as a decorator."""
+
+import asyncio
+import functools
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from conftest import Down
+
+from atomic_breaker import Breaker, Rejected, Rules, State
+
+ONE = Rules(consecutive_failures=1)
+
+
+async def hang() -> None:
+    await asyncio.sleep(60)
+
+
+def test_a_block_guards_what_it_awaits() -> None:
+    async def main() -> None:
+        breaker = Breaker(None, ONE)
+        with pytest.raises(Down):
+            async with breaker.attempt():
+                await asyncio.sleep(0)
+                raise Down
+        with pytest.raises(Rejected):
+            async with breaker.attempt():
+                pass
+        # Without `async`, it does the same.
+        breaker.reset()
+        with pytest.raises(Down), breaker.attempt():
+            await asyncio.sleep(0)
+            raise Down
+        assert breaker.state == State.OPEN
+
+    asyncio.run(main())
+
+
+def test_a_call_that_hangs_longer_than_its_timeout_has_failed() -> None:
+    async def main() -> None:
+        breaker = Breaker(None, ONE)
+        with pytest.raises(TimeoutError):
+            async with breaker.attempt(timeout=0.01):
+                await hang()
+        assert breaker.state == State.OPEN
+        breaker.reset()
+        async with breaker.attempt(timeout=5):
+            await asyncio.sleep(0)
+        with pytest.raises(TypeError, match="async with"), breaker.attempt(timeout=1):
+            pass
+
+    asyncio.run(main())
+
+
+def test_a_timeout_around_a_call_that_hangs_counts_with_slow_call() -> None:
+    async def main(rules: Rules) -> State:
+        breaker = Breaker(None, rules)
+        guarded = breaker(hang)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(guarded(), 0.05)
+        return breaker.state
+
+    assert asyncio.run(main(Rules(consecutive_failures=1, slow_call=0.02))) == State.OPEN
+    assert asyncio.run(main(ONE)) == State.CLOSED
+
+
+def test_a_task_that_is_cancelled_gives_its_probe_back() -> None:
+    async def main() -> None:
+        breaker = Breaker(None, ONE)
+        breaker.trip()
+        breaker.probe_now()
+        probe = asyncio.ensure_future(breaker(hang)())
+        await asyncio.sleep(0)
+        with pytest.raises(Rejected):
+            async with breaker.attempt():
+                pass
+        probe.cancel()
+        await asyncio.wait([probe])
+        async with breaker.attempt() as again:
+            assert again.is_probe
+
+    asyncio.run(main())
+
+
+def test_a_decorated_function_keeps_its_name_and_is_guarded() -> None:
+    breaker = Breaker(None, ONE)
+
+    @breaker
+    def query(key: str, *, limit: int = 3) -> str:
+        """Asks."""
+        if not key:
+            raise Down
+        return key * limit
+
+    assert (query.__name__, query.__doc__, query("a", limit=2)) == ("query", "Asks.", "aa")
+    with pytest.raises(Down):
+        query("")
+    with pytest.raises(Rejected):
+        query("a")
+
+
+def test_a_method_is_guarded_too() -> None:
+    breaker = Breaker(None, ONE)
+
+    class Shop:
+        def __init__(self) -> None:
+            self.orders = 0
+
+        @breaker
+        def order(self) -> int:
+            self.orders += 1
+            return self.orders
+
+        @staticmethod
+        @breaker
+        def fails() -> None:
+            raise Down
+
+    shop = Shop()
+    assert (shop.order(), shop.order()) == (1, 2)
+    with pytest.raises(Down):
+        Shop.fails()
+    with pytest.raises(Rejected):
+        shop.order()
+
+
+def test_what_returns_an_awaitable_is_guarded_until_that_is_over() -> None:
+    """Such as `functools.partial` of a coroutine function, which is no coroutine function."""
+
+    async def query(fails: bool) -> int:
+        await asyncio.sleep(0)
+        if fails:
+            raise Down
+        return 7
+
+    async def main() -> None:
+        breaker = Breaker(None, ONE)
+        guarded = breaker(functools.partial(query, False))
+        assert await guarded() == 7
+        with pytest.raises(Down):
+            await breaker(lambda: query(True))()
+        assert breaker.state == State.OPEN
+
+    asyncio.run(main())
+
+
+def test_generators_and_classes_are_refused_as_nothing_of_their_work_would_be_guarded() -> None:
+    breaker = Breaker()
+
+    def rows() -> Iterator[int]:
+        yield 1
+
+    async def stream() -> AsyncIterator[int]:
+        yield 1
+
+    for generator in (rows, stream):
+        with pytest.raises(TypeError, match="within it"):
+            breaker(generator)
+    with pytest.raises(TypeError, match="methods"):
+        breaker(Down)

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What a guarded call counts as."""
+
+import asyncio
+import gc
+import time
+from collections.abc import Iterator
+
+import pytest
+from conftest import Down, fail
+
+from atomic_breaker import Breaker, Rejected, Rules, State
+
+
+def opened(**rules: object) -> Breaker:
+    breaker = Breaker(None, Rules(**rules))  # type: ignore[arg-type]
+    breaker.trip()
+    return breaker
+
+
+def half_open(**rules: object) -> Breaker:
+    breaker = opened(**rules)
+    breaker.probe_now()
+    return breaker
+
+
+def test_failures_in_a_row_open_and_a_success_between_them_starts_again() -> None:
+    breaker = Breaker()
+    fail(breaker, 4)
+    with breaker.attempt():
+        pass
+    fail(breaker, 4)
+    assert breaker.state == State.CLOSED and breaker.snapshot().failures == 4
+    fail(breaker)
+    assert breaker.state == State.OPEN
+
+
+def test_a_rejection_says_when_to_come_back_and_the_call_is_not_made() -> None:
+    breaker = opened(open_for=60)
+    with pytest.raises(Rejected) as raised, breaker.attempt():
+        pytest.fail("it was called")
+    assert raised.value.retry_in is not None and 59 < raised.value.retry_in <= 60
+    assert str(raised.value).startswith("breaker: rejected, retry in ")
+    breaker.force_open()
+    with pytest.raises(Rejected) as raised, breaker.attempt():
+        pass
+    assert raised.value.retry_in is None and "by an operator" in str(raised.value)
+
+
+def test_a_probe_that_succeeds_closes_and_one_that_fails_opens() -> None:
+    breaker = half_open()
+    with breaker.attempt() as probe:
+        assert probe.is_probe and probe.trips == 1
+        with pytest.raises(Rejected), breaker.attempt():
+            pass
+    assert breaker.state == State.CLOSED
+    breaker = half_open()
+    fail(breaker)
+    assert breaker.state == State.OPEN and breaker.snapshot().trips == 2
+
+
+@pytest.mark.parametrize("given_up", [KeyboardInterrupt, SystemExit, asyncio.CancelledError, GeneratorExit])
+def test_what_is_no_exception_gives_the_call_up(given_up: type[BaseException]) -> None:
+    breaker = Breaker(None, Rules(consecutive_failures=1))
+    with pytest.raises(given_up), breaker.attempt():
+        raise given_up
+    assert breaker.state == State.CLOSED
+    breaker = half_open()
+    with pytest.raises(given_up), breaker.attempt():
+        raise given_up
+    assert breaker.state == State.HALF_OPEN, "its place is free at once"
+    with breaker.attempt():
+        pass
+    assert breaker.state == State.CLOSED
+
+
+def test_only_what_failure_names_counts() -> None:
+    breaker = Breaker(None, Rules(consecutive_failures=1), failure=lambda error: not isinstance(error, ValueError))
+    with pytest.raises(ValueError), breaker.attempt():
+        raise ValueError
+    assert breaker.state == State.CLOSED
+    fail(breaker)
+    assert breaker.state == State.OPEN
+
+
+def test_a_rejection_of_a_breaker_within_is_no_failure_of_this_one() -> None:
+    outer, inner = Breaker(None, Rules(consecutive_failures=1)), opened()
+    with pytest.raises(Rejected), outer.attempt(), inner.attempt():
+        pass
+    assert outer.state == State.CLOSED
+
+
+def test_the_first_of_the_methods_counts() -> None:
+    breaker = Breaker()
+    with breaker.attempt() as attempt:
+        attempt.failure(weight=4)
+        attempt.failure()
+        attempt.success()
+    assert breaker.snapshot().failures == 4
+    with pytest.raises(Down), breaker.attempt() as attempt:
+        attempt.ignore()
+        raise Down
+    assert breaker.snapshot().failures == 4
+    with pytest.raises(Down), breaker.attempt() as attempt:
+        attempt.success()
+        raise Down
+    assert breaker.snapshot().failures == 0
+    with breaker.attempt() as attempt:
+        attempt.down(retry_after=30)
+    wait = breaker.snapshot().retry_in
+    assert breaker.state == State.OPEN and wait is not None and 29 < wait <= 30
+
+
+def test_a_failure_of_before_a_trip_is_stale() -> None:
+    breaker = Breaker()
+    late, later = breaker.attempt(), breaker.attempt()
+    with pytest.raises(Down), late:
+        breaker.trip()
+        breaker.reset()
+        raise Down
+    assert breaker.snapshot().failures == 0
+    with later:
+        fail(breaker, 2)
+    assert breaker.snapshot().failures == 0, "a success sets the count back, whenever it began"
+
+
+def test_an_attempt_is_one_call() -> None:
+    breaker = Breaker()
+    attempt = breaker.attempt()
+    with pytest.raises(RuntimeError, match="not begun"):
+        attempt.failure()
+    attempt = breaker.attempt()
+    with attempt:
+        pass
+    with pytest.raises(RuntimeError, match="another one"), attempt:
+        pass
+
+
+def test_a_generator_that_is_dropped_gives_its_probe_back() -> None:
+    breaker = half_open()
+
+    def rows() -> Iterator[int]:
+        with breaker.attempt():
+            yield 1
+            yield 2
+
+    reading = rows()
+    assert next(reading) == 1
+    with pytest.raises(Rejected), breaker.attempt():
+        pass
+    del reading
+    gc.collect()
+    with breaker.attempt():
+        pass
+    assert breaker.state == State.CLOSED
+
+
+def test_an_attempt_that_is_entered_by_hand_and_dropped_gives_its_probe_back() -> None:
+    breaker = half_open()
+    attempt = breaker.attempt()
+    attempt.__enter__()
+    del attempt
+    with breaker.attempt() as probe:
+        assert probe.is_probe
+
+
+def test_a_probe_that_hangs_and_is_cancelled_late_has_failed() -> None:
+    breaker = half_open(cancel_limit=0.02)
+    with pytest.raises(KeyboardInterrupt), breaker.attempt():
+        time.sleep(0.05)
+        raise KeyboardInterrupt
+    assert breaker.state == State.OPEN
+
+
+def test_a_slow_call_is_a_failure_even_if_it_succeeded() -> None:
+    breaker = Breaker(None, Rules(consecutive_failures=1, slow_call=0.02))
+    with breaker.attempt():
+        pass
+    assert breaker.state == State.CLOSED
+    with breaker.attempt():
+        time.sleep(0.05)
+    assert breaker.state == State.OPEN
+
+
+def test_one_that_is_disabled_lets_all_pass_and_learns_nothing() -> None:
+    breaker = Breaker()
+    breaker.disable()
+    fail(breaker, 20)
+    assert breaker.state == State.DISABLED
+    breaker.enable()
+    assert breaker.snapshot().failures == 0

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Rules, and files that cannot be opened."""
+
+import os
+import pathlib
+from datetime import timedelta
+
+import pytest
+
+from atomic_breaker import Breaker, Breakers, BreakerError, Disagreement, Foreign, NotTrusted, Rules, SettingsError
+from atomic_breaker import SystemRefused
+
+ALL = """
+[other]
+[database]
+failures_within = { failures = 20, window_ms = 10000 }
+slow_call_ms = 2000
+open_for_ms = 70
+exponential_percent = { percent = 150, max_ms = 60000 }
+jitter_percent = 20
+max_retry_after_ms = 120000
+probes = 3
+close_after = 5
+probe_lease_ms = 15000
+cancel_limit_ms = 100
+gradual_return = { first_percent = 10, over_ms = 30000 }
+"""
+
+
+def test_rules_of_a_file_are_those_in_code(folder: pathlib.Path) -> None:
+    file = folder / "breakers.toml"
+    file.write_text(ALL)
+    read = Rules.read(file, "database")
+    assert read == Rules(
+        failures_within=(20, 10.0),
+        slow_call=2.0,
+        open_for=0.07,
+        exponential=(1.5, 60.0),
+        jitter_percent=20,
+        max_retry_after=120.0,
+        probes=3,
+        close_after=5,
+        probe_lease=15.0,
+        cancel_limit=0.1,
+        gradual_return=(10, 30.0),
+    )
+    one = Breaker(folder / "one", read)
+    other = Breaker(folder / "one", Rules(**{**vars(read), "open_for": timedelta(milliseconds=70)}))
+    one.trip()
+    assert other.state == one.state
+    assert Rules.read(file, "other") == Rules()
+    with pytest.raises(SettingsError, match=r"there is no \[mail\] in it, but: database, other"):
+        Rules.read(file, "mail")
+    with pytest.raises(SystemRefused, match="missing"):
+        Rules.read(folder / "missing", "mail")
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"consecutive_failures": 0},
+        {"consecutive_failures": 65_536},
+        {"consecutive_failures": True},
+        {"consecutive_failures": 2.5},
+        {"consecutive_failures": -1},
+        {"consecutive_failures": 2**32 + 5},
+        {"failures_within": (5, 0)},
+        {"open_for": -1},
+        {"open_for": float("nan")},
+        {"open_for": float("inf")},
+        {"open_for": timedelta(days=25)},
+        {"exponential": (1, 60)},
+        {"exponential": (2, 1)},
+        {"exponential": (float("nan"), 60)},
+        {"exponential": (2, 60), "linear": (1, 60)},
+        {"linear": (0, 60)},
+        {"jitter_percent": 101},
+        {"probes": 0},
+        {"probes": 256},
+        {"close_after": 0},
+        {"probes": 3, "close_after": 2},
+        {"probe_lease": 0},
+        {"slow_call": 0},
+        {"gradual_return": (0, 0)},
+        {"gradual_return": (101, 5)},
+    ],
+)
+def test_rules_that_do_not_fit_are_an_error_before_anything_is_opened(rules: dict[str, object]) -> None:
+    with pytest.raises(SettingsError):
+        Rules(**rules)  # type: ignore[arg-type]
+
+
+def test_rules_show_what_differs_from_the_defaults() -> None:
+    assert repr(Rules(consecutive_failures=3, open_for=1)) == "Rules(consecutive_failures=3, open_for=1)"
+    assert Rules(open_for=1) == Rules(open_for=1) and len({Rules(), Rules()}) == 1
+
+
+def test_other_rules_are_refused_unless_nobody_uses_the_file(folder: pathlib.Path) -> None:
+    path = folder / "database"
+    in_use = Breaker(path)
+    other = Rules(consecutive_failures=4)
+    for replace in (False, True):
+        with pytest.raises(Disagreement, match="was made with other rules"):
+            Breaker(path, other, replace_unused=replace)
+    del in_use
+    assert Breaker(path, other, replace_unused=True).origin.name == "AFTER_OTHER_RULES"
+    with pytest.raises(Disagreement, match="holds a single breaker"):
+        Breakers(path, other)
+
+
+def test_a_file_that_cannot_be_used_says_why(folder: pathlib.Path) -> None:
+    cases: list[tuple[str, type[BreakerError], str]] = [
+        ("none/database", SystemRefused, "make its directory first"),
+        ("foreign", Foreign, "is not a file of breakers"),
+        ("link", NotTrusted, "symbolic link"),
+        ("open", NotTrusted, "set 0600"),
+    ]
+    foreign = folder / "foreign"
+    foreign.write_bytes(b"x" * 300)
+    foreign.chmod(0o600)
+    (folder / "link").symlink_to(foreign)
+    Breaker(folder / "open")
+    os.chmod(folder / "open", 0o666)
+    for name, kind, text in cases:
+        with pytest.raises(kind, match=text) as raised:
+            Breaker(folder / name)
+        assert str(folder / name) in str(raised.value)

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Processes that share a breaker."""
+
+import copy
+import logging
+import multiprocessing
+import os
+import pathlib
+import pickle
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from conftest import Down, fail
+
+from atomic_breaker import Breaker, Breakers, NoRoom, Origin, Rejected, Rules, SettingsError, State
+
+PROBE = Rules(open_for=0.05, probe_lease=0.2)
+
+
+def test_two_in_one_file_are_one(folder: pathlib.Path) -> None:
+    path = folder / "database"
+    one, other = Breaker(path), Breaker(str(path))
+    assert (one.origin, other.origin) == (Origin.CREATED, Origin.JOINED)
+    fail(one, 3)
+    fail(other, 2)
+    assert one.state == other.state == State.OPEN
+    assert one.name == "database" and repr(one) == "<Breaker database: open>"
+
+
+def test_forked_workers_share_one_that_was_opened_before(folder: pathlib.Path) -> None:
+    for breaker in (Breaker(), Breaker(folder / "database")):
+        for _ in range(5):
+            child = os.fork()
+            if child == 0:
+                try:
+                    with breaker.attempt():
+                        raise Down
+                finally:
+                    os._exit(0)
+            os.waitpid(child, 0)
+        assert breaker.state == State.OPEN
+
+
+def in_a_child(breaker: Breaker) -> int:
+    fail(breaker, 2)
+    return breaker.state
+
+
+def test_a_pool_that_starts_anew_opens_the_same_file(folder: pathlib.Path) -> None:
+    breaker = Breaker(folder / "database", Rules(consecutive_failures=4))
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.map(in_a_child, [breaker, breaker]) == [State.CLOSED, State.OPEN]
+    assert breaker.state == State.OPEN
+    with pytest.raises(TypeError, match="give it a path"):
+        pickle.dumps(Breaker())
+
+
+def test_a_copy_is_the_same_breaker() -> None:
+    breaker = Breaker()
+    assert copy.copy(breaker) is breaker and copy.deepcopy({"a": breaker})["a"] is breaker
+
+
+KILLED = """
+import os, sys, time
+from atomic_breaker import Breaker, Rules
+breaker = Breaker(sys.argv[1], Rules(open_for=0.05, probe_lease=0.2))
+with breaker.attempt() as attempt:
+    print(attempt.is_probe, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_probe_that_is_killed_is_given_up_after_its_lease(folder: pathlib.Path) -> None:
+    path = folder / "database"
+    breaker = Breaker(path, PROBE)
+    breaker.trip()
+    time.sleep(0.06)
+    with subprocess.Popen([sys.executable, "-c", KILLED, path], stdout=subprocess.PIPE) as prober:
+        assert prober.stdout and prober.stdout.readline() == b"True\n"
+        prober.kill()
+    begun = time.monotonic()
+    while breaker.state != State.CLOSED:
+        try:
+            with breaker.attempt():
+                pass
+        except Rejected as rejected:
+            assert rejected.retry_in is not None and rejected.retry_in <= 0.2
+            time.sleep(rejected.retry_in)
+    assert time.monotonic() - begun < 2
+
+
+def test_threads_count_each_failure_once() -> None:
+    breaker = Breaker(None, Rules(consecutive_failures=60_000))
+    threads = [threading.Thread(target=fail, args=(breaker, 500)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert breaker.snapshot().failures == 4_000
+
+
+def test_each_key_has_a_breaker_and_its_name_can_be_read(folder: pathlib.Path) -> None:
+    rules = Rules(consecutive_failures=1)
+    one, other = (Breakers(folder / "hosts", rules, keys=3) for _ in range(2))
+    fail(one["a.example"])
+    assert (other["a.example"].state, other["ö"].state) == (State.OPEN, State.CLOSED)
+    assert sorted(one) == ["a.example", "ö"] and len(other) == 2
+    assert {key: it.state.name for key, it in one.items()} == {"a.example": "OPEN", "ö": "CLOSED"}
+    one["c"]
+    with pytest.raises(NoRoom, match="all 3 slots are taken"):
+        other["d"]
+    with pytest.raises(SettingsError, match="99 bytes"):
+        one["x" * 99]
+    with pytest.raises(ValueError, match="zero"):
+        one["a\0b"]
+
+
+def test_changes_are_logged_and_told(caplog: pytest.LogCaptureFixture) -> None:
+    told: list[State] = []
+    breaker = Breaker(None, Rules(consecutive_failures=1, open_for=0), on_change=lambda _, state: told.append(state))
+    with caplog.at_level(logging.INFO, "atomic_breaker"):
+        fail(breaker)
+        with breaker.attempt():
+            pass
+    assert told == [State.OPEN, State.CLOSED]
+    assert [it.getMessage() for it in caplog.records] == ["breaker: open", "breaker: closed"]
+
+
+def test_a_listener_that_fails_does_no_harm(caplog: pytest.LogCaptureFixture) -> None:
+    def fails(_breaker: Breaker, _state: State) -> None:
+        raise Down
+
+    breaker = Breaker(None, Rules(consecutive_failures=1), on_change=fails)
+    fail(breaker)
+    assert breaker.state == State.OPEN and "on_change failed" in caplog.text
+
+
+def test_commands_say_whether_they_changed_something() -> None:
+    breaker = Breaker()
+    assert breaker.trip(at_least=30) and breaker.snapshot().retry_in == pytest.approx(30, abs=1)
+    assert breaker.probe_now() and breaker.state == State.HALF_OPEN
+    assert breaker.reset() and breaker.force_open() and not breaker.force_open()
+    assert breaker.release() and breaker.state == State.HALF_OPEN
+    assert breaker.disable() and breaker.enable() and breaker.state == State.CLOSED
