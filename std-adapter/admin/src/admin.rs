@@ -96,6 +96,19 @@ impl Admin {
         self.source(name.into(), Box::new(OfSingle::resource(resource)))
     }
 
+    /// Shows the breakers of keys that processes share: an `Arc`, or a `&'static` reference. Those that a process in
+    /// another language has opened are among them. Their rules are those of all processes, and cannot be changed here. The
+    /// timeline has what operators command here, but not what calls change, in this process or in others.
+    #[cfg(all(feature = "mapped", unix, target_has_atomic = "64"))]
+    #[cfg_attr(docsrs, doc(cfg(feature = "mapped")))]
+    pub fn slab<C, H>(self, name: impl Into<Arc<str>>, slab: H) -> Self
+    where
+        C: atomic_breaker_mapped::MachineClock + 'static,
+        H: Deref<Target = atomic_breaker_mapped::MappedSlab<C>> + Send + Sync + 'static,
+    {
+        self.source(name.into(), Box::new(super::source::OfSlab(slab)))
+    }
+
     fn source(mut self, name: Arc<str>, source: Box<dyn Source>) -> Self {
         self.sources.push(ShownSource { name, source });
         self

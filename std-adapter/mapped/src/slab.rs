@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::atomic::Ordering;
 
 use atomic_breaker_std::word::AtomicU64;
-use atomic_breaker_std::{BootClock, Breaker, Observer, Rules, Snapshot};
+use atomic_breaker_std::{BootClock, Breaker, Config, Observer, Rules, Snapshot};
 
 use crate::layout::{REFUSED, Shape};
 use crate::memory::Memory;
@@ -149,6 +149,11 @@ impl<C: MachineClock> MappedSlab<C> {
     /// How often a key got no slot, over all processes.
     pub fn refused(&self) -> u64 {
         self.memory.words()[REFUSED].load(Ordering::Relaxed)
+    }
+
+    /// The rules of all its breakers.
+    pub const fn config(&self) -> &Config {
+        self.rules.config()
     }
 
     /// Where the file came from.

@@ -3,9 +3,13 @@
 
 mod registry;
 mod single;
+#[cfg(all(feature = "mapped", unix, target_has_atomic = "64"))]
+mod slab;
 
 pub(super) use registry::OfRegistry;
 pub(super) use single::OfSingle;
+#[cfg(all(feature = "mapped", unix, target_has_atomic = "64"))]
+pub(super) use slab::OfSlab;
 
 use std::sync::Arc;
 
@@ -75,6 +79,29 @@ fn text_and_time<S: Serializer>(
 #[expect(clippy::needless_pass_by_value, reason = "as `map_err` passes it")]
 fn not_set(error: impl ToString) -> Problem {
     Problem::unprocessable(error.to_string())
+}
+
+/// The one key of this name, among those that have a slot.
+fn only<K: PartialEq>(
+    wanted: Option<&str>,
+    keys: impl Iterator<Item = (String, K)>,
+) -> Result<K, Problem> {
+    let missing = || Problem::bad_request("a key is missing: name one of the registry's");
+    let wanted = wanted.ok_or_else(missing)?;
+    let mut found = keys.filter(|(name, _)| name == wanted);
+    let (_, first) = found.next().ok_or_else(absent)?;
+    if found.any(|(_, other)| other != first) {
+        return Err(Problem::conflict(
+            "several keys have this name, so none was changed: give them different Display texts",
+        ));
+    }
+    Ok(first)
+}
+
+fn absent() -> Problem {
+    Problem::not_found(
+        "this key has no slot: one that has never failed has none, and there is nothing to change",
+    )
 }
 
 /// A fleet that this process has joined.

@@ -9,31 +9,16 @@ use serde_json::{Value, json};
 
 use super::super::response::Problem;
 use super::super::text;
-use super::{OnBreaker, SeenBreaker, Source, not_set};
+use super::{OnBreaker, SeenBreaker, Source, absent, not_set, only};
 
 /// A name can only be turned back into a key by searching those that have a slot, so no request can take up a slot.
 pub(crate) struct OfRegistry<H>(pub(crate) H);
 
 impl<H: AnyRegistry<Key: fmt::Display>> OfRegistry<H> {
     fn find(&self, key: Option<&str>) -> Result<Arc<H::Key>, Problem> {
-        let missing = || Problem::bad_request("a key is missing: name one of the registry's");
-        let wanted = key.ok_or_else(missing)?;
         let entries = self.0.entries();
-        let mut found = entries.filter(|entry| text::of_key(&entry.key) == wanted);
-        let first = found.next().ok_or_else(absent)?;
-        if found.any(|other| *other.key != *first.key) {
-            return Err(Problem::conflict(
-                "several keys have this name, so none was changed: give them different Display texts",
-            ));
-        }
-        Ok(first.key)
+        only(key, entries.map(|it| (text::of_key(&it.key), it.key)))
     }
-}
-
-fn absent() -> Problem {
-    Problem::not_found(
-        "this key has no slot: one that has never failed has none, and there is nothing to change",
-    )
 }
 
 impl<H: AnyRegistry<Key: fmt::Display> + Send + Sync> Source for OfRegistry<H> {

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `support` | a registry, a breaker, and an admin that shows them; requests and responses |
 //! | `status`, `fleets` | what is read of registries, breakers and fleets |
+//! | `slabs` | breakers that other processes have opened |
 //! | `control`, `rules` | what is changed, by whom, and what is refused |
 //! | `timeline` | since when and why; what is remembered, and what is not |
 //! | `outages` | since when something has been down, through all its probes |
@@ -37,6 +38,8 @@ mod readiness;
 mod requests;
 mod rules;
 mod settings;
+#[cfg(all(feature = "mapped", unix))]
+mod slabs;
 mod status;
 mod support;
 mod timeline;
