@@ -156,6 +156,23 @@ impl BreakerCounts {
         standing
     }
 
+    /// Looks the state up from now on, instead of waiting for a notification. `None` once the breaker is gone.
+    pub(super) fn look_up(
+        &self,
+        standing: &Arc<Standing>,
+        state: impl Fn() -> Option<State> + Send + Sync + 'static,
+    ) {
+        let weak = Arc::downgrade(standing);
+        self.watch(weak.as_ptr().addr(), move |looked| {
+            let standing = weak.upgrade()?;
+            if let Some(state) = state() {
+                standing.note(|| state);
+            }
+            looked.add_single(&standing);
+            Some(())
+        });
+    }
+
     /// Watches what is at that address.
     pub(super) fn watch(
         &self,

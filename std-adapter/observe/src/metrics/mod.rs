@@ -17,8 +17,11 @@ mod publish;
 mod series;
 
 use std::fmt;
+use std::sync::Arc;
 
-use atomic_breaker_server::{Enforcement, Observer, Outcome, Present, Rejected, Transition};
+use atomic_breaker_server::{
+    AnyBreaker, Enforcement, Observer, Outcome, Present, Rejected, Transition,
+};
 
 use crate::label::Mode;
 use calls::{CANCELLED, end_of};
@@ -59,8 +62,8 @@ pub use publish::{publish, publish_each_second};
 ///
 /// Create one for each breaker. Several with the same name are counted together, even one after another: counters
 /// continue, and the gauge of the states says how many breakers of that name are in each state. The state is the one in
-/// the word when the last transition was made through this breaker, and closed before the first; later changes by other
-/// processes that share the word are not seen.
+/// the word when the last transition was made through this breaker, and closed before the first. Later changes by other
+/// processes that share the word are seen where it is [looked up](Self::watch_state).
 #[derive(Clone, Debug)]
 pub struct Metrics<Of = OfBreaker>(Of);
 
@@ -83,6 +86,29 @@ impl Metrics {
     /// Publishes the metrics from now on: when the program starts, so that there is a zero to begin with.
     pub fn register(&self) {
         self.0.counted();
+    }
+
+    /// Looks the state of this breaker up each time it is published: for one whose word others change, such as processes in
+    /// other languages. Without this the state is that of the last transition in this process. Ends when the breaker is
+    /// dropped.
+    ///
+    /// ```
+    /// use atomic_breaker_observe::Metrics;
+    /// use atomic_breaker_server::{Breaker, Config, StdClock};
+    /// use std::sync::Arc;
+    ///
+    /// let metrics = Metrics::new("database");
+    /// let database = Arc::new(Breaker::builder(Config::new(), StdClock).observer(metrics).build());
+    /// database.observer().watch_state(&database);
+    /// ```
+    pub fn watch_state<B>(&self, breaker: &Arc<B>)
+    where
+        Arc<B>: AnyBreaker,
+        B: Send + Sync + 'static,
+    {
+        let weak = Arc::downgrade(breaker);
+        let state = move || Some(weak.upgrade()?.as_breaker().state());
+        self.0.counted().look_up(state);
     }
 
     /// Says where to find the enforcement of a breaker in a [`Resource`](atomic_breaker_server::Resource) that may be in

@@ -61,6 +61,10 @@ impl CountedBreaker {
         Self { all, standing }
     }
 
+    pub(super) fn look_up(&self, state: impl Fn() -> Option<State> + Send + Sync + 'static) {
+        self.all.look_up(&self.standing, state);
+    }
+
     pub(super) fn count(&self, transition: &Transition, state: impl FnOnce() -> State) {
         self.all.count(transition);
         self.standing.note(state);

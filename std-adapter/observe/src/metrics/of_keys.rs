@@ -92,6 +92,31 @@ impl Metrics<OfKeys> {
         self.look_at(ptr::from_ref(registry).addr(), move || Some(registry));
     }
 
+    /// [`watch`](Self::watch) for the keys that processes share, which a process in any language may have opened. A key that
+    /// is seen to be down gets a label as one that opens does; what other processes count is not known here.
+    #[cfg(all(feature = "mapped", unix, target_has_atomic = "64"))]
+    #[cfg_attr(docsrs, doc(cfg(feature = "mapped")))]
+    pub fn watch_slab<C>(&self, slab: &Arc<atomic_breaker_mapped::MappedSlab<C>>)
+    where
+        C: atomic_breaker_mapped::MachineClock + Send + Sync + 'static,
+    {
+        let weak = Arc::downgrade(slab);
+        let (all, most) = (self.0.all, self.0.most);
+        let look = move |looked: &mut Looked| {
+            for (key, snapshot) in weak.upgrade()?.entries() {
+                let state = snapshot.state();
+                looked.add(state);
+                if is_down(state) {
+                    let label = printable(String::from_utf8_lossy(&key));
+                    let _ = all.key(label.clone(), most, true);
+                    looked.down.insert(label);
+                }
+            }
+            Some(())
+        };
+        all.watch(Arc::as_ptr(slab).addr(), look);
+    }
+
     /// The address tells registries apart.
     fn look_at<H>(&self, address: usize, lead: impl Fn() -> Option<H> + Send + Sync + 'static)
     where

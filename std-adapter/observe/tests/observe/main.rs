@@ -9,6 +9,7 @@
 //! | `counted`, `keyed` | metrics of a breaker, of a registry |
 //! | `retries` | what became of the tries that failed |
 //! | `down` | since when breakers and keys have been down |
+//! | `shared` | breakers that other processes have opened |
 //! | `fleet` | metrics of a fleet whose engine is lost |
 //! | `jobs` | metrics and events of durable steps |
 //! | `published` | recorders that are installed late, are replaced, or call back |
@@ -39,5 +40,7 @@ mod keyed_logs;
 mod logs;
 mod published;
 mod retries;
+#[cfg(all(feature = "mapped", unix))]
+mod shared;
 mod support;
 mod week;
