@@ -59,6 +59,18 @@ def test_a_probe_that_succeeds_closes_and_one_that_fails_opens() -> None:
     assert breaker.state == State.OPEN and breaker.snapshot().trips == 2
 
 
+def test_after_a_release_one_call_at_a_time_is_a_probe() -> None:
+    breaker = Breaker()
+    breaker.force_open()
+    breaker.release()
+    assert breaker.state == State.HALF_OPEN and breaker.snapshot().trips == 0
+    with breaker.attempt() as probe:
+        assert probe.is_probe
+        with pytest.raises(Rejected), breaker.attempt():
+            pass
+    assert breaker.state == State.CLOSED
+
+
 @pytest.mark.parametrize("given_up", [KeyboardInterrupt, SystemExit, asyncio.CancelledError, GeneratorExit])
 def test_what_is_no_exception_gives_the_call_up(given_up: type[BaseException]) -> None:
     breaker = Breaker(None, Rules(consecutive_failures=1))

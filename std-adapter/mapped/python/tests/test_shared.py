@@ -15,6 +15,7 @@ import time
 import pytest
 from conftest import Down, fail
 
+from atomic_breaker import _library as library
 from atomic_breaker import Breaker, Breakers, NoRoom, Origin, Rejected, Rules, SettingsError, State
 
 PROBE = Rules(open_for=0.05, probe_lease=0.2)
@@ -90,6 +91,13 @@ def test_a_probe_that_is_killed_is_given_up_after_its_lease(folder: pathlib.Path
             assert rejected.retry_in is not None and rejected.retry_in <= 0.2
             time.sleep(rejected.retry_in)
     assert time.monotonic() - begun < 2
+
+
+def test_the_clock_is_the_one_that_all_processes_read() -> None:
+    before = time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000
+    now = library.now_ms()
+    after = time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000
+    assert (now - before) % 2**32 <= after - before
 
 
 def test_threads_count_each_failure_once() -> None:
