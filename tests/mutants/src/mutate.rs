@@ -26,11 +26,12 @@ pub(crate) struct Mutate {
     within: Vec<String>,
 }
 
-/// Whether it is left out of what is built, or only for tests.
+/// Whether it is left out of what is built, as it is for processors with 32-bit pointers, or only for tests.
 fn is_left_out(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|it| {
-        it.path().is_ident("cfg") && it.to_token_stream().to_string().contains("test")
-            || it.path().is_ident("mutants")
+        let text = it.to_token_stream().to_string();
+        let is_elsewhere = text.contains("test") || text.contains("not (target_pointer_width");
+        it.path().is_ident("cfg") && is_elsewhere || it.path().is_ident("mutants")
     })
 }
 
