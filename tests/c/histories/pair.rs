@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::marker::PhantomData;
 
-use atomic_breaker::word::{Retained, Word};
+use atomic_breaker::word::{Bits as _, Retained, Word};
 use atomic_breaker::{Breaker, Clock as _, Config, ManualClock};
 use atomic_breaker_c::at::At;
 use atomic_breaker_c::types::{CRules, CToken, UNTIL_RELEASED};
@@ -13,6 +13,7 @@ use tests::reference::{Permit, Reference, Rules, View, retry_in};
 
 use super::event::Event;
 use super::given::{bytes, checked, settings};
+use super::record::{self, Record};
 use super::through::Side;
 
 /// What `passing.rs` moves.
@@ -36,6 +37,8 @@ pub(crate) struct Pair<W: Word, T> {
     /// Permits alias after this many transitions.
     epochs: u64,
     pub(crate) seen: HashMap<String, usize>,
+    /// For other languages, if they ask.
+    pub(super) record: Option<Record>,
     memory: PhantomData<T>,
 }
 
@@ -61,6 +64,7 @@ impl<W: Word<Bits: Side<Word = W>> + Default> Pair<W, ()> {
             sets,
             held: Vec::new(),
             seen: HashMap::new(),
+            record: None,
             epochs: if size_of::<W>() == 4 { 16 } else { 512 },
             memory: PhantomData,
         })
@@ -89,7 +93,10 @@ impl<W: Word<Bits: Side<Word = W>> + Default> Pair<W, ()> {
             | Event::AdvanceToDeadline(_)
             | Event::AdvanceToEdge(..)
             | Event::AdvanceToWrap(..)
-            | Event::StepBack(_) => self.pass_time(event),
+            | Event::StepBack(_) => {
+                self.pass_time(event);
+                self.did(|| r#""look""#.to_owned());
+            }
             _ => {
                 if let Some(has_changed) = self.act(event)? {
                     prop_assert_eq!(has_changed, self.reference.noticed.is_some(), "{:?}", event);
@@ -97,6 +104,7 @@ impl<W: Word<Bits: Side<Word = W>> + Default> Pair<W, ()> {
             }
         }
         self.compare()?;
+        self.note();
         if let Some(notice) = self.reference.noticed {
             *self.seen.entry(format!("{:?}", notice.cause)).or_default() += 1;
         }
@@ -120,23 +128,28 @@ impl<W: Word<Bits: Side<Word = W>> + Default> Pair<W, ()> {
                     0
                 };
                 prop_assert_eq!(W::Bits::trips(&raw const permit.token), trips);
+                self.did(|| record::admitted(granted.number, trips));
                 self.held.push((bytes(permit.token), granted));
             }
             Err(wait) => {
                 prop_assert!(!permit.admitted);
                 let wait = retry_in(self.reference.state(), wait);
-                prop_assert_eq!(
-                    permit.wait_ms,
-                    wait.map_or(UNTIL_RELEASED, |time| time.as_millis() as u32)
-                );
+                let wait = wait.map_or(UNTIL_RELEASED, |time| time.as_millis() as u32);
+                prop_assert_eq!(permit.wait_ms, wait);
+                self.did(|| record::rejected(wait));
                 prop_assert!(permit.token == CToken::default());
             }
         }
         Ok(())
     }
 
+    pub(super) fn bits(&self) -> u64 {
+        let breaker = Breaker::over(self.kept.word(), Config::new(), &self.clock.clock);
+        breaker.to_bits().to_u64()
+    }
+
     /// The word as the core sees it.
-    fn view(&self) -> atomic_breaker::Snapshot {
+    pub(super) fn view(&self) -> atomic_breaker::Snapshot {
         let config = tests::reference::Rules::config(&self.sets[self.rules].0);
         let rules = atomic_breaker::Rules::<W::Bits>::try_new(config)
             .unwrap_or_else(|_| atomic_breaker::Rules::new(Config::new()));
@@ -169,12 +182,34 @@ impl<W: Word<Bits: Side<Word = W>> + Default> Pair<W, ()> {
             (seen.state, seen.failures, seen.trips, u64::from(seen.epoch)),
             (state, expected.failures, expected.trips, epoch)
         );
-        let wait = match (expected.wait, expected.retry_in) {
-            (None, _) => 0,
-            (Some(_), Some(time)) => time.as_millis() as u32,
-            (Some(_), None) => UNTIL_RELEASED,
-        };
-        prop_assert_eq!(seen.wait_ms, wait);
+        prop_assert_eq!(seen.wait_ms, wait_ms(&expected));
         Ok(())
+    }
+
+    /// Notes what an event does and what is answered, if somebody records.
+    pub(super) fn did(&mut self, what: impl FnOnce() -> String) {
+        if let Some(record) = &mut self.record {
+            record.did = what();
+        }
+    }
+
+    /// Notes what the breaker shows, once it has been compared.
+    fn note(&mut self) {
+        let Some(mut record) = self.record.take() else {
+            return;
+        };
+        let view = self.reference.view();
+        let epoch = self.reference.generation % self.epochs;
+        record.shows(self.now_ms(), self.bits(), view, epoch, wait_ms(&view));
+        self.record = Some(record);
+    }
+}
+
+/// What C is told.
+fn wait_ms(view: &View) -> u32 {
+    match (view.wait, view.retry_in) {
+        (None, _) => 0,
+        (Some(_), Some(time)) => time.as_millis() as u32,
+        (Some(_), None) => UNTIL_RELEASED,
     }
 }

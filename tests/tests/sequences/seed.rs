@@ -34,7 +34,7 @@ pub(crate) fn check<S: Strategy>(
 }
 
 /// Each property has its own random numbers.
-fn random(seed: u64, name: &str) -> TestRng {
+pub(crate) fn random(seed: u64, name: &str) -> TestRng {
     let mut state = name.bytes().fold(seed, |state, byte| {
         (state ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3)
     });
