@@ -23,7 +23,9 @@
 
 mod address;
 mod admin;
+mod breakers;
 mod c;
+mod client;
 mod draw;
 mod engine;
 mod flash;
@@ -33,6 +35,7 @@ mod log;
 #[cfg(target_os = "linux")]
 mod mapped;
 mod published;
+mod reading;
 mod rows;
 mod rules;
 mod secrets;
@@ -51,8 +54,8 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("grpc", headers::grpc),
     ("origin", address::origin),
     ("rules", rules::of_a_breaker),
-    ("client", rules::of_a_client),
-    ("breakers", rules::of_c),
+    ("client", client::settings),
+    ("breakers", breakers::made),
     ("log", log::read),
     #[cfg(target_os = "linux")]
     ("mapped", mapped::open),
