@@ -26,6 +26,7 @@ mod admin;
 mod breakers;
 mod c;
 mod client;
+mod date;
 mod draw;
 mod engine;
 mod flash;
@@ -39,6 +40,7 @@ mod reading;
 mod rows;
 mod rules;
 mod secrets;
+mod waits;
 mod word;
 
 /// A property of whatever bytes.
