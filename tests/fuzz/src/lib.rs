@@ -25,6 +25,7 @@ mod address;
 mod admin;
 mod breakers;
 mod c;
+mod calls;
 mod client;
 mod date;
 mod draw;
@@ -32,6 +33,7 @@ mod engine;
 mod flash;
 mod headers;
 mod history;
+mod lines;
 mod log;
 #[cfg(target_os = "linux")]
 mod mapped;
