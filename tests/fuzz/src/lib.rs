@@ -37,6 +37,7 @@ mod lines;
 mod log;
 #[cfg(target_os = "linux")]
 mod mapped;
+mod pages;
 mod published;
 mod reading;
 mod rows;
