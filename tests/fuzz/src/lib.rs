@@ -31,6 +31,9 @@ mod date;
 mod draw;
 mod engine;
 mod flash;
+#[expect(dead_code, reason = "what `every_word` looks at")]
+#[path = "../../tests/every_word/form.rs"]
+mod form;
 mod headers;
 mod history;
 mod lines;

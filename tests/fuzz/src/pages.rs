@@ -120,7 +120,9 @@ pub(crate) fn read(flash: &[u8]) -> Found {
             }
         }
         let is_erased = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0xFF);
-        if rest == 0 && !is_erased(&flash[at..end]) {
+        // Where no header fits there was none.
+        let is_over = at + HEADER > end;
+        if rest == 0 && !is_over && !is_erased(&flash[at..end]) {
             // What follows may be anything, if it is not a record.
             let is_record = |at: &usize| record(flash, *at, end).is_some();
             if is_erased(&flash[at..at + GRAIN])

@@ -63,8 +63,8 @@ pub(crate) fn without(bytes: &[u8]) {
     if is_in != [false; 2] || text.contains('%') {
         return;
     }
-    // All names in short texts; in long ones, each of which takes its time, another one for each.
-    let names = if text.len() < 40 {
+    // All names around next to nothing; another one for each other text, as each takes its time.
+    let names = if text.len() < 4 {
         &NAMES[..]
     } else {
         let name = bytes.iter().map(|byte| usize::from(*byte)).sum::<usize>() % NAMES.len();
