@@ -130,6 +130,18 @@ fn any_percentage_of_growth_survives_a_file() {
     }
 }
 
+/// Percentages beyond 1,677,721,599 are kept as that one, which is the largest that fits.
+#[test]
+fn growth_beyond_what_is_kept_survives_a_file() {
+    for percent in [1_677_721_598, 1_677_721_599, 1_677_721_600, u32::MAX] {
+        let config = Config::new().exponential_percent(percent, ms(60_000));
+        let written = serde_json::to_value(config).unwrap();
+        assert_eq!(read(written), Ok(config), "{percent}");
+        let kept = percent.min(1_677_721_599);
+        assert_eq!(config.growth.unwrap().percent(), Some(kept));
+    }
+}
+
 /// The example in the documentation of `Config`.
 #[test]
 fn the_documented_file_is_the_documented_configuration() {

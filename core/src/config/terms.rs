@@ -63,7 +63,8 @@ impl Growth {
         let part = by_hundred(rest * 256 + PERCENT - 1).0;
         let factor = match whole.checked_mul(256) {
             Some(whole) => whole.saturating_add(part),
-            None => u32::MAX,
+            // What the largest percentage that fits gives, so that it is the same after it was written and read.
+            None => u32::MAX - 1,
         };
         Self {
             factor,

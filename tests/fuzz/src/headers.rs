@@ -3,12 +3,14 @@
 
 use std::time::{Duration, SystemTime};
 
-use atomic_breaker::Outcome;
+use atomic_breaker::{Failure, Outcome};
 use atomic_breaker_http::{GrpcClassifier, GrpcCode, RetryAfter};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
+use crate::waits;
+
 /// The names that are read, by the first byte of a line.
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 14] = [
     "retry-after",
     "retry-after-ms",
     "ratelimit",
@@ -19,6 +21,10 @@ const NAMES: [&str; 10] = [
     "x-rate-limit-reset",
     "date",
     "ratelimit-policy",
+    "x-ratelimit-remaining",
+    "x-ratelimit-reset-after",
+    "x-ratelimit-reset-tokens",
+    "x-ratelimit-remaining-tokens",
 ];
 const GRPC: [&str; 3] = ["grpc-status", "grpc-retry-pushback-ms", "retry-after"];
 
@@ -59,39 +65,81 @@ pub(crate) fn retry_after(bytes: &[u8]) {
             "what is asked for comes first"
         );
     }
-    // What a number says is what is read, whatever stands beside it.
-    let only = headers.get("retry-after").filter(|_| headers.len() == 1);
-    let seconds = only.and_then(|it| {
-        it.to_str()
-            .ok()
-            .filter(|text| !text.starts_with('+'))?
-            .parse::<u32>()
-            .ok()
-    });
-    if let Some(seconds @ 1..) = seconds {
-        let asked = RetryAfter::with_limit(Duration::MAX).read_at(&headers, now());
-        assert_eq!(asked, Some(Duration::from_secs(seconds.into())));
+    is_as_read_once_more(&headers);
+}
+
+/// Up to limits at which no number saturates.
+fn is_as_read_once_more(headers: &HeaderMap) {
+    let ms = |hint: Duration| hint.as_millis();
+    for limit in [0, 1, 300, 86_400].map(Duration::from_secs) {
+        let reader = RetryAfter::with_limit(limit);
+        let cut = |hint: Option<u128>| hint.map(|it| it.min(ms(limit))).filter(|it| *it > 0);
+        let since_1970 = now().duration_since(SystemTime::UNIX_EPOCH);
+        let since_1970 = ms(since_1970.expect("later"));
+        if let Ok(asked) = waits::asked(headers, since_1970) {
+            let read = reader.read_at(headers, now());
+            assert_eq!(read.map(ms), cut(asked), "{headers:?}");
+        }
+        if let Ok(quota) = waits::quota(headers, since_1970) {
+            let read = reader.read_quota_at(headers, now());
+            assert_eq!(read.map(ms), cut(quota), "{headers:?}");
+        }
     }
 }
 
 pub(crate) fn grpc(bytes: &[u8]) {
     let headers = headers(bytes, &GRPC);
     let classifier: GrpcClassifier = GrpcClassifier::default();
+    let asked = pushed_back(&headers);
     // The longest there is, for a server that asks not to try again.
-    let hint = classifier
-        .retry_hint(&headers)
-        .filter(|hint| *hint != Duration::MAX);
-    is_within(hint, RetryAfter::DEFAULT_LIMIT);
-    is_within(
-        RetryAfter::new().push_back(&headers),
-        RetryAfter::DEFAULT_LIMIT,
-    );
-    if let Some(code) = GrpcCode::read(&headers) {
+    let hint = asked.unwrap_or(Some(Duration::MAX));
+    let asked = asked.unwrap_or_default();
+    assert_eq!(classifier.retry_hint(&headers), hint, "{headers:?}");
+    assert_eq!(RetryAfter::new().push_back(&headers), asked, "{headers:?}");
+    is_within(asked, RetryAfter::DEFAULT_LIMIT);
+    let code = headers.get("grpc-status").map(|it| code_of(it.as_bytes()));
+    assert_eq!(GrpcCode::read(&headers), code, "{headers:?}");
+    if let Some(code) = code {
         let outcome = classifier.code(code, &headers);
-        let is_ok = headers.get("grpc-status").is_some_and(|it| it == "0");
-        assert!(
-            !is_ok || outcome == Outcome::Success,
-            "{code:?}: {outcome:?}"
-        );
+        assert_eq!(outcome, outcome_of(code, asked), "{headers:?}");
+    }
+}
+
+/// The time that the server asks for; `Err` if it asks not to try again.
+fn pushed_back(headers: &HeaderMap) -> Result<Option<Duration>, ()> {
+    let values = headers.get_all("grpc-retry-pushback-ms");
+    let read = values.iter().map(|value| {
+        let text = value.to_str().map_err(drop)?.trim();
+        let ms = text.parse::<i32>().map_err(drop)?;
+        // Written as it would be by others: without a sign or needless zeros.
+        let is_plain = value.len() <= 64 && ms.to_string() == text;
+        u64::try_from(ms).ok().filter(|_| is_plain).ok_or(())
+    });
+    let longest = read.collect::<Result<Vec<_>, ()>>()?.into_iter().max();
+    let longest = longest.map(|ms| Duration::from_millis(ms).min(RetryAfter::DEFAULT_LIMIT));
+    Ok(longest.filter(|time| !time.is_zero()))
+}
+
+fn code_of(text: &[u8]) -> GrpcCode {
+    let mut all = GrpcCode::ALL.into_iter().enumerate();
+    let found = all.find(|(number, _)| number.to_string().as_bytes() == text);
+    found.map_or(GrpcCode::Unknown, |(_, code)| code)
+}
+
+fn outcome_of(code: GrpcCode, asked: Option<Duration>) -> Outcome {
+    match (code, asked) {
+        (GrpcCode::Unavailable | GrpcCode::ResourceExhausted, Some(time)) => {
+            Failure::retry_after(time).into()
+        }
+        (
+            GrpcCode::Unavailable
+            | GrpcCode::Internal
+            | GrpcCode::DataLoss
+            | GrpcCode::Unknown
+            | GrpcCode::DeadlineExceeded,
+            _,
+        ) => Failure::new().into(),
+        (GrpcCode::Cancelled | GrpcCode::ResourceExhausted, _) => Outcome::Ignored,
+        _ => Outcome::Success,
     }
 }

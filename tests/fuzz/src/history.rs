@@ -116,6 +116,18 @@ impl Draw<'_> {
         Some(i64::from(self.byte()? % 5) - 2)
     }
 
+    /// Some wraps later, near the time that the word holds, or as far from it as a clock may step back.
+    fn wrap(&mut self) -> Option<Event> {
+        const FAR: [i64; 5] = [-65_536, -64, 0, 64, 65_536];
+        let wraps = 1 + i64::from(self.byte()? % 3);
+        let ticks = FAR[self.small(FAR.len())?] + self.near()?;
+        Some(Event::AdvanceToWrap(
+            wraps,
+            ticks,
+            (self.byte()? % 3).into(),
+        ))
+    }
+
     fn event(&mut self) -> Option<Event> {
         Some(match self.byte()? % 24 {
             0..6 => Event::Acquire(u32::from(self.byte()?) << 24),
@@ -134,7 +146,10 @@ impl Draw<'_> {
             19 => Event::Rules(self.small(3)?),
             20 => Event::Advance(self.time()?),
             21 => Event::AdvanceToDeadline(self.near()?),
-            22 => Event::AdvanceToEdge(self.small(8)?, self.near()?),
+            22 => match self.small(8)? {
+                edge @ 0..5 => Event::AdvanceToEdge(edge, self.near()?),
+                _ => self.wrap()?,
+            },
             _ => Event::StepBack(self.time()?),
         })
     }

@@ -23,19 +23,30 @@
 
 mod address;
 mod admin;
+mod breakers;
 mod c;
+mod calls;
+mod client;
+mod date;
 mod draw;
 mod engine;
 mod flash;
+#[expect(dead_code, reason = "what `every_word` looks at")]
+#[path = "../../tests/every_word/form.rs"]
+mod form;
 mod headers;
 mod history;
+mod lines;
 mod log;
 #[cfg(target_os = "linux")]
 mod mapped;
+mod pages;
 mod published;
+mod reading;
 mod rows;
 mod rules;
 mod secrets;
+mod waits;
 mod word;
 
 /// A property of whatever bytes.
@@ -51,8 +62,8 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("grpc", headers::grpc),
     ("origin", address::origin),
     ("rules", rules::of_a_breaker),
-    ("client", rules::of_a_client),
-    ("breakers", rules::of_c),
+    ("client", client::settings),
+    ("breakers", breakers::made),
     ("log", log::read),
     #[cfg(target_os = "linux")]
     ("mapped", mapped::open),

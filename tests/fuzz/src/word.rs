@@ -1,34 +1,46 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Any word of either layout, whoever wrote it.
+//! Any word of either layout, whoever wrote it, beside what `tests/every_word` says that it means.
+
+#[expect(dead_code, reason = "what `every_word` looks at")]
+#[path = "../../tests/every_word/spec.rs"]
+mod spec;
 
 use std::time::Duration;
 
 use atomic_breaker::word::{AtomicU32, AtomicU64, Bits, Word};
-use atomic_breaker::{Breaker, Config, Failure, ManualClock, Outcome, Rejected, Token};
+use atomic_breaker::{
+    Breaker, Clock, Config, Failure, ManualClock, Outcome, Rejected, State, Token,
+};
+
+use crate::form::{Form, Narrow, Wide};
+use spec::{Kind, Meaning, meaning};
+
+const CONFIG: Config = Config::new()
+    .failures_within(3, Duration::from_secs(5))
+    .open_for(Duration::from_secs(2))
+    .probes(2);
 
 pub(crate) fn any(bytes: &[u8]) {
     let Some((first, rest)) = bytes.split_first_chunk::<8>() else {
         return;
     };
     let bits = u64::from_le_bytes(*first);
-    operate(AtomicU64::new(bits), rest, |bits| bits);
-    operate(AtomicU32::new(bits as u32), rest, |bits| bits as u32);
+    operate::<Wide, _>(AtomicU64::new, bits, rest);
+    operate::<Narrow, _>(|bits| AtomicU32::new(bits as u32), bits, rest);
 }
 
 /// Operations that the bytes name, on a word that then heals and serves again.
-fn operate<W: Word>(word: W, bytes: &[u8], bits: impl Fn(u64) -> W::Bits) {
-    let config = Config::new()
-        .failures_within(3, Duration::from_secs(5))
-        .open_for(Duration::from_secs(2))
-        .probes(2);
+fn operate<F: Form, W: Word>(word: impl Fn(u64) -> W, first: u64, bytes: &[u8]) {
+    let bits = <W::Bits as Bits>::from_u64;
     let clock = ManualClock::starting_at(u32::MAX - 5_000);
-    let breaker = Breaker::over(word, config, &clock);
-    let is_valid = breaker.to_bits().check().is_ok();
-    assert_eq!(breaker.check().is_ok(), is_valid);
+    let breaker = Breaker::over(word(first), CONFIG, &clock);
+    let held = || breaker.to_bits().to_u64();
+    means::<F, _, _>(&breaker);
     for chunk in bytes.chunks(9).take(64) {
         let value = chunk[1..]
             .iter()
             .fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+        let before = held();
         match chunk[0] % 12 {
             0 => drop(breaker.acquire()),
             1 => {
@@ -58,9 +70,55 @@ fn operate<W: Word>(word: W, bytes: &[u8], bits: impl Fn(u64) -> W::Bits) {
             10 => drop(breaker.enable()),
             _ => drop(breaker.snapshot()),
         }
-        let _ = breaker.snapshot();
+        means::<F, _, _>(&breaker);
+        let is_changed = held() != before;
+        let was_wrong = meaning::<F>(before).is_none();
+        assert!(
+            !is_changed || breaker.check().is_ok(),
+            "{before:x} became {:x}",
+            held()
+        );
+        // Permits that were granted before a word was healed hold no more.
+        let epochs = (held() >> F::EPOCH_AT).wrapping_sub(before >> F::EPOCH_AT) % F::EPOCHS;
+        assert!(
+            !was_wrong || !is_changed || epochs > 0,
+            "{before:x} became {:x}",
+            held()
+        );
+        opens_in_time::<F, _>(word(held()), clock.now_ms());
     }
     heals(&breaker, &clock);
+}
+
+/// A breaker shows what its word says; one that no breaker writes shows a closed one in the next epoch.
+fn means<F: Form, C: Clock, W: Word>(breaker: &Breaker<C, W>) {
+    let bits = breaker.to_bits().to_u64();
+    let (said, shown) = (meaning::<F>(bits), breaker.snapshot());
+    assert_eq!(breaker.check().is_ok(), said.is_some(), "{bits:x}");
+    let state = said.as_ref().map_or(State::Closed, Meaning::state);
+    assert_eq!(shown.state(), state, "{bits:x}");
+    let later = (bits >> F::EPOCH_AT) + u64::from(said.is_none());
+    assert_eq!(u64::from(shown.epoch()), later % F::EPOCHS, "{bits:x}");
+}
+
+/// An open one admits a probe when its time is over, and says when until then.
+fn opens_in_time<F: Form, W: Word>(word: W, now_ms: u32) {
+    let breaker = Breaker::over(word, CONFIG, ManualClock::starting_at(now_ms));
+    let bits = breaker.to_bits().to_u64();
+    let Some(open) = meaning::<F>(bits).filter(|it| it.kind == Kind::Open) else {
+        return;
+    };
+    let tick = 1 << (<W::Bits as Bits>::LAYOUT.max_ms().ilog2() + 1 - F::TIME);
+    let left = open.open_for.cast_signed() - open.age::<F>(now_ms / tick);
+    let left_ms = left * i64::from(tick) - i64::from(now_ms % tick);
+    let admitted = breaker.acquire().map(|permit| permit.is_probe());
+    let said = admitted.map_err(|rejected| rejected.retry_in_ms().map(i64::from));
+    let expected = if left > 0 {
+        Err(Some(left_ms))
+    } else {
+        Ok(true)
+    };
+    assert_eq!(said, expected, "{bits:x} at {now_ms}");
 }
 
 /// A word that nobody holds serves again, if it is asked when it says.

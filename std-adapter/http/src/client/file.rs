@@ -8,6 +8,7 @@ use serde::de::{DeserializeSeed, Error};
 use serde::{Deserialize, Deserializer};
 
 use super::ClientConfig;
+use super::by_name::Named;
 use super::config::BodyRules;
 use crate::{Backoff, BodyLimits, BudgetConfig};
 
@@ -21,10 +22,10 @@ struct File {
     deadline_ms: Option<u64>,
     try_limit_ms: Option<u64>,
     tries: Option<u32>,
-    backoff: Option<BackoffFile>,
+    backoff: Option<Named<BackoffFile>>,
     rejection_waits: Option<u32>,
-    budget: Option<BudgetFile>,
-    shared_budget: Option<BudgetFile>,
+    budget: Option<Named<BudgetFile>>,
+    shared_budget: Option<Named<BudgetFile>>,
     #[serde(default)]
     without_slow_limit: bool,
     breaker: Option<Rules>,
@@ -37,7 +38,7 @@ struct File {
     at_end_of_body: bool,
     #[serde(default)]
     probes_at_end: bool,
-    body_limits: Option<BodyLimitsFile>,
+    body_limits: Option<Named<BodyLimitsFile>>,
 }
 
 /// Rules that are the preset's where the file leaves them out.
@@ -58,8 +59,8 @@ struct BackoffFile {
     factor: Option<u32>,
 }
 
-impl From<BackoffFile> for Backoff {
-    fn from(file: BackoffFile) -> Self {
+impl From<Named<BackoffFile>> for Backoff {
+    fn from(Named(file): Named<BackoffFile>) -> Self {
         let ms = Duration::from_millis;
         let backoff = Self::new();
         let backoff = file
@@ -80,8 +81,8 @@ struct BudgetFile {
     tokens_per_second: Option<u32>,
 }
 
-impl From<BudgetFile> for BudgetConfig {
-    fn from(file: BudgetFile) -> Self {
+impl From<Named<BudgetFile>> for BudgetConfig {
+    fn from(Named(file): Named<BudgetFile>) -> Self {
         let budget = Self::new();
         let budget = file.max_tokens.map_or(budget, |it| budget.max_tokens(it));
         let budget = file
@@ -101,8 +102,8 @@ struct BodyLimitsFile {
     whole_ms: Option<u64>,
 }
 
-impl From<BodyLimitsFile> for BodyLimits {
-    fn from(file: BodyLimitsFile) -> Self {
+impl From<Named<BodyLimitsFile>> for BodyLimits {
+    fn from(Named(file): Named<BodyLimitsFile>) -> Self {
         Self {
             first_byte: file.first_byte_ms.map(Duration::from_millis),
             idle: file.idle_ms.map(Duration::from_millis),
@@ -115,7 +116,7 @@ impl From<BodyLimitsFile> for BodyLimits {
 /// contradict each other are errors.
 impl<'de> Deserialize<'de> for ClientConfig {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let file = File::deserialize(deserializer)?;
+        let Named(file) = Named::<File>::deserialize(deserializer)?;
         let ms = Duration::from_millis;
         let mut config = Self::new();
         config.deadline = file.deadline_ms.map_or(config.deadline, ms);

@@ -22,12 +22,14 @@ pub(super) fn check(scheme: Option<&Scheme>, authority: &Authority) -> Result<()
     if !is_host(host) && !is_socket() {
         return Err(OriginError::BadHost);
     }
-    // `Authority` accepts any text after the colon; an empty one means the port of the scheme.
-    let after = authority.as_str().rsplit_once(']');
-    let after = after.map_or(authority.as_str(), |(_, after)| after);
-    let after = after.rsplit_once('@').map_or(after, |(_, after)| after);
-    match after.split_once(':') {
-        Some((_, port)) if !port.is_empty() && !is_port(port) => Err(OriginError::BadPort),
+    // `Authority` accepts any text after an address in brackets, and after the colon; an empty one there means the port of
+    // the scheme.
+    let text = authority.as_str();
+    let server = text.rsplit_once('@').map_or(text, |(_, server)| server);
+    let rest = server.strip_prefix(host).unwrap_or(server);
+    match rest.strip_prefix(':') {
+        Some(port) if !port.is_empty() && !is_port(port) => Err(OriginError::BadPort),
+        None if !rest.is_empty() => Err(OriginError::BadHost),
         _ => Ok(()),
     }
 }

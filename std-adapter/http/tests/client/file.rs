@@ -98,6 +98,24 @@ fn every_setting_has_the_name_of_its_method() {
     assert_eq!(serde_json::from_str::<ClientConfig>(json).unwrap(), built);
 }
 
+/// Its numbers would change their meaning with the order of the settings.
+#[test]
+fn a_list_in_place_of_settings_by_name_is_an_error() {
+    let deadline = "deadline_ms = 9_000\ntries = 2\n";
+    for list in [
+        "backoff = [50, 1_000, 2]",
+        "budget = [50, 10, 2]",
+        "shared_budget = [50, 10, 2]",
+        "body_limits = [5, 3, 9]",
+        "breaker = [3]",
+    ] {
+        let said = fault(&format!("{deadline}{list}"));
+        assert!(said.contains("a table of settings by name"), "{said}");
+    }
+    let all = serde_json::from_str::<ClientConfig>("[9000, 3000, 1]").unwrap_err();
+    assert!(all.to_string().contains("a table of settings"), "{all}");
+}
+
 #[test]
 fn mistakes_are_errors_that_say_what_to_do() {
     assert!(fault("trys = 2").starts_with("unknown field `trys`, expected one of `deadline_ms`"));

@@ -191,6 +191,9 @@ fn what_cannot_be_a_host_is_not_a_key() {
         "[v1.future]",
         "[::1%25<script>]",
         "[::12345]",
+        "[::1]a.example:80",
+        "[::1]80",
+        "user:secret@[::1]a:",
         "a'b",
     ] {
         let uri = format!("http://{host}/");

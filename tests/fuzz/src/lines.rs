@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Another reading of the lines of logs, by patterns: as they usually look.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value;
+
+use crate::date::seconds_since_1970;
+
+/// What is not read here: lines that look otherwise.
+pub(crate) struct Unclear;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum End {
+    Ok,
+    Failed,
+    Ignored,
+    Rejected,
+}
+
+#[derive(Debug)]
+pub(crate) struct Call {
+    /// Nanoseconds since any moment.
+    pub(crate) began: i128,
+    pub(crate) took: i128,
+    pub(crate) end: End,
+    pub(crate) key: String,
+    pub(crate) is_retry: bool,
+    pub(crate) request: Option<String>,
+    pub(crate) retry_after: Option<i128>,
+}
+
+macro_rules! pattern {
+    ($name:ident = $pattern:literal) => {
+        static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($pattern).expect("a pattern"));
+    };
+}
+pattern!(NUMBER = r"^(-?)(\d{0,20})(?:\.(\d*))?$");
+pattern!(TIME = r"^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d{1,9})?Z$");
+pattern!(NGINX = r"^msec=(\S+) request_time=(\S+) upstream=([^=]*) status=([^=]*) time=([^=]*)$");
+pattern!(
+    ENVOY = r#"^\[([^\]]*)\] "[^"]*" (\S+) (\S+) \S+ \S+ (\S+) \S+ "[^"]*" "[^"]*" "([^"]*)" "([^"]*)" "([^"]*)"$"#
+);
+
+pub(crate) const STARTS: [&str; 7] = [
+    "start_ms",
+    "start_s",
+    "start_us",
+    "start_ns",
+    "start",
+    "timestamp",
+    "time",
+];
+pub(crate) const DURATIONS: [&str; 5] = [
+    "duration_ms",
+    "duration_s",
+    "duration_us",
+    "duration_ns",
+    "duration",
+];
+
+/// A number of a unit of so many nanoseconds, or a time.
+fn nanos(text: &str, unit: i128) -> Result<Option<i128>, Unclear> {
+    if let Some(found) = NUMBER.captures(text) {
+        let part = |place| found.get(place).map_or("", |it| it.as_str());
+        let (whole, part) = (part(2), part(3));
+        if whole.is_empty() && part.is_empty() {
+            return Ok(None);
+        }
+        if text.len() > 40 {
+            return Err(Unclear);
+        }
+        let whole: i128 = format!("0{whole}").parse().map_err(|_| Unclear)?;
+        let digits: Vec<_> = part
+            .bytes()
+            .take(9)
+            .map(|it| i128::from(it - b'0'))
+            .collect();
+        let part = (0..9).fold(0, |sum, place| {
+            sum * 10 + digits.get(place).copied().unwrap_or(0)
+        });
+        let ns = whole * unit + part * unit / 1_000_000_000;
+        return Ok(Some(if found[1].is_empty() { ns } else { -ns }));
+    }
+    // Other forms of numbers and times.
+    if text.contains(|c: char| c.is_ascii_digit()) {
+        return Err(Unclear);
+    }
+    Ok(None)
+}
+
+fn moment(text: &str, unit: i128) -> Result<Option<i128>, Unclear> {
+    let Some(found) = TIME.captures(text) else {
+        return nanos(text, unit);
+    };
+    let seconds = seconds_since_1970(&found[1], &found[2]).ok_or(Unclear)?;
+    let part = found.get(3).map_or("0", |it| &it.as_str()[1..]);
+    let part: i128 = format!("{part:0<9}").parse().map_err(|_| Unclear)?;
+    Ok(Some(i128::from(seconds) * SECOND + part))
+}
+
+fn end(text: &str) -> Option<End> {
+    if let Ok(status) = text.parse::<u16>() {
+        return match status {
+            408 | 500..=599 => Some(End::Failed),
+            429 | 499 => Some(End::Ignored),
+            100..=498 => Some(End::Ok),
+            _ => None,
+        };
+    }
+    match text.to_ascii_lowercase().as_str() {
+        "ok" | "success" | "true" => Some(End::Ok),
+        "ignored" | "cancelled" | "canceled" => Some(End::Ignored),
+        "rejected" => Some(End::Rejected),
+        _ => text.starts_with(char::is_alphabetic).then_some(End::Failed),
+    }
+}
+
+pub(crate) type Line = Result<Vec<Option<Call>>, Unclear>;
+
+/// The first field of these names, with its unit if the name says one.
+fn first(
+    names: &[&str],
+    field: &impl Fn(&str) -> Option<String>,
+) -> Option<(String, Option<i128>)> {
+    names.iter().find_map(|name| {
+        let unit = match name.rsplit_once('_').map(|(_, unit)| unit) {
+            Some("s") => Some(1_000_000_000),
+            Some("ms") => Some(1_000_000),
+            Some("us") => Some(1_000),
+            Some("ns") => Some(1),
+            _ => None,
+        };
+        field(name).map(|text| (text, unit))
+    })
+}
+
+/// A line of named fields. `is_first`: no call was read yet, so the unit of the start may be in doubt.
+pub(crate) fn named(
+    field: &impl Fn(&str) -> Option<String>,
+    is_first: bool,
+) -> Result<Option<Call>, Unclear> {
+    const MS: i128 = 1_000_000;
+    let text = |names: &[&str]| first(names, field).filter(|(text, _)| !text.is_empty());
+    let time = |names: &[&str]| match text(names) {
+        None => Ok(Some(None)),
+        Some((text, unit)) => {
+            let ns = nanos(&text, unit.unwrap_or(MS))?;
+            Ok(ns.filter(|ns| *ns >= 0).map(Some))
+        }
+    };
+    let Some((start, unit)) = text(&STARTS) else {
+        return Ok(None);
+    };
+    let began = moment(&start, unit.unwrap_or(MS))?;
+    let end = text(&["outcome", "status"]).and_then(|(word, _)| end(&word));
+    let (took, retry_after) = (
+        time(&DURATIONS)?,
+        time(&["retry_after_ms", "retry_after_s"])?,
+    );
+    let attempt = text(&["attempt"]).map(|(text, _)| text.parse::<u32>().ok());
+    let (Some(began), Some(end), Some(took), Some(retry_after)) = (began, end, took, retry_after)
+    else {
+        return Ok(None);
+    };
+    let took = match took {
+        None if end == End::Rejected => 0,
+        None => return Ok(None),
+        Some(took) => took,
+    };
+    let number = start.parse::<f64>();
+    if attempt == Some(None) {
+        return Ok(None);
+    }
+    // Unix time in another unit than milliseconds is refused as a whole.
+    if is_first
+        && unit.is_none()
+        && number.is_ok_and(|it| it >= 1e9 && !(1e12..4.1e12).contains(&it))
+    {
+        return Err(Unclear);
+    }
+    Ok(Some(Call {
+        began,
+        took,
+        end,
+        key: text(&["key", "host"]).map_or(String::new(), |(key, _)| key),
+        is_retry: attempt.flatten().is_some_and(|attempt| attempt > 1),
+        request: text(&["request", "request_id"]).map(|(text, _)| text),
+        retry_after,
+    }))
+}
+
+impl Call {
+    fn plain(began: i128, took: i128, end: End, key: &str) -> Self {
+        Self {
+            began,
+            took,
+            end,
+            key: key.to_owned(),
+            is_retry: false,
+            request: None,
+            retry_after: None,
+        }
+    }
+}
+
+const SECOND: i128 = 1_000_000_000;
+
+pub(crate) fn nginx(line: &str) -> Line {
+    let found = NGINX.captures(line).ok_or(Unclear)?;
+    let list = |place: usize| -> Vec<String> {
+        let text = found[place].trim().replace(" : ", ", ");
+        text.split(", ").map(|it| it.trim().to_owned()).collect()
+    };
+    let (upstreams, statuses, times) = (list(3), list(4), list(5));
+    let (ended, whole) = (nanos(&found[1], SECOND)?, nanos(&found[2], SECOND)?);
+    let (Some(ended), Some(whole @ 0..)) = (ended, whole) else {
+        return Ok(vec![None]);
+    };
+    if upstreams.len() != statuses.len() || statuses.len() != times.len() {
+        return Ok(vec![None]);
+    }
+    let mut calls = Vec::new();
+    let mut began = ended - whole;
+    for ((upstream, status), time) in upstreams.iter().zip(&statuses).zip(&times) {
+        if upstream == "-" {
+            continue;
+        }
+        let took = if time == "-" {
+            Some(0)
+        } else {
+            nanos(time, SECOND)?
+        };
+        let end = match (upstream.contains(':'), status.as_str()) {
+            (false, _) => Some(End::Rejected),
+            (_, "-") => Some(End::Ignored),
+            (_, status) => end(status),
+        };
+        let (Some(took @ 0..), Some(end)) = (took, end) else {
+            return Ok(vec![None]);
+        };
+        calls.push(Some(Call {
+            is_retry: !calls.is_empty(),
+            ..Call::plain(began, took, end, upstream)
+        }));
+        began += took;
+    }
+    Ok(calls)
+}
+
+pub(crate) fn envoy(line: &str) -> Line {
+    let found = ENVOY.captures(line.trim()).ok_or(Unclear)?;
+    let has = |flags: &str| {
+        found[3]
+            .split(',')
+            .any(|it| flags.split(' ').any(|flag| flag == it))
+    };
+    let end = if has("UO UH OM DO") {
+        Some(End::Rejected)
+    } else if has("DC NR NC RL UAEX RLSE DPE IH FI") {
+        Some(End::Ignored)
+    } else if has("UF UC UT UR LR URX UPE UMSDR") {
+        Some(End::Failed)
+    } else {
+        end(&found[2])
+    };
+    let key = if &found[7] == "-" {
+        &found[6]
+    } else {
+        &found[7]
+    };
+    let (began, took) = (moment(&found[1], SECOND)?, nanos(&found[4], 1_000_000)?);
+    let (Some(began), Some(took @ 0..), Some(end)) = (began, took, end) else {
+        return Ok(vec![None]);
+    };
+    let request = (&found[5] != "-").then(|| found[5].to_owned());
+    let call = Call::plain(began, took, end, key);
+    Ok(vec![Some(Call { request, ..call })])
+}
+
+pub(crate) fn spans(line: &str) -> Line {
+    let Ok(batch) = serde_json::from_str::<Value>(line) else {
+        return Ok(vec![None]);
+    };
+    let mut found = vec![&batch];
+    for name in ["resourceSpans", "scopeSpans", "spans"] {
+        let lists = found.into_iter().map(|it| it[name].as_array());
+        found = lists.flatten().flatten().collect();
+    }
+    let is_client = |it: &&Value| it["kind"] == 3 || it["kind"] == "SPAN_KIND_CLIENT";
+    found.into_iter().filter(is_client).map(span).collect()
+}
+
+pub(crate) fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+fn span(span: &Value) -> Result<Option<Call>, Unclear> {
+    let attributes = span["attributes"].as_array();
+    let attribute = |name: &str| {
+        let mut all = attributes.into_iter().flatten();
+        let value = &all.find(|it| it["key"] == name)?["value"];
+        scalar(&value["stringValue"]).or_else(|| scalar(&value["intValue"]))
+    };
+    let time = |name: &str| scalar(&span[name]).map_or(Ok(None), |text| moment(&text, 1));
+    let (began, ended) = (time("startTimeUnixNano")?, time("endTimeUnixNano")?);
+    let status = ["http.response.status_code", "http.status_code"].into_iter();
+    let code = attribute("rpc.grpc.status_code").and_then(|it| it.parse().ok());
+    let is_error =
+        ["2", "STATUS_CODE_ERROR"].map(|it| scalar(&span["status"]["code"]).as_deref() == Some(it));
+    let end = match (status.clone().find_map(attribute), code) {
+        (Some(status), _) => end(&status),
+        (_, Some(1 | 8)) => Some(End::Ignored),
+        (_, Some(2 | 4 | 13 | 14 | 15)) => Some(End::Failed),
+        (_, Some(0_i64..)) => Some(End::Ok),
+        (_, Some(_)) => return Err(Unclear),
+        (_, None) if is_error.contains(&true) => Some(End::Failed),
+        (_, None) => Some(End::Ok),
+    };
+    let keys = [
+        "server.address",
+        "peer.service",
+        "net.peer.name",
+        "rpc.service",
+    ];
+    let key = keys.into_iter().find_map(attribute).unwrap_or_default();
+    let (Some(began), Some(ended), Some(end)) = (began, ended, end) else {
+        return Ok(None);
+    };
+    let call = Call {
+        is_retry: attribute("http.request.resend_count").is_some_and(|it| it != "0"),
+        ..Call::plain(began, ended - began, end, &key)
+    };
+    Ok((call.took >= 0).then_some(call))
+}
