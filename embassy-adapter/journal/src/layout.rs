@@ -51,7 +51,8 @@ impl Geometry {
         longest: usize,
     ) -> Result<Self, Misfit> {
         let grain = F::READ_SIZE.max(F::WRITE_SIZE).max(4);
-        let divides = |size: usize| size > 0 && grain.is_multiple_of(size);
+        // Only 0 is a multiple of 0.
+        let divides = |size| grain.is_multiple_of(size);
         let is_supported = divides(F::READ_SIZE)
             && divides(F::WRITE_SIZE)
             && MAX_GRAIN.is_multiple_of(grain)

@@ -116,8 +116,14 @@ fn every_flash_operation_is_guarded_blocking_and_async() {
     fails(&mut |flash| at_once(asynchronous::ReadNorFlash::read(flash, 0, &mut [0])));
     fails(&mut |flash| at_once(asynchronous::NorFlash::write(flash, 0, &[0; 4])));
     fails(&mut |flash| at_once(asynchronous::NorFlash::erase(flash, 0, 256)));
-    let flash = GuardedFlash::new(Chip::Well, &breaker(RULES)).release();
+}
+
+#[test]
+fn a_guarded_chip_is_as_large_as_the_chip() {
+    let breaker = breaker(RULES);
+    let flash = GuardedFlash::new(Chip::Well, &breaker);
     assert_eq!(ReadNorFlash::capacity(&flash), 4_096);
+    assert_eq!(asynchronous::ReadNorFlash::capacity(&flash), 4_096);
 }
 
 #[test]
@@ -131,7 +137,8 @@ fn places_that_the_chip_does_not_have_are_the_callers_fault() {
         let mut flash = GuardedFlash::new(Chip::Fails(kind), &breaker);
         assert!((0..10).all(|_| NorFlash::erase(&mut flash, 1, 2).is_err()));
     }
-    assert_eq!(breaker.snapshot().failures(), 0);
+    let snapshot = breaker.snapshot();
+    assert_eq!((snapshot.state(), snapshot.failures()), (State::Closed, 0));
 }
 
 #[test]

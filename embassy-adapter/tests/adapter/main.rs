@@ -7,6 +7,7 @@ mod elsewhere;
 mod facade_log;
 mod flash;
 mod guarded;
+mod guarded_errors;
 mod guarded_limits;
 mod guarded_repair;
 mod half_open;

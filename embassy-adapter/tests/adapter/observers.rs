@@ -2,6 +2,7 @@
 //! Which observers are notified, and of what.
 
 use std::cell::Cell;
+use std::task::Waker;
 
 use atomic_breaker_embassy::word::{AtomicU32, AtomicU64};
 use atomic_breaker_embassy::{
@@ -38,6 +39,38 @@ fn a_watch_is_notified_in_either_place_of_a_pair_and_behind_every_pointer() {
     assert!(hears(((&log, Some(&watch)), ())));
     assert!(!hears((&log, ())));
     assert!(!hears(None::<&Watch<2>>));
+}
+
+/// An observer of one's own that knows a watch, and forwards only the transitions themselves.
+struct Forwarding<'a>(&'a Watch<2>);
+
+impl Observer for Forwarding<'_> {
+    fn transition(&self, transition: &Transition) {
+        self.0.transition(transition);
+    }
+
+    fn wake_on_change(&self, waker: &Waker) -> bool {
+        self.0.wake_on_change(waker)
+    }
+}
+
+#[test]
+fn a_watch_that_is_handed_transitions_alone_shows_the_last_one_and_wakes() {
+    let watch = Watch::<2>::new();
+    assert!(hears(Forwarding(&watch)));
+    assert_eq!(watch.last().map(|last| last.to), Some(State::Closed));
+}
+
+#[test]
+fn what_is_printed_of_a_watch_is_its_last_transition() {
+    let _time = Sim::new();
+    let watch = Watch::<1>::new();
+    assert_eq!(format!("{watch:?}"), "StateWatch { last: None, .. }");
+    let tripped = watched(RULES, &watch).trip();
+    assert_eq!(
+        format!("{watch:?}"),
+        format!("StateWatch {{ last: {tripped:?}, .. }}")
+    );
 }
 
 /// A transition of that epoch.

@@ -123,8 +123,9 @@ fn a_probe_that_is_dropped_while_it_runs_gives_its_slot_back() {
     );
 }
 
+/// An error that has another one as its cause.
 #[derive(Debug)]
-struct Wrapped(std::num::ParseIntError);
+pub(crate) struct Wrapped(pub(crate) std::num::ParseIntError);
 
 impl std::fmt::Display for Wrapped {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -161,6 +162,17 @@ fn a_limit_without_end_is_no_limit() {
         takes_without_end(core::time::Duration::from_secs(u64::MAX / 1_000)),
         3_000
     );
+}
+
+#[test]
+fn a_limit_of_over_136_years_is_no_limit() {
+    let limit = |secs| Limit::<EmbassyTimer>::time_limit(Duration::from_secs(secs)).limit();
+    let longest = u64::from(u32::MAX);
+    assert_eq!(
+        limit(longest),
+        Some(core::time::Duration::from_secs(longest))
+    );
+    assert_eq!(limit(longest + 1), None);
 }
 
 #[test]

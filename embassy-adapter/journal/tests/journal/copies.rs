@@ -2,12 +2,17 @@
 //! A page comes back as it was some time ago, wholly or in part, or holds something foreign: an error, a gap in the
 //! numbers, or a restart tells, unless it is the page that is being written, which then is as it was.
 
-use atomic_breaker_journal::{Corruption, JournalConfig, JournalError, WhenCorrupt};
+use std::ops::Range;
+
+use atomic_breaker_journal::{
+    Corruption, Journal, JournalConfig, JournalError, WhenCorrupt, WhenFull,
+};
 
 use super::faults::stride;
+use super::flash::Chip;
 use super::ill::{Ill, PAGE};
 use super::ledger::Ledger;
-use super::random::{Random, seed};
+use super::random::{Random, run, seed};
 
 const CONFIG: JournalConfig = JournalConfig::new();
 const W: usize = 4;
@@ -188,6 +193,31 @@ fn an_old_copy_of_a_page_is_an_error_or_a_gap_or_the_old_time() {
     }
     println!("errors, restarts, the old time, open: {counts:?}");
     assert!(counts[0] > 100 && counts[3] > 100, "{counts:?}");
+}
+
+#[test]
+fn a_page_of_an_earlier_round_that_comes_back_while_it_is_open_sends_nothing_again() {
+    let chip = Chip::<1, 4, 256>::new(4, 0);
+    let config = CONFIG.when_full(WhenFull::DropOldest);
+    let opened = run(Journal::<_, 20>::open(chip.clone(), chip.range(), config));
+    let mut journal = opened.expect("erased");
+    let mut keep = |numbers: Range<u32>| {
+        for number in numbers {
+            assert_eq!(run(journal.keep(b"twenty bytes, filled")), Ok(number));
+        }
+    };
+    // Six in a page; three pages hold entries.
+    keep(0..12);
+    let then = chip.bytes()[256..512].to_vec();
+    keep(12..42);
+    chip.change(|bytes| bytes[256..512].copy_from_slice(&then));
+    let mut sent = Vec::new();
+    while let Some(entry) = run(journal.oldest()).expect("flash") {
+        sent.push(entry.number);
+        let number = entry.number;
+        assert_eq!(run(journal.remove_through(number)), Ok(1));
+    }
+    assert_eq!(sent, (24..30).chain(36..42).collect::<Vec<_>>());
 }
 
 #[test]

@@ -50,6 +50,32 @@ fn nothing_is_lost_wherever_the_power_fails_once() {
     cut_everywhere::<1, 32, 512>(3);
 }
 
+/// First in the mark that tells a formatting, so that it is written once more beside what is left of it; then anywhere.
+#[test]
+fn a_formatting_that_is_cut_off_twice_goes_on() {
+    for seed in 0..8 {
+        for (first, second) in (1..4).flat_map(|first| (0..300).map(move |second| (first, second)))
+        {
+            let chip = Chip::<1, 4, 256>::new(3, seed);
+            let open = || {
+                let config = JournalConfig::new();
+                let opened = run(Journal::<_, 0>::open(chip.clone(), chip.range(), config));
+                chip.power_up();
+                opened
+            };
+            chip.cut_after(first);
+            assert!(open().is_err());
+            chip.cut_after(second);
+            let _ = open();
+            let journal = open().expect("what was begun");
+            assert!(
+                journal.is_new() && journal.waiting() == 0,
+                "{first}, {second}"
+            );
+        }
+    }
+}
+
 /// Each takes a grain and a number.
 #[test]
 fn what_is_kept_between_entries_that_were_cut_off_early_is_sent() {

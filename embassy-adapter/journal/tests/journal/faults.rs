@@ -5,9 +5,9 @@
 use atomic_breaker_journal::{Corruption, JournalConfig, JournalError, WhenCorrupt, WhenFull};
 
 use super::cuts::rounds;
-use super::ill::{Ill, PAGE};
+use super::ill::{Failed, Ill, PAGE};
 use super::ledger::{Ledger, Open};
-use super::plan::Fault;
+use super::plan::{Done, Fault, Plan};
 use super::random::{Random, seed};
 
 const CONFIG: JournalConfig = JournalConfig::new();
@@ -149,6 +149,17 @@ fn reads_that_are_wrong_leave_a_gap_at_most() {
         (&Fault::READ_WRONG, &[1]),
         nothing_is_missing,
     );
+}
+
+#[test]
+fn a_new_journal_is_still_new_after_a_write_that_failed() {
+    let mut ledger = erased::<4>(3, CONFIG, 0);
+    let mut journal = ledger.start(1).expect("erased");
+    let failed = Fault::WriteFails(Done::Nothing);
+    ledger.flash.set(Plan::once(failed));
+    assert_eq!(ledger.keep(&mut journal), Err(JournalError::Flash(Failed)));
+    assert_eq!(ledger.keep(&mut journal), Ok(0));
+    assert!(journal.is_new());
 }
 
 /// Many faults of one class, and stuck bits, until the flash is well again. Returns how many entries the journal says

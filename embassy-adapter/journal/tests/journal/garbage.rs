@@ -5,6 +5,9 @@ use atomic_breaker_journal::{Corruption, Journal, JournalConfig, JournalError, W
 use embedded_storage_async::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
 
 use super::flash::{Chip, Cut};
+use super::ill::{Failed, Ill, PAGE};
+use super::ledger::Open;
+use super::plan::{Done, Fault, Plan};
 use super::random::{Random, run};
 
 type Flash = Chip<1, 4, 256>;
@@ -169,18 +172,40 @@ fn hides_nothing(bytes: &[u8]) {
     assert_eq!((entry.number, entry.bytes), (1, &b"one"[..]));
 }
 
+/// A record without data, which has that number and waits.
+fn lookalike(number: u32) -> Vec<u8> {
+    let mut sum = number.to_le_bytes().to_vec();
+    sum.extend([0, 0]);
+    let sum = checksum_from(u32::from_le_bytes(*b"abj1"), &sum);
+    let mut record = vec![0, 0, 0xFF, 0xFF];
+    record.extend(number.to_le_bytes());
+    record.extend(sum.to_le_bytes());
+    record.extend([0xFF; 4]);
+    record
+}
+
 #[test]
 fn bytes_that_look_like_a_record_with_a_number_too_high_for_its_page_hide_nothing() {
     // 256 bytes are 64 grains, each of which may take a number if it cannot be read.
-    for number in 65..=69_u32 {
-        let mut sum = number.to_le_bytes().to_vec();
-        sum.extend([0, 0]);
-        let sum = checksum_from(u32::from_le_bytes(*b"abj1"), &sum);
-        let mut lookalike = vec![0, 0, 0xFF, 0xFF];
-        lookalike.extend(number.to_le_bytes());
-        lookalike.extend(sum.to_le_bytes());
-        lookalike.extend([0xFF; 4]);
-        hides_nothing(&lookalike);
+    for number in 65..=69 {
+        hides_nothing(&lookalike(number));
+    }
+}
+
+/// The flash says that it has written the header of an entry, and has written nothing.
+fn keep_without_header(entry: &[u8]) -> Result<u32, JournalError<Failed>> {
+    let flash = Ill::<4>::holding(vec![0xFF; 2 * PAGE], 0);
+    let opened = Open::open(flash.clone(), flash.range(), JournalConfig::new());
+    let mut journal = run(opened).expect("erased");
+    flash.set(Plan::once(Fault::WriteLies(Done::Nothing)));
+    run(journal.keep(entry))
+}
+
+/// The first is of its number, the second takes as much room from there, and the third neither.
+#[test]
+fn an_entry_that_looks_like_a_record_and_has_lost_its_header_is_not_acknowledged() {
+    for entry in [&lookalike(0)[..], &lookalike(65)[..12], &lookalike(65)] {
+        assert_eq!(keep_without_header(entry), Err(JournalError::Worn));
     }
 }
 

@@ -76,6 +76,14 @@ fn lives_on(bytes: &[u8], kept: u32) -> Option<u32> {
     Some(next)
 }
 
+#[test]
+fn a_written_end_of_a_page_takes_a_number_though_no_header_fits_there() {
+    let chip = Flash::holding(kept(1, 1), 0);
+    chip.change(|bytes| bytes[255] ^= 1);
+    let journal = open(&chip).expect("a journal");
+    assert_eq!((journal.waiting(), journal.next_number()), (1, 2));
+}
+
 const JOURNALS: [(u32, u32); 4] = [(3, 3), (9, 4), (40, 10), (100, 9)];
 
 #[test]

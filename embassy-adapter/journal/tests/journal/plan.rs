@@ -122,6 +122,16 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    /// As soon as it can.
+    pub(crate) fn once(fault: Fault) -> Self {
+        Self {
+            operations: 0..u64::MAX,
+            times: 1,
+            faults: vec![fault],
+            ..Self::default()
+        }
+    }
+
     /// What goes wrong with an operation on those bytes.
     pub(crate) fn of(&self, now: u64, operation: Operation, bytes: &Range<usize>) -> Vec<Fault> {
         if self.times == 0 || !self.operations.contains(&now) || self.part(bytes).is_empty() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is kept, what is refused or dropped, and how that is counted.
 
-use atomic_breaker_journal::{Journal, JournalConfig, JournalError, Misfit, WhenFull};
+use atomic_breaker_journal::{Journal, JournalConfig, JournalError, WhenFull};
 
 use super::flash::Chip;
 use super::random::run;
@@ -209,29 +209,6 @@ fn entries_that_are_too_long_are_an_error_that_names_both_lengths() {
 }
 
 #[test]
-fn an_entry_may_fill_a_page() {
-    let chip = Flash::new(2, 0);
-    let range = chip.range();
-    let larger = run(Journal::<_, 209>::open(
-        chip.clone(),
-        range.clone(),
-        DROPPING,
-    ));
-    let misfit = Misfit::EntryTooLong { fits: 208 };
-    assert_eq!(larger.err(), Some(JournalError::Misfit(misfit)));
-    let mut journal = run(Journal::<_, 208>::open(chip.clone(), range, DROPPING)).expect("it fits");
-    for number in 0..5 {
-        assert_eq!(run(journal.keep(&[number as u8; 208])), Ok(number));
-        let entry = run(journal.oldest()).expect("it works").expect("it waits");
-        assert_eq!(
-            (entry.number, entry.bytes),
-            (number, &[number as u8; 208][..])
-        );
-    }
-    assert_eq!((journal.waiting(), journal.dropped()), (1, 4));
-}
-
-#[test]
 fn numbers_start_where_set_and_end_with_an_error() {
     let chip = Flash::new(2, 0);
     let config = JournalConfig::new().first_number(u32::MAX - 2);
@@ -242,47 +219,6 @@ fn numbers_start_where_set_and_end_with_an_error() {
     let mut journal = open(&chip, config);
     assert_eq!(keep(&mut journal, "none"), Err(JournalError::Exhausted));
     assert_eq!(take(&mut journal).len(), 2);
-}
-
-#[test]
-fn a_range_that_does_not_fit_is_an_error_that_says_which_would() {
-    let chip = Flash::new(4, 0);
-    let misfit = |range| run(Journal::<_, 20>::open(chip.clone(), range, DROPPING)).err();
-    for (range, expected, text) in [
-        (
-            0..1000,
-            Misfit::Unaligned { page: 256 },
-            "a multiple of 256 bytes",
-        ),
-        (
-            4..512,
-            Misfit::Unaligned { page: 256 },
-            "a multiple of 256 bytes",
-        ),
-        (
-            256..512,
-            Misfit::TooFewPages { page: 256 },
-            "at least two pages of 256 bytes",
-        ),
-        #[expect(clippy::reversed_empty_ranges, reason = "a mistake that is made")]
-        (
-            512..0,
-            Misfit::TooFewPages { page: 256 },
-            "at least two pages of 256 bytes",
-        ),
-        (
-            0..1280,
-            Misfit::BeyondTheEnd { capacity: 1024 },
-            "which has 1024 bytes",
-        ),
-    ] {
-        let error = misfit(range).expect("it does not fit");
-        assert_eq!(error, JournalError::Misfit(expected));
-        assert!(error.to_string().contains(text), "{error}");
-    }
-    let chip = Chip::<1, 64, 256>::new(4, 0);
-    let journal = run(Journal::<_, 20>::open(chip.clone(), chip.range(), DROPPING));
-    assert_eq!(journal.err(), Some(JournalError::Misfit(Misfit::Flash)));
 }
 
 #[test]

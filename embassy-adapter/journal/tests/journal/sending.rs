@@ -193,6 +193,36 @@ fn an_entry_is_sent_at_once_if_nothing_waits_and_after_what_waits_otherwise() {
 }
 
 #[test]
+fn an_entry_that_is_kept_while_the_breaker_closes_is_sent_and_counted() {
+    let mut device = Device::new(3);
+    let chip = device.journal.release();
+    chip.slow_down();
+    let journal = run(Journal::open(
+        chip.clone(),
+        chip.range(),
+        JournalConfig::new(),
+    ));
+    device.journal = journal.expect("a journal");
+    device.breaker.trip();
+    let radio = &device.radio;
+    let mut calling = Box::pin(device.journal.send_or_keep(
+        &device.breaker,
+        TimeLimit::NONE,
+        b"reading",
+        async |entry: Entry<'_>| radio.send(entry),
+    ));
+    let before = chip.spent();
+    while chip.spent() == before {
+        let ended = run_for(1, calling.as_mut());
+        assert!(ended.is_none(), "it is being kept");
+    }
+    device.breaker.reset();
+    let sent = run(calling).expect("the flash works");
+    assert_eq!((sent.count, sent.stopped), (1, None));
+    assert_eq!((device.arrived(), device.journal.waiting()), (vec![0], 0));
+}
+
+#[test]
 fn a_full_journal_empties_once_the_radio_is_back_though_new_entries_come_first() {
     let mut device = Device::new(2);
     device.radio.is_down.replace(true);

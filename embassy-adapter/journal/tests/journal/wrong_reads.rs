@@ -200,6 +200,21 @@ fn what_is_kept_after_the_head_of_an_empty_page_is_read_again_is_sent() {
     assert_eq!(open().waiting(), 3);
 }
 
+/// The next page would take the room of the one in which they wait.
+#[test]
+fn entries_that_cannot_be_read_for_now_make_no_room_for_new_ones() {
+    let flash = Ill::<4>::holding(vec![0xFF; 2 * PAGE], 0);
+    let mut journal = run(Open::open(flash.clone(), flash.range(), CONFIG)).expect("erased");
+    for number in 0..2 {
+        assert_eq!(run(journal.keep(&[1; 20])), Ok(number));
+    }
+    flash.set(wrong(32..PAGE, u64::MAX));
+    assert_eq!(run(journal.keep(&[1; 20])), Err(JournalError::Full));
+    flash.heal();
+    assert_eq!(run(journal.remove_through(u32::MAX)), Ok(2));
+    assert_eq!(run(journal.keep(&[1; 20])), Ok(2));
+}
+
 /// By four wrong reads of the whole entry; three leave a gap.
 #[test]
 fn the_number_of_an_entry_that_reads_as_erased_is_given_again() {
