@@ -239,6 +239,37 @@ async fn a_deadline_that_is_shorter_than_the_limit_of_a_request_holds() {
     }
 }
 
+/// A request without any limit, whatever that of its client, has none that could pass.
+#[tokio::test]
+async fn beneath_a_request_without_limit_a_hang_is_the_hosts_fault() {
+    let (server, none) = (start(), Duration::MAX);
+    let client = Client::builder().no_proxy();
+    let client = client.read_timeout(Duration::from_millis(1_500));
+    let client = client.build().unwrap();
+    let plan = ClientConfig::new().breaker(RULES.consecutive_failures(1));
+    let plan = plan.at_end_of_body();
+    let [layered, through]: [&'static ClientGuard; 2] =
+        [(); 2].map(|()| ClientGuard::new(plan).unwrap().leak() as _);
+
+    let request = client.get(server.url("/body-hangs")).timeout(none);
+    let request = repeatable(&request.build().unwrap()).unwrap();
+    let by_layer = ServiceBuilder::new()
+        .layer(layered.layer())
+        .service(HttpClient::new(client.clone()))
+        .oneshot(request);
+    let middleware = through.middleware(client.clone());
+    let stack = ClientBuilder::new(client).with(middleware).build();
+    let by_middleware = stack.get(server.url("/body-hangs")).timeout(none).send();
+    let hangs = async |response: Response| response.text().await.unwrap_err().is_timeout();
+    let both = tokio::join!(async { hangs(by_layer.await.unwrap()).await }, async {
+        hangs(by_middleware.await.unwrap()).await
+    },);
+    assert_eq!(both, (true, true));
+    for guard in [layered, through] {
+        assert_eq!(guard.hosts().state(&origin(&server)), State::Open);
+    }
+}
+
 #[tokio::test]
 async fn the_limit_of_a_request_replaces_a_shorter_one_of_its_client() {
     let server = start();
