@@ -69,9 +69,11 @@ enum Act {
     Takes(Duration),
     /// What is left of the body, in a task of its own.
     ReadsOn,
+    /// The status of its answer, 200 unless it has said another one.
+    Says(u16),
 }
 
-use Act::{Reads, ReadsOn, Takes};
+use Act::{Reads, ReadsOn, Says, Takes};
 
 /// A host that does this, and then answers.
 struct Host {
@@ -93,10 +95,12 @@ impl Middleware for Host {
     {
         Box::pin(async move {
             let mut body = request.body_mut().take();
+            let mut answer = http::Response::new("");
             for act in &self.acts {
                 match act {
                     Reads => assert!(body.as_mut().unwrap().frame().await.unwrap().is_ok()),
                     Takes(time) => sleep(*time).await,
+                    Says(status) => *answer.status_mut() = (*status).try_into().unwrap(),
                     ReadsOn => {
                         let (body, is_complete) = (body.take().unwrap(), self.is_complete.clone());
                         tokio::spawn(async move {
@@ -106,7 +110,7 @@ impl Middleware for Host {
                     }
                 }
             }
-            Ok(http::Response::new("").into())
+            Ok(answer.into())
         })
     }
 }
@@ -202,6 +206,25 @@ async fn slow_is_what_the_host_takes_once_it_has_the_request() {
             is_complete: None,
         };
         assert_eq!(post(rules, takes, [uploads]).await, answered);
+    }
+}
+
+/// The host ran out of time for a request that was not there yet; another failure is its own.
+#[tokio::test(start_paused = true)]
+async fn a_408_alone_is_the_callers_if_its_upload_took_half_of_the_time() {
+    for (status, upload, state) in [
+        (408, ms(200), State::Closed),
+        (408, ms(199), State::Open),
+        (503, ms(399), State::Open),
+    ] {
+        let answered = Ended {
+            after: ms(400),
+            error: None,
+            state,
+            is_complete: None,
+        };
+        let acts = &[Reads, Takes(ms(400).saturating_sub(upload)), Says(status)];
+        assert_eq!(post(ONCE, acts, [upload]).await, answered, "{status}");
     }
 }
 
