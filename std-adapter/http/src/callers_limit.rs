@@ -25,15 +25,21 @@ pub(crate) struct CallersLimit {
 }
 
 impl CallersLimit {
+    /// Longer than anything. Without any, that of the client would apply, which the request's own one replaces.
+    const NONE: Duration = Duration::MAX;
+
+    /// Whether a request has a limit that may pass.
+    pub(crate) fn is_on(request: &reqwest::Request) -> bool {
+        request.timeout().is_some_and(|limit| *limit < Self::NONE)
+    }
+
     /// Takes the limit off a request, so that it is the caller who leaves when it passes, and not the try that ends.
     pub(crate) fn take(request: &mut reqwest::Request) -> Option<Self> {
-        // Longer than anything. Without any, that of the client would apply, which the request's own one replaces.
-        const NONE: Duration = Duration::MAX;
-        let limit = request
-            .timeout_mut()
-            .as_mut()
-            .filter(|limit| **limit < NONE)?;
-        Some(Self::from_now(std::mem::replace(limit, NONE)))
+        if !Self::is_on(request) {
+            return None;
+        }
+        let limit = request.timeout_mut().replace(Self::NONE)?;
+        Some(Self::from_now(limit))
     }
 
     fn from_now(limit: Duration) -> Self {

@@ -8,6 +8,7 @@ use std::net::TcpStream;
 pub struct Http2(TcpStream);
 
 pub const NO_ERROR: u32 = 0;
+pub const INTERNAL_ERROR: u32 = 2;
 pub const REFUSED_STREAM: u32 = 7;
 pub const ENHANCE_YOUR_CALM: u32 = 11;
 

@@ -101,7 +101,7 @@ impl<B: Into<reqwest::Body>> Service<Request<B>> for HttpClient {
         let taken: Option<CallersLimit> = request.extensions().get().copied();
         // Fails for a URI without a scheme or a host.
         let sent = reqwest::Request::try_from(request).map(|request| {
-            let has_own_limit = taken.is_none() && request.timeout().is_some();
+            let has_own_limit = taken.is_none() && CallersLimit::is_on(&request);
             (has_own_limit, self.0.call(request))
         });
         Box::pin(async move {

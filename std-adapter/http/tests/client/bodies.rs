@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    ClientConfig, ClientGuard, Config, Origin, ReportingBody, State, TokioClock,
+    BodyLimits, ClientConfig, ClientGuard, Config, Origin, ReportingBody, State, TokioClock,
 };
 use http::{Request, Response, Uri};
 use http_body::{Body, Frame};
@@ -68,6 +68,46 @@ async fn two_truncated_bodies_in_a_row_open_although_their_heads_are_fine() {
         }
         assert_eq!(state(guard, &server), State::Open, "{path}");
         assert_eq!(server.connections(), 2, "nothing is tried after its head");
+    }
+}
+
+#[tokio::test]
+async fn the_last_failure_says_that_a_body_was_cut_off() {
+    // However busy the machine.
+    let plan = PLAN.try_limit(Duration::from_secs(30));
+    let plan = plan.deadline(Duration::from_secs(100));
+    let guard: Guard = ClientGuard::new(plan).unwrap().leak();
+    let (server, hyper) = (start(), hyper());
+    for _ in 0..2 {
+        let response = get(guard, &hyper, server.url("/breaks-off")).await;
+        assert!(response.into_body().collect().await.is_err());
+    }
+    let uri: Uri = server.url("/").parse().unwrap();
+    let entry = guard.hosts().entry(&Origin::of(&uri).unwrap()).unwrap();
+    assert_eq!(&*entry.last_failure.unwrap().text, "the body was cut off");
+}
+
+/// Servers that pass it on say how long it is, and whether there is one.
+#[tokio::test]
+async fn a_guarded_body_has_the_length_and_the_end_of_the_one_inside() {
+    let limits = BodyLimits::new().idle(Duration::from_secs(60));
+    for plan in [ClientConfig::new(), PLAN, PLAN.body_limits(limits)] {
+        let guard: Guard = ClientGuard::new(plan).unwrap().leak();
+        for text in ["hello", ""] {
+            let client = ServiceBuilder::new()
+                .layer(guard.layer())
+                .service(service_fn(move |_: Request<()>| async move {
+                    Ok::<_, io::Error>(Response::new(text.to_owned()))
+                }));
+            let request = Request::get("http://a.example/").body(()).unwrap();
+            let mut body = client.oneshot(request).await.unwrap().into_body();
+            assert_eq!(body.size_hint().exact(), Some(text.len() as u64), "{plan}");
+            assert_eq!(body.is_end_stream(), text.is_empty(), "{plan}");
+            while let Some(frame) = body.frame().await {
+                assert_eq!(frame.unwrap().into_data().unwrap(), text);
+            }
+            assert!(body.is_end_stream());
+        }
     }
 }
 

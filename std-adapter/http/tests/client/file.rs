@@ -92,6 +92,19 @@ fn every_setting_has_the_name_of_its_method() {
         .body_limits(limits)
         .breaker(rules);
     assert_eq!(read(file), built);
+    for (file, config) in [
+        (
+            "at_end_of_body = true",
+            ClientConfig::new().at_end_of_body(),
+        ),
+        ("probes_at_end = true", ClientConfig::new().probes_at_end()),
+        (
+            "body_limits = { idle_ms = 10_000 }",
+            ClientConfig::new().body_limits(BodyLimits::new().idle(10 * SECOND)),
+        ),
+    ] {
+        assert_eq!(read(file), config, "{file} alone");
+    }
     let json = r#"{ "tries": 2, "breaker": { "probes": 2 } }"#;
     let rules = ClientConfig::new().get_breaker().probes(2);
     let built = ClientConfig::new().tries(2).breaker(rules);

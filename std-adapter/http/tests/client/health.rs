@@ -16,13 +16,13 @@ use http::{Request, Response, Uri};
 use tokio::time::{Instant, sleep};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
-const SECOND: Duration = Duration::from_secs(1);
+pub(super) const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3_600);
 
-type Guard = ClientGuard<TokioClock>;
+pub(super) type Guard = ClientGuard<TokioClock>;
 
 /// Without retries; a breaker stays open for an hour.
-fn guard() -> Guard {
+pub(super) fn guard() -> Guard {
     let rules = Config::new().consecutive_failures(2).open_for(HOUR);
     let config = ClientConfig::new().tries(1).breaker(rules);
     ClientGuard::with(config, TokioClock, ()).unwrap()
@@ -30,23 +30,23 @@ fn guard() -> Guard {
 
 /// What requests get (0 hangs) and what health checks get; and the health checks that it saw.
 #[derive(Clone, Default)]
-struct Hosts {
+pub(super) struct Hosts {
     requests: Arc<AtomicU16>,
     checks: Arc<AtomicU16>,
     seen: Arc<Mutex<Vec<String>>>,
 }
 
 impl Hosts {
-    fn set(&self, requests: u16, checks: u16) {
+    pub(super) fn set(&self, requests: u16, checks: u16) {
         self.requests.store(requests, Relaxed);
         self.checks.store(checks, Relaxed);
     }
 
-    fn seen(&self) -> Vec<String> {
+    pub(super) fn seen(&self) -> Vec<String> {
         std::mem::take(&mut self.seen.lock().unwrap())
     }
 
-    fn client(
+    pub(super) fn client(
         &self,
     ) -> impl Service<Request<String>, Response = Response<String>, Error = io::Error, Future: Send>
     + Clone
@@ -76,12 +76,12 @@ impl Hosts {
     }
 }
 
-fn host(uri: &str) -> Origin {
+pub(super) fn host(uri: &str) -> Origin {
     Origin::of(&uri.parse::<Uri>().unwrap()).unwrap()
 }
 
 /// Makes requests until the host is shut out.
-async fn shut_out(guard: &'static Guard, hosts: &Hosts, uri: &str) {
+pub(super) async fn shut_out(guard: &'static Guard, hosts: &Hosts, uri: &str) {
     let client = guard.layer().layer(hosts.client());
     while guard.hosts().state(&host(uri)) != State::Open {
         let request = Request::get(uri).body(String::new()).unwrap();

@@ -14,6 +14,7 @@
 //! | `keyed` | guards for other keys than hosts |
 //! | `leaving` | callers that leave before their host has answered |
 //! | `liveness` | days with a host that fails and recovers, and callers of any patience |
+//! | `passes` | a health check passes its own guard and nothing else |
 //! | `quota` | one tenant over its quota, beside others |
 //! | `refused` | requests that a host refuses unprocessed, through a stack of layers, over loopback |
 //! | `requests` | what becomes of requests |
@@ -35,6 +36,7 @@ mod in_flight;
 mod keyed;
 mod leaving;
 mod liveness;
+mod passes;
 mod quota;
 #[cfg(feature = "http2")]
 mod refused;

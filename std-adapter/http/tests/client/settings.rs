@@ -5,7 +5,8 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Backoff, BudgetConfig, ClientConfig, ClientGuard, Config, Guard, Origin, Ratio, State,
+    Backoff, BodyLimits, BudgetConfig, ClientConfig, ClientGuard, Config, Guard, Origin, Ratio,
+    State,
 };
 use http::{Request, Uri};
 use tower::{ServiceBuilder, ServiceExt, service_fn};
@@ -54,6 +55,33 @@ fn settings_that_contradict_each_other_are_errors_that_name_both() {
     assert!(fault(config.tries(0)).contains("set at least 1"));
     let never = BudgetConfig::new().max_tokens(0);
     assert!(fault(config.budget(never)).contains("a budget of 0 tokens"));
+}
+
+#[test]
+fn settings_that_just_fit_are_fine_and_a_little_less_is_not() {
+    let ms = Duration::from_millis;
+    let config = ClientConfig::new();
+    let rules = Config::new();
+    // Three tries of 3 s with 0.3 s of pauses.
+    let deadline = |time| config.deadline(time);
+    let lease = |time| config.breaker(rules.probe_lease(time));
+    let ratio = |time| config.breaker(rules.failure_ratio(Ratio::percent(50).within(time)));
+    let window = |time| config.breaker(rules.failures_within(5, time));
+    let whole = |time| {
+        let parts = BodyLimits::new().idle(SECOND).first_byte(4 * SECOND);
+        config.body_limits(parts.whole(time))
+    };
+    let edges: [(&dyn Fn(Duration) -> ClientConfig, u64); 5] = [
+        (&deadline, 9_300),
+        (&lease, 3_000),
+        (&ratio, 6_000),
+        (&window, 6_000),
+        (&whole, 4_000),
+    ];
+    for (number, (with, least)) in edges.into_iter().enumerate() {
+        assert_eq!(with(ms(least)).check(), Ok(()), "{number}");
+        fault(with(ms(least - 1)));
+    }
 }
 
 #[test]

@@ -17,7 +17,7 @@ use hyper_util::rt::TokioExecutor;
 use tower::{ServiceBuilder, ServiceExt};
 
 use test_support::host::Server;
-use test_support::http2::{ENHANCE_YOUR_CALM, Http2, NO_ERROR, REFUSED_STREAM};
+use test_support::http2::{ENHANCE_YOUR_CALM, Http2, INTERNAL_ERROR, NO_ERROR, REFUSED_STREAM};
 
 pub(super) type Hyper = Client<HttpConnector, Empty<&'static [u8]>>;
 
@@ -200,6 +200,64 @@ async fn a_request_that_is_refused_is_sent_again_once() {
         assert!(answer.is_err(), "{answer:?}");
     }
     assert_eq!(RECEIVED.load(Relaxed), 10, "five were admitted");
+}
+
+/// Their host did not look at them, whatever reason it gives.
+#[tokio::test]
+async fn a_post_that_was_never_looked_at_is_sent_again() {
+    type Serve = fn(std::net::TcpStream, u32);
+    let no_error: Serve = |connection, number| ends_two(connection, number, NO_ERROR);
+    let refused: Serve = |connection, number| ends_two(connection, number, REFUSED_STREAM);
+    for serve in [no_error, refused] {
+        let server = Server::serving(serve);
+        // However busy the machine.
+        let plan = PLAN.tries(1).try_limit(Duration::from_secs(30));
+        let plan = plan.deadline(Duration::from_secs(60));
+        let guard = ClientGuard::new(plan).unwrap().leak();
+        let answer = send(guard, &hyper(), &server, Method::POST).await;
+        assert!(answer.is_ok(), "{answer:?}");
+        assert_eq!(server.connections(), 3);
+        assert_eq!(failures(guard, &server), 0);
+    }
+}
+
+fn ends_two(connection: std::net::TcpStream, number: u32, reason: u32) {
+    let mut connection = Http2::accept(connection);
+    while let Some(stream) = connection.request() {
+        if number < 2 {
+            connection.go_away(0, reason);
+        } else {
+            connection.answer(stream);
+        }
+    }
+}
+
+/// It may have been processed, so it is not sent again.
+#[tokio::test]
+async fn a_stream_that_its_host_breaks_off_is_a_failure_by_itself() {
+    static RECEIVED: AtomicU32 = AtomicU32::new(0);
+    let server = Server::serving(|connection, _| {
+        let mut connection = Http2::accept(connection);
+        // Four at a time.
+        loop {
+            let streams: Vec<_> = (0..4).map_while(|_| connection.request()).collect();
+            for &stream in &streams {
+                RECEIVED.fetch_add(1, Relaxed);
+                connection.reset(stream, INTERNAL_ERROR);
+            }
+            if streams.is_empty() {
+                return;
+            }
+        }
+    });
+    let guard = guard(1);
+    let hyper = hyper();
+    let at_once = (0..4).map(|_| send(guard, &hyper, &server, Method::POST));
+    for answer in join_all(at_once).await {
+        assert!(matches!(answer, Err(RequestError::Failed(_))), "{answer:?}");
+    }
+    assert_eq!(RECEIVED.load(Relaxed), 4);
+    assert_eq!(failures(guard, &server), 4);
 }
 
 #[tokio::test]

@@ -131,6 +131,7 @@ async fn a_server_is_told_the_limit_of_a_try_in_place_of_a_shorter_one() {
         (Some("1m"), "600m"),
         (Some("599999u"), "600m"),
         (Some("600m"), "600m"),
+        (Some("600000u"), "600000u"),
         (Some("2S"), "2S"),
         (Some("99999999H"), "99999999H"),
         (Some("123456789n"), "123456789n"),
@@ -139,6 +140,31 @@ async fn a_server_is_told_the_limit_of_a_try_in_place_of_a_shorter_one() {
     ] {
         assert_eq!(server.call(own).await.as_deref(), Some("0"), "{own:?}");
         assert_eq!(server.told.lock().unwrap().pop().as_deref(), Some(told));
+    }
+}
+
+/// Of a server that hangs, beneath a limit of a try that is longer than all of them.
+#[tokio::test(start_paused = true)]
+async fn a_limit_is_read_in_each_unit_of_the_protocol() {
+    let hangs = service_fn(|_: Request<()>| pending::<Result<Response<Body>, Infallible>>());
+    let service = ServiceBuilder::new()
+        .layer(GrpcDeadlineLayer::new(Duration::from_secs(1_000_000)))
+        .service(hangs);
+    for (own, limit) in [
+        ("2H", Duration::from_secs(7_200)),
+        ("3M", Duration::from_secs(180)),
+        ("99999999n", Duration::from_millis(100)),
+        ("70000u", Duration::from_millis(70)),
+        ("8m", Duration::from_millis(8)),
+        ("5S", Duration::from_secs(5)),
+    ] {
+        let mut request = Request::new(());
+        let text = HeaderValue::from_static(own);
+        request.headers_mut().insert("grpc-timeout", text);
+        let began = Instant::now();
+        let answer = timeout(2 * limit, service.oneshot(request)).await;
+        assert_eq!(began.elapsed(), limit, "{own}");
+        assert_eq!(answer.unwrap().unwrap().headers()[GRPC_STATUS], "4");
     }
 }
 
@@ -166,6 +192,31 @@ async fn a_limit_covers_the_body_and_ends_it_with_a_status() {
     let body = response.into_body().collect().await.unwrap();
     assert_eq!(began.elapsed(), Duration::from_millis(200));
     assert_eq!(body.trailers().unwrap()["grpc-status"], "4");
+}
+
+/// Servers that pass it on say how long it is, and whether there is one.
+#[tokio::test(start_paused = true)]
+async fn a_limited_body_has_the_length_and_end_of_the_one_inside() {
+    for (text, is_empty) in [("data", false), ("", true)] {
+        let answer = move |_: Request<()>| {
+            let body = Full::new(Bytes::from_static(text.as_bytes()));
+            ready(Ok::<_, Infallible>(Response::new(body)))
+        };
+        let service = ServiceBuilder::new()
+            .layer(GrpcDeadlineLayer::new(LIMIT))
+            .service(service_fn(answer));
+        let mut request = Request::new(());
+        let own = HeaderValue::from_static("100m");
+        request.headers_mut().insert("grpc-timeout", own);
+        let mut body = pin!(service.oneshot(request).await.unwrap().into_body());
+        assert_eq!(body.size_hint().exact(), Some(text.len() as u64));
+        assert_eq!(body.is_end_stream(), is_empty);
+        while let Some(frame) = body.frame().await {
+            assert_eq!(frame.unwrap().into_data().unwrap(), text);
+        }
+        assert!(body.is_end_stream());
+        assert_eq!(body.size_hint().exact(), Some(0));
+    }
 }
 
 /// The trailers of a call that was in time are its end, also if its reader looks again after the limit.

@@ -13,6 +13,7 @@ mod quotas;
 mod retries;
 mod retry_after;
 mod secrets;
+mod shown;
 mod sockets;
 mod statuses;
 mod support;

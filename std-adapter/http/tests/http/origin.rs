@@ -34,6 +34,30 @@ fn a_server_has_one_key_however_it_is_written() {
 }
 
 #[test]
+fn a_scheme_has_its_port_written_out_or_not() {
+    for (scheme, port) in [("http", 80), ("ws", 80), ("https", 443), ("wss", 443)] {
+        let short = of(&format!("{scheme}://a.example/"));
+        assert_eq!(short.port(), Some(port), "{scheme}");
+        assert_eq!(short, of(&format!("{scheme}://a.example:{port}/")));
+        assert_eq!(short.to_string(), format!("{scheme}://a.example"));
+    }
+    assert_eq!(of("ftp://a.example/").port(), None);
+}
+
+#[test]
+fn one_part_that_differs_makes_another_key() {
+    let one = of("http://a.example:8080");
+    for other in [
+        "https://a.example:8080",
+        "http://b.example:8080",
+        "http://a.example:8081",
+    ] {
+        assert_ne!(one, of(other));
+        assert_ne!(of(other), one);
+    }
+}
+
+#[test]
 fn different_servers_have_different_keys() {
     let all = [
         "http://api.example",
@@ -155,6 +179,8 @@ fn what_names_no_host_is_an_error_and_not_a_key_that_all_share() {
 fn what_cannot_be_a_host_is_not_a_key() {
     let of = |uri: String| Origin::of(&uri.parse::<Uri>().unwrap()).map(drop);
     let label = "l".repeat(63);
+    // 32 bytes: the longest zone.
+    let zone = format!("25{}", "e".repeat(30));
     // 253 bytes: the longest name there is.
     let longest = format!("{label}.{label}.{label}.{}", &label[..61]);
     for host in [
@@ -163,6 +189,7 @@ fn what_cannot_be_a_host_is_not_a_key() {
         "127.0.0.1",
         "[::1]",
         "[fe80::1%25eth0]",
+        &format!("[fe80::1%{zone}]"),
         "my_service",
         "xn--bcher-kva.example",
         "user:secret@a.example",
@@ -190,6 +217,8 @@ fn what_cannot_be_a_host_is_not_a_key() {
         "a%20b.example",
         "[v1.future]",
         "[::1%25<script>]",
+        "[::1%25a.b]",
+        &format!("[fe80::1%{zone}e]"),
         "[::12345]",
         "[::1]a.example:80",
         "[::1]80",

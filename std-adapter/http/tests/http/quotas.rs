@@ -29,6 +29,7 @@ fn each_form_of_a_reset_is_read() {
         ("retry-after-ms", "1500", Some(1_500)),
         ("retry-after-ms", "0.5", Some(1)),
         ("retry-after-ms", "0.0000000001", Some(1)),
+        ("retry-after-ms", "99999999999999999999999", Some(300_000)),
         ("retry-after-ms", "0.0000000000", None),
         ("x-ratelimit-reset-after", "0.0010000000001", Some(2)),
         (
@@ -109,8 +110,10 @@ fn what_the_server_asks_for_comes_first() {
     assert_eq!(quota(&fields), Some(2_000));
     let fields = [("retry-after", "2"), ("retry-after-ms", "1200")];
     assert_eq!(quota(&fields), Some(1_200));
-    let fields = [("retry-after", "2"), ("retry-after-ms", "soon")];
-    assert_eq!(quota(&fields), Some(2_000));
+    for none in ["soon", "0", "0.0"] {
+        let fields = [("retry-after", "2"), ("retry-after-ms", none)];
+        assert_eq!(quota(&fields), Some(2_000), "{none}");
+    }
 }
 
 #[test]

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a breaker keeps of a failure, and shows to other callers, contains no secrets of the caller that failed.
 
+use std::error::Error;
+use std::fmt;
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use atomic_breaker_http::{
@@ -222,6 +225,41 @@ fn nor_do_logs_and_pages() {
     assert_eq!(*words, ["no answer from https://a.example/?…"]);
     let entry = hosts.entry(&7).unwrap().last_failure.unwrap();
     assert_eq!(&*entry.text, words[0]);
+}
+
+#[test]
+fn what_follows_a_long_secret_is_kept() {
+    let key = "S3CR3T".repeat(1_000);
+    let text = format!("https://a.example/?key={key}: connection refused");
+    let kept = WithCauses(io::Error::other(text)).to_string();
+    assert_eq!(kept, "https://a.example/?…: connection refused");
+    let text = format!("postgres://bob:{key}@db/jobs: refused");
+    let kept = WithCauses(io::Error::other(text)).to_string();
+    assert_eq!(kept, "postgres://db/jobs: refused");
+}
+
+/// An error that would show megabytes, piece by piece.
+#[derive(Debug)]
+struct Endless(AtomicUsize);
+
+impl fmt::Display for Endless {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for _ in 0..10_000 {
+            self.0.fetch_add(1, Relaxed);
+            f.write_str(&"no ".repeat(100))?;
+        }
+        Ok(())
+    }
+}
+
+impl Error for Endless {}
+
+#[test]
+fn a_text_without_an_end_is_read_no_further_than_needed() {
+    let error = WithCauses(Endless(AtomicUsize::new(0)));
+    assert_eq!(error.to_string().len(), 512);
+    let pieces = error.0.0.load(Relaxed);
+    assert!(pieces < 100, "{pieces} of 300 bytes");
 }
 
 #[test]

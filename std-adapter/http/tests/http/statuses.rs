@@ -191,6 +191,18 @@ fn a_429_is_neutral_and_as_a_probe_a_success() {
     }
 }
 
+/// The host has not been asked what its breaker wants to know, so the next probe decides.
+#[test]
+fn another_status_that_is_ignored_by_rule_is_so_as_a_probe_too() {
+    let http = HTTP.statuses(|_| Outcome::Ignored);
+    for is_probe in [false, true] {
+        let log = Log::default();
+        let answer = Ok::<_, Infallible>(response(404, &[], ()));
+        let Ok(_) = http.report(log.permit(is_probe), answer);
+        assert_eq!(log.end(), Fate::Reported(Outcome::Ignored), "{is_probe}");
+    }
+}
+
 #[test]
 fn reports_end_the_permit_with_the_result_untouched() {
     let log = Log::default();

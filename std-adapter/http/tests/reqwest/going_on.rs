@@ -20,9 +20,9 @@ use tokio::time::timeout;
 use super::middleware::through;
 use super::server::{Server, reqwest, start};
 
-const MS: Duration = Duration::from_millis(1);
+pub(super) const MS: Duration = Duration::from_millis(1);
 /// Shorter than a host takes that answers after 400 ms.
-const PATIENCE: Duration = Duration::from_millis(200);
+pub(super) const PATIENCE: Duration = Duration::from_millis(200);
 
 fn origin(server: &Server) -> Origin {
     Origin::of(&server.url("/").parse().unwrap()).unwrap()
@@ -92,7 +92,7 @@ async fn a_host_that_hangs_is_found_through_limits_of_requests() {
 }
 
 /// A host that takes that long; one of `Duration::MAX` never answers.
-struct Takes(Duration);
+pub(super) struct Takes(pub(super) Duration);
 
 impl Middleware for Takes {
     fn handle<'a, 'b, 'c, 'd>(

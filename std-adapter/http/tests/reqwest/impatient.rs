@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Callers with a time limit of their own, and slow readers: not the host's fault.
 
+use std::future::pending;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use atomic_breaker_http::{
-    Bytes, ClientConfig, ClientError, ClientGuard, Config, HttpClient, Origin, Registry,
+    Bytes, ClientConfig, ClientError, ClientGuard, Config, Deadline, HttpClient, Origin, Registry,
     RequestError, State, repeatable,
 };
 use http::Request;
 use reqwest::{Client, Response};
-use tower::{ServiceBuilder, ServiceExt};
+use reqwest_middleware::ClientBuilder;
+use tower::{ServiceBuilder, ServiceExt, service_fn};
 
 use super::server::{Server, reqwest, start};
 
@@ -105,9 +107,7 @@ async fn nor_does_an_impatient_caller_through_a_middleware() {
         reqwest(),
     )
     .time_limit(Duration::from_secs(60));
-    let client = reqwest_middleware::ClientBuilder::new(reqwest())
-        .with(middleware)
-        .build();
+    let client = ClientBuilder::new(reqwest()).with(middleware).build();
     for _ in 0..10 {
         let request = client.get(server.url("/hangs"));
         let answer = request.timeout(Duration::from_millis(1)).send().await;
@@ -216,6 +216,58 @@ async fn the_limit_of_a_request_ends_it_with_all_its_tries() {
     let error = get(guard, &server.url("/"), Duration::ZERO).await;
     assert!(is_timeout(&error), "{error:?}");
     assert_eq!(server.connections(), 0);
+}
+
+/// It is no promise to wait for so long.
+#[tokio::test(start_paused = true)]
+async fn a_deadline_that_is_shorter_than_the_limit_of_a_request_holds() {
+    let client = ServiceBuilder::new()
+        .layer(patient_with(Duration::from_secs(3)).layer())
+        .service(service_fn(|_: Request<Bytes>| {
+            pending::<Result<Response, ClientError>>()
+        }));
+    for (own, deadline) in [(60, 1), (1, 60)] {
+        let request = reqwest().get("http://a.example/");
+        let request = request.timeout(Duration::from_secs(own)).build().unwrap();
+        let mut request = repeatable(&request).unwrap();
+        let deadline = Deadline(Duration::from_secs(deadline));
+        request.extensions_mut().insert(deadline);
+        let begun = tokio::time::Instant::now();
+        let answer = client.clone().oneshot(request).await;
+        assert_eq!(begun.elapsed(), Duration::from_secs(1));
+        assert_eq!(is_timeout(&answer), own == 1, "{answer:?}");
+    }
+}
+
+/// A request without any limit, whatever that of its client, has none that could pass.
+#[tokio::test]
+async fn beneath_a_request_without_limit_a_hang_is_the_hosts_fault() {
+    let (server, none) = (start(), Duration::MAX);
+    let client = Client::builder().no_proxy();
+    let client = client.read_timeout(Duration::from_millis(1_500));
+    let client = client.build().unwrap();
+    let plan = ClientConfig::new().breaker(RULES.consecutive_failures(1));
+    let plan = plan.at_end_of_body();
+    let [layered, through]: [&'static ClientGuard; 2] =
+        [(); 2].map(|()| ClientGuard::new(plan).unwrap().leak() as _);
+
+    let request = client.get(server.url("/body-hangs")).timeout(none);
+    let request = repeatable(&request.build().unwrap()).unwrap();
+    let by_layer = ServiceBuilder::new()
+        .layer(layered.layer())
+        .service(HttpClient::new(client.clone()))
+        .oneshot(request);
+    let middleware = through.middleware(client.clone());
+    let stack = ClientBuilder::new(client).with(middleware).build();
+    let by_middleware = stack.get(server.url("/body-hangs")).timeout(none).send();
+    let hangs = async |response: Response| response.text().await.unwrap_err().is_timeout();
+    let both = tokio::join!(async { hangs(by_layer.await.unwrap()).await }, async {
+        hangs(by_middleware.await.unwrap()).await
+    },);
+    assert_eq!(both, (true, true));
+    for guard in [layered, through] {
+        assert_eq!(guard.hosts().state(&origin(&server)), State::Open);
+    }
 }
 
 #[tokio::test]

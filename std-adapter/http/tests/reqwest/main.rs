@@ -9,7 +9,8 @@
 //! | `bodies` | truncated bodies |
 //! | `impatient` | callers with a time limit of their own, slow readers |
 //! | `going_on` | callers that leave a middleware |
-//! | `uploads` | streamed bodies of requests |
+//! | `outliving` | how many of them go on |
+//! | `uploads`, `upload_times` | streamed bodies of requests; whose time it is, in virtual time |
 //! | `middleware`, `probes`, `retries` | through reqwest-middleware; its probes; beneath reqwest-retry |
 #![cfg(feature = "reqwest")]
 
@@ -23,9 +24,13 @@ mod impatient;
 #[cfg(feature = "reqwest-middleware")]
 mod middleware;
 #[cfg(feature = "reqwest-middleware")]
+mod outliving;
+#[cfg(feature = "reqwest-middleware")]
 mod probes;
 #[cfg(feature = "reqwest-middleware")]
 mod retries;
 mod server;
+#[cfg(feature = "reqwest-middleware")]
+mod upload_times;
 #[cfg(feature = "reqwest-middleware")]
 mod uploads;

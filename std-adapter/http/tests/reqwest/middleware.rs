@@ -146,6 +146,31 @@ async fn a_call_beyond_its_limit_is_a_timeout_and_a_failure() {
 }
 
 #[test]
+fn a_middleware_shows_its_settings_and_no_password() {
+    let mut headers = http::HeaderMap::new();
+    headers.insert("authorization", "S3CR3T".parse().unwrap());
+    let client = reqwest::Client::builder().default_headers(headers);
+    let hosts = Arc::new(Registry::<Origin>::new(ONCE).unwrap());
+    let admit = PerHost::new(hosts).with_origin(origin("https://u:S3CR3T@a.example/"));
+    let middleware = BreakerMiddleware::new(admit, client.build().unwrap())
+        .time_limit(Duration::from_secs(7))
+        .at_end_of_body();
+    for text in [format!("{middleware:?}"), format!("{middleware:#?}")] {
+        for part in [
+            "BreakerMiddleware",
+            "admit: PerHost",
+            "https://a.example",
+            "http: HttpClassifier",
+            "time_limit: 7s",
+            "at_end_of_body: true",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(!text.contains("S3CR3T"), "{text}");
+    }
+}
+
+#[test]
 #[should_panic(expected = "no response comes within 0")]
 fn a_limit_of_zero_is_an_error() {
     let _ = BreakerMiddleware::new(one(), reqwest()).time_limit(Duration::ZERO);

@@ -18,7 +18,7 @@ use reqwest::Response;
 use tokio::time::{Sleep, sleep, timeout};
 
 use super::middleware::through;
-use super::server::{Server, reqwest};
+use super::server::{Server, reqwest, start};
 
 const LIMIT: Duration = Duration::from_millis(500);
 /// A few of them are longer than the limit, and none is.
@@ -167,6 +167,27 @@ async fn a_408_is_the_callers_only_if_its_upload_waited_for_it() {
     let answer = client.post(server.url("/")).body("x").send().await.unwrap();
     assert_eq!(answer.status(), StatusCode::REQUEST_TIMEOUT);
     assert_eq!(breaker.state(), State::Open);
+}
+
+/// Or its host would have to find out where it ends, and that there is none.
+#[tokio::test]
+async fn a_streamed_body_is_sent_with_its_length_and_an_empty_one_not() {
+    let server = start();
+    let client = through(BreakerMiddleware::new(one(ONCE), reqwest()));
+    for (text, expected) in [("streamed", Some("content-length: 8")), ("", None)] {
+        let body = reqwest::Body::wrap(String::from(text));
+        assert!(
+            body.as_bytes().is_none(),
+            "not in memory, as far as it knows"
+        );
+        let request = client.get(server.url("/")).body(body);
+        let seen = request.send().await.unwrap().text().await.unwrap();
+        let mut lines = seen.lines();
+        let length = lines.find(|line| {
+            line.starts_with("content-length") || line.starts_with("transfer-encoding")
+        });
+        assert_eq!(length, expected, "{seen}");
+    }
 }
 
 /// Most bodies that are streamed wait at times, for a disk or a channel.

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How many tries of a middleware go on without their callers.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::Duration;
+
+use atomic_breaker_http::{Breaker, BreakerMiddleware, Config, breaker};
+use http::Extensions;
+use reqwest::{Request, Response};
+use reqwest_middleware::{ClientBuilder, Middleware, Next, Result};
+use tokio::time::timeout;
+
+use super::going_on::{MS, PATIENCE, Takes};
+use super::middleware::through;
+use super::server::reqwest;
+
+/// Counts the calls that it has answered.
+#[derive(Clone, Default)]
+struct Answers(Arc<AtomicU32>);
+
+impl Middleware for Answers {
+    fn handle<'a, 'b, 'c, 'd>(
+        &'a self,
+        request: Request,
+        extensions: &'b mut Extensions,
+        next: Next<'c>,
+    ) -> Pin<Box<dyn Future<Output = Result<Response>> + Send + 'd>>
+    where
+        'a: 'd,
+        'b: 'd,
+        'c: 'd,
+    {
+        Box::pin(async move {
+            let answer = Takes(400 * MS).handle(request, extensions, next).await;
+            self.0.fetch_add(1, Relaxed);
+            answer
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn as_many_tries_go_on_as_are_set_and_none_without_a_limit() {
+    let one: &'static Breaker = Box::leak(Box::new(breaker(Config::new())));
+    for (tries, limit, expected) in [
+        (0, Duration::from_secs(30), 0),
+        (1, Duration::from_secs(30), 1),
+        (2, Duration::from_secs(30), 2),
+        (9, Duration::from_secs(30), 3),
+        (9, Duration::MAX, 0),
+    ] {
+        let answers = Answers::default();
+        let below = ClientBuilder::new(reqwest()).with(answers.clone()).build();
+        let middleware = BreakerMiddleware::new(one, below).time_limit(limit);
+        let client = through(middleware.outliving(tries));
+        for _ in 0..3 {
+            tokio::spawn(timeout(PATIENCE, client.get("http://a.example/").send()));
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(
+            answers.0.load(Relaxed),
+            expected,
+            "{tries} within {limit:?}"
+        );
+    }
+}
