@@ -79,7 +79,7 @@ fn the_names_in_code_are_found() {
 #[test]
 fn every_name_on_a_page_exists() {
     let mut sources = Vec::new();
-    for end in [".rs", ".js", ".toml", ".yml", ".py", ".h"] {
+    for end in [".rs", ".js", ".toml", ".yml", ".py", ".h", ".mjs"] {
         files(&root(), end, &mut sources);
     }
     let mut known: BTreeSet<String> = OTHERS.map(str::to_owned).into();
