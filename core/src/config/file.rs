@@ -285,8 +285,26 @@ impl<'de> DeserializeSeed<'de> for ConfigOver {
     }
 }
 
-/// Accepts settings by name only: the derived implementation would accept a list, too.
-struct Named<T>(T);
+/// Settings that are read by name only: what `serde` derives accepts a list, too, in the order of the fields. For
+/// configurations around this one.
+///
+/// ```
+/// use atomic_breaker::config::Named;
+/// use serde::Deserialize;
+///
+/// #[derive(Deserialize)]
+/// struct Backoff {
+///     first_ms: u32,
+///     most_ms: u32,
+/// }
+///
+/// let Named(backoff) = serde_json::from_str::<Named<Backoff>>(r#"{ "first_ms": 100, "most_ms": 900 }"#)?;
+/// assert_eq!((backoff.first_ms, backoff.most_ms), (100, 900));
+/// assert!(serde_json::from_str::<Named<Backoff>>("[100, 900]").is_err());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Named<T>(pub T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

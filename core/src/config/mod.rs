@@ -12,7 +12,7 @@ pub(crate) use check::check_memory;
 pub use check::{ConfigError, Memory};
 pub use fault::Fault;
 #[cfg(feature = "serde")]
-pub use file::ConfigOver;
+pub use file::{ConfigOver, Named};
 pub use rules::{AsRules, Rules};
 pub use terms::{GradualReturn, Growth, Ratio, TripRule};
 

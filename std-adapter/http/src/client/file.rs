@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
+use atomic_breaker::config::Named;
 use atomic_breaker::{Config, ConfigOver};
 use serde::de::{DeserializeSeed, Error};
 use serde::{Deserialize, Deserializer};
 
 use super::ClientConfig;
-use super::by_name::Named;
 use super::config::BodyRules;
 use crate::{Backoff, BodyLimits, BudgetConfig};
 
@@ -59,8 +59,8 @@ struct BackoffFile {
     factor: Option<u32>,
 }
 
-impl From<Named<BackoffFile>> for Backoff {
-    fn from(Named(file): Named<BackoffFile>) -> Self {
+impl From<BackoffFile> for Backoff {
+    fn from(file: BackoffFile) -> Self {
         let ms = Duration::from_millis;
         let backoff = Self::new();
         let backoff = file
@@ -81,8 +81,8 @@ struct BudgetFile {
     tokens_per_second: Option<u32>,
 }
 
-impl From<Named<BudgetFile>> for BudgetConfig {
-    fn from(Named(file): Named<BudgetFile>) -> Self {
+impl From<BudgetFile> for BudgetConfig {
+    fn from(file: BudgetFile) -> Self {
         let budget = Self::new();
         let budget = file.max_tokens.map_or(budget, |it| budget.max_tokens(it));
         let budget = file
@@ -102,8 +102,8 @@ struct BodyLimitsFile {
     whole_ms: Option<u64>,
 }
 
-impl From<Named<BodyLimitsFile>> for BodyLimits {
-    fn from(Named(file): Named<BodyLimitsFile>) -> Self {
+impl From<BodyLimitsFile> for BodyLimits {
+    fn from(file: BodyLimitsFile) -> Self {
         Self {
             first_byte: file.first_byte_ms.map(Duration::from_millis),
             idle: file.idle_ms.map(Duration::from_millis),
@@ -122,12 +122,12 @@ impl<'de> Deserialize<'de> for ClientConfig {
         config.deadline = file.deadline_ms.map_or(config.deadline, ms);
         config.try_limit = file.try_limit_ms.map_or(config.try_limit, ms);
         config.retry.tries = file.tries.unwrap_or(config.retry.tries);
-        config.retry.backoff = file.backoff.map_or(config.retry.backoff, Backoff::from);
+        config.retry.backoff = file.backoff.map_or(config.retry.backoff, |it| it.0.into());
         config.retry.rejection_waits = file.rejection_waits.unwrap_or(config.retry.rejection_waits);
         config = match (file.budget, file.shared_budget) {
             (None, None) => config,
-            (Some(budget), None) => config.budget(budget.into()),
-            (None, Some(budget)) => config.shared_budget(budget.into()),
+            (Some(budget), None) => config.budget(budget.0.into()),
+            (None, Some(budget)) => config.shared_budget(budget.0.into()),
             (Some(_), Some(_)) => {
                 return Err(D::Error::custom(
                     "budget, which is for each host, and shared_budget exclude each other: keep one of them",
@@ -142,7 +142,7 @@ impl<'de> Deserialize<'de> for ClientConfig {
         let at_end = file.at_end_of_body || file.probes_at_end || file.body_limits.is_some();
         config.at_end = at_end.then(|| BodyRules {
             probes_wait: file.probes_at_end,
-            limits: file.body_limits.map(BodyLimits::from).unwrap_or_default(),
+            limits: file.body_limits.map(|it| it.0.into()).unwrap_or_default(),
         });
         config.in_flight_limit = file.in_flight_limit.or(config.in_flight_limit);
         config.check().map_err(D::Error::custom)?;

@@ -8,7 +8,6 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `by_name` | settings that are read from tables only |
 //! | `config`, `check` | [`ClientConfig`]: the settings; those that contradict each other; as text |
 //! | `ending` | when a try is reported: at the head, or at the end of the body |
 //! | `guard` | [`ClientGuard`]: the state that outlives the requests; what leads to its parts |
@@ -17,8 +16,6 @@
 //! | `layer` | [`ClientLayer`] and [`ClientService`]: the deadline and the retries |
 //! | `tries` | a try with its breaker, its limit and fresh connections |
 
-#[cfg(feature = "serde")]
-mod by_name;
 mod check;
 mod config;
 mod ending;
