@@ -36,19 +36,40 @@ fn ms(value: &Value) -> Option<Duration> {
     number::<u64>(value).map(Duration::from_millis)
 }
 
-/// The tries and their limit end before the deadline does.
+/// The tries and the pauses between them end before the deadline does.
 fn fits(table: &Table) {
-    let value = |name: &str, preset: u128| {
-        let value = table.get(name).and_then(number::<u64>);
-        value.map_or(preset, u128::from)
-    };
+    let value = |name: &str, preset| of(table, name, preset);
     let (deadline, limit) = (value("deadline_ms", 10_000), value("try_limit_ms", 3_000));
     let tries = value("tries", 3);
     assert!(
         limit > 0 && limit < deadline && tries > 0 && tries * limit <= deadline,
         "{tries} of {limit} ms within {deadline} ms"
     );
+    let pauses = tries * limit + most_paused(table, tries - 1);
+    assert!(
+        pauses <= deadline,
+        "{pauses} ms with pauses within {deadline} ms"
+    );
     assert!(value("in_flight_limit", 1) > 0 && value("capacity", 1) > 0);
+}
+
+fn of(table: &Table, name: &str, preset: u128) -> u128 {
+    let value = table.get(name).and_then(number::<u64>);
+    value.map_or(preset, u128::from)
+}
+
+/// The longest pauses of so many retries: each is that before times the factor, up to the longest.
+fn most_paused(table: &Table, mut retries: u128) -> u128 {
+    let empty = Table::new();
+    let backoff = table.get("backoff").and_then(Value::as_table);
+    let value = |name: &str, preset| of(backoff.unwrap_or(&empty), name, preset);
+    let (longest, factor) = (value("longest_ms", 2_000), value("factor", 2));
+    let (mut pause, mut sum) = (value("first_ms", 100).min(longest), 0);
+    while retries > 0 && pause < longest && factor > 1 {
+        (sum, retries) = (sum + pause, retries - 1);
+        pause = (pause * factor).min(longest);
+    }
+    sum + retries * pause
 }
 
 fn read(table: &Table) -> Option<ClientConfig> {

@@ -71,8 +71,11 @@ pub(crate) fn without(bytes: &[u8]) {
         &NAMES[name..=name]
     };
     let of_names = names.iter().flat_map(|name| named(name));
-    for leak in of_names.chain(PLACES.map(str::to_owned)) {
-        // On lines of their own, where no quotation mark before them is open.
+    // Those with quotation marks may not come after others, one of which they would close.
+    let may_close = before.contains(['"', '\'', '`']);
+    let leaks = of_names.chain(PLACES.map(str::to_owned));
+    for leak in leaks.filter(|leak| !(may_close && leak.contains('"'))) {
+        // On lines of their own.
         let leak = leak.replace("{}", SECRET).replace("{digits}", DIGITS);
         let leak = format!("{before}\n{leak}\n{after}");
         let kept = without_secrets(&leak);
@@ -99,7 +102,7 @@ fn named(name: &str) -> [String; 9] {
 }
 
 /// Secrets that are known by their places.
-const PLACES: [&str; 20] = [
+const PLACES: [&str; 22] = [
     "https://me:{}@db.example/x",
     "postgres://me:{}@db.example/x",
     "amqp://me:{digits}@db.example/x",
@@ -120,4 +123,6 @@ const PLACES: [&str; 20] = [
     "Cookie: a=b; c={}",
     "Set-Cookie: a=b; c={}; Path=/",
     "Bearer {}",
+    "password=\"a\"\"{}\"",
+    "token: Secret { of: [1, {}] }",
 ];

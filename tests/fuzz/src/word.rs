@@ -15,9 +15,11 @@ use atomic_breaker::{
 use crate::form::{Form, Narrow, Wide};
 use spec::{Kind, Meaning, meaning};
 
+const OPEN_MS: u32 = 2_625;
 const CONFIG: Config = Config::new()
     .failures_within(3, Duration::from_secs(5))
-    .open_for(Duration::from_secs(2))
+    // Which no word holds exactly, so that the time that it stores is earlier.
+    .open_for(Duration::from_millis(OPEN_MS as u64))
     .probes(2);
 
 pub(crate) fn any(bytes: &[u8]) {
@@ -34,6 +36,7 @@ fn operate<F: Form, W: Word>(word: impl Fn(u64) -> W, first: u64, bytes: &[u8]) 
     let bits = <W::Bits as Bits>::from_u64;
     let clock = ManualClock::starting_at(u32::MAX - 5_000);
     let breaker = Breaker::over(word(first), CONFIG, &clock);
+    let tick = 1 << (<W::Bits as Bits>::LAYOUT.max_ms().ilog2() + 1 - F::TIME);
     let held = || breaker.to_bits().to_u64();
     means::<F, _, _>(&breaker);
     for chunk in bytes.chunks(9).take(64) {
@@ -63,7 +66,13 @@ fn operate<F: Form, W: Word>(word: impl Fn(u64) -> W, first: u64, bytes: &[u8]) 
                 breaker.resume(token).report(Failure::tripping());
             }
             5 => clock.advance(Duration::from_millis(value % 100_000)),
-            6 => drop(breaker.trip()),
+            6 if breaker.trip().is_some() => {
+                let wait = breaker.acquire().map_err(Rejected::retry_in_ms);
+                let late = wait.expect_err("just opened").expect("a time") - OPEN_MS;
+                // The time and the reading are rounded, each to a tick.
+                assert!(late <= 2 * tick, "{late} ms late");
+            }
+            6 => {}
             7 => drop(breaker.probe_now()),
             8 => drop(breaker.restore()),
             9 => drop(breaker.release()),
