@@ -84,6 +84,22 @@ fn a_written_end_of_a_page_takes_a_number_though_no_header_fits_there() {
     assert_eq!((journal.waiting(), journal.next_number()), (1, 2));
 }
 
+/// It has 16 bytes, of which a number takes at least 12.
+#[test]
+fn a_rotten_empty_entry_at_the_end_of_a_page_takes_two_numbers() {
+    let chip = Flash::new(4, 0);
+    let mut journal = open(&chip).expect("erased");
+    // They fill the page.
+    for number in 0..8 {
+        let entry = [0; 16];
+        let len = if number < 6 { 16 } else { 0 };
+        assert_eq!(run(journal.keep(&entry[..len])), Ok(number));
+    }
+    chip.change(|bytes| bytes[256 - 16] ^= 1);
+    let journal = open(&chip).expect("a journal");
+    assert_eq!((journal.waiting(), journal.next_number()), (7, 7 + 2));
+}
+
 const JOURNALS: [(u32, u32); 4] = [(3, 3), (9, 4), (40, 10), (100, 9)];
 
 #[test]
