@@ -2,6 +2,7 @@
 //! The protocol of one instance, in time that a test moves.
 
 mod alone;
+mod answers;
 mod attacked;
 mod probing;
 mod support;
