@@ -4,6 +4,9 @@
 mod alone;
 mod answers;
 mod attacked;
+mod bidding;
+mod over;
 mod probing;
 mod support;
+mod transitions;
 mod voting;
