@@ -41,10 +41,10 @@ fn numbered() -> Option<(InstanceId, IdHold)> {
     use std::os::unix::net::{SocketAddr, UnixDatagram};
 
     // The host name, of which each container has its own, and the id of the installation.
-    let [host, installation] = ["/proc/sys/kernel/hostname", "/etc/machine-id"]
+    let machine = ["/proc/sys/kernel/hostname", "/etc/machine-id"]
         .map(|path| std::fs::read_to_string(path).unwrap_or_default());
-    let (host, installation) = (host.trim(), installation.trim());
-    if host.is_empty() && installation.is_empty() {
+    let [host, installation] = machine.each_ref().map(|text| text.trim());
+    if [host, installation].concat().is_empty() {
         return None;
     }
     // As many instances on one machine can be told apart.
@@ -52,12 +52,8 @@ fn numbered() -> Option<(InstanceId, IdHold)> {
         // A socket with an abstract name: it is in no file system, and the kernel frees it when its process ends, in
         // whatever way.
         let name = format!("atomic-breaker/fleet/{number}");
-        match UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(name).ok()?) {
-            Ok(held) => {
-                return Some((id_of(host, installation, number), Box::new(held)));
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {}
-            Err(_) => return None,
+        if let Ok(held) = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(name).ok()?) {
+            return Some((id_of(host, installation, number), Box::new(held)));
         }
     }
     None

@@ -36,7 +36,8 @@ impl Member {
                     self.ask(Ask::Finding { id, finding });
                 }
             }
-            Some(Notice::Closed(id)) if is_news => self.heard.end(id.mark),
+            // However late it is heard, that period has ended.
+            Some(Notice::Closed(id)) => self.heard.end(id.mark),
             _ => {}
         }
         if is_present && !matches!(notice, Some(Notice::Open(_))) {

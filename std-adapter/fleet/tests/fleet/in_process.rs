@@ -70,6 +70,28 @@ async fn a_replica_that_lags_takes_over_and_subscriptions_end() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_replica_takes_over_with_what_it_held() {
+    let engine = InProcess::new();
+    let period = open(&engine).await;
+    let replica = engine.replica();
+    engine.flush();
+    engine.fail_over(replica);
+    let reading = engine.read(instance(1), 1_000).await.unwrap();
+    let ids: Vec<_> = reading.messages.iter().map(|it| it.notice.id()).collect();
+    assert_eq!(ids, [period.id]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_request_and_each_reading_is_counted() {
+    let engine = InProcess::new();
+    for requests in 0..5 {
+        assert_eq!(engine.requests(), 2 * requests);
+        ask(&engine, 1, vote(9)).await;
+        engine.read(instance(1), 1_000).await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_engine_that_hangs_responds_when_it_resumes() {
     let engine = InProcess::new();
     let mut messages = engine.subscribe().await.unwrap();

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
+use atomic_breaker_server::{Breaker, Config, StdClock};
 
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<u8>>>);
@@ -19,6 +20,8 @@ impl Write for Lines {
         Ok(())
     }
 }
+
+static PAYMENTS: Breaker<StdClock> = Breaker::new(Config::new(), StdClock);
 
 const LOST: &str = "the engine of the fleet does not answer: breakers go on alone";
 const CUT: &str = "error=the connection was cut";
@@ -76,6 +79,26 @@ fn each_loss_and_each_return_is_logged() {
     let lost = &*format!("WARN {LOST} {CUT}");
     let back = "INFO the engine of the fleet answers living=1";
     assert_eq!(lines, [lost, back, lost, back, lost]);
+}
+
+/// The machine slept, or the runtime was blocked: nothing went unanswered, but what was last heard is old.
+#[test]
+fn an_engine_not_heard_for_two_polls_and_a_limit_is_not_relied_on_until_it_answers() {
+    let ms = Duration::from_millis;
+    for (stands_still, is_lost) in [(ms(10_240), false), (ms(10_260), true)] {
+        let lines = lines(async |engine, joined| {
+            engine.mend();
+            pass(60).await;
+            // It reads at once.
+            let seat = joined.seat("payments").unwrap();
+            seat.take(&PAYMENTS);
+            tokio::time::sleep(ms(1)).await;
+            tokio::time::advance(stands_still).await;
+            pass(60).await;
+        });
+        let back = lines.iter().filter(|line| line.starts_with("INFO"));
+        assert_eq!(back.count(), 1 + usize::from(is_lost), "{lines:?}");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `contract` | the contract finds an engine that breaks a promise |
 //! | `member` | the protocol of one instance, in time that a test moves |
+//! | `ledger` | the reference of what an engine does, at the very millisecond |
 //! | `in_process` | the contract within the process, and the faults of that engine |
 //! | `joined` | processes, their breakers, and an engine that is lost |
 //! | `logged` | whether the engine responds, as events |
@@ -13,6 +14,7 @@
 mod contract;
 mod in_process;
 mod joined;
+mod ledger;
 mod logged;
 mod member;
 mod settings;

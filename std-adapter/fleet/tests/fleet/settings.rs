@@ -28,6 +28,28 @@ fn each_number_out_of_range_is_named() {
 }
 
 #[test]
+fn each_limit_is_allowed_and_nothing_beyond_it() {
+    let fleet = FleetConfig::new(1);
+    let ms = Duration::from_millis;
+    let (hour, day) = (ms(60 * 60 * 1_000), ms(24 * 60 * 60 * 1_000));
+    let short = fleet.limit(ms(1));
+    for allowed in [
+        fleet.window(ms(1)),
+        fleet.window(day),
+        fleet.grace_percent(1),
+        fleet.grace_percent(100),
+        short.poll(ms(1)),
+        fleet.limit(ms(60_000)).poll(ms(60_000)),
+        fleet.poll(hour),
+    ] {
+        assert_eq!(allowed.check(), Ok(()), "{allowed:?}");
+    }
+    assert!(message(&fleet.window(day + ms(1))).contains("a day"));
+    assert!(message(&fleet.limit(ms(60_001))).contains("a minute"));
+    assert!(message(&fleet.poll(hour + ms(1))).contains("an hour"));
+}
+
+#[test]
 fn a_name_has_1_to_255_bytes_of_any_value() {
     assert!(Name::new([0xFF, 0, b'\n', b'}']).is_ok());
     assert!(Name::new([0; 255]).is_ok());

@@ -64,8 +64,11 @@ impl Fleet for Faulty {
     }
 }
 
-fn seated(joined: &Joined) -> Arc<Breaker<TokioClock, NativeWord, (), Seat>> {
-    let seat = joined.seat("payments").unwrap();
+pub(super) fn seated(
+    joined: &Joined,
+    name: &str,
+) -> Arc<Breaker<TokioClock, NativeWord, (), Seat>> {
+    let seat = joined.seat(name).unwrap();
     let payments = Breaker::builder(rules(), TokioClock)
         .observer(seat.clone())
         .build();
@@ -96,7 +99,7 @@ async fn an_engine_that_panics_is_shown_and_asked_again() {
 async fn an_engine_that_panics_at_every_request_leaves_each_to_itself() {
     let engine = Faulty::new(0);
     let joined = Joined::new(engine.clone(), FleetConfig::new(1)).unwrap();
-    let payments = seated(&joined);
+    let payments = seated(&joined, "payments");
     idle(20).await;
     for (panics, is_shared) in [(u32::MAX, false), (0, true)] {
         engine.asks.store(panics, Ordering::SeqCst);
@@ -131,7 +134,7 @@ async fn a_breaker_seated_during_a_reading_follows_the_next_one_at_once() {
     // The engine has read the records but not yet returned them, and there is no breaker yet to follow.
     open_elsewhere(&engine.engine, b"payments").await;
     idle(20).await;
-    let payments = seated(&joined);
+    let payments = seated(&joined, "payments");
     idle(220).await;
     assert!(joined.status().is_connected);
     assert_eq!(payments.state(), State::Open);
@@ -181,7 +184,7 @@ async fn an_engine_that_is_far_away_has_time_to_connect() {
         is_connected: AtomicBool::new(false),
     };
     let joined = Joined::new(far, FleetConfig::new(3)).unwrap();
-    let payments = seated(&joined);
+    let payments = seated(&joined, "payments");
     idle(10_000).await;
     open_elsewhere(&engine, b"payments").await;
     idle(20).await;

@@ -115,6 +115,16 @@ async fn a_probe_that_hangs_keeps_the_others_out_for_its_lease() {
     scene.are_served_within(BOUND_MS);
 }
 
+/// Three times as long as the right lasts without one.
+#[tokio::test(start_paused = true)]
+async fn a_probe_under_way_keeps_the_others_out_until_it_ends() {
+    let mut scene = Scene::new(rules()).await;
+    scene.run(60_000, vec![vec![Call::IsLeft(150)]]).await;
+    let since = scene.probed_at.expect("a probe");
+    let first = scene.served_at.iter().flatten().min().expect("a success");
+    assert!(first - since >= 1_500, "{} ms", first - since);
+}
+
 #[tokio::test(start_paused = true)]
 async fn two_probes_that_hang_keep_the_others_out_for_two_leases() {
     let mut scene = Scene::new(rules()).await;

@@ -3,9 +3,11 @@
 
 mod engine_lost;
 mod faulty;
+mod holds;
 mod hung;
 mod identity;
 mod keys;
+mod late;
 mod mixed;
 mod older;
 mod operators;
@@ -14,3 +16,4 @@ mod parts;
 mod places;
 mod sick;
 mod support;
+mod timed;

@@ -60,6 +60,19 @@ async fn a_full_queue_is_counted_and_blocks_no_call() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn thousands_of_rejected_calls_at_once_are_one_event() {
+    let mut world = World::new(3, FleetConfig::new(3)).await;
+    world.trip().await;
+    world.idle(10_000).await;
+    // The task does not run meanwhile.
+    for _ in 0..5_000 {
+        assert!(!world.processes[0].call(true));
+    }
+    world.settle().await;
+    assert_eq!(world.status().overflows, 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_process_that_leaves_the_fleet_goes_on_alone() {
     let mut world = World::new(5, FleetConfig::new(3)).await;
     world.processes[0].joined = None;

@@ -40,12 +40,13 @@ async fn a_place_that_is_asked_for_again_is_the_same_one() {
         .observer(joined.seat("payments").unwrap())
         .build();
     let payments = Arc::new(payments);
-    assert!(joined.seat("payments").unwrap().take(Arc::clone(&payments)));
     let hosts = Registry::builder(rules())
         .clock(TokioClock)
         .observer(joined.seats("hosts").unwrap())
         .build();
     let hosts = Arc::new(hosts.unwrap());
+    // Each although the other has been asked for meanwhile.
+    assert!(joined.seat("payments").unwrap().take(Arc::clone(&payments)));
     assert!(joined.seats("hosts").unwrap().take(Arc::clone(&hosts)));
     idle(20).await;
     for _ in 0..3 {
@@ -64,6 +65,21 @@ async fn a_place_that_is_asked_for_again_is_the_same_one() {
         )
         .await;
     }
+}
+
+#[tokio::test]
+async fn places_that_were_dropped_are_not_kept() {
+    let joined = Joined::new(InProcess::new(), FleetConfig::new(1)).unwrap();
+    for number in 0..100 {
+        drop(joined.seat(format!("gone {number}")).unwrap());
+    }
+    let seats = joined.seats::<String>("hosts").unwrap();
+    assert_eq!(format!("{seats:?}"), r#"Seats("hosts")"#);
+    let shown = format!("{joined:?}");
+    assert!(
+        shown.contains("hosts") && !shown.contains("gone"),
+        "{shown}"
+    );
 }
 
 /// A registry that is built anew while the first one is still called, and a process that leaves in the middle.

@@ -2,7 +2,11 @@
 //! The protocol of one instance, in time that a test moves.
 
 mod alone;
+mod answers;
 mod attacked;
+mod bidding;
+mod over;
 mod probing;
 mod support;
+mod transitions;
 mod voting;

@@ -157,7 +157,8 @@ async fn another_registry_of_that_name_takes_the_place_of_the_first() {
     seats.take(Arc::clone(&second));
     idle(20).await;
     assert_eq!(second.state(&"a".to_owned()), State::Open);
-    assert_eq!(process.status().breakers, 1);
+    let status = process.status();
+    assert_eq!((status.breakers, status.open), (1, 1), "{status:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,7 +2,9 @@
 //! Keys of a registry follow their fleet, each by itself.
 
 mod bounds;
+mod callers;
 mod outage;
+mod remembered;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,19 +16,19 @@ use atomic_breaker_server::{Guard, Registry, ServiceError, State, TokioClock};
 
 use super::support::rules;
 
-type Hosts = Registry<String, TokioClock, (), Seats<String>>;
+pub(super) type Hosts = Registry<String, TokioClock, (), Seats<String>>;
 
-struct Process {
+pub(super) struct Process {
     joined: Joined,
-    hosts: Arc<Hosts>,
+    pub(super) hosts: Arc<Hosts>,
 }
 
 impl Process {
-    fn new(engine: &InProcess, capacity: usize) -> Self {
+    pub(super) fn new(engine: &InProcess, capacity: usize) -> Self {
         Self::with(engine, capacity, FleetConfig::new(3))
     }
 
-    fn with(engine: &InProcess, capacity: usize, fleet: FleetConfig) -> Self {
+    pub(super) fn with(engine: &InProcess, capacity: usize, fleet: FleetConfig) -> Self {
         let joined = Joined::new(engine.clone(), fleet).unwrap();
         let seats = joined.seats("hosts").unwrap();
         let hosts = Registry::builder(rules())
@@ -39,24 +41,24 @@ impl Process {
         Self { joined, hosts }
     }
 
-    fn state(&self, host: &str) -> State {
+    pub(super) fn state(&self, host: &str) -> State {
         self.hosts.state(&host.to_owned())
     }
 
     /// Makes one call, and returns whether it was admitted.
-    fn call(&self, host: &str, is_up: bool) -> bool {
+    pub(super) fn call(&self, host: &str, is_up: bool) -> bool {
         let result = if is_up { Ok(()) } else { Err("down") };
         let called = self.hosts.of(host.to_owned()).call(|| result);
         !matches!(called, Err(ServiceError::Rejected(_)))
     }
 
-    fn trip(&self, host: &str) {
+    pub(super) fn trip(&self, host: &str) {
         for _ in 0..3 {
             self.call(host, false);
         }
     }
 
-    fn status(&self) -> FleetStatus {
+    pub(super) fn status(&self) -> FleetStatus {
         self.joined.status()
     }
 }
