@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use atomic_breaker_fleet::{FleetConfig, Name};
+use atomic_breaker_fleet::{FleetConfig, InstanceId, Name};
 
 fn message(config: &FleetConfig) -> String {
     config.check().unwrap_err().to_string()
@@ -57,5 +57,14 @@ fn a_name_has_1_to_255_bytes_of_any_value() {
     assert!(empty.contains("1 to 255 bytes"), "{empty}");
     let long = Name::new([0; 256]).unwrap_err().to_string();
     assert!(long.contains("256 bytes"), "{long}");
-    assert_eq!(Name::new("a\nb").unwrap().to_string(), "a\\nb");
+    let name = Name::new("a\nb").unwrap();
+    assert_eq!(name.to_string(), r"a\nb");
+    assert_eq!(format!("{name:?}"), r#""a\nb""#);
+}
+
+#[test]
+fn an_instance_is_shown_as_32_hexadecimal_digits() {
+    let shown = "0000000000000000000000000000002a";
+    assert_eq!(InstanceId::new(42).to_string(), shown);
+    assert_eq!(format!("{:?}", InstanceId::new(42)), shown);
 }

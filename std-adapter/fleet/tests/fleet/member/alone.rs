@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The engine is gone, slow, or has forgotten: all instances go on alone.
 
-use atomic_breaker_fleet::contract::{Action, Local};
+use atomic_breaker_fleet::contract::{Action, Input, Local};
 use atomic_breaker_fleet::{Ask, Finding, Notice};
 
 use super::support::{GRACE_MS, Instance, OPEN_MS, for_ms, id, leased, period};
@@ -123,7 +123,7 @@ fn messages_heard_after_a_request_are_newer_than_its_response() {
     let asked_ms = instance.now.now_ms;
     instance.run_to(5);
     instance.hear(Notice::Open(period(5, 1_000)));
-    let late = atomic_breaker_fleet::contract::Input::Read {
+    let late = Input::Read {
         asked_ms,
         notice: None,
     };
@@ -148,4 +148,36 @@ fn an_instance_that_stood_still_for_an_hour_follows_what_the_engine_says_now() {
             .any(|action| matches!(action, Action::Ask(Ask::Finding { .. })))
     );
     assert_eq!(sleeper.member.known_epoch(), 40);
+}
+
+/// Long enough that it need not be done again soon, and never all at once.
+#[test]
+fn each_extension_is_by_three_quarters_of_a_grace_to_a_grace() {
+    let mut all = Vec::new();
+    for seed in 0..100 {
+        let mut instance = Instance::in_period(seed, period(5, 0));
+        for _ in 0..10 {
+            instance.now.now_ms = instance.member.due_ms().expect("due");
+            let ms = for_ms(&instance.step(Input::Time));
+            // Again when half a grace of it is left.
+            let due = instance.now.now_ms + ms - GRACE_MS / 2;
+            assert_eq!(instance.member.due_ms(), Some(due));
+            all.push(ms);
+        }
+    }
+    let (least, most) = (all.iter().min().unwrap(), all.iter().max().unwrap());
+    assert!((750..760).contains(least), "{least}");
+    assert!((990..=GRACE_MS).contains(most), "{most}");
+}
+
+/// It stood still until then: its breaker admits a probe by itself from that moment on.
+#[test]
+fn nothing_is_extended_from_the_moment_at_which_the_breaker_admits_a_probe() {
+    for (early, is_extended) in [(1, true), (0, false)] {
+        let mut instance = Instance::new(3);
+        let ms = for_ms(&instance.hear(Notice::Open(period(5, 1_000))));
+        instance.now.now_ms += ms - early;
+        assert_eq!(instance.step(Input::Time).len(), usize::from(is_extended));
+        assert_eq!(instance.member.period().is_some(), is_extended);
+    }
 }

@@ -12,8 +12,10 @@ fn bids_of_instances_that_reject_at_once_are_spread_over_an_eighth_of_a_grace() 
     for seed in 0..1_000 {
         let mut instance = Instance::in_period(seed, period(5, 0));
         assert_eq!(instance.local(Local::Rejected), []);
+        // It steps in each millisecond, which hastens nothing.
         let pause = (0..=GRACE_MS).find(|&ms| {
-            let actions = instance.run_to(u64::from(ms > 0));
+            instance.now.now_ms += u64::from(ms > 0);
+            let actions = instance.step(Input::Time);
             matches!(actions[..], [Action::Ask(Ask::Bid { .. })])
         });
         all.push(pause.expect("a bid"));
@@ -37,10 +39,20 @@ fn without_the_engine_or_in_shadow_mode_no_rejected_call_counts() {
 }
 
 #[test]
+fn an_engine_that_is_gone_by_the_time_of_the_bid_is_not_asked() {
+    let mut instance = Instance::in_period(1, period(5, 0));
+    instance.local(Local::Rejected);
+    instance.now.is_connected = false;
+    assert_eq!(instance.run_to(GRACE_MS / 8), []);
+    assert_eq!(instance.member.period(), None);
+}
+
+#[test]
 fn a_newcomer_waits_for_the_probe_of_another() {
     let mut instance = Instance::new(1);
     instance.read(Some(leased(period(5, 0), 400)));
     instance.run_to(399);
+    instance.step(Input::Time);
     assert!(!instance.member.wants_rejections(instance.now));
     instance.run_to(1);
     assert!(instance.member.wants_rejections(instance.now));
