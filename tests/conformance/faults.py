@@ -88,7 +88,7 @@ def main(folder):
         if not is_found(command, lines):
             missed.append(f"{name}: {fault[0]} -> {fault[1]}")
     print(f"faults: {len(faults)} seeded, {len(faults) - len(missed)} found")
-    sys.exit("\n".join(missed))
+    sys.exit("\n".join(missed) or 0)
 
 
 main(pathlib.Path(sys.argv[1]))

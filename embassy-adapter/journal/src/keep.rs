@@ -53,7 +53,8 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         let mut cursor = Cursor::search(self.state.write..end);
         let found = self.next_record(&mut cursor).await?;
         let is_kept = found.is_some_and(|it| {
-            it.number == number && it.next == end && it.is_done == entry.is_none()
+            let is_all = it.len == entry.map_or(0, <[u8]>::len);
+            it.number == number && is_all && it.is_done == entry.is_none()
         });
         if !is_kept {
             return Err(JournalError::Worn);

@@ -147,20 +147,29 @@ impl<F: NorFlash> Storage<F> {
         // Where to go on, once the bytes at the cursor were read and are no record. It is enough that one reading finds the
         // header of an incomplete record: if it was not skipped, the next entry would be written where later starts skip it.
         let mut after = 0;
+        // What the last reading behind an erased grain found, and how many there were: what is taken for free room must have
+        // been found twice, or a read that is wrong once would hide all records behind a grain that was left out.
+        let (mut seen, mut readings) = (0, 0);
         while cursor.at + header_len <= cursor.end {
             let is_second = after > cursor.at;
+            if !is_second {
+                (seen, readings) = (0, 0);
+            }
             let next_grain = cursor.at + geometry.grain;
             let mut chunk = Chunk::ZEROS;
             let bytes = &mut chunk.0[..header_len as usize];
             self.flash.read(cursor.at, bytes).await?;
             if after <= next_grain && is_erased(&bytes[..geometry.grain as usize]) {
-                match self.first_written(next_grain..cursor.end).await? {
-                    _ if !is_second => after = next_grain,
-                    Some(written) => {
-                        cursor.at = written;
-                        cursor.end_without_header(header_len);
-                    }
-                    None => return Ok(None),
+                let found = self.first_written(next_grain..cursor.end).await?;
+                let written = found.unwrap_or(cursor.end);
+                readings += 1;
+                if written != seen && readings < 3 {
+                    (seen, after) = (written, next_grain);
+                } else if found.is_some() {
+                    cursor.at = written;
+                    cursor.end_without_header(header_len);
+                } else {
+                    return Ok(None);
                 }
                 continue;
             }

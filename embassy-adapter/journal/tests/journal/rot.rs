@@ -189,16 +189,21 @@ fn one_rotten_bit_loses_one_entry_at_most_or_is_an_error() {
     }
 }
 
-/// Changes a bit: each at most once, and none in the head of a page whose entries have changed, as then nothing would be
-/// left of that page.
+/// Changes a bit: each at most once, and never in both the head of a page and its entries, as then nothing would be left of
+/// that page.
 fn change_a_bit<const R: usize, const W: usize, const E: usize>(
     device: &mut Device<R, W, E>,
     bit: usize,
     changed: &mut BTreeSet<usize>,
 ) {
     let page = bit / (E * 8) * E * 8;
-    let is_head = bit - page < 32 * 8;
-    if is_head && changed.range(page..page + E * 8).next().is_some() || !changed.insert(bit) {
+    let entries = page + 32 * 8;
+    let others = if bit < entries {
+        entries..page + E * 8
+    } else {
+        page..entries
+    };
+    if changed.range(others).next().is_some() || !changed.insert(bit) {
         return;
     }
     device.chip.change(|bytes| bytes[bit / 8] ^= 1 << (bit % 8));

@@ -215,12 +215,42 @@ fn entries_that_cannot_be_read_for_now_make_no_room_for_new_ones() {
     assert_eq!(run(journal.keep(&[1; 20])), Ok(2));
 }
 
-/// By four wrong reads of the whole entry; three leave a gap.
+/// A read that is wrong while an entry is kept leaves a grain out: it seems to be written. What follows it is found all the
+/// same.
+#[test]
+fn a_read_that_is_wrong_once_hides_nothing_behind_a_grain_that_was_left_out() {
+    let with_a_hole = |operation| {
+        let mut ledger = with_two_entries();
+        let mut journal = ledger.start(1).expect("a journal");
+        ledger.flash.plan(operation, 1, &[Fault::ReadsZeros]);
+        assert_eq!(ledger.keep(&mut journal), Ok(2));
+        let bytes = ledger.flash.bytes();
+        (bytes[80..84] == [0xFF; 4]).then_some(bytes)
+    };
+    let bytes = (0..6)
+        .find_map(with_a_hole)
+        .expect("room is read before it is used");
+    for operation in 0.. {
+        for fault in Fault::READ_WRONG {
+            let flash = Ill::<4>::holding(bytes.clone(), 0);
+            flash.plan(operation, 1, &[fault]);
+            let journal = run(Open::open(flash.clone(), flash.range(), CONFIG));
+            let journal = journal.expect("a journal");
+            let found = (journal.waiting(), journal.next_number());
+            assert_eq!(found, (3, 3), "operation {operation}, {fault:?}");
+            if flash.hits.get() == 0 {
+                return;
+            }
+        }
+    }
+}
+
+/// By four wrong reads of the whole entry; three do no harm.
 #[test]
 fn the_number_of_an_entry_that_reads_as_erased_is_given_again() {
     // The second entry.
     let place = 52..80;
-    for (times, next) in [2, 2, 2, 3, 1].into_iter().enumerate() {
+    for (times, next) in [2, 2, 2, 2, 1].into_iter().enumerate() {
         let mut ledger = with_two_entries();
         ledger.flash.set(wrong(place.clone(), times as u64));
         let mut journal = ledger.start(1).expect("a journal");
