@@ -291,17 +291,21 @@ impl<'de> DeserializeSeed<'de> for ConfigOver {
 /// ```
 /// use atomic_breaker::config::Named;
 /// use serde::Deserialize;
+/// use serde::de::value::{Error, MapDeserializer, SeqDeserializer};
 ///
 /// #[derive(Deserialize)]
 /// struct Backoff {
 ///     first_ms: u32,
-///     most_ms: u32,
+///     longest_ms: u32,
 /// }
 ///
-/// let Named(backoff) = serde_json::from_str::<Named<Backoff>>(r#"{ "first_ms": 100, "most_ms": 900 }"#)?;
-/// assert_eq!((backoff.first_ms, backoff.most_ms), (100, 900));
-/// assert!(serde_json::from_str::<Named<Backoff>>("[100, 900]").is_err());
-/// # Ok::<(), serde_json::Error>(())
+/// // In their place: the deserializer of a format, such as `toml`'s or `serde_json`'s.
+/// let table = MapDeserializer::<_, Error>::new([("first_ms", 100), ("longest_ms", 900)].into_iter());
+/// let Named(backoff) = Named::<Backoff>::deserialize(table)?;
+/// assert_eq!((backoff.first_ms, backoff.longest_ms), (100, 900));
+/// let list = SeqDeserializer::<_, Error>::new([100, 900].into_iter());
+/// assert!(Named::<Backoff>::deserialize(list).is_err());
+/// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Named<T>(pub T);

@@ -45,6 +45,7 @@ fn work(part: &[String]) -> ! {
                     1 => drop(permit.failure()),
                     _ => drop(permit.success()),
                 }
+                log.reported();
             }
             Ok(permit) if dice.below(3) > 0 => drop(permit.failure()),
             Ok(permit) => drop(permit.success()),
