@@ -155,8 +155,8 @@ fn described([keys, bytes]: [u64; 2]) -> String {
 }
 
 /// A digest of everything that processes sharing a word must agree on, the same in every program and language: SipHash-2-4
-/// without a secret over numbers of 64 bits, the lowest byte first. A default is the same set or not. The seed is not part of it: each process may draw its
-/// jitter from its own seed. Nor is a failure ratio: such rules are rejected.
+/// without a secret over numbers of 64 bits, the lowest byte first. A default is the same set or not. The seed
+/// is not part of it: each process may draw its jitter from its own seed. Nor is a failure ratio: such rules are rejected.
 pub(crate) fn digest(config: &Config) -> u64 {
     let or_absent = |number: Option<u32>| number.map_or(u64::MAX, u64::from);
     let (in_a_row, within, window_ms) = match config.trip {

@@ -55,7 +55,8 @@ impl DownSince {
         lock(&self.0).1
     }
 
-    /// Notes what that look has found, unless something was noted since; without a number it was new then. Returns since when it has been down.
+    /// Notes what that look has found, unless something was noted since; without a number it was new then.
+    /// Returns since when it has been down.
     pub(super) fn note_look(&self, times: Option<&u64>, is_down: bool) -> u64 {
         let mut noted = lock(&self.0);
         if times.copied().unwrap_or_default() == noted.1 {
