@@ -114,7 +114,7 @@ pub(crate) fn run<F: Slices>() -> (u64, Taken) {
             .collect();
         workers.into_iter().map(|it| it.join().unwrap()).collect()
     });
-    let mut taken = Taken::new();
+    let mut taken = Taken::default();
     let mut steps = 0;
     for (of_one, arrows) in results.into_iter().chain([few::<F>()]) {
         steps += of_one;
