@@ -180,11 +180,11 @@ class Package(Kept):
 
     def shows(self):
         seen = self.breaker.snapshot()
-        if self.breaker.state != seen.state:
+        if self.breaker.state is not seen.state:
             raise AssertionError("two states")
         wait = library.UNTIL_RELEASED if seen.retry_in is None else round(seen.retry_in * 1_000)
         # The package shows no epoch.
-        return [seen.state, seen.failures, seen.trips, super().shows()[3], wait]
+        return [library.STATES.index(seen.state), seen.failures, seen.trips, super().shows()[3], wait]
 
     def end(self):
         # Forgotten, not cancelled.

@@ -152,7 +152,7 @@ class Storm:
             time.sleep(0.002)
         self.slowest_return = max(self.slowest_return, time.monotonic() - up)
         if self.breaker.state != State.CLOSED:
-            self.wrong.append(f"still {self.breaker.state.name} after {self.slowest_return:.1f} s")
+            self.wrong.append(f"still {self.breaker.state} after {self.slowest_return:.1f} s")
             return
         # One that was killed before it reported has closed nothing.
         probes = self.database.probes_that_succeeded

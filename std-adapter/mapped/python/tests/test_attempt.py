@@ -24,6 +24,27 @@ def half_open(**rules: object) -> Breaker:
     return breaker
 
 
+def test_a_state_is_its_name_for_displays_and_comparisons() -> None:
+    breaker = Breaker()
+    assert f"{breaker.state}" == breaker.state == "closed"
+    breaker.disable()
+    assert breaker.state == "disabled"
+    breaker.force_open()
+    assert breaker.state == "forced open" and f"{breaker!r}" == "<Breaker breaker: forced open>"
+    breaker.release()
+    breaker.reset()
+    breaker.trip()
+    assert breaker.state == "open"
+    breaker.probe_now()
+    assert breaker.state == "half-open"
+    returning = Breaker(rules=Rules(consecutive_failures=1, gradual_return=(1, 60)))
+    fail(returning)
+    returning.probe_now()
+    with returning.attempt():
+        pass
+    assert returning.state == "returning"
+
+
 def test_failures_in_a_row_open_and_a_success_between_them_starts_again() -> None:
     breaker = Breaker()
     fail(breaker, 4)

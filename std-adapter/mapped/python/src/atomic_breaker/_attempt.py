@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from . import _library as library
 from ._errors import Rejected
+from ._header import seconds
 from ._rules import Time, milliseconds
 
 if TYPE_CHECKING:
@@ -98,9 +99,14 @@ class Attempt:
         """The call failed, without an exception: a response that says so, for example. Counts as so many failures."""
         self._report(library.report_failures, weight)
 
-    def down(self, retry_after: Time = 0) -> None:
-        """The resource said that it is down: opens at once, for at least this long."""
-        self._report(library.report_down, milliseconds("retry_after", retry_after))
+    def down(self, retry_after: Time | str | None = None) -> None:
+        """The resource said that it is down: opens at once, for at least this long, but no longer than `max_retry_after`.
+
+        retry_after: seconds, a timedelta, or the text of a header Retry-After, which may be a date. A header comes from
+            outside: one that is neither says nothing, and more than a day is a day.
+        """
+        wait = seconds(retry_after) if isinstance(retry_after, str) else retry_after or 0
+        self._report(library.report_down, milliseconds("retry_after", wait))
 
     def ignore(self) -> None:
         """The call says nothing about the resource: the request was wrong, for example."""

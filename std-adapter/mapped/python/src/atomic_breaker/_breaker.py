@@ -143,18 +143,18 @@ class Breaker:
     @property
     def state(self) -> State:
         """What it does with calls at the moment."""
-        return State(library.state(self._word))
+        return library.STATES[int(library.state(self._word))]
 
     def snapshot(self) -> Snapshot:
         """What it looks like at the moment, for displays and logs."""
         seen = library.snapshot(self._word, self._rules, library.now_ms())
         wait = None if seen.wait_ms == library.UNTIL_RELEASED else seen.wait_ms / 1_000
-        return Snapshot(State(seen.state), seen.failures, seen.trips, wait)
+        return Snapshot(library.STATES[seen.state], seen.failures, seen.trips, wait)
 
     @property
     def origin(self) -> Origin:
         """Where its memory came from: whether another process had made it."""
-        return Origin(library.map_origin(self._file.map))
+        return library.ORIGINS[int(library.map_origin(self._file.map)) - 1]
 
     def trip(self, at_least: Time = 0) -> bool:
         """Opens it, for at least this long. This and the other commands say whether the state has changed."""
@@ -196,7 +196,7 @@ class Breaker:
     def _changed(self) -> None:
         state = self.state
         opened = state in (State.OPEN, State.FORCED_OPEN)
-        _log.log(logging.WARNING if opened else logging.INFO, "%s: %s", self.name, state.name.lower().replace("_", " "))
+        _log.log(logging.WARNING if opened else logging.INFO, "%s: %s", self.name, state)
         if self._on_change is not None:
             try:
                 self._on_change(self, state)
@@ -204,7 +204,7 @@ class Breaker:
                 _log.exception("%s: on_change failed", self.name)
 
     def __repr__(self) -> str:
-        return f"<Breaker {self.name}: {self.state.name.lower().replace('_', ' ')}>"
+        return f"<Breaker {self.name}: {self.state}>"
 
     def __copy__(self) -> Self:
         return self

@@ -14,30 +14,42 @@ _PATH = pathlib.Path(__file__).with_name("libatomic_breaker.so")
 UNTIL_RELEASED = 0xFFFFFFFF
 
 
-class State(enum.IntEnum):
-    """What a breaker does with calls."""
+class State(enum.StrEnum):
+    """What a breaker does with calls; `str()` of it is for displays."""
 
-    CLOSED = 0
+    CLOSED = "closed"
     """Every call passes."""
-    OPEN = 1
+    OPEN = "open"
     """Every call is rejected until the open time is over."""
-    HALF_OPEN = 2
+    HALF_OPEN = "half-open"
     """A few probes pass."""
-    RETURNING = 3
+    RETURNING = "returning"
     """A growing share of the calls passes."""
-    FORCED_OPEN = 4
+    FORCED_OPEN = "forced open"
     """Every call is rejected until `release()`."""
-    DISABLED = 5
+    DISABLED = "disabled"
     """Every call passes, nothing is learned."""
 
 
-class Origin(enum.IntEnum):
+# By the number that the library has for it.
+STATES = tuple(State)
+
+
+class Origin(enum.StrEnum):
     """Where the memory of a breaker came from."""
 
-    CREATED = 1
-    JOINED = 2
-    AFTER_RESTART = 3
-    AFTER_OTHER_RULES = 4
+    CREATED = "created"
+    """By this process."""
+    JOINED = "joined"
+    """By another process; or by this one, earlier."""
+    AFTER_RESTART = "after a restart"
+    """By this process, in place of a file from before the machine was restarted."""
+    AFTER_OTHER_RULES = "after other rules"
+    """By this process, in place of an unused file with other rules."""
+
+
+# By the number that the library has for it, from 1.
+ORIGINS = tuple(Origin)
 
 
 class Token(Structure):
