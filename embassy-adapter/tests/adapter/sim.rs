@@ -3,11 +3,11 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Wake, Waker};
 
 use atomic_breaker_embassy::word::NativeWord;
 use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, StateWatch};
@@ -167,7 +167,12 @@ impl Times {
 }
 
 /// Runs a future that does not wait.
+#[cfg(any(
+    feature = "embedded-storage",
+    all(feature = "embedded-hal", feature = "embedded-io")
+))]
 pub(crate) fn at_once<F: Future>(future: F) -> F::Output {
+    use std::{pin::pin, task::Poll};
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
         Poll::Pending => unreachable!("fakes answer at once"),
