@@ -48,8 +48,7 @@ app = FastAPI(lifespan=lifespan)
 @app.exception_handler(Rejected)
 async def come_back(_request: Request, rejected: Rejected) -> JSONResponse:
     """At once: nobody waits for what is down."""
-    wait = 60 if rejected.retry_in is None else int(rejected.retry_in) + 1
-    return JSONResponse({"detail": f"{rejected.name} is down"}, 503, {"Retry-After": str(wait)})
+    return JSONResponse({"detail": f"{rejected.name} is down"}, 503, {"Retry-After": str(rejected.retry_after)})
 
 
 @app.exception_handler(httpx.HTTPError)

@@ -39,7 +39,7 @@ def app(_environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterabl
             query(attempt.is_probe)
     except Rejected as rejected:
         # At once: no worker waits for a database that is down.
-        start_response("503 Service Unavailable", [("Retry-After", str(int(rejected.retry_in or 60) + 1))])
+        start_response("503 Service Unavailable", [("Retry-After", str(rejected.retry_after))])
         return [b"later"]
     except (DatabaseDown, OSError):
         start_response("502 Bad Gateway", [])

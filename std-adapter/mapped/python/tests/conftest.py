@@ -4,10 +4,11 @@
 import pathlib
 import tempfile
 from collections.abc import Iterator
+from contextvars import Context
 
 import pytest
 
-from atomic_breaker import Breaker
+from atomic_breaker import Breaker, Rejected
 
 
 @pytest.fixture
@@ -24,3 +25,17 @@ def fail(breaker: Breaker, times: int = 1) -> None:
     for _ in range(times):
         with pytest.raises(Down), breaker.attempt():
             raise Down
+
+
+def rejects_others(breaker: Breaker) -> bool:
+    """Whether a caller that has nothing to do with this one is rejected."""
+
+    def call() -> None:
+        with breaker.attempt():
+            pass
+
+    try:
+        Context().run(call)
+    except Rejected:
+        return True
+    return False

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from conftest import Down, fail
+from conftest import Down, fail, rejects_others
 
 from atomic_breaker import Breaker, Rejected, Rules, State
 
@@ -72,8 +72,7 @@ def test_a_probe_that_succeeds_closes_and_one_that_fails_opens() -> None:
     breaker = half_open()
     with breaker.attempt() as probe:
         assert probe.is_probe and probe.trips == 1
-        with pytest.raises(Rejected), breaker.attempt():
-            pass
+        assert rejects_others(breaker)
     assert breaker.state == State.CLOSED
     breaker = half_open()
     fail(breaker)
@@ -87,8 +86,7 @@ def test_after_a_release_one_call_at_a_time_is_a_probe() -> None:
     assert breaker.state == State.HALF_OPEN and breaker.snapshot().trips == 0
     with breaker.attempt() as probe:
         assert probe.is_probe
-        with pytest.raises(Rejected), breaker.attempt():
-            pass
+        assert rejects_others(breaker)
     assert breaker.state == State.CLOSED
 
 
@@ -178,9 +176,7 @@ def test_a_generator_that_is_dropped_gives_its_probe_back() -> None:
             yield 2
 
     reading = rows()
-    assert next(reading) == 1
-    with pytest.raises(Rejected), breaker.attempt():
-        pass
+    assert next(reading) == 1 and rejects_others(breaker)
     del reading
     gc.collect()
     with breaker.attempt():
@@ -222,3 +218,87 @@ def test_one_that_is_disabled_lets_all_pass_and_learns_nothing() -> None:
     assert breaker.state == State.DISABLED
     breaker.enable()
     assert breaker.snapshot().failures == 0
+
+
+def test_failures_may_be_named_by_their_classes() -> None:
+    for failure in (Down, (Down, KeyError), lambda error: isinstance(error, Down)):
+        breaker = Breaker(rules=Rules(consecutive_failures=1), failure=failure)
+        with pytest.raises(ValueError), breaker.attempt():
+            raise ValueError
+        assert breaker.state == "closed"
+        fail(breaker)
+        assert breaker.state == "open"
+
+
+def test_a_judge_that_raises_hides_no_error_and_counts(caplog: pytest.LogCaptureFixture) -> None:
+    breaker = Breaker(rules=Rules(consecutive_failures=1), failure=lambda error: error.status == 500)  # type: ignore[attr-defined]
+    fail(breaker)
+    assert breaker.state == "open" and "could not judge Down" in caplog.text
+
+
+def test_a_group_of_exceptions_is_a_failure_if_one_of_them_is() -> None:
+    breaker = Breaker(rules=Rules(consecutive_failures=1), failure=Down)
+    harmless: list[Exception] = [Rejected("other", 1), ValueError()]
+    for group in (ExceptionGroup("", harmless), ExceptionGroup("", [ExceptionGroup("", harmless)])):
+        with pytest.raises(ExceptionGroup), breaker.attempt():
+            raise group
+    assert breaker.state == "closed"
+    with pytest.raises(ExceptionGroup), breaker.attempt():
+        raise ExceptionGroup("", [*harmless, ExceptionGroup("", [Down()])])
+    assert breaker.state == "open"
+
+
+def test_an_attempt_that_is_never_entered_warns() -> None:
+    breaker = Breaker()
+    with pytest.warns(RuntimeWarning, match="guards nothing"):
+        breaker.attempt()
+    with pytest.warns(RuntimeWarning), pytest.raises(TypeError, match="is no answer"):
+        if breaker.attempt():  # type: ignore[truthy-bool]
+            pass
+
+
+def test_what_is_said_after_the_block_is_an_error() -> None:
+    breaker = Breaker()
+    with breaker.attempt() as passed:
+        pass
+    breaker.trip()
+    breaker.probe_now()
+    with breaker.attempt() as probe:
+        probe.failure()
+        probe.success()
+    for attempt in (passed, probe):
+        with pytest.raises(RuntimeError, match="within the block"):
+            attempt.failure()
+
+
+def test_methods_of_all_kinds_are_guarded() -> None:
+    breaker = Breaker(rules=Rules(consecutive_failures=3))
+
+    class Client:
+        @breaker
+        def method(self) -> None:
+            raise Down
+
+        @breaker
+        @classmethod
+        def of_the_class(cls) -> None:
+            assert cls is Client
+            raise Down
+
+        @breaker
+        @staticmethod
+        def of_nobody() -> None:
+            raise Down
+
+    client = Client()
+    for method in (client.method, client.of_the_class, client.of_nobody):
+        with pytest.raises(Down):
+            method()
+    with pytest.raises(Rejected):
+        Client.of_nobody()
+    with pytest.raises(TypeError, match="guards a function"):
+        breaker(3)  # type: ignore[arg-type]
+
+
+def test_what_a_header_says_of_a_rejection() -> None:
+    assert [Rejected("", wait).retry_after for wait in (None, 0, 0.2, 1, 1.2)] == [60, 1, 1, 1, 2]

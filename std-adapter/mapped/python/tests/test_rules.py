@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from atomic_breaker import Breaker, Breakers, BreakerError, Disagreement, Foreign, NotTrusted, Rules, SettingsError
+from atomic_breaker import Breaker, Breakers, SetupError, Disagreement, Foreign, NotTrusted, Rules, SettingsError
 from atomic_breaker import SystemRefused
 
 ALL = """
@@ -90,6 +90,58 @@ def test_rules_that_do_not_fit_are_an_error_before_anything_is_opened(rules: dic
         Rules(**rules)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("rules", "text"),
+    [
+        ({"consecutive_failures": 0}, "consecutive_failures: 1 to 65535"),
+        ({"failures_within": (0, 1)}, "failures_within: 1 to 65535"),
+        ({"failures_within": 5}, "failures_within: 5 is not (failures, seconds)"),
+        ({"exponential": (60, 2)}, "exponential: a maximum below open_for"),
+        ({"linear": (1, 2)}, "linear: a maximum below open_for"),
+        ({"exponential": 2}, "exponential: 2 is not (factor, most seconds)"),
+        ({"exponential": ("2", 60)}, "exponential: '2' is no factor above 1"),
+        ({"open_for": "1"}, "open_for: '1' is neither seconds nor a timedelta"),
+        ({"open_for": -1}, "open_for: -1 s is not between 0 and 2147483.648 s"),
+        ({"probe_lease": 0}, "probe_lease: 1 to 2^31 ms"),
+        ({"jitter_percent": 101}, "jitter_percent: "),
+        ({"gradual_return": (101, 5)}, "gradual_return: "),
+    ],
+)
+def test_what_is_wrong_with_rules_is_told_in_the_words_of_python(rules: dict[str, object], text: str) -> None:
+    with pytest.raises(SettingsError) as raised:
+        Rules(**rules)  # type: ignore[arg-type]
+    assert str(raised.value).startswith(text)
+
+
+@pytest.mark.parametrize("number", [0, -1, 2**32 + 5, 10**12, True, "5", 2.0])
+def test_numbers_are_not_cut_to_what_the_library_holds(folder: pathlib.Path, number: int) -> None:
+    with pytest.raises(SettingsError, match="keys: "):
+        Breakers(folder / "hosts", keys=number)
+    with pytest.raises(SettingsError, match="key_bytes: "):
+        Breakers(folder / "hosts", key_bytes=number)
+    with Breaker().attempt() as attempt, pytest.raises(SettingsError, match="weight: "):
+        attempt.failure(number)
+    assert not (folder / "hosts").exists()
+
+
+def test_arguments_of_a_wrong_type_say_so_at_once(folder: pathlib.Path) -> None:
+    for failure in (5, "timeout", int, (ValueError, 5), KeyboardInterrupt):
+        with pytest.raises(TypeError, match="failure: "):
+            Breaker(failure=failure)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="rules: "):
+        Breaker(folder / "database", {"open_for": 1})  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="a key is a str"):
+        Breakers()[1]  # type: ignore[index]
+    for key in ("a\0b", "\ud800"):
+        with pytest.raises(ValueError):
+            Breakers()[key]
+    for path in ("", "a\0b"):
+        with pytest.raises(SettingsError, match="is no path"):
+            Breaker(path)
+    with pytest.raises(SettingsError, match="is not the name of a table"):
+        Rules.read("breakers.toml", None)  # type: ignore[arg-type]
+
+
 def test_rules_show_what_differs_from_the_defaults() -> None:
     assert repr(Rules(consecutive_failures=3, open_for=1)) == "Rules(consecutive_failures=3, open_for=1)"
     assert Rules(open_for=1) == Rules(open_for=1) and len({Rules(), Rules()}) == 1
@@ -109,7 +161,7 @@ def test_other_rules_are_refused_unless_nobody_uses_the_file(folder: pathlib.Pat
 
 
 def test_a_file_that_cannot_be_used_says_why(folder: pathlib.Path) -> None:
-    cases: list[tuple[str, type[BreakerError], str]] = [
+    cases: list[tuple[str, type[SetupError], str]] = [
         ("none/database", SystemRefused, "make its directory first"),
         ("foreign", Foreign, "is not a file of breakers"),
         ("link", NotTrusted, "symbolic link"),

@@ -55,8 +55,23 @@ def test_a_pool_that_starts_anew_opens_the_same_file(folder: pathlib.Path) -> No
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         assert pool.map(in_a_child, [breaker, breaker]) == [State.CLOSED, State.OPEN]
     assert breaker.state == State.OPEN
-    with pytest.raises(TypeError, match="give it a path"):
-        pickle.dumps(Breaker())
+
+
+def test_breakers_with_names_go_to_other_processes_too(folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    hosts = Breakers("hosts", Rules(consecutive_failures=1), keys=5, failure=Down)
+    fail(hosts["a"])
+    copies = pickle.dumps((hosts, hosts["a"]))
+    # A path means the same file, wherever a process goes.
+    monkeypatch.chdir("/")
+    others, other = pickle.loads(copies)
+    assert other.state == others["a"].state == State.OPEN and other.name == "a"
+    with pytest.raises(ValueError), others["b"].attempt():
+        raise ValueError
+    assert hosts["b"].state == State.CLOSED and "b" in hosts and "c" not in others and len(hosts) == 2
+    for local in (Breaker(), Breakers(), Breakers()["a"]):
+        with pytest.raises(TypeError, match="a path"):
+            pickle.dumps(local)
 
 
 def test_a_copy_is_the_same_breaker() -> None:
@@ -126,15 +141,26 @@ def test_each_key_has_a_breaker_and_its_name_can_be_read(folder: pathlib.Path) -
         one["a\0b"]
 
 
-def test_changes_are_logged_and_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_changes_are_logged_and_told(caplog: pytest.LogCaptureFixture, folder: pathlib.Path) -> None:
     told: list[State] = []
-    breaker = Breaker(None, Rules(consecutive_failures=1, open_for=0), on_change=lambda _, state: told.append(state))
+    path = folder / "database"
+    breaker = Breaker(path, Rules(consecutive_failures=1, open_for=60), on_change=lambda _, state: told.append(state))
     with caplog.at_level(logging.INFO, "atomic_breaker"):
         fail(breaker)
+        breaker.probe_now()
         with breaker.attempt():
             pass
-    assert told == [State.OPEN, State.CLOSED]
-    assert [it.getMessage() for it in caplog.records] == ["breaker: open", "breaker: closed"]
+        Breakers(folder / "hosts")["a.example"].trip(7)
+        Breaker().force_open()
+    assert told == [State.OPEN, State.HALF_OPEN, State.CLOSED]
+    assert [(it.levelname, it.getMessage()) for it in caplog.records] == [
+        # The folder tells one "database" from another.
+        ("WARNING", f"{path}: open for 60 s, after Down"),
+        ("INFO", f"{path}: half-open"),
+        ("WARNING", f"{path}: closed"),
+        ("WARNING", f"{folder}/hosts[a.example]: open for 7 s"),
+        ("WARNING", "breaker: forced open"),
+    ]
 
 
 def test_a_listener_that_fails_does_no_harm(caplog: pytest.LogCaptureFixture) -> None:

@@ -18,9 +18,9 @@ Threads, asyncio, forked workers, and programs in Rust or C may share a breaker.
 """
 
 from ._attempt import Attempt
-from ._breaker import Breaker, Breakers, Snapshot
+from ._breaker import Breaker, Snapshot
+from ._breakers import Breakers
 from ._errors import (
-    BreakerError,
     Busy,
     Disagreement,
     Foreign,
@@ -28,6 +28,7 @@ from ._errors import (
     NotTrusted,
     Rejected,
     SettingsError,
+    SetupError,
     SystemRefused,
 )
 from ._library import Origin, State
@@ -36,7 +37,6 @@ from ._rules import Rules
 __all__ = [
     "Attempt",
     "Breaker",
-    "BreakerError",
     "Breakers",
     "Busy",
     "Disagreement",
@@ -47,6 +47,7 @@ __all__ = [
     "Rejected",
     "Rules",
     "SettingsError",
+    "SetupError",
     "Snapshot",
     "State",
     "SystemRefused",

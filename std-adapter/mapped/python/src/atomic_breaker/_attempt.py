@@ -2,20 +2,25 @@
 """One guarded call."""
 
 import asyncio
+import warnings
+import weakref
+from contextvars import ContextVar
 from ctypes import byref
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from . import _library as library
 from ._errors import Rejected
 from ._header import seconds
-from ._rules import Time, milliseconds
+from ._rules import Time, milliseconds, number
 
 if TYPE_CHECKING:
     from ._breaker import Breaker
 
 
-_NEW, _PASSED, _HELD, _OVER = range(4)
+_NEW, _PASSED, _HELD, _WITHIN, _TOLD, _OVER = range(6)
+# The innermost attempt of this thread or task that the library has admitted.
+_innermost: ContextVar["weakref.ref[Attempt] | None"] = ContextVar("innermost", default=None)
 # Bits of the word, see docs/shared-file.md: closed; and no failure counted either.
 _CLOSED = 0x7F
 _NOTHING_COUNTED = 0x7FFFFF
@@ -28,22 +33,27 @@ class Attempt:
 
     * without an exception: a success;
     * with an `Exception`: a failure, unless the breaker's `failure` says otherwise. `Rejected`, of a breaker within, says
-      nothing;
+      nothing; a group of exceptions is a failure if one of them is;
     * with another one, such as `CancelledError`, `KeyboardInterrupt` or `GeneratorExit`: the call was given up, which counts
       only if it took as long as a slow call, or for a probe as long as the cancel limit.
 
     Within, the methods say what no exception says. The first of them counts.
+
+    While the breaker is half-open, an attempt within a probe of the same breaker is a part of that probe: as one that waits for
+    a place, it would wait for itself.
     """
 
-    __slots__ = ("_breaker", "_limit", "_state", "_timeout", "_token", "_word")
+    __slots__ = ("__weakref__", "_breaker", "_limit", "_outer", "_state", "_timeout", "_token", "_word")
 
     def __init__(self, breaker: "Breaker", timeout: Time | None) -> None:
         self._breaker = breaker
-        self._timeout = timeout
+        self._outer: weakref.ref[Attempt] | None
+        self._timeout = None if timeout is None else milliseconds("timeout", timeout) / 1_000
         self._state = _NEW
 
     def __enter__(self) -> Self:
         if self._timeout is not None:
+            self._state = _OVER
             raise TypeError("a timeout needs `async with`; give a blocking call a timeout of its own")
         return self._begin()
 
@@ -56,10 +66,13 @@ class Attempt:
         else:
             self._end(error)
 
+    def __bool__(self) -> NoReturn:
+        raise TypeError("an attempt is no answer: `with breaker.attempt():` raises Rejected if it is open")
+
     async def __aenter__(self) -> Self:
         self._limit = None
         if self._timeout is not None:
-            self._limit = asyncio.timeout(milliseconds("timeout", self._timeout) / 1_000)
+            self._limit = asyncio.timeout(self._timeout)
         self._begin()
         if self._limit is not None:
             await self._limit.__aenter__()
@@ -96,8 +109,8 @@ class Attempt:
         self._report(library.report, True)
 
     def failure(self, weight: int = 1) -> None:
-        """The call failed, without an exception: a response that says so, for example. Counts as so many failures."""
-        self._report(library.report_failures, weight)
+        """The call failed, without an exception: a response that says so, for example. Counts as so many failures, to 65535."""
+        self._report(library.report_failures, number("weight", weight, 1, 65_535))
 
     def down(self, retry_after: Time | str | None = None) -> None:
         """The resource said that it is down: opens at once, for at least this long, but no longer than `max_retry_after`.
@@ -126,39 +139,64 @@ class Attempt:
             return self
         permit = library.acquire(breaker._word, breaker._rules, library.now_ms())
         if not permit.admitted:
+            if self._is_within_a_probe():
+                return self
             self._state = _OVER
             wait = None if permit.wait_ms == library.UNTIL_RELEASED else permit.wait_ms / 1_000
             raise Rejected(breaker.name, wait)
         self._token = permit.token
         self._state = _HELD
+        self._outer = _innermost.get()
+        _innermost.set(weakref.ref(self))
         return self
 
+    def _is_within_a_probe(self) -> bool:
+        """Whether this thread or task is in a probe of the same breaker; then the outcome is reported by that one."""
+        found = _innermost.get()
+        while found is not None and (outer := found()) is not None:
+            if outer.is_probe and outer._breaker._word == self._breaker._word:
+                self._state, self._outer = _WITHIN, found
+                # Somebody else may have opened it meanwhile.
+                return self._breaker.state != library.State.OPEN
+            found = outer._outer
+        return False
+
     def _end(self, error: BaseException | None) -> None:
-        if self._state == _OVER:
-            return
-        if error is None:
+        if self._state in (_TOLD, _OVER):
+            pass
+        elif error is None:
             self._report(library.report, True)
-        elif isinstance(error, Rejected):
-            self._report(library.ignore)
         elif not isinstance(error, Exception):
             self._report(library.cancel)
         elif self._breaker._is_failure(error):
-            self._report(library.report, False)
+            self._report(library.report, False, error=error)
         else:
             self._report(library.ignore)
+        self._state = _OVER
 
-    def _report(self, function: Any, *argument: Any) -> None:
-        state, self._state = self._state, _OVER
-        if state == _OVER:
+    def _report(self, function: Any, *argument: Any, error: BaseException | None = None) -> None:
+        state, self._state = self._state, _TOLD
+        if state == _TOLD:
             return
         if state == _NEW:
             raise RuntimeError("not begun: `with breaker.attempt() as attempt:`")
+        if state == _OVER:
+            raise RuntimeError("the attempt is over: say within the block how the call went")
+        if state == _WITHIN:
+            outer = self._outer() if self._outer is not None else None
+            is_bad = function in (library.report_failures, library.report_down) or argument == (False,)
+            if outer is not None and outer._state == _HELD and is_bad:
+                outer._report(function, *argument, error=error)
+            return
         breaker = self._breaker
         token = self._token if state == _HELD else library.Token(~self._word)
         if function(breaker._word, breaker._rules, byref(token), *argument, library.now_ms()):
-            breaker._changed()
+            breaker._changed(error)
 
     def __del__(self) -> None:
-        # Entered and never left: a generator that was dropped, for example.
-        if getattr(self, "_state", _OVER) == _HELD:
+        state = getattr(self, "_state", _OVER)
+        if state == _HELD:
+            # Entered and never left: a generator that was dropped, for example.
             self._report(library.cancel)
+        elif state == _NEW:
+            warnings.warn("an attempt that was not entered guards nothing: `with breaker.attempt():`", RuntimeWarning, 2)

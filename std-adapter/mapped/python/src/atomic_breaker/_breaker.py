@@ -1,26 +1,27 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Breakers, in a file or in memory that forked processes share."""
+"""One breaker, in a file or in memory that forked processes share."""
 
 import functools
 import inspect
 import logging
 import os
-from collections.abc import Awaitable, Callable, Iterator
-from ctypes import c_uint64, string_at
+from collections.abc import Awaitable, Callable
+from ctypes import c_uint64
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar, cast
 
 from . import _library as library
 from ._attempt import Attempt
+from ._failures import Failure, judge
+from ._file import File, StrPath
 from ._library import Origin, State
 from ._rules import Rules, Time, milliseconds
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Failure = Callable[[Exception], bool]
 OnChange = Callable[["Breaker", State], None]
-StrPath = str | os.PathLike[str]
+
+_QUIET = (State.HALF_OPEN, State.RETURNING)
 
 _log = logging.getLogger("atomic_breaker")
 
@@ -38,35 +39,19 @@ class Snapshot:
     """0 if a call may pass now; None if an operator holds it open; otherwise seconds."""
 
 
-class _File:
-    """A file that is open, or memory without one. Closed when nobody uses it any more."""
-
-    def __init__(self, path: StrPath | None, rules: Rules, options: library.Options) -> None:
-        where = None if path is None else os.fsencode(path)
-        self.map = library.checked(library.map_open, where, rules._settings(), options)
-        self.rules = library.map_rules(self.map)
-        self.measures = rules.slow_call is not None
-
-    def breaker(self, name: bytes | None) -> Any:
-        return library.checked(library.map_breaker, self.map, name)
-
-    def __del__(self, close: Any = library.map_close) -> None:
-        if getattr(self, "map", None):
-            close(self.map)
-
-
 class Breaker:
     """One breaker, shared by all processes that open the same file.
 
     path: where it is: in a folder of the service in /run, or in /dev/shm. Without one, it is shared with the processes that
         are forked from now on, and nobody else.
     rules: the same in all of them.
-    failure: which exceptions are failures of the resource; by default all but those that are no `Exception`.
+    failure: which exceptions are failures of the resource: a function that says so, their class, or several classes in a
+        tuple. By default all but those that are no `Exception`.
     on_change: called with the breaker and its new state when a call or command of this process has changed it. Changes are
         logged anyway, by the logger "atomic_breaker".
     replace_unused: replaces a file that was made with other rules, if no process uses it.
 
-    Raises BreakerError: it could not be opened. The text names the file, and says what to do.
+    Raises SetupError: it could not be opened. The text names the file, and says what to do.
     """
 
     def __init__(
@@ -78,27 +63,30 @@ class Breaker:
         on_change: OnChange | None = None,
         replace_unused: bool = False,
     ) -> None:
-        file = _File(path, rules, library.Options(0, 0, replace_unused))
-        name = "breaker" if path is None else Path(os.fsdecode(path)).name
-        again = None if path is None else (path, rules, failure, on_change)
-        self._place(file, None, name, failure, on_change, again)
+        is_failure = judge(failure)
+        file = File(path, rules, library.Options(0, 0, replace_unused))
+        name = "breaker" if file.path is None else os.path.basename(file.path)
+        again = functools.partial(Breaker, failure=failure, on_change=on_change, replace_unused=replace_unused)
+        self._place(file, None, name, is_failure, on_change, (again, (file.path, rules)))
 
     def _place(
         self,
-        file: _File,
+        file: File,
         key: bytes | None,
         name: str,
-        failure: Failure | None,
+        is_failure: Callable[[Exception], bool],
         on_change: OnChange | None,
-        again: tuple[Any, ...] | None,
+        again: tuple[Any, ...],
     ) -> None:
         self._file, self._rules, self._word = file, file.rules, file.breaker(key)
         # A closed breaker is one load of its word, of 64 bits at a multiple of 8. Where the time of a call matters, the
         # library sees every call: this cell is never closed.
         self._cell = c_uint64(1) if file.measures else c_uint64.from_address(self._word)
         self.name = name
-        self._is_failure: Failure = failure or _every
+        self._is_keyed = key is not None
+        self._is_failure = is_failure
         self._on_change = on_change
+        # How another process gets the same one.
         self._again = again
 
     def attempt(self, *, timeout: Time | None = None) -> Attempt:
@@ -111,6 +99,10 @@ class Breaker:
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """Guards each call of a function, or coroutine function: `@breaker`."""
+        if isinstance(function, (staticmethod, classmethod)):
+            return cast(Callable[P, R], type(function)(self(function.__func__)))
+        if not callable(function):
+            raise TypeError(f"a breaker guards a function, not {function!r}")
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise TypeError("a generator's work is done while it is read: use `with breaker.attempt():` within it")
         if inspect.isclass(function):
@@ -193,15 +185,28 @@ class Breaker:
             self._changed()
         return has_changed
 
-    def _changed(self) -> None:
-        state = self.state
-        opened = state in (State.OPEN, State.FORCED_OPEN)
-        _log.log(logging.WARNING if opened else logging.INFO, "%s: %s", self.name, state)
+    def _changed(self, error: BaseException | None = None) -> None:
+        seen = self.snapshot()
+        state = seen.state
+        text = f"{self._where()}: {state}"
+        if state == State.OPEN and seen.retry_in is not None:
+            text += f" for {seen.retry_in:.3g} s"
+        if error is not None:
+            # Not its text, which may hold what is secret.
+            text += f", after {type(error).__name__}"
+        # What opens is worth a warning, and so is that it is over.
+        _log.log(logging.INFO if state in _QUIET else logging.WARNING, "%s", text)
         if self._on_change is not None:
             try:
                 self._on_change(self, state)
             except Exception:
-                _log.exception("%s: on_change failed", self.name)
+                _log.exception("%s: on_change failed", self._where())
+
+    def _where(self) -> str:
+        path = self._file.path
+        if path is None:
+            return self.name
+        return f"{path}[{self.name}]" if self._is_keyed else path
 
     def __repr__(self) -> str:
         return f"<Breaker {self.name}: {self.state}>"
@@ -213,68 +218,6 @@ class Breaker:
         return self
 
     def __reduce__(self) -> Any:
-        if self._again is None:
-            raise TypeError("a breaker without a file of its own cannot be sent to another process: give it a path")
-        path, rules, failure, on_change = self._again
-        return functools.partial(Breaker, failure=failure, on_change=on_change), (path, rules)
-
-
-class Breakers:
-    """A breaker for each of many keys, such as hosts: `hosts["a.example"]`. All have the same rules.
-
-    keys: how many fit, at most 2^20.
-    key_bytes: of the longest key in UTF-8, at most 1000.
-
-    The others are those of `Breaker`.
-    """
-
-    def __init__(
-        self,
-        path: StrPath | None = None,
-        rules: Rules = Rules(),
-        *,
-        keys: int = 1_024,
-        key_bytes: int = 98,
-        failure: Failure | None = None,
-        on_change: OnChange | None = None,
-        replace_unused: bool = False,
-    ) -> None:
-        self._file = _File(path, rules, library.Options(keys, key_bytes, replace_unused))
-        self._failure, self._on_change = failure, on_change
-        self._known: dict[str, Breaker] = {}
-
-    def __getitem__(self, key: str) -> Breaker:
-        """The breaker of a key, which gets a place if it has none.
-
-        Raises NoRoom: all places are taken. SettingsError: the key is too long.
-        """
-        found = self._known.get(key)
-        if found is None:
-            found = Breaker.__new__(Breaker)
-            encoded = key.encode(errors="surrogateescape")
-            if 0 in encoded:
-                raise ValueError("a key with a zero character")
-            found._place(self._file, encoded, key, self._failure, self._on_change, None)
-            self._known[key] = found
-        return found
-
-    def __iter__(self) -> Iterator[str]:
-        """The keys that have a breaker, of all processes."""
-        found: list[bytes] = []
-
-        def each(_context: Any, name: Any, length: int, _word: Any) -> None:
-            found.append(string_at(name, length))
-
-        library.map_each(self._file.map, library.EACH(each), None)
-        return iter([key.decode(errors="surrogateescape") for key in found])
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-    def items(self) -> Iterator[tuple[str, Breaker]]:
-        """The keys that have a breaker, of all processes, with their breakers."""
-        return ((key, self[key]) for key in self)
-
-
-def _every(_error: Exception) -> bool:
-    return True
+        if self._file.path is None:
+            raise TypeError("a breaker without a file cannot be sent to another process: give it a path")
+        return self._again

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Why a call was not made, and why a breaker could not be opened."""
+"""Why a call was not made, and why a breaker could not be set up."""
+
+import math
 
 
 class Rejected(Exception):
@@ -17,45 +19,50 @@ class Rejected(Exception):
         super().__init__(name, retry_in)
         self.name, self.retry_in = name, retry_in
 
+    @property
+    def retry_after(self) -> int:
+        """The same for a header Retry-After: whole seconds, at least 1; 60 if an operator holds the breaker open."""
+        return 60 if self.retry_in is None else max(1, math.ceil(self.retry_in))
+
     def __str__(self) -> str:
         if self.retry_in is None:
             return f"{self.name}: rejected, held open by an operator"
         return f"{self.name}: rejected, retry in {self.retry_in:g} s"
 
 
-class BreakerError(Exception):
-    """A breaker could not be opened. The text names the file, and says what to do."""
+class SetupError(Exception):
+    """A breaker could not be set up: it guards nothing. The text names the file, and says what to do."""
 
 
-class SettingsError(BreakerError, ValueError):
+class SettingsError(SetupError, ValueError):
     """A rule or an argument does not fit."""
 
 
-class Disagreement(BreakerError):
+class Disagreement(SetupError):
     """The file was made with other rules, keys, another clock or version: see `replace_unused`."""
 
 
-class Busy(BreakerError):
+class Busy(SetupError):
     """Another process has kept the file locked for 2 s. Trying again later may succeed."""
 
 
-class NotTrusted(BreakerError):
+class NotTrusted(SetupError):
     """Others may reach the file: a link, another owner or mode, a file system that machines share."""
 
 
-class Foreign(BreakerError):
+class Foreign(SetupError):
     """It is not a file of breakers, or it was made shorter or longer."""
 
 
-class SystemRefused(BreakerError, OSError):
+class SystemRefused(SetupError, OSError):
     """The system refused."""
 
 
-class NoRoom(BreakerError):
+class NoRoom(SetupError):
     """All keys of the file are taken by other names: open it with more `keys`, everywhere."""
 
 
-BY_STATUS: dict[int, type[BreakerError]] = {
+BY_STATUS: dict[int, type[SetupError]] = {
     1: SettingsError,
     2: Disagreement,
     3: Busy,

@@ -7,7 +7,7 @@ import pathlib
 from ctypes import POINTER, Structure, byref, c_bool, c_char, c_char_p, c_size_t, c_uint16, c_uint32, c_uint64, c_void_p
 from typing import Any
 
-from ._errors import BY_STATUS, BreakerError
+from ._errors import BY_STATUS, SetupError
 
 _PATH = pathlib.Path(__file__).with_name("libatomic_breaker.so")
 
@@ -152,6 +152,6 @@ def checked(function: Any, *arguments: Any) -> Any:
     error = _Error()
     result = function(*arguments, byref(error))
     if error.status:
-        kind = BY_STATUS.get(error.status, BreakerError)
+        kind = BY_STATUS.get(error.status, SetupError)
         raise kind(error.text.decode(errors="replace"))
     return result

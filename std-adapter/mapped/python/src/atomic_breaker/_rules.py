@@ -6,7 +6,7 @@ import math
 import os
 from dataclasses import dataclass, fields
 from datetime import timedelta
-from typing import Self
+from typing import Any, Self
 
 from . import _library as library
 from ._errors import SettingsError
@@ -15,21 +15,42 @@ Time = float | timedelta
 """Seconds, or a timedelta."""
 
 _MOST = 2**32 - 1
+_LONGEST_MS = 2**31
 
 
 def milliseconds(name: str, time: Time) -> int:
     """Rounded up, so that nothing becomes nothing."""
+    if isinstance(time, bool) or not isinstance(time, (int, float, timedelta)):
+        raise SettingsError(f"{name}: {time!r} is neither seconds nor a timedelta")
     seconds = time.total_seconds() if isinstance(time, timedelta) else time
-    if not 0 <= seconds * 1_000 <= _MOST:
-        raise SettingsError(f"{name}: {time} is not between 0 and 2^31 ms")
+    if not 0 <= seconds * 1_000 <= _LONGEST_MS:
+        raise SettingsError(f"{name}: {seconds:g} s is not between 0 and 2147483.648 s, which are 24 days")
     # 0.07 s is 70.00000000000001 ms in binary.
     return math.ceil(round(seconds * 1_000, 6))
 
 
-def _number(name: str, value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST:
-        raise SettingsError(f"{name}: {value!r} is not a whole number from 0")
+def number(name: str, value: int, least: int = 0, most: int = _MOST) -> int:
+    """A whole number that the library takes: it has no others."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise SettingsError(f"{name}: {value!r} is not a whole number from {least} to {most}")
     return value
+
+
+def _pair(name: str, value: Any, parts: str) -> tuple[Any, Any]:
+    if not isinstance(value, tuple) or len(value) != 2:
+        raise SettingsError(f"{name}: {value!r} is not ({parts})")
+    return value
+
+
+# What the library calls those that have another name here.
+_NAMES = {
+    "failures": "consecutive_failures",
+    "window_ms": "failures_within",
+    "growth_percent": "exponential",
+    "growth_step_ms": "linear",
+    "return_first_percent": "gradual_return",
+    "return_over_ms": "gradual_return",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +91,20 @@ class Rules:
     def __post_init__(self) -> None:
         fault = library.rules_init(ctypes.create_string_buffer(library.RULES), self._settings())
         if fault is not None:
-            raise SettingsError(fault.decode())
+            raise SettingsError(self._explained(fault.decode()))
+
+    def _explained(self, fault: str) -> str:
+        """What the library says of one of its settings, in the words of this class."""
+        name, _, reason = fault.partition(": ")
+        if name == "max_open_ms":
+            name = "exponential" if self.exponential else "linear"
+            return f"{name}: a maximum below open_for"
+        if name == "failures" and self.failures_within is not None:
+            name = "failures_within"
+        name = _NAMES.get(name, name.removesuffix("_ms"))
+        if name == "open":
+            name = "open_for"
+        return f"{name}: {reason} ms" if fault.partition(": ")[0].endswith("_ms") else f"{name}: {reason}"
 
     @classmethod
     def read(cls, file: str | os.PathLike[str], name: str) -> Self:
@@ -78,6 +112,8 @@ class Rules:
 
         Raises SettingsError: what is wrong with the file; SystemRefused: it cannot be read.
         """
+        if not isinstance(name, str) or "\0" in name:
+            raise SettingsError(f"name: {name!r} is not the name of a table")
         it = library.Settings()
         library.checked(library.settings_read, it, os.fsencode(file), name.encode())
 
@@ -105,30 +141,30 @@ class Rules:
             return milliseconds(name, value)
 
         it = library.Settings()
-        it.failures = _number("consecutive_failures", self.consecutive_failures)
+        it.failures = number("consecutive_failures", self.consecutive_failures)
         if self.failures_within is not None:
-            failures, window = self.failures_within
-            it.failures, it.window_ms = _number("failures_within", failures), time("failures_within", window)
+            failures, window = _pair("failures_within", self.failures_within, "failures, seconds")
+            it.failures, it.window_ms = number("failures_within", failures), time("failures_within", window)
             if it.window_ms == 0:
                 raise SettingsError("failures_within: a window of 0 counts nothing")
         it.open_ms = time("open_for", self.open_for)
         if self.exponential is not None:
-            factor, most = self.exponential
-            if not 1 < factor * 100 <= _MOST:
-                raise SettingsError(f"exponential: a factor of {factor} does not grow")
+            factor, most = _pair("exponential", self.exponential, "factor, most seconds")
+            if isinstance(factor, bool) or not isinstance(factor, (int, float)) or not 1 < factor * 100 <= _MOST:
+                raise SettingsError(f"exponential: {factor!r} is no factor above 1")
             it.growth_percent, it.max_open_ms = round(factor * 100), time("exponential", most)
         if self.linear is not None:
-            step, most = self.linear
+            step, most = _pair("linear", self.linear, "seconds, most seconds")
             it.growth_step_ms, it.max_open_ms = time("linear", step), time("linear", most)
             if self.exponential is not None:
                 raise SettingsError("exponential, linear: one of them")
             if it.growth_step_ms == 0:
                 raise SettingsError("linear: a step of 0 does not grow")
-        it.jitter_percent = _number("jitter_percent", self.jitter_percent)
+        it.jitter_percent = number("jitter_percent", self.jitter_percent)
         it.max_retry_after_ms = time("max_retry_after", self.max_retry_after)
-        it.probes = _number("probes", self.probes)
+        it.probes = number("probes", self.probes)
         if self.close_after is not None:
-            it.close_after = _number("close_after", self.close_after) or _MOST
+            it.close_after = number("close_after", self.close_after) or _MOST
         it.probe_lease_ms = time("probe_lease", self.probe_lease)
         it.cancel_limit_ms = time("cancel_limit", self.cancel_limit)
         if self.slow_call is not None:
@@ -136,8 +172,8 @@ class Rules:
             if it.slow_call_ms == 0:
                 raise SettingsError("slow_call: with 0 every call is slow: lengthen it or leave it out")
         if self.gradual_return is not None:
-            percent, over = self.gradual_return
-            it.return_first_percent = _number("gradual_return", percent)
+            percent, over = _pair("gradual_return", self.gradual_return, "percent, seconds")
+            it.return_first_percent = number("gradual_return", percent)
             it.return_over_ms = time("gradual_return", over)
             if not percent or not it.return_over_ms:
                 raise SettingsError("gradual_return: 1 to 100 percent, over more than 0 s")

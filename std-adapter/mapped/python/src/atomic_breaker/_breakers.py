@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Breakers with names in one file."""
+
+import functools
+import operator
+from collections.abc import Iterator
+from ctypes import string_at
+from typing import Any
+
+from . import _library as library
+from ._breaker import Breaker, OnChange
+from ._failures import Failure, judge
+from ._file import File, StrPath
+from ._rules import Rules, number
+
+
+class Breakers:
+    """A breaker for each of many keys, such as hosts: `hosts["a.example"]`. All have the same rules.
+
+    keys: how many fit, at most 2^20. A key keeps its place as long as the file is there, so that keys which somebody outside
+        chooses must be known ones.
+    key_bytes: of the longest key in UTF-8, at most 1000.
+
+    The others are those of `Breaker`.
+    """
+
+    def __init__(
+        self,
+        path: StrPath | None = None,
+        rules: Rules = Rules(),
+        *,
+        keys: int = 1_024,
+        key_bytes: int = 98,
+        failure: Failure | None = None,
+        on_change: OnChange | None = None,
+        replace_unused: bool = False,
+    ) -> None:
+        self._is_failure, self._on_change = judge(failure), on_change
+        options = library.Options(
+            number("keys", keys, 1, 1 << 20), number("key_bytes", key_bytes, 1, 1_000), replace_unused
+        )
+        self._file = File(path, rules, options)
+        again = functools.partial(
+            Breakers, keys=keys, key_bytes=key_bytes, failure=failure, on_change=on_change, replace_unused=replace_unused
+        )
+        self._again = again, (self._file.path, rules)
+        self._known: dict[str, Breaker] = {}
+
+    def __getitem__(self, key: str) -> Breaker:
+        """The breaker of a key, which gets a place if it has none.
+
+        Raises NoRoom: all places are taken. SettingsError: the key is too long.
+        """
+        found = self._known.get(key)
+        if found is None:
+            if not isinstance(key, str):
+                raise TypeError(f"a key is a str, not {key!r}")
+            # A lone surrogate has no UTF-8, and raises a ValueError.
+            encoded = key.encode()
+            if 0 in encoded:
+                raise ValueError(f"a key with a zero character: {key!r}")
+            found = Breaker.__new__(Breaker)
+            found._place(self._file, encoded, key, self._is_failure, self._on_change, (operator.getitem, (self, key)))
+            self._known[key] = found
+        return found
+
+    def __contains__(self, key: object) -> bool:
+        """Whether a key has a breaker, in any of the processes. Gives it none."""
+        return key in self._known or any(it == key for it in self)
+
+    def __iter__(self) -> Iterator[str]:
+        """The keys that have a breaker, of all processes."""
+        found: list[bytes] = []
+
+        def each(_context: Any, name: Any, length: int, _word: Any) -> None:
+            found.append(string_at(name, length))
+
+        library.map_each(self._file.map, library.EACH(each), None)
+        return iter([key.decode(errors="replace") for key in found])
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def items(self) -> Iterator[tuple[str, Breaker]]:
+        """The keys that have a breaker, of all processes, with their breakers."""
+        return ((key, self[key]) for key in self)
+
+    def __copy__(self) -> "Breakers":
+        return self
+
+    def __deepcopy__(self, memo: Any) -> "Breakers":
+        return self
+
+    def __reduce__(self) -> Any:
+        if self._file.path is None:
+            raise TypeError("breakers without a file cannot be sent to another process: give them a path")
+        return self._again

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""A file of breakers that is open."""
+
+import os
+from typing import Any
+
+from . import _library as library
+from ._errors import SettingsError
+from ._rules import Rules
+
+StrPath = str | os.PathLike[str]
+
+
+class File:
+    """A file that is open, or memory without one. Closed when nobody uses it any more."""
+
+    def __init__(self, path: StrPath | None, rules: Rules, options: library.Options) -> None:
+        if not isinstance(rules, Rules):
+            raise TypeError(f"rules: Rules(...), not {rules!r}")
+        # Where it was, whatever folder this process, or one that gets a copy, goes to afterwards.
+        self.path = None if path is None else _absolute(path)
+        where = None if self.path is None else os.fsencode(self.path)
+        self.map = library.checked(library.map_open, where, rules._settings(), options)
+        self.rules = library.map_rules(self.map)
+        self.measures = rules.slow_call is not None
+
+    def breaker(self, key: bytes | None) -> Any:
+        return library.checked(library.map_breaker, self.map, key)
+
+    def __del__(self, close: Any = library.map_close) -> None:
+        if getattr(self, "map", None):
+            close(self.map)
+
+
+def _absolute(path: StrPath) -> str:
+    text = os.fsdecode(path)
+    if not text or "\0" in text:
+        raise SettingsError(f"path: {text!r} is no path; without one: Breaker()")
+    return os.path.abspath(text)

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""An attempt within another one."""
+
+import asyncio
+import time
+from contextvars import Context
+
+import pytest
+from conftest import Down, fail, rejects_others
+
+from atomic_breaker import Attempt, Breaker, Rejected, Rules
+
+
+def half_open(**rules: object) -> Breaker:
+    breaker = Breaker(rules=Rules(consecutive_failures=1, open_for=60, probe_lease=60, **rules))  # type: ignore[arg-type]
+    fail(breaker)
+    breaker.probe_now()
+    return breaker
+
+
+def test_a_guarded_function_that_calls_one_closes_the_breaker() -> None:
+    breaker = half_open()
+
+    @breaker
+    def query() -> str:
+        return "rows"
+
+    @breaker
+    def orders() -> str:
+        return query()
+
+    assert orders() == "rows"
+    assert breaker.state == "closed"
+
+
+def test_coroutines_within_a_probe_are_a_part_of_it() -> None:
+    breaker = half_open()
+
+    @breaker
+    async def query() -> int:
+        await asyncio.sleep(0)
+        return 1
+
+    async def main() -> int:
+        async with breaker.attempt():
+            return sum(await asyncio.gather(query(), query(), query()))
+
+    assert asyncio.run(main()) == 3
+    assert breaker.state == "closed"
+
+
+def test_a_failure_within_a_probe_is_that_of_the_probe_even_if_it_is_caught() -> None:
+    breaker = half_open()
+    with breaker.attempt():
+        fail(breaker)
+    assert breaker.state == "open" and breaker.snapshot().trips == 2
+
+
+def test_what_a_server_asks_for_within_a_probe_is_granted() -> None:
+    breaker = half_open()
+    with breaker.attempt(), breaker.attempt() as inner:
+        inner.down("90")
+    assert 89 < (breaker.snapshot().retry_in or 0) <= 90
+
+
+@pytest.mark.parametrize("say", [Attempt.success, Attempt.ignore, Attempt.cancel])
+def test_otherwise_the_outer_attempt_says_how_the_call_went(say: object) -> None:
+    breaker = half_open()
+    with pytest.raises(Down), breaker.attempt():
+        with breaker.attempt() as inner:
+            say(inner)  # type: ignore[operator]
+        assert breaker.state == "half-open"
+        raise Down
+    assert breaker.state == "open"
+
+
+def test_others_are_still_rejected_and_so_is_what_comes_after_the_probe() -> None:
+    breaker, other = half_open(), half_open()
+    with other.attempt(), breaker.attempt():
+        assert rejects_others(breaker) and rejects_others(other)
+        with breaker.attempt(), other.attempt():
+            assert rejects_others(breaker) and rejects_others(other)
+        # Somebody opens it meanwhile.
+        breaker.trip()
+        with pytest.raises(Rejected), breaker.attempt():
+            pass
+    assert breaker.state == "open" and other.state == "closed"
+
+
+def test_an_attempt_that_is_no_probe_or_one_of_another_breaker_lets_nobody_pass() -> None:
+    busy, other = half_open(), half_open()
+    measured = Breaker(rules=Rules(consecutive_failures=1, slow_call=60))
+
+    def call() -> None:
+        with other.attempt(), pytest.raises(Rejected), busy.attempt():
+            pass
+
+    with busy.attempt():
+        Context().run(call)
+
+    # Its caller came before it opened.
+    with measured.attempt():
+        measured.trip()
+        measured.probe_now()
+        probe = Context().run(holding, measured)
+        with pytest.raises(Rejected), measured.attempt():
+            pass
+        probe.__exit__(None, None, None)
+
+
+def holding(breaker: Breaker) -> Attempt:
+    return breaker.attempt().__enter__()
+
+
+def test_a_task_that_outlives_the_probe_it_began_in_is_a_caller_of_its_own() -> None:
+    breaker = half_open()
+
+    async def main() -> None:
+        over, begun = asyncio.Event(), asyncio.Event()
+
+        async def later() -> bool:
+            begun.set()
+            await over.wait()
+            try:
+                async with breaker.attempt():
+                    return False
+            except Rejected:
+                return True
+
+        async with breaker.attempt() as probe:
+            task = asyncio.create_task(later())
+            await begun.wait()
+            probe.ignore()
+        async with breaker.attempt():
+            over.set()
+            assert await task
+
+    asyncio.run(main())
+    assert breaker.state == "closed"
+
+
+def test_a_probe_that_is_dropped_inside_a_generator_is_given_back_at_once() -> None:
+    breaker = half_open()
+
+    def rows() -> object:
+        with breaker.attempt():
+            yield 1
+
+    generator = rows()
+    next(generator)  # type: ignore[call-overload]
+    del generator
+    assert breaker.state == "half-open"
+    with breaker.attempt():
+        pass
+    assert breaker.state == "closed"
+
+
+def test_each_counts_while_it_is_closed() -> None:
+    breaker = Breaker(rules=Rules(consecutive_failures=4))
+    for _ in range(2):
+        with pytest.raises(Down), breaker.attempt(), breaker.attempt():
+            raise Down
+    assert breaker.state == "open"
+
+
+def test_a_healthy_resource_is_served_again_however_deep_calls_are_nested() -> None:
+    for depth in range(1, 6):
+        breaker = Breaker(rules=Rules(consecutive_failures=1, open_for=0.02))
+        fail(breaker)
+        began = time.monotonic()
+
+        def call(left: int, breaker: Breaker = breaker) -> None:
+            with breaker.attempt():
+                if left:
+                    call(left - 1)
+
+        while breaker.state != "closed":
+            assert time.monotonic() - began < 2
+            try:
+                call(depth)
+            except Rejected as rejected:
+                time.sleep(rejected.retry_in or 0.001)
