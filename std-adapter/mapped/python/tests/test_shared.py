@@ -155,10 +155,10 @@ def test_changes_are_logged_and_told(caplog: pytest.LogCaptureFixture, folder: p
     assert told == [State.OPEN, State.HALF_OPEN, State.CLOSED]
     assert [(it.levelname, it.getMessage()) for it in caplog.records] == [
         # The folder tells one "database" from another.
-        ("WARNING", f"{path}: open for 60 s, after Down"),
+        ("WARNING", f"{path}: open for 60.0 s, after Down"),
         ("INFO", f"{path}: half-open"),
         ("WARNING", f"{path}: closed"),
-        ("WARNING", f"{folder}/hosts[a.example]: open for 7 s"),
+        ("WARNING", f"{folder}/hosts[a.example]: open for 7.0 s"),
         ("WARNING", "breaker: forced open"),
     ]
 

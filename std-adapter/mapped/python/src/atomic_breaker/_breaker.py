@@ -190,7 +190,7 @@ class Breaker:
         state = seen.state
         text = f"{self._where()}: {state}"
         if state == State.OPEN and seen.retry_in is not None:
-            text += f" for {seen.retry_in:.3g} s"
+            text += f" for {seen.retry_in:.1f} s"
         if error is not None:
             # Not its text, which may hold what is secret.
             text += f", after {type(error).__name__}"
