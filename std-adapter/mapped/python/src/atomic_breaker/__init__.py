@@ -3,7 +3,7 @@
 
     from atomic_breaker import Breaker, Rejected
 
-    database = Breaker("/run/shop/database")
+    database = Breaker("/dev/shm/shop-database")
 
     try:
         with database.attempt():
