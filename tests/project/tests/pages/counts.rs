@@ -146,6 +146,7 @@ fn bytes_of_flash() {
         "call_with_tally",
         "call_by_wide_word",
         "call_by_rules_at_run_time",
+        "permit_in_c",
         "call_through_two_breakers",
         "call_timeout",
         "call_timeout_by_handle",

@@ -15,14 +15,16 @@ const OF_OTHERS: [&str; 4] = [
 ];
 
 /// What else belongs to other projects.
-const OTHERS: [&str; 11] = [
+const OTHERS: [&str; 13] = [
     "BufferLayer",
     "CancelledError",
     "ExponentialBackoffMaker",
     "Fetch",
     "GeneratorExit",
+    "Http404",
     "LoadShedLayer",
     "MultiwriteNorFlash",
+    "OperationalError",
     "RateLimitLayer",
     "RuntimeDirectoryPreserve",
     "find_package",
