@@ -50,6 +50,31 @@ def in_a_child(breaker: Breaker) -> int:
     return breaker.state
 
 
+FORKS = """
+import os, sys
+from conftest import rejects_others
+from atomic_breaker import Breaker, Rules
+breaker = Breaker(rules=Rules(open_for=60))
+breaker.trip()
+breaker.probe_now()
+with breaker.attempt() as probe:
+    if os.fork() == 0:
+        assert not probe.is_probe
+        {child}
+        os._exit(0)
+    os.wait()
+    print(rejects_others(breaker))
+print(breaker.state)
+"""
+
+
+@pytest.mark.parametrize("child", ["sys.exit()", "raise ValueError", "probe.failure()", "probe.down(50)", "del probe"])
+def test_a_child_that_is_forked_in_a_probe_does_not_end_the_probe(child: str) -> None:
+    command = [sys.executable, "-c", FORKS.format(child=child)]
+    done = subprocess.run(command, cwd=pathlib.Path(__file__).parent, capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["True", "closed"], done.stderr
+
+
 def test_a_pool_that_starts_anew_opens_the_same_file(folder: pathlib.Path) -> None:
     breaker = Breaker(folder / "database", Rules(consecutive_failures=4))
     with multiprocessing.get_context("spawn").Pool(1) as pool:

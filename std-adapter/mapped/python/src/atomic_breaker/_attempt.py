@@ -2,6 +2,7 @@
 """One guarded call."""
 
 import asyncio
+import os
 import warnings
 import weakref
 from contextvars import ContextVar
@@ -21,6 +22,19 @@ if TYPE_CHECKING:
 _NEW, _PASSED, _HELD, _WITHIN, _TOLD, _OVER = range(6)
 # The innermost attempt of this thread or task that the library has admitted.
 _innermost: ContextVar["weakref.ref[Attempt] | None"] = ContextVar("innermost", default=None)
+
+
+class _Process:
+    """How often the process has been forked from another one: a child does not report its parent's calls."""
+
+    forks = 0
+
+
+def _forked() -> None:
+    _Process.forks += 1
+
+
+os.register_at_fork(after_in_child=_forked)
 # Bits of the word, see docs/shared-file.md: closed; and no failure counted either.
 _CLOSED = 0x7F
 _NOTHING_COUNTED = 0x7FFFFF
@@ -43,7 +57,7 @@ class Attempt:
     a place, it would wait for itself.
     """
 
-    __slots__ = ("__weakref__", "_breaker", "_limit", "_outer", "_state", "_timeout", "_token", "_word")
+    __slots__ = ("__weakref__", "_breaker", "_forks", "_limit", "_outer", "_state", "_timeout", "_token", "_word")
 
     def __init__(self, breaker: "Breaker", timeout: Time | None) -> None:
         self._breaker = breaker
@@ -102,7 +116,7 @@ class Attempt:
     @property
     def trips(self) -> int:
         """How often the breaker has opened in a row if this is a probe: how far to repair first. Otherwise 0."""
-        return int(library.trips(byref(self._token))) if self._state == _HELD else 0
+        return int(library.trips(byref(self._token))) if self._state == _HELD and self._is_own() else 0
 
     def success(self) -> None:
         """The call succeeded, whatever exception follows."""
@@ -146,9 +160,13 @@ class Attempt:
             raise Rejected(breaker.name, wait)
         self._token = permit.token
         self._state = _HELD
+        self._forks = _Process.forks
         self._outer = _innermost.get()
         _innermost.set(weakref.ref(self))
         return self
+
+    def _is_own(self) -> bool:
+        return self._forks == _Process.forks
 
     def _is_within_a_probe(self) -> bool:
         """Whether this thread or task is in a probe of the same breaker; then the outcome is reported by that one."""
@@ -187,6 +205,8 @@ class Attempt:
             is_bad = function in (library.report_failures, library.report_down) or argument == (False,)
             if outer is not None and outer._state == _HELD and is_bad:
                 outer._report(function, *argument, error=error)
+            return
+        if state == _HELD and not self._is_own():
             return
         breaker = self._breaker
         token = self._token if state == _HELD else library.Token(~self._word)
