@@ -10,6 +10,7 @@ FOLDER has the package atomic_breaker with its library.
 import json
 import logging
 import sys
+from contextvars import Context
 from ctypes import addressof, byref, c_bool, c_uint32, c_uint64, c_void_p, create_string_buffer
 from types import SimpleNamespace
 
@@ -18,6 +19,7 @@ sys.path.insert(0, sys.argv[1])
 from atomic_breaker import Breaker, Rejected
 from atomic_breaker import _attempt as attempts
 from atomic_breaker import _library as library
+from atomic_breaker._failures import judge
 
 MOST_PRINTED = 5
 RENEW = library._report("renew")
@@ -112,8 +114,9 @@ class Package(Kept):
     def breaker_of(self, number):
         breaker = Breaker.__new__(Breaker)
         measures = self.settings[number]["slow_call_ms"] != 0
-        file = SimpleNamespace(rules=addressof(self.sets[number]), measures=measures, breaker=lambda _: self.at)
-        breaker._place(file, None, "history", None, self.changed, None)
+        rules = addressof(self.sets[number])
+        file = SimpleNamespace(path=None, rules=rules, measures=measures, breaker=lambda _: self.at)
+        breaker._place(file, None, "history", judge(None), self.changed, None)
         return breaker
 
     def changed(self, _breaker, state):
@@ -129,7 +132,8 @@ class Package(Kept):
     def acquire(self):
         attempt = self.breaker.attempt()
         try:
-            attempt.__enter__()
+            # Of a caller of its own: within a probe it would be a part of that.
+            Context().run(attempt.__enter__)
         except Rejected as rejected:
             return None, library.UNTIL_RELEASED if rejected.retry_in is None else round(rejected.retry_in * 1_000)
         self.passed += attempt._state == attempts._PASSED
@@ -161,14 +165,19 @@ class Package(Kept):
             case _:
                 error = GivenUp()
         attempt.__exit__(error and type(error), error, None)
-        # What comes later says nothing.
-        attempt.failure()
+        try:
+            attempt.failure()
+        except RuntimeError:
+            # What comes later says nothing.
+            pass
+        else:
+            raise AssertionError("a report after the end")
         return self.changes > before
 
     def renew(self, attempt):
         token = attempt._token if attempt._state == attempts._HELD else library.Token(~attempt._word)
         holds = RENEW(self.at, self.rules, byref(token), clock.now)
-        attempt._token, attempt._state = token, attempts._HELD
+        attempt._token, attempt._state, attempt._forks = token, attempts._HELD, attempts._Process.forks
         return holds
 
     def command(self, name, *argument):

@@ -119,8 +119,9 @@ def test_numbers_are_not_cut_to_what_the_library_holds(folder: pathlib.Path, num
         Breakers(folder / "hosts", keys=number)
     with pytest.raises(SettingsError, match="key_bytes: "):
         Breakers(folder / "hosts", key_bytes=number)
-    with Breaker().attempt() as attempt, pytest.raises(SettingsError, match="weight: "):
-        attempt.failure(number)
+    if isinstance(number, bool) or number != 0:
+        with Breaker().attempt() as attempt, pytest.raises(SettingsError, match="weight: "):
+            attempt.failure(number)
     assert not (folder / "hosts").exists()
 
 

@@ -123,8 +123,9 @@ class Attempt:
         self._report(library.report, True)
 
     def failure(self, weight: int = 1) -> None:
-        """The call failed, without an exception: a response that says so, for example. Counts as so many failures, to 65535."""
-        self._report(library.report_failures, number("weight", weight, 1, 65_535))
+        """The call failed, without an exception: a response that says so, for example. Counts as so many, at most
+        65535; 0 counts only in a probe, which has failed whatever its weight."""
+        self._report(library.report_failures, number("weight", weight, 0, 65_535))
 
     def down(self, retry_after: Time | str | None = None) -> None:
         """The resource said that it is down: opens at once, for at least this long, but no longer than `max_retry_after`.
