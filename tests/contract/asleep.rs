@@ -73,6 +73,21 @@ fn an_open_time_that_is_over_ends_at_once_and_a_window_goes_on_by_what_was_slept
     assert_eq!(breaker.state(), State::Open, "within the window");
 }
 
+/// Also where a time that is not cut to a tick would lie ahead of the clock.
+fn an_open_time_that_is_over_ends_at_once_whatever_the_clock_reads<W: AnyWord>() {
+    let guard = u64::from(W::GUARD);
+    for start in [3, W::WRAP / 2 - guard / 4, W::WRAP - guard / 2] {
+        let word = tripped::<W>(rules().open_for(ms(60)));
+        let clock = ManualClock::starting_at(start as u32);
+        let breaker = Breaker::over(&word, rules(), &clock);
+        breaker.restore_after(ms(1_000)).unwrap();
+        assert!(
+            breaker.acquire().is_ok_and(|permit| permit.is_probe()),
+            "{start}"
+        );
+    }
+}
+
 fn tripped<W: AnyWord>(config: Config) -> W {
     let word = W::fresh();
     let clock = ManualClock::starting_at(5);
@@ -313,6 +328,7 @@ fn a_clock_that_ran_on_keeps_every_time<W: AnyWord>() {
 }
 
 on_both_words!(
+    an_open_time_that_is_over_ends_at_once_whatever_the_clock_reads,
     boots_shorter_than_the_open_time_still_probe,
     a_boot_loop_does_not_probe_in_each_boot,
     successes_of_several_boots_close,

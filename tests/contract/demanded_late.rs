@@ -102,6 +102,19 @@ fn a_demand_of_an_epoch_long_gone_moves_nothing<W: AnyWord>() {
     assert_eq!(breaker.to_bits(), bits);
 }
 
+/// As many trips in a row as just after the permit, in an outage of its own.
+fn a_demand_from_before_a_reset_moves_nothing<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(rules().open_for(ms(10)), &clock);
+    let late = breaker.acquire().unwrap();
+    breaker.trip();
+    breaker.reset();
+    breaker.trip();
+    let bits = breaker.to_bits();
+    late.report(demand(ms(1_000)));
+    assert_eq!(breaker.to_bits(), bits);
+}
+
 fn a_late_demand_is_cut_to_the_limit<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules().max_retry_after(ms(2_000)), &clock);
@@ -137,6 +150,7 @@ on_both_words!(
     a_late_demand_of_a_probe_counts_like_one_of_a_closed_call,
     a_demand_of_an_epoch_that_looks_like_the_one_before_moves_nothing,
     a_demand_of_an_epoch_long_gone_moves_nothing,
+    a_demand_from_before_a_reset_moves_nothing,
     a_late_demand_is_cut_to_the_limit,
     a_late_demand_gets_its_jitter,
 );

@@ -100,6 +100,7 @@ fn every_configuration_survives_a_file() {
         for (name, value) in file.as_object().unwrap() {
             assert_eq!(&written[name], value, "{written}");
         }
+        assert_eq!(written.get("tally_only"), file.get("tally_only"));
         assert_eq!(read(written.clone()), Ok(config), "{written}");
     }
     let all = Config::new()

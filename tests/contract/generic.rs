@@ -157,6 +157,19 @@ fn a_command_behind_a_pointer_is_the_command() {
     }
 }
 
+/// The address is part of its type.
+#[test]
+fn the_word_of_a_handle_shows_that_it_is_known() {
+    static CLOCK: ManualClock = ManualClock::new();
+
+    static_breaker! {
+        struct Radio: Breaker<&'static ManualClock, AtomicU32> =
+            Breaker::builder(Config::new(), &CLOCK).word(AtomicU32::new(0));
+    }
+
+    assert_eq!(format!("{:?}", Radio.word()), "Known");
+}
+
 /// A program for several boards names the breakers of each; only those of this one exist.
 #[test]
 fn a_handle_may_be_there_under_a_condition() {

@@ -30,7 +30,7 @@ fn jitter_lengthens_by_up_to_its_share_and_spreads<W: AnyWord>() {
     );
 }
 
-/// Of a clock that only tells the time.
+/// Of a clock that only tells the time, and of one that also tells devices apart.
 #[test]
 fn numbers_that_a_clock_draws_by_default_are_all_different_and_evenly_spread() {
     struct Bare;
@@ -41,15 +41,29 @@ fn numbers_that_a_clock_draws_by_default_are_all_different_and_evenly_spread() {
         }
     }
 
+    struct Device;
+
+    impl Clock for Device {
+        fn now_ms(&self) -> u32 {
+            7
+        }
+
+        fn entropy(&self) -> u32 {
+            0x1234_5678
+        }
+    }
+
     assert_eq!(Bare.entropy(), 0, "devices differ only if they say so");
-    let drawn: HashSet<_> = (0..1_000).map(|_| Bare.random()).collect();
-    assert_eq!(drawn.len(), 1_000);
-    for bit in 0..u32::BITS {
-        let ones = drawn
-            .iter()
-            .filter(|number| **number >> bit & 1 == 1)
-            .count();
-        assert!((400..600).contains(&ones), "bit {bit}: {ones} of 1,000");
+    for clock in [&Bare as &dyn Clock, &Device] {
+        let drawn: HashSet<_> = (0..1_000).map(|_| clock.random()).collect();
+        assert_eq!(drawn.len(), 1_000);
+        for bit in 0..u32::BITS {
+            let ones = drawn
+                .iter()
+                .filter(|number| **number >> bit & 1 == 1)
+                .count();
+            assert!((400..600).contains(&ones), "bit {bit}: {ones} of 1,000");
+        }
     }
 }
 
@@ -71,6 +85,23 @@ fn jitter_is_the_same_for_the_same_seed_and_differs_from_trip_to_trip<W: AnyWord
     assert_ne!(history(1), history(2));
     let different: HashSet<_> = history(1).into_iter().collect();
     assert_eq!(different.len(), 8, "{different:?}");
+}
+
+/// Whatever the clock reads: also just before it wraps, when all its high bits are set.
+fn trips_within_one_millisecond_are_open_for_different_times<W: AnyWord>() {
+    for start in [0, u32::MAX] {
+        let clock = ManualClock::starting_at(start);
+        let config = rules().open_for(ms(4_000)).jitter_percent(100).seed(3);
+        let breaker = breaker::<W>(config, &clock);
+        let drawn = [(); 8].map(|()| {
+            breaker.trip();
+            let time = opened_for(&breaker);
+            breaker.reset();
+            time
+        });
+        let different: HashSet<_> = drawn.into_iter().collect();
+        assert_eq!(different.len(), 8, "at {start}: {drawn:?}");
+    }
 }
 
 #[test]
@@ -154,6 +185,7 @@ fn jitter_lengthens_a_minimum_open_time<W: AnyWord>() {
 on_both_words!(
     jitter_lengthens_by_up_to_its_share_and_spreads,
     jitter_is_the_same_for_the_same_seed_and_differs_from_trip_to_trip,
+    trips_within_one_millisecond_are_open_for_different_times,
     jitter_lengthens_a_minimum_open_time,
 );
 

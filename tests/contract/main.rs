@@ -18,6 +18,7 @@
 //! | `snapshot`, `present` | everything that one load shows, the order of transitions |
 //! | `errors` | errors, fallback |
 //! | `time`, `sparse` | clocks that wrap and step back, rare callers |
+//! | `waits` | waiting to the millisecond, and what can be awaited |
 //! | `word`, `flipped`, `restored`, `retained`, `asleep` | the word anywhere, corrupt words, bits that flip, words that outlive their clock, devices that sleep |
 //! | `meddled` | a word that another caller has just changed, words and permits that no breaker has made |
 //! | `calls`, `panicking` | classifiers, panics, futures, tokens |
@@ -77,5 +78,6 @@ mod support;
 mod taken_over;
 mod tallies;
 mod time;
+mod waits;
 mod within;
 mod word;

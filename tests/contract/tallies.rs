@@ -3,11 +3,13 @@
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use atomic_breaker::tally::Call;
 use atomic_breaker::word::AtomicU64;
 use atomic_breaker::{
-    Breaker, Cause, Config, Failure, LastCalls, ManualClock, Memory, Ratio, State, Tally, Verdict,
+    Breaker, Cause, Config, Failure, LastCalls, ManualClock, Memory, Ratio, State, Tally, Token,
+    Verdict,
 };
 
 use super::support::{AnyWord, Diary, fail, ms, on_both_words, rules};
@@ -107,6 +109,34 @@ impl Tally for Third {
     fn clear(&self) {
         self.cleared.set(self.cleared.get() + 1);
     }
+}
+
+/// One with a window of failures, but without a failure.
+#[test]
+fn a_failure_that_meets_a_word_of_no_breaker_is_not_remembered() {
+    let (clock, third) = (ManualClock::new(), Third::default());
+    let word = AtomicU64::new(AtomicU64::TIME);
+    let breaker = Breaker::builder(Config::new().tally_only(), &clock)
+        .word(word)
+        .tally(&third)
+        .build();
+    assert!(breaker.check().is_err());
+    breaker.resume(Token::from_raw(0, 0)).failure();
+    assert_eq!(breaker.check(), Ok(()));
+    assert_eq!(third.seen.take(), []);
+}
+
+/// No rules ask for it.
+#[test]
+fn a_memory_of_no_calls_stays_empty_and_is_not_written_again() {
+    let word = AtomicU64::new(0);
+    let tally = LastCalls::over(&word);
+    let none = Ratio::percent(50).of_last(0);
+    assert_eq!(tally.record(Call::success(5), Some(none)), Verdict::Keep);
+    assert_eq!(tally.seen_and_failed(), (0, 0));
+    let bits = word.load(Ordering::Relaxed);
+    tally.clear();
+    assert_eq!(word.load(Ordering::Relaxed), bits);
 }
 
 #[test]

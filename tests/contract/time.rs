@@ -130,6 +130,18 @@ fn long_idling_admits_all_along_until_the_guard<W: AnyWord>() {
     }
 }
 
+fn a_window_is_over_all_along_until_the_guard<W: AnyWord>() {
+    let last = W::WRAP - u64::from(W::GUARD) - 1;
+    for idle in [50, W::WRAP / 2 + 1, last - 1, last] {
+        let clock = ManualClock::starting_at(777);
+        let breaker = breaker::<W>(rules().failures_within(9, ms(50)), &clock);
+        fail(&breaker, 1);
+        clock.advance(ms(idle));
+        fail(&breaker, 1);
+        assert_eq!(breaker.snapshot().failures(), 1, "after {idle}");
+    }
+}
+
 fn a_call_just_around_the_wrap_waits_no_longer_than_documented<W: AnyWord>() {
     let open_for = 20;
     let guard = u64::from(W::GUARD);
@@ -204,6 +216,7 @@ on_both_words!(
     a_step_back_within_the_guard_never_admits_and_delays_by_as_much,
     a_step_back_takes_no_fresh_probe_away_and_ends_no_window,
     long_idling_admits_all_along_until_the_guard,
+    a_window_is_over_all_along_until_the_guard,
     a_call_just_around_the_wrap_waits_no_longer_than_documented,
 );
 

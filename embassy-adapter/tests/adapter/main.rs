@@ -3,6 +3,7 @@
 
 mod can;
 mod clock;
+mod defmt_lines;
 mod elsewhere;
 mod facade_log;
 mod flash;

@@ -293,3 +293,20 @@ fn an_instance_whose_probe_has_failed_waits_for_the_next_prober() {
         assert!(instance.now.now_ms < deadline, "another one is probing");
     }
 }
+
+/// However often another instance's right is heard of within a millisecond: the breaker's word is not written in vain.
+#[test]
+fn an_extension_ends_later_than_the_one_before_it() {
+    let mut instance = Instance::in_period(1, period(5, 0));
+    let mut last = 0;
+    for _ in 0..5_000 {
+        for action in instance.hear(leased(period(5, 0), 500)) {
+            let Action::Extend { for_ms } = action else {
+                panic!("{action:?}");
+            };
+            assert!(for_ms > last, "{for_ms} after {last}");
+            last = for_ms;
+        }
+    }
+    assert_eq!(last, 500 + GRACE_MS);
+}
