@@ -254,7 +254,9 @@ def flaw_of_content(data, expected):
         return "unfinished"
     if words[0] != WHOLE:
         if not any(data[:256]):
-            return "foreign" if any(data) else "zeros"
+            # Nobody who expects another length would have left so much.
+            is_too_long = expected and len(data) > file_bytes(expected.capacity, expected.key_bytes)
+            return "foreign" if is_too_long or any(data) else "zeros"
         return "byte-order" if words[0] == int.from_bytes(WHOLE.to_bytes(8, "little"), "big") else "foreign"
     if len(data) < 256:
         return "length"

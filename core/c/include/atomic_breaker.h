@@ -13,7 +13,7 @@
  *
  * Report every permit on every path: one that is forgotten counts as nothing while the breaker is closed, and keeps a
  * probe's place for the lease when it is half-open. A last ab_report(..., false, ...) at a common exit sees to that: it
- * does nothing if the permit was reported before.
+ * does nothing if the permit was reported before. Not with copies of the token: report one of them only.
  *
  * All functions may be called by any number of threads and interrupt handlers at once, take no lock, allocate nothing
  * and never wait. They keep nothing but the word that you pass: no global, no clock.
@@ -91,7 +91,8 @@ typedef struct {
 
 typedef struct {
     bool admitted;    /* whether the call may be made */
-    uint32_t wait_ms; /* if not: when it is worth asking again, or AB_UNTIL_RELEASED, AB_NO_RULES */
+    uint32_t wait_ms; /* if not: when it is worth asking again, or AB_UNTIL_RELEASED, AB_NO_RULES, which are 49 days:
+                         sleep for 1 s at most, as the breaker may be released earlier */
     ab_token token;   /* if so: to be reported */
 } ab_permit;
 

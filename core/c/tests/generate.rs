@@ -312,3 +312,12 @@ fn files_with_random_changes_are_refused_or_give_plain_text() {
     }
     assert!(accepted > 100, "{accepted}");
 }
+
+#[test]
+fn what_is_refused_for_c_is_not_offered() {
+    let said = generate("[radio]\nprobse = 1").unwrap_err();
+    assert!(said.contains("`gradual_return`"), "{said}");
+    for refused in ["failure_ratio", "tally_only"] {
+        assert!(!said.contains(refused), "{said}");
+    }
+}

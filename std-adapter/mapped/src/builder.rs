@@ -9,6 +9,8 @@ use atomic_breaker_std::word::AtomicU64;
 use atomic_breaker_std::{BootClock, Breaker, Config, Observer, Rules};
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
+use crate::MappedErrorKind;
+#[cfg(any(target_os = "linux", target_os = "android"))]
 use crate::file;
 use crate::layout::{SECRET, Shape};
 use crate::memory::Memory;
@@ -114,6 +116,10 @@ impl<C: MachineClock, K> MappedBuilder<C, K> {
 
     #[cfg(any(target_os = "linux", target_os = "android"))]
     fn in_file(&self, path: &Path, shape: Shape) -> Result<Parts, MappedError> {
+        if path.as_os_str().is_empty() {
+            let text = "the path is empty: give one, such as /run/shop/database";
+            return Err(MappedError::new(MappedErrorKind::Settings, text));
+        }
         let open = || {
             let rules = self.rules()?;
             let expected = file::Expected {

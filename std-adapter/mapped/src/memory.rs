@@ -6,9 +6,11 @@
 #![expect(unsafe_code, reason = "maps memory; each block says why it is sound")]
 
 use std::fs::File;
+use std::mem::ManuallyDrop;
 use std::ptr::{NonNull, null_mut, slice_from_raw_parts_mut};
 
 use atomic_breaker_std::word::AtomicU64;
+use rustix::fs::fstat;
 use rustix::io;
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
@@ -17,7 +19,42 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 pub(crate) struct Memory {
     words: NonNull<[AtomicU64]>,
     /// Its lock shows other processes that the file is in use.
-    _file: Option<File>,
+    _file: Option<KeptOpen>,
+}
+
+/// A file that is open, closed when dropped if it still is that file.
+#[derive(Debug)]
+struct KeptOpen {
+    file: ManuallyDrop<File>,
+    /// Device and number.
+    identity: (u64, u64),
+}
+
+impl KeptOpen {
+    fn new(file: File) -> io::Result<Self> {
+        let identity = identity(&file)?;
+        let file = ManuallyDrop::new(file);
+        Ok(Self { file, identity })
+    }
+}
+
+fn identity(file: &File) -> io::Result<(u64, u64)> {
+    let found = fstat(file)?;
+    #[allow(
+        clippy::useless_conversion,
+        reason = "their types depend on the target"
+    )]
+    Ok((found.st_dev.into(), found.st_ino.into()))
+}
+
+impl Drop for KeptOpen {
+    fn drop(&mut self) {
+        // A daemon may have closed all descriptors after opening: by now another file or socket has the number.
+        if identity(&self.file) == Ok(self.identity) {
+            // SAFETY: it is dropped here alone.
+            unsafe { ManuallyDrop::drop(&mut self.file) };
+        }
+    }
 }
 
 // SAFETY: it is a slice of atomics, which any thread may use, and belongs to this value alone.
@@ -31,11 +68,12 @@ impl Memory {
     /// zeros that this process shares with those that it forks from now on.
     pub(crate) fn map(file: Option<File>, words: usize) -> io::Result<Self> {
         let bytes = mappable(words)?;
+        let file = file.map(KeptOpen::new).transpose()?;
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: no address is demanded, so the new mapping replaces no other.
         let start = unsafe {
             match &file {
-                Some(file) => mmap(null_mut(), bytes, access, MapFlags::SHARED, file, 0),
+                Some(file) => mmap(null_mut(), bytes, access, MapFlags::SHARED, &*file.file, 0),
                 None => mmap_anonymous(null_mut(), bytes, access, MapFlags::SHARED),
             }
         }?;

@@ -44,7 +44,8 @@ static void caller(void *number)
         ab_permit permit = ab_acquire(&modem, &rules, now_ms());
         if (!permit.admitted) {
             (*count)++;
-            vTaskDelay(pdMS_TO_TICKS(permit.wait_ms)); /* at most OPEN_MS and two ticks of 64 ms */
+            /* usually at most OPEN_MS and two ticks of 64 ms; forced open 49 days, yet it may be released earlier */
+            vTaskDelay(pdMS_TO_TICKS(permit.wait_ms < 1000 ? permit.wait_ms : 1000));
             continue;
         }
         if (xQueueSend(calls, &permit.token, pdMS_TO_TICKS(100)) != pdTRUE)

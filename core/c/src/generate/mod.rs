@@ -100,9 +100,9 @@ fn breaker(name: String, mut settings: Table) -> Result<(u32, RequestedBreaker),
         }
         Some(_) => return Err("seed_from: set the name of a variable".into()),
     };
-    no_ratio(&settings)?;
-    let config = Config::deserialize(Value::Table(settings.clone()))
-        .map_err(|error| error.to_string().trim_end().to_string())?;
+    no_ratio(|name| settings.contains_key(name))?;
+    let config =
+        Config::deserialize(Value::Table(settings.clone())).map_err(|error| said(&error))?;
     let has_seed = config.seed.is_some();
     match (config.jitter_percent, has_seed, &seed_from) {
         (_, true, Some(_)) => return Err("seed and seed_from: set one of them".into()),
@@ -130,9 +130,21 @@ fn breaker(name: String, mut settings: Table) -> Result<(u32, RequestedBreaker),
     Ok((log2, breaker))
 }
 
-fn no_ratio(settings: &Table) -> Result<(), String> {
-    let needs = |ratio: &&str| settings.contains_key(*ratio);
-    match ["failure_ratio", "tally_only"].into_iter().find(needs) {
+/// Settings of Rust that one word has no room for.
+const RATIOS: [&str; 2] = ["failure_ratio", "tally_only"];
+
+/// What is wrong with a value, without offering what is refused here.
+fn said(error: &toml::de::Error) -> String {
+    let mut text = error.to_string().trim_end().to_string();
+    for ratio in RATIOS {
+        text = text.replace(&format!("`{ratio}`, "), "");
+        text = text.replace(&format!(", `{ratio}`"), "");
+    }
+    text
+}
+
+fn no_ratio(is_set: impl Fn(&str) -> bool) -> Result<(), String> {
+    match RATIOS.into_iter().find(|ratio| is_set(ratio)) {
         None => Ok(()),
         Some(ratio) => Err(format!(
             "{ratio} needs more memory than one word, which is not offered for C: use failures_within"

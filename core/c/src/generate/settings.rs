@@ -2,14 +2,14 @@
 //! The settings of one breaker of a file of rules, for a program that reads the file when it starts.
 
 use std::format;
-use std::string::{String, ToString as _};
+use std::string::String;
 use std::vec::Vec;
 
 use atomic_breaker::{Config, Rules};
 use serde::Deserialize as _;
-use toml::{Table, Value};
+use toml::de::{DeTable, DeValue, ValueDeserializer};
 
-use super::{LONGEST, no_ratio};
+use super::{LONGEST, no_ratio, said};
 use crate::types::CSettings;
 
 /// Settings that name the firmware around a breaker.
@@ -32,27 +32,44 @@ pub fn settings(text: &str, name: &str) -> Result<CSettings, String> {
     if text.len() > LONGEST {
         return Err("it is longer than 1 MiB".into());
     }
-    let mut file: Table = text.parse().map_err(|error| format!("{error}"))?;
-    match file.remove(name) {
-        Some(Value::Table(settings)) => of(settings).map_err(|error| format!("[{name}]: {error}")),
-        Some(_) => Err(format!(
+    let file = DeTable::parse(text).map_err(|error| format!("{error}"))?;
+    let mut file = file.into_inner();
+    let Some(found) = file.remove(name) else {
+        return Err(absent(&file, name));
+    };
+    let DeValue::Table(settings) = found.get_ref() else {
+        return Err(format!(
             "{name} is one setting: write [{name}] above its settings"
-        )),
-        None => {
-            let names: Vec<_> = file.keys().map(String::as_str).take(20).collect();
-            let names = names.join(", ");
-            Err(format!("there is no [{name}] in it, but: {names}"))
-        }
+        ));
+    };
+    refuse(settings).map_err(|error| format!("[{name}]: {error}"))?;
+    let config = Config::deserialize(ValueDeserializer::from(found)).map_err(|error| {
+        let before = error.span().and_then(|span| text.get(..span.start));
+        let line = before.map(|before| format!(", line {}", before.matches('\n').count() + 1));
+        format!("[{name}]{}: {}", line.unwrap_or_default(), said(&error))
+    })?;
+    match Rules::<u64>::try_new(config) {
+        Ok(_) => Ok(CSettings::of(&config)),
+        Err(error) => Err(format!("[{name}]: {error}")),
     }
 }
 
-fn of(settings: Table) -> Result<CSettings, String> {
+fn refuse(settings: &DeTable<'_>) -> Result<(), String> {
     if let Some(name) = FIRMWARE.iter().find(|name| settings.contains_key(**name)) {
         return Err(format!("{name} is for firmware: leave it out"));
     }
-    no_ratio(&settings)?;
-    let config = Config::deserialize(Value::Table(settings))
-        .map_err(|error| error.to_string().trim_end().to_string())?;
-    let _ = Rules::<u64>::try_new(config).map_err(|error| error.to_string())?;
-    Ok(CSettings::of(&config))
+    no_ratio(|name| settings.contains_key(name))
+}
+
+/// Why there is no table of this name.
+fn absent(file: &DeTable<'_>, name: &str) -> String {
+    let mut parts = name.split('.');
+    if name.contains('.') && parts.next().is_some_and(|first| file.contains_key(first)) {
+        return format!("there is no [\"{name}\"] in it: a name with a dot stands in quotes");
+    }
+    if file.is_empty() {
+        return format!("there is no [{name}] in it, nor anything else: begin with [{name}]");
+    }
+    let names: Vec<_> = file.keys().map(|name| &**name.get_ref()).take(20).collect();
+    format!("there is no [{name}] in it, but: {}", names.join(", "))
 }

@@ -47,7 +47,8 @@ extern "C" {
 /* A file that is open here. */
 typedef struct ab_map ab_map;
 
-/* Why something failed: by this decide whether to try again, or to go on without the file. */
+/* Why something failed: by this decide whether to try again, or to go on without the file. Each function that takes an
+ * ab_map_error writes it: one that succeeds makes it AB_MAP_OK and its text empty. */
 typedef enum {
     AB_MAP_OK = 0,
     AB_MAP_SETTINGS = 1,     /* a setting or an argument does not fit */
@@ -61,14 +62,15 @@ typedef enum {
 
 typedef struct {
     ab_map_status status;
-    char text[500]; /* for people, in UTF-8: names the file, and says what to do; ends with "..." if it is longer */
+    char text[500]; /* for people, in UTF-8: names the file, and says what to do; "..." stands for what does not fit */
 } ab_map_error;
 
 /* What a file is like beside the rules. {0} is a file of one breaker. */
 typedef struct {
     uint32_t keys;          /* how many breakers fit, each with a name: at most 2^20; 0: a single one, without a name */
     uint32_t key_bytes;     /* of the longest name: at most 1000; 0: 98 */
-    bool replace_unused;    /* replace a file that was made with other rules if no process uses it */
+    bool replace_unused;    /* replace a file that was made with other rules if no process uses it; with other keys or
+                               key_bytes it must be removed by hand */
 } ab_map_options;
 
 /* Where the memory came from. */
@@ -80,13 +82,24 @@ typedef enum {
 } ab_map_origin_t;
 
 /* Opens the file, or creates it with mode 0600. All processes must give the same settings (but for the seed) and options.
- * NULL as path: memory for this process and those that it forks from now on. NULL as options: {0}. NULL as error: not told.
+ * NULL as path: memory for this process and those that it forks from now on, which no other program shares: check what
+ * getenv() returned. NULL as options: {0}. NULL as error: not told.
  * Returns NULL if it fails. A seed of 0 is replaced by a random one. */
 AB_USE_RESULT ab_map *ab_map_open(const char *path, const ab_settings *, const ab_map_options *, ab_map_error *);
 
 /* The breaker in the file, with NULL as name; or that of a name, which gets a place if it has none. It stays where it is until
- * ab_map_close(). NULL if all places are taken, the name is too long, or the file is of the other kind: then a call is not
- * guarded. */
+ * ab_map_close(). A name is UTF-8 of any length from 0 to key_bytes. NULL if all places are taken, the name does not fit, or the
+ * file is of the other kind. Then make the call without ab_acquire(), which rejects every call on NULL:
+ *
+ *   ab_t *host = ab_map_breaker(hosts, name, &error);       // log error.text once
+ *   ab_permit permit = {.admitted = true};
+ *   if (host)
+ *       permit = ab_acquire(host, rules, ab_now_ms());
+ *   if (!permit.admitted)
+ *       return try_again_in(permit.wait_ms);
+ *   bool ok = query(name);
+ *   ab_report(host, rules, &permit.token, ok, ab_now_ms()); // on NULL nothing happens
+ */
 AB_USE_RESULT ab_t *ab_map_breaker(ab_map *, const char *name, ab_map_error *);
 
 /* The checked rules, for each function of atomic_breaker.h. Never NULL, but for NULL. */
@@ -111,8 +124,9 @@ uint32_t ab_now_ms(void);
  *   open_for_ms = 2000
  *   exponential = { factor = 2, max_ms = 60000 }
  *
- * False if it fails; the settings are not changed then. */
-bool ab_settings_read(ab_settings *, const char *file, const char *name, ab_map_error *);
+ * Settings that the table does not name become the defaults, whatever was there before. False if it fails; the settings are
+ * not changed then. */
+AB_USE_RESULT bool ab_settings_read(ab_settings *, const char *file, const char *name, ab_map_error *);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Why something failed, as C sees it.
 
+use std::borrow::Cow;
 use std::fmt::Display;
+use std::path::Path;
 
 use atomic_breaker_mapped::{MappedError, MappedErrorKind, NoSlot};
 
@@ -51,6 +53,33 @@ impl MapFault {
         Self(Status::Settings, text.into())
     }
 
+    /// A setting or an argument does not fit; names the file at that path.
+    pub(crate) fn settings_of(path: Option<&Path>, text: &str) -> Self {
+        Self(Status::Settings, named(path) + text)
+    }
+
+    /// Names the fields of `ab_map_options`, as C has no builder.
+    pub(crate) fn no_slot(path: Option<&Path>, error: NoSlot) -> Self {
+        let (status, text) = match error {
+            NoSlot::Full { capacity } => (
+                Status::Full,
+                format!(
+                    "all {capacity} slots are taken, and each name keeps its own: set a greater `keys` in all processes \
+                     that use it, stop them, and remove it"
+                ),
+            ),
+            NoSlot::KeyTooLong { bytes, max } => (
+                Status::Settings,
+                format!(
+                    "the name has {bytes} bytes, but at most {max} fit: use a shorter one; or set a greater `key_bytes` in \
+                     all processes that use it, stop them, and remove it"
+                ),
+            ),
+            _ => (Status::Settings, error.to_string()),
+        };
+        Self(status, named(path) + &text)
+    }
+
     pub(crate) fn system(text: impl Display) -> Self {
         Self(Status::System, text.to_string())
     }
@@ -70,14 +99,10 @@ impl From<MappedError> for MapFault {
     }
 }
 
-impl From<NoSlot> for MapFault {
-    fn from(error: NoSlot) -> Self {
-        let status = match error {
-            NoSlot::Full { .. } => Status::Full,
-            _ => Status::Settings,
-        };
-        Self(status, error.to_string())
-    }
+/// What a message begins with.
+fn named(path: Option<&Path>) -> String {
+    path.map(|path| format!("{}: ", path.display()))
+        .unwrap_or_default()
 }
 
 impl CError {
@@ -87,17 +112,23 @@ impl CError {
             text: [0; LONGEST],
         };
         // The last byte stays zero, and so does what follows a zero in a path.
-        let mut end = text.len();
-        if end >= LONGEST {
-            end = (0..LONGEST - CUT.len())
-                .rev()
-                .find(|at| text.is_char_boundary(*at))
-                .unwrap_or(0);
-            error.text[end..end + CUT.len()].copy_from_slice(CUT.as_bytes());
-        }
-        error.text[..end].copy_from_slice(&text.as_bytes()[..end]);
+        let text = cut(text);
+        error.text[..text.len()].copy_from_slice(text.as_bytes());
         error
     }
+}
+
+/// A text that is too long loses its middle, where a long path is: what to do stands at the end.
+fn cut(text: &str) -> Cow<'_, str> {
+    if text.len() < LONGEST {
+        return text.into();
+    }
+    let kept = LONGEST - 1 - CUT.len();
+    let boundary = |at: &usize| text.is_char_boundary(*at);
+    let head = (0..=kept / 3).rev().find(boundary).unwrap_or(0);
+    let tail = (text.len() - (kept - head)..text.len()).find(boundary);
+    let tail = tail.map_or("", |at| &text[at..]);
+    format!("{}{CUT}{tail}", &text[..head]).into()
 }
 
 /// The value, or its default, with the reason told.

@@ -9,7 +9,7 @@
 use std::ffi::{CStr, c_char, c_void};
 use std::hash::{BuildHasher, RandomState};
 use std::mem::MaybeUninit;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::ptr;
 
 use atomic_breaker_c::by_rules::wide;
@@ -27,6 +27,8 @@ const USUAL_KEY_BYTES: u32 = 98;
 /// `ab_map`.
 #[derive(Debug)]
 pub struct Map {
+    /// Messages begin with it.
+    path: Option<PathBuf>,
     rules: CRules<u64>,
     breakers: MapContent,
 }
@@ -71,13 +73,12 @@ impl Map {
             // Where several files are, their breakers should not all probe at the same moment.
             settings.seed = RandomState::new().hash_one(path) as u32 | 1;
         }
-        let rules = checked(&settings)?;
-        let config = settings
-            .config()
-            .map_err(|text| MapFault::settings(text.get(true).to_string_lossy()))?;
+        let misfit = |text: &CStr| MapFault::settings_of(path, &explained(&settings, text));
+        let rules = checked(&settings).map_err(misfit)?;
+        let config = settings.config().map_err(|text| misfit(text.get(true)))?;
         let breakers = match options.keys {
             0 if options.key_bytes > 0 => {
-                return Err(MapFault::settings("key_bytes: only with keys"));
+                return Err(MapFault::settings_of(path, "key_bytes: only with keys"));
             }
             0 => {
                 let builder = MappedBuilder::new(config);
@@ -102,19 +103,31 @@ impl Map {
                 })
             }
         };
-        Ok(Self { rules, breakers })
+        let path = path.map(Path::to_path_buf);
+        Ok(Self {
+            path,
+            rules,
+            breakers,
+        })
     }
 
     fn breaker(&self, name: Option<&CStr>) -> Result<&AtomicU64, MapFault> {
+        let path = self.path.as_deref();
+        let misfit = |text| Err(MapFault::settings_of(path, text));
         match (&self.breakers, name) {
             (MapContent::One(breaker), None) => Ok(breaker.word().as_ref()),
-            (MapContent::Keyed(slab), Some(name)) => Ok(slab.breaker(name.to_bytes())?.word()),
-            (MapContent::One(_), Some(_)) => Err(MapFault::settings(
-                "the file holds a single breaker: NULL as name, or open it with keys",
-            )),
-            (MapContent::Keyed(_), None) => Err(MapFault::settings(
-                "the file holds breakers with names: give one",
-            )),
+            // Other languages list names as text.
+            (MapContent::Keyed(_), Some(name)) if name.to_str().is_err() => {
+                misfit("the name is not UTF-8: use another one")
+            }
+            (MapContent::Keyed(slab), Some(name)) => slab
+                .breaker(name.to_bytes())
+                .map(|breaker| *breaker.word())
+                .map_err(|error| MapFault::no_slot(path, error)),
+            (MapContent::One(_), Some(_)) => {
+                misfit("it holds a single breaker: NULL as name, or open it with keys")
+            }
+            (MapContent::Keyed(_), None) => misfit("it holds breakers with names: give one"),
         }
     }
 
@@ -133,7 +146,7 @@ impl Map {
 }
 
 /// The rules as the functions of `atomic_breaker.h` take them.
-fn checked(settings: &CSettings) -> Result<CRules<u64>, MapFault> {
+fn checked(settings: &CSettings) -> Result<CRules<u64>, &'static CStr> {
     let mut rules = MaybeUninit::uninit();
     // SAFETY: both lead to what they say.
     let fault = unsafe { wide::rules_init(rules.as_mut_ptr(), settings) };
@@ -142,8 +155,30 @@ fn checked(settings: &CSettings) -> Result<CRules<u64>, MapFault> {
         return Ok(unsafe { rules.assume_init() });
     }
     // SAFETY: a fault is a constant string.
-    let text = unsafe { CStr::from_ptr(fault) };
-    Err(MapFault::settings(text.to_string_lossy()))
+    Err(unsafe { CStr::from_ptr(fault) })
+}
+
+/// The text of `ab_rules_init`, with the value.
+fn explained(settings: &CSettings, text: &CStr) -> String {
+    if (settings.failures, settings.probes) == (0, 0) {
+        return "settings: begin with AB_DEFAULTS, as failures and probes are 0".into();
+    }
+    let text = text.to_string_lossy();
+    macro_rules! value_of {
+        ($($field:ident)+) => {
+            match text.split(':').next() {
+                $(Some(stringify!($field)) => Some(settings.$field),)+
+                _ => None,
+            }
+        };
+    }
+    let value = value_of!(failures window_ms open_ms growth_percent growth_step_ms max_open_ms jitter_percent
+        max_retry_after_ms probes close_after probe_lease_ms cancel_limit_ms slow_call_ms
+        return_first_percent return_over_ms);
+    match value {
+        Some(value) => format!("{text}, and it is {value}"),
+        None => text.into(),
+    }
 }
 
 /// `ab_map_open`.

@@ -2,7 +2,8 @@
 //! Settings from a file of rules.
 
 use std::ffi::{CStr, OsStr, c_char};
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -10,6 +11,9 @@ use atomic_breaker_c::generate;
 use atomic_breaker_c::types::CSettings;
 
 use crate::error::{CError, MapFault, tell};
+
+/// A file that is longer was not written by hand.
+const LONGEST: u64 = 1 << 20;
 
 /// `ab_settings_read`.
 ///
@@ -42,7 +46,22 @@ pub unsafe extern "C" fn ab_settings_read(
 
 fn read_table(file: &Path, name: &str) -> Result<CSettings, MapFault> {
     let named = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
-    let text = fs::read_to_string(file).map_err(|error| MapFault::system(named(&error)))?;
+    let system = |error: io::Error| MapFault::system(named(&error));
+    let misfit = |text: &dyn std::fmt::Display| MapFault::settings(named(text));
+    // A pipe would keep this waiting, a device might never end.
+    if !fs::metadata(file).map_err(system)?.is_file() {
+        return Err(misfit(&"is not a regular file: use another one"));
+    }
+    let mut bytes = Vec::new();
+    let opened = File::open(file).map_err(system)?;
+    opened
+        .take(LONGEST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(system)?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(misfit(&"is longer than 1 MiB: use another one"));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| misfit(&"is not UTF-8: save it as that"))?;
     generate::settings(&text, name).map_err(|error| MapFault::settings(named(&error)))
 }
 

@@ -9,6 +9,7 @@ use std::path::Path;
 use rustix::fs::{OFlags, fstatfs};
 use rustix::process::geteuid;
 
+use super::header::{FOREIGN, has_foreign_mark};
 use crate::{MappedError, MappedErrorKind};
 
 /// Only its owner reads and writes it.
@@ -59,7 +60,7 @@ fn why_not_opened(path: &Path, error: io::Error) -> MappedError {
         ),
         Ok(found) if !found.is_file() => MappedError::new(MappedErrorKind::NotTrusted, NOT_A_FILE),
         Ok(found) if error.kind() == ErrorKind::PermissionDenied => {
-            owner(&found).err().unwrap_or_else(|| mode(&found))
+            owner(&found).err().unwrap_or_else(|| mode(&found, None))
         }
         _ => MappedError::io("cannot be opened", error),
     }
@@ -79,12 +80,15 @@ fn owner(found: &Metadata) -> Result<(), MappedError> {
     Err(MappedError::new(MappedErrorKind::NotTrusted, text))
 }
 
-fn mode(found: &Metadata) -> MappedError {
+/// The file, if it can be read: whoever sets the mode of a wrong file as advised has changed it for nothing.
+fn mode(found: &Metadata, file: Option<&File>) -> MappedError {
     let mode = found.mode() & 0o7777;
-    MappedError::new(
-        MappedErrorKind::NotTrusted,
-        format!("has mode {mode:04o}: set 0600, so that only its owner reads and writes it"),
-    )
+    let text = if file.is_some_and(has_foreign_mark) {
+        format!("has mode {mode:04o}, and {FOREIGN}")
+    } else {
+        format!("has mode {mode:04o}: set 0600, so that only its owner reads and writes it")
+    };
+    MappedError::new(MappedErrorKind::NotTrusted, text)
 }
 
 /// The length of the file in bytes, if it can be trusted; `None` if it is no longer at the path.
@@ -97,7 +101,7 @@ pub(super) fn trusted(path: &Path, file: &File) -> Result<Option<u64>, MappedErr
     // Between its creation and the setting of its permissions.
     let is_new = found.len() == 0 && found.mode() & 0o7777 & !MODE == 0;
     if found.mode() & 0o7777 != MODE && !is_new {
-        return Err(mode(&found));
+        return Err(mode(&found, Some(file)));
     }
     if found.nlink() > 1 {
         return Err(MappedError::new(

@@ -48,7 +48,8 @@ pub(crate) struct Expected {
 pub(super) enum Content {
     /// Nothing yet.
     Empty,
-    /// The file begins with zeros: left by a process that died before writing it, or a foreign file.
+    /// The file begins with zeros and is no longer than this process would make it: left by a process that died before
+    /// writing it, or a foreign file.
     Zeros,
     /// To be replaced, for that reason; `Created` after a process that died while writing it.
     Stale(MemoryOrigin),
@@ -71,7 +72,10 @@ impl Expected {
         match word(WHOLE) {
             IS_WHOLE => (),
             IS_BEGUN => return Ok(Content::Stale(MemoryOrigin::Created)),
-            _ if header.as_flattened().iter().all(|byte| *byte == 0) => return Ok(Content::Zeros),
+            // A creator reserves or writes no more than this.
+            _ if header.as_flattened().iter().all(|byte| *byte == 0) && length <= self.bytes() => {
+                return Ok(Content::Zeros);
+            }
             mark if mark.swap_bytes() == IS_WHOLE => {
                 let text = format!("was written by a program with another byte order: {REMOVE}");
                 return Err(MappedError::new(MappedErrorKind::Disagreement, text));
@@ -106,7 +110,9 @@ impl Expected {
             let [found, expected] = [found, expected].map(described);
             return Err(MappedError::new(
                 MappedErrorKind::Disagreement,
-                format!("holds {found}, but this process expects {expected}: {REMOVE}"),
+                format!(
+                    "holds {found}, but this process expects {expected}: give all processes the same, or {REMOVE}"
+                ),
             ));
         }
         if length != self.bytes() {
@@ -145,6 +151,15 @@ impl Expected {
         file.write_all_at(header.map(u64::to_ne_bytes).as_flattened(), 0)?;
         file.write_all_at(&IS_WHOLE.to_ne_bytes(), 0)
     }
+}
+
+/// Whether it begins with a mark that no file of breakers has.
+pub(super) fn has_foreign_mark(file: &File) -> bool {
+    let mut mark = [0; 8];
+    let is_read = file.read_exact_at(&mut mark, 0).is_ok();
+    let mark = u64::from_ne_bytes(mark);
+    let ours = [0, IS_BEGUN, IS_WHOLE, IS_WHOLE.swap_bytes()];
+    is_read && !ours.contains(&mark)
 }
 
 fn described([keys, bytes]: [u64; 2]) -> String {

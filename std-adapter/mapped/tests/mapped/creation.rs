@@ -82,12 +82,7 @@ fn a_file_left_unfinished_at_any_step_is_created_again() {
     drop(mapped::open(&path, MANY).unwrap());
     let whole = fs::read(&path).unwrap();
     let begun = u64::from_be_bytes(*b"AtomBrk?").to_ne_bytes();
-    let mut states = vec![
-        Vec::new(),
-        vec![0; whole.len()],
-        vec![0; 8],
-        vec![0; 100_000],
-    ];
+    let mut states = vec![Vec::new(), vec![0; whole.len()], vec![0; 8]];
     for words in 1..32 {
         let mut state = vec![0; whole.len()];
         state[..words * 8].copy_from_slice(&whole[..words * 8]);
@@ -104,6 +99,24 @@ fn a_file_left_unfinished_at_any_step_is_created_again() {
     }
 }
 
+/// Such as the image of a disk at a path that was mistyped. No creator makes more than the length of a whole file.
+#[test]
+fn a_file_of_zeros_that_is_longer_than_a_whole_one_is_refused_and_kept() {
+    let dir = Dir::new();
+    let path = dir.file("disk");
+    drop(mapped::open(&path, MANY).unwrap());
+    let whole = fs::metadata(&path).unwrap().len();
+    for length in [whole + 1, 100_000, 1 << 40] {
+        fs::remove_file(&path).unwrap();
+        write_private(&path, b"");
+        let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+        file.set_len(length).unwrap();
+        let error = mapped::open(&path, MANY).unwrap_err();
+        assert_eq!(error.kind(), mapped::MappedErrorKind::Foreign, "{error}");
+        assert_eq!(fs::metadata(&path).unwrap().len(), length);
+    }
+}
+
 /// A creator of many long keys that dies right after it has reserved the room leaves such a file: nothing but zeros,
 /// which take each process long to check.
 #[test]
@@ -112,16 +125,18 @@ fn of_many_that_find_a_large_file_of_zeros_one_creates_it_again_and_all_share_it
     let path = dir.file("database");
     write_private(&path, b"");
     let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
-    file.set_len(256 << 20).unwrap();
+    // 2^18 slots of 128 bytes.
+    let hosts = || mapped::MappedSlab::builder(MANY).capacity(1 << 17);
+    file.set_len(256 + (32 << 20)).unwrap();
     let start = Barrier::new(8);
     let origins: Vec<MemoryOrigin> = thread::scope(|scope| {
         let workers: Vec<_> = (0..8)
             .map(|_| {
                 scope.spawn(|| {
                     start.wait();
-                    let breaker = mapped::open(&path, MANY).unwrap();
-                    breaker.acquire().unwrap().failure();
-                    breaker.word().origin()
+                    let hosts = hosts().open(&path).unwrap();
+                    hosts.breaker("a").unwrap().acquire().unwrap().failure();
+                    hosts.origin()
                 })
             })
             .collect();
@@ -134,7 +149,8 @@ fn of_many_that_find_a_large_file_of_zeros_one_creates_it_again_and_all_share_it
         .iter()
         .filter(|origin| **origin == MemoryOrigin::Created);
     assert_eq!(made.count(), 1, "{origins:?}");
-    assert_eq!(mapped::open(&path, MANY).unwrap().snapshot().failures(), 8);
+    let hosts = hosts().open(&path).unwrap();
+    assert_eq!(hosts.breaker("a").unwrap().snapshot().failures(), 8);
 }
 
 /// As if a process were stopped while it holds the lock on the file.

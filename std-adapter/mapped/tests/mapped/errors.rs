@@ -251,7 +251,9 @@ fn another_number_or_length_of_keys_is_rejected() {
     );
     for (keys, bytes) in [(11, 20), (10, 21)] {
         let error = slab(keys, bytes).unwrap_err().to_string();
-        let wanted = format!("expects {keys} keys of up to {bytes} bytes: stop the processes");
+        let wanted = format!(
+            "expects {keys} keys of up to {bytes} bytes: give all processes the same, or stop"
+        );
         assert!(error.contains(&wanted), "{error}");
     }
 }

@@ -158,3 +158,57 @@ fn the_debug_output_of_an_error_is_its_message() {
         "MappedError(/dev/null: is not a regular file: use another path)"
     );
 }
+
+/// Whoever set the mode as advised would have changed the file of somebody else, and learned only then that it is one.
+#[test]
+fn a_wrong_file_with_another_mode_is_called_that_at_once() {
+    let dir = Dir::new();
+    let path = dir.file("passwd");
+    fs::write(&path, "root:x:0:0::/root:/bin/sh\n").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    let said = mapped::open(&path, Config::new()).unwrap_err().to_string();
+    let end = "has mode 0644, and is not a file of breakers: use another path";
+    assert!(said.ends_with(end), "{said}");
+}
+
+/// As a daemon does that calls `closefrom(3)` after it has opened its breakers.
+#[test]
+fn a_descriptor_that_was_closed_and_given_to_another_file_is_left_open() {
+    let test = "natural::a_descriptor_that_was_closed_and_given_to_another_file_is_left_open";
+    if let Some(part) = part() {
+        let breaker = mapped::open(&part[0], Config::new()).unwrap();
+        let is_file = |fd: &i32| {
+            fs::read_link(format!("/proc/self/fd/{fd}")).is_ok_and(|to| to.as_os_str() == &*part[0])
+        };
+        let fd = (3..100).find(is_file).unwrap();
+        let mut ends = [0; 2];
+        // SAFETY: `ends` is valid for writes; a number that is in use is replaced.
+        unsafe {
+            assert_eq!(libc::pipe(ends.as_mut_ptr()), 0);
+            assert_eq!(libc::dup2(ends[1], fd), fd);
+        }
+        drop(breaker);
+        // SAFETY: asks whether it is open.
+        let is_open = unsafe { libc::fcntl(fd, libc::F_GETFD) } >= 0;
+        // Otherwise it is closed with the breaker.
+        let breaker = mapped::open(&part[0], Config::new()).unwrap();
+        let own = (3..100).find(is_file).unwrap();
+        drop(breaker);
+        // SAFETY: as above.
+        let is_own_closed = unsafe { libc::fcntl(own, libc::F_GETFD) } < 0;
+        say(&format!("{is_open} {is_own_closed}"));
+    }
+    let dir = Dir::new();
+    let path = dir.file("database");
+    let path = path.to_str().unwrap();
+    assert_eq!(heard(other(test, &[path])), "true true");
+}
+
+/// As of a variable of the environment that is empty.
+#[test]
+fn an_empty_path_is_an_error_that_says_so() {
+    let error = mapped::open("", Config::new()).unwrap_err();
+    assert_eq!(error.kind(), mapped::MappedErrorKind::Settings);
+    let said = error.to_string();
+    assert!(said.starts_with("the path is empty: "), "{said}");
+}

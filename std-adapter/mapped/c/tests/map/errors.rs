@@ -115,8 +115,64 @@ fn a_text_that_is_too_long_is_cut_between_characters() {
             .err()
             .unwrap();
         assert!(text.len() < 500, "{}", text.len());
-        assert!(text.ends_with("...") == (text.len() > 490), "{text}");
+        assert!(text.contains("...") == (text.len() > 490), "{text}");
+        assert!(
+            text.contains("cannot be opened") && text.starts_with("/dev/shm/"),
+            "{text}"
+        );
     }
+}
+
+#[test]
+fn messages_name_the_file_the_field_and_its_value() {
+    let dir = Dir::new();
+    let path = dir.file("hosts");
+    let place = format!("{}: ", path.display());
+    let starts = |found: Result<Opened, _>, text: &str| {
+        let (status, said): (u32, String) = found.err().unwrap();
+        let expected = format!("{place}{text}");
+        assert!(
+            status == 1 && said.starts_with(&expected),
+            "{status}: {said}"
+        );
+    };
+    let open = |settings| Opened::new(&path, settings, KEYED);
+    starts(
+        open(CSettings::default()),
+        "settings: begin with AB_DEFAULTS",
+    );
+    let many = CSettings {
+        probes: 256,
+        ..DEFAULTS
+    };
+    starts(open(many), "probes: 1 to 255, and it is 256");
+    let keys = COptions {
+        keys: 0,
+        key_bytes: 9,
+        ..KEYED
+    };
+    starts(
+        Opened::new(&path, DEFAULTS, keys),
+        "key_bytes: only with keys",
+    );
+    let keyed = open(DEFAULTS).unwrap();
+    for name in ["", "b\n", "ö", "d"] {
+        keyed.breaker(Some(name)).unwrap();
+    }
+    let (_, said) = keyed.breaker(Some("e")).unwrap_err();
+    assert!(
+        said.starts_with(&place) && said.contains("greater `keys`"),
+        "{said}"
+    );
+    let (_, said) = keyed.breaker(Some(&"x".repeat(99))).unwrap_err();
+    assert!(
+        said.starts_with(&place) && said.contains("greater `key_bytes`"),
+        "{said}"
+    );
+    let mut error = blank();
+    // SAFETY: the map is open.
+    assert!(unsafe { ab_map_breaker(keyed.0, c"\xFF".as_ptr(), &mut error) }.is_null());
+    assert!(error.status == 1 && crate::said(&error).contains("not UTF-8"));
 }
 
 #[test]

@@ -67,12 +67,45 @@ fn a_file_of_rules_that_is_wrong_is_an_error_that_names_it() {
         ("[a]\nslow_call_ms = 0", "a", "a slow_call of 0"),
         ("[a]\nopen_ms = 1", "a", "open_ms"),
         ("[a", "a", "expected"),
+        (
+            "",
+            "a",
+            "there is no [a] in it, nor anything else: begin with [a]",
+        ),
+        (
+            "[b-1.x]\nprobes = 1",
+            "b-1.x",
+            "there is no [\"b-1.x\"] in it",
+        ),
+        (
+            "[b]\n[a]\nprobes = 2\nopen_for_ms = true",
+            "a",
+            "[a], line 4: invalid type",
+        ),
+        (
+            "[a]\n\nprobse = 2",
+            "a",
+            "[a], line 3: unknown field `probse`",
+        ),
+        (
+            "[a]\nexponential = { factor = 2,\n max_ms = -1 }",
+            "a",
+            "[a], line 3: ",
+        ),
     ] {
         let (status, said) = read(&dir, text, name).unwrap_err();
         assert!(
             status == 1 && said.contains(part) && said.contains("breakers.toml: "),
             "{status}: {said}"
         );
+    }
+    let (_, said_of_key) = read(&dir, "[a]\nprobse = 2", "a").unwrap_err();
+    assert!(
+        said_of_key.contains("`consecutive_failures`"),
+        "{said_of_key}"
+    );
+    for refused in ["failure_ratio", "tally_only"] {
+        assert!(!said_of_key.contains(refused), "{said_of_key}");
     }
     let mut error = blank();
     let missing = c(dir.file("missing"));
@@ -95,4 +128,61 @@ fn a_file_of_rules_that_is_wrong_is_an_error_that_names_it() {
         )
     });
     assert!(error.status == 1 && said(&error).contains("UTF-8"));
+}
+
+#[test]
+fn what_is_no_file_of_rules_is_refused_at_once() {
+    let dir = Dir::new();
+    let pipe = dir.file("pipe");
+    let is_made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(is_made.unwrap().success());
+    let (long, latin) = (dir.file("long"), dir.file("latin"));
+    fs::write(&long, vec![b'#'; (1 << 20) + 1]).unwrap();
+    fs::write(&latin, b"# M\xFCnchen").unwrap();
+    for (path, part) in [
+        (pipe.as_path(), "is not a regular file"),
+        (Path::new("/dev/zero"), "is not a regular file"),
+        (dir.file("").as_path(), "is not a regular file"),
+        (&long, "is longer than 1 MiB"),
+        (&latin, "is not UTF-8"),
+    ] {
+        let (mut settings, mut error) = (CSettings::default(), blank());
+        // SAFETY: all lead to what they say.
+        assert!(!unsafe {
+            ab_settings_read(&mut settings, c(path).as_ptr(), c"a".as_ptr(), &mut error)
+        });
+        let said = said(&error);
+        let expected = format!("{}: {part}", path.display());
+        assert!(error.status == 1 && said.starts_with(&expected), "{said}");
+    }
+}
+
+/// Each field of `ab_settings` with its default, in the order of the header.
+#[test]
+fn the_page_lists_every_setting_with_its_default() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+    let page = fs::read_to_string(root.join("docs/c.md")).unwrap();
+    let (_, table) = page.split_once("| field of `ab_settings` |").unwrap();
+    let rows = table
+        .lines()
+        .skip(2)
+        .take_while(|line| line.starts_with('|'));
+    let listed: Vec<(String, String)> = rows
+        .map(|row| {
+            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+            (cells[1].replace('`', ""), cells[4].replace(',', ""))
+        })
+        .collect();
+    let header = fs::read_to_string(root.join("core/c/include/atomic_breaker.h")).unwrap();
+    let (fields, _) = header.split_once("} ab_settings;").unwrap();
+    let (_, fields) = fields.rsplit_once("typedef struct {").unwrap();
+    let fields = fields.lines().filter_map(|line| {
+        let field = line.trim().strip_prefix("uint32_t ")?;
+        Some(field.split_once(';')?.0.to_owned())
+    });
+    let (_, defaults) = header.split_once("#define AB_DEFAULTS {").unwrap();
+    let defaults = defaults.split_once('}').unwrap().0.split(", ");
+    let expected: Vec<(String, String)> = fields.zip(defaults.map(str::to_owned)).collect();
+    assert_eq!(expected.len(), 16);
+    assert_eq!(listed, expected);
 }
