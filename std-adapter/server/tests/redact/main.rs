@@ -3,12 +3,14 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `rules` | short texts: what is left of each, by the rule that it shows |
 //! | `texts` | where secrets appear in texts, and how these are written into others |
 //! | `ordinary` | what errors say that contain no secret |
 //!
 //! `BREAKER_SEED` repeats the texts of a run.
 
 mod ordinary;
+mod rules;
 mod texts;
 
 use std::collections::BTreeMap;
