@@ -47,3 +47,32 @@ fn before_a_value_there_may_be_many_spaces() {
         }
     }
 }
+
+#[test]
+fn any_other_value_ends_with_a_space_or_before_the_next_name() {
+    leave(&[
+        ("password=a b", "password=… b"),
+        ("password=a,b=c", "password=…,b=c"),
+        ("password=a|b:c", "password=…|b:c"),
+        ("password=a,b c", "password=… c"),
+        ("password=a,=b", "password=…"),
+        ("password=a,:b", "password=…"),
+        ("password=a,=b,c=d", "password=…,c=d"),
+        ("password=a;=b", "password=…"),
+        ("password=;=b", "password=…"),
+        ("password=a=b:c", "password=…"),
+        ("password=,x:y", "password=…"),
+        ("password=+ x", "password=… x"),
+        ("password=7", "password=…"),
+        ("password=a; b", "password=…; b"),
+        ("password=a b;c=d", "password=…;c=d"),
+        ("password=a b;c-d e_f=g", "password=…;c-d e_f=g"),
+        ("password=a b;c", "password=… b;c"),
+        ("password=a=b;c=d", "password=…;c=d"),
+        ("password=a&b c;d=e", "password=… c;d=e"),
+        ("a=1;password=b c", "a=1;password=…"),
+        ("a=1;password=b c;d", "a=1;password=…;d"),
+        ("a=1; password=b c\" d", "a=1; password=…\" d"),
+    ]);
+    keep(&["password=;a=1"]);
+}
