@@ -32,7 +32,7 @@ fn opening(value: &str) -> Option<Opening> {
         .take(8)
         .take_while(|byte| *byte == b'\\')
         .count();
-    let space = usize::from(name > 0 && value[name..].starts_with(" {"));
+    let space = usize::from(value[name..].starts_with(" {"));
     let at = name + slashes + space;
     let mark = value[at..].chars().next()?;
     let is_one = if QUOTES.contains(&mark) {
