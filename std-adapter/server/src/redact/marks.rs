@@ -9,14 +9,11 @@ const FAR: usize = 256;
 /// The marks that were opened and not closed before a place in a text.
 #[derive(Default)]
 pub(super) struct Marks {
-    /// Quotation marks, each with the number of `\` before it, and `<`.
+    /// Quotation marks, each with the number of `\` before it, and `<`: no two are the same, so they are few.
     open: Vec<(char, usize)>,
     /// How many `\` come directly before.
     pub(super) slashes: usize,
 }
-
-/// More are not kept, so that looking through them takes no quadratic time.
-const MOST_OPEN: usize = 16;
 
 impl Marks {
     /// Notes a mark that is part of no token.
@@ -33,7 +30,7 @@ impl Marks {
         };
         if let Some(at) = self.open.iter().rposition(|open| *open == opened) {
             self.open.truncate(at);
-        } else if mark != '>' && self.open.len() < MOST_OPEN {
+        } else if mark != '>' {
             self.open.push(opened);
         }
     }

@@ -99,16 +99,18 @@ fn secret(before: &str, mark: char, rest: &str) -> Option<(usize, usize)> {
 
 /// The position after the mark and the space that follows it: on the same line, unless the name is in quotation marks.
 fn value_at(rest: &str, mark: char, is_quoted: bool) -> usize {
-    let is_mark = |(at, next): &(usize, char)| {
-        *at == 0
-            || *at < 3 && mark == '=' && "=>".contains(*next)
-            || *at == 1 && mark == ':' && *next == '='
+    let marks = match mark {
+        '=' => rest
+            .bytes()
+            .take(3)
+            .take_while(|mark| b"=>".contains(mark))
+            .count(),
+        ':' if rest.starts_with(":=") => 2,
+        _ => mark.len_utf8(),
     };
     let is_space =
         |next: char| next.is_whitespace() && (is_quoted || !['\n', '\r'].contains(&next));
-    let mut marks = rest.char_indices().take(64).skip_while(is_mark);
-    let value = marks.find(|(_, next)| !is_space(*next));
-    value.map_or(rest.len().min(mark.len_utf8()), |(at, _)| at)
+    rest.len() - rest[marks..].trim_start_matches(is_space).len()
 }
 
 /// What stands before a mark.

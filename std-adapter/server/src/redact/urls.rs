@@ -128,7 +128,7 @@ impl<'a> Token<'a> {
         }
         let end = match user {
             // A user without a password.
-            Some(user) if is_port && user < name.len() => Some(at + user),
+            Some(user) if is_port && !port.contains('@') => Some(at + user),
             // A password may contain characters that should have been encoded.
             _ => last_at,
         };

@@ -32,7 +32,7 @@ fn opening(value: &str) -> Option<Opening> {
         .take(8)
         .take_while(|byte| *byte == b'\\')
         .count();
-    let space = usize::from(name > 0 && value[name..].starts_with(" {"));
+    let space = usize::from(value[name..].starts_with(" {"));
     let at = name + slashes + space;
     let mark = value[at..].chars().next()?;
     let is_one = if QUOTES.contains(&mark) {
@@ -114,10 +114,9 @@ fn word(value: &str, before: &str) -> usize {
     }
     let mut between = None;
     for (at, char) in value.char_indices() {
-        match char {
-            '=' | ':' if between.is_some() => {
-                return without_marks(&value[..between.unwrap_or(at)]);
-            }
+        match (char, between) {
+            // After the mark and a name.
+            ('=' | ':', Some(end)) if end + 1 < at => return without_marks(&value[..end]),
             _ if char.is_whitespace() => return without_marks(&value[..at]),
             _ if at > 0 && BETWEEN.contains(&char) => between = Some(at),
             _ => {}
@@ -143,7 +142,7 @@ fn in_list(value: &str, before: &str) -> Option<usize> {
         return is_of_list.then(|| without_marks(&near[..near.find('"').unwrap_or(near.len())]));
     };
     let is_name = |char: char| char.is_alphanumeric() || [' ', '_', '-'].contains(&char);
-    let has_name = next.trim_start_matches(is_name).starts_with('=');
+    let has_name = next.starts_with(is_name) && next.trim_start_matches(is_name).starts_with('=');
     let is_value = (has_name || is_of_list) && !first.contains(['=', '"', '&']);
     is_value.then_some(first.len())
 }

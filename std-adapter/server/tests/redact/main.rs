@@ -3,12 +3,16 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `rules` | short texts: what is left of each, by the rule that it shows |
+//! | `shown` | the limits of what is kept of a failure or a name |
 //! | `texts` | where secrets appear in texts, and how these are written into others |
 //! | `ordinary` | what errors say that contain no secret |
 //!
 //! `BREAKER_SEED` repeats the texts of a run.
 
 mod ordinary;
+mod rules;
+mod shown;
 mod texts;
 
 use std::collections::BTreeMap;

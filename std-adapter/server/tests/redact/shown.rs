@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The words that are kept of a failure, and names from outside, have a limited length and a safe form.
+
+use std::time::Duration;
+
+use atomic_breaker_server::redact::{failure, printable, too_slow};
+
+#[test]
+fn of_a_failure_256_bytes_are_kept() {
+    let cases = [
+        ("x".repeat(256), "x".repeat(256)),
+        ("x".repeat(257), "x".repeat(253) + "…"),
+        ("é".repeat(129), "é".repeat(126) + "…"),
+    ];
+    for (text, kept) in cases {
+        assert_eq!(*failure(&text).text, kept);
+    }
+}
+
+#[test]
+fn a_call_that_took_too_long_says_how_long_even_if_the_clock_wraps() {
+    let limit = Duration::from_millis(50);
+    assert_eq!(
+        too_slow(100, 175, Some(limit)),
+        "too slow: took 75ms, limit 50ms"
+    );
+    assert_eq!(too_slow(u32::MAX, 1_999, None), "too slow: took 2s");
+}
+
+#[test]
+fn of_a_name_128_bytes_are_kept_and_no_escape_is_cut() {
+    let x = |count| "x".repeat(count);
+    let cases = [
+        (x(128), x(128)),
+        (x(129), x(125) + "…"),
+        (x(126) + "\n", x(126) + r"\n"),
+        (x(127) + "\n", x(125) + "…"),
+        (x(124) + "éé", x(124) + "éé"),
+        (x(124) + "ééx", x(124) + "…"),
+    ];
+    for (name, shown) in cases {
+        assert_eq!(printable(&name), shown);
+    }
+}
+
+#[test]
+fn of_a_name_what_changes_how_others_are_shown_is_escaped() {
+    // The first and the last of each range, and their neighbours.
+    let hidden = "\0\u{1f}\u{7f}\u{9f}\u{ad}\u{61c}\u{180e}\u{200b}\u{200f}\u{2028}\u{202e}\
+                  \u{2060}\u{206f}\u{feff}\u{fff9}\u{fffb}\u{e0000}\u{e007f}";
+    for char in hidden.chars() {
+        assert_eq!(printable(char), char.escape_default().to_string());
+    }
+    let shown = " ~\u{a0}\u{ac}\u{ae}\u{61b}\u{180f}\u{200a}\u{2010}\u{2027}\u{202f}\u{205f}\
+                 \u{2070}\u{fefe}\u{fff8}\u{fffc}\u{dffff}\u{e0080}\\\"é…";
+    for char in shown.chars() {
+        assert_eq!(printable(char), char.to_string());
+    }
+}
