@@ -17,6 +17,7 @@
 //! | `model` | random histories against a map without bound |
 //! | `present` | what an operator sees and does without taking a slot |
 //! | `rules` | rules that are replaced while running, rules of one key |
+//! | `told` | what observers are told, and what is shown of a registry |
 //! | `words` | what a rejection says of the failure that opened a breaker |
 //! | `waiting` | waiting for a key, trying again, time limits |
 //! | `threads` | ten thousand keys, eight threads |
@@ -37,6 +38,7 @@ mod panicking;
 mod present;
 mod rules;
 mod threads;
+mod told;
 #[cfg(feature = "tokio")]
 mod waiting;
 mod words;
