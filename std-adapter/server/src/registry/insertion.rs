@@ -106,12 +106,13 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         places.spare.take().or_else(|| self.vacate(places))
     }
 
-    /// Whether a slot is available. If one is taken from its key to find out, it is kept for the next key.
-    pub(super) fn has_room(&self, places: &mut Places) -> bool {
-        if places.fresh < self.capacity() || places.spare.is_some() {
-            return true;
+    /// Whether a slot is available, now that all have been given away once. If one is taken from its key to find out, it
+    /// is kept for the next key.
+    fn has_room(&self, places: &mut Places) -> bool {
+        // Another thread may have found one while this one waited.
+        if places.spare.is_none() {
+            places.spare = self.vacate(places);
         }
-        places.spare = self.vacate(places);
         places.spare.is_some()
     }
 

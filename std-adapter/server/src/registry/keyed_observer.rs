@@ -194,7 +194,9 @@ impl<K, O: KeyedObserver<K>> Observer for Keyed<'_, K, O> {
     }
 
     fn rejected(&self, rejected: Rejected) {
-        self.observer.rejected(self.key, rejected);
+        if self.is_listening() {
+            self.observer.rejected(self.key, rejected);
+        }
     }
 
     #[inline]

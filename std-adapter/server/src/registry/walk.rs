@@ -88,7 +88,35 @@ const fn greatest_common_divisor(mut a: usize, mut b: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
+
+    #[test]
+    fn each_round_begins_elsewhere_and_goes_another_way() {
+        const SLOTS: usize = 1_009;
+        let rounds = (0..10).flat_map(|_| {
+            let mut walk = Walk::default();
+            (0..100).map(move |_| {
+                let first = walk.step(SLOTS);
+                let second = walk.step(SLOTS);
+                for _ in 2..SLOTS {
+                    walk.step(SLOTS);
+                }
+                (first, second)
+            })
+        });
+        let rounds: Vec<_> = rounds.collect();
+        // Of a million ways; two in a thousand are the same once in two runs.
+        assert!(rounds.iter().collect::<HashSet<_>>().len() > 990);
+        for tenth in 0..10 {
+            let here = rounds
+                .iter()
+                .filter(|(first, _)| first * 10 / SLOTS == tenth);
+            let here = here.count();
+            assert!((40..=160).contains(&here), "{here} of 1,000 in {tenth}");
+        }
+    }
 
     #[test]
     fn each_slot_comes_once_in_a_round() {

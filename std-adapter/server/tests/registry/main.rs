@@ -7,6 +7,7 @@
 //! | `eviction` | who loses a slot, and what becomes of calls under way |
 //! | `attacked` | what attacks found |
 //! | `beside` | random histories beside bare breakers, while rules with and without a failure ratio replace each other |
+//! | `between` | slots that change hands between two steps of a call |
 //! | `cap` | so many keys are shut out at a time |
 //! | `classes` | rules by a function of the key |
 //! | `crowded` | keys that are done with give way; one that fails is guarded, whatever the others do |
@@ -17,12 +18,15 @@
 //! | `model` | random histories against a map without bound |
 //! | `present` | what an operator sees and does without taking a slot |
 //! | `rules` | rules that are replaced while running, rules of one key |
+//! | `search` | the search for a slot, and how long its result is kept |
+//! | `told` | what observers are told, and what is shown of a registry |
 //! | `words` | what a rejection says of the failure that opened a breaker |
 //! | `waiting` | waiting for a key, trying again, time limits |
 //! | `threads` | ten thousand keys, eight threads |
 
 mod attacked;
 mod beside;
+mod between;
 mod cap;
 mod classes;
 mod crowded;
@@ -36,7 +40,9 @@ mod observed;
 mod panicking;
 mod present;
 mod rules;
+mod search;
 mod threads;
+mod told;
 #[cfg(feature = "tokio")]
 mod waiting;
 mod words;

@@ -257,3 +257,28 @@ async fn an_operation_that_panics_counts_as_failed_in_a_retry() {
     assert_eq!(server.breaker().state(), State::Open);
     assert_eq!(&*server.last_failure().get().unwrap().text, "panicked");
 }
+
+/// Tokio's clock, on a machine with a number of its own.
+#[derive(Debug, Default)]
+struct Numbered(AtomicU32);
+
+impl atomic_breaker_server::Clock for &Numbered {
+    fn now_ms(&self) -> u32 {
+        atomic_breaker_server::Clock::now_ms(&TokioClock)
+    }
+
+    fn entropy(&self) -> u32 {
+        self.0.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// The waiters of one process are spread by themselves; those of many begin at the entropy of their clocks.
+#[tokio::test(start_paused = true)]
+async fn a_waiter_asks_the_clock_which_process_it_is_in() {
+    let clock = Numbered::default();
+    let server = Resource::new(Breaker::new(RULES.jitter_percent(0), &clock));
+    server.breaker().trip();
+    let asked = clock.0.load(Ordering::Relaxed);
+    server.acquire_when_ready().await.report(Outcome::Success);
+    assert_ne!(clock.0.load(Ordering::Relaxed), asked);
+}

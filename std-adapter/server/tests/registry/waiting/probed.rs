@@ -16,12 +16,12 @@ use tokio::time::{Instant, sleep, timeout};
 use super::{SECOND, ms_since};
 
 const HOUR: Duration = Duration::from_secs(3_600);
-const PROBER: Prober = Prober::every(SECOND);
+pub(super) const PROBER: Prober = Prober::every(SECOND);
 
-type Keys = Registry<u32, TokioClock>;
+pub(super) type Keys = Registry<u32, TokioClock>;
 
 /// Open for an hour.
-fn slow_keys() -> Keys {
+pub(super) fn slow_keys() -> Keys {
     keys(crate::RULES.open_for(HOUR), 100)
 }
 
@@ -33,14 +33,14 @@ fn keys(rules: Config, capacity: usize) -> Keys {
 }
 
 /// Two failures trip it.
-fn trip(keys: &Keys, key: u32) {
+pub(super) fn trip(keys: &Keys, key: u32) {
     for _ in 0..2 {
         let _ = keys.of(key).call(|| Err::<(), _>("no answer"));
     }
 }
 
 /// Runs a prober beside `scene`.
-async fn beside<F: Future<Output = Result<(), ()>>>(
+pub(super) async fn beside<F: Future<Output = Result<(), ()>>>(
     keys: &Keys,
     prober: Prober,
     at_once: usize,

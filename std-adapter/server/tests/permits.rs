@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Permits of every kind say and do what the one inside them does; what a rejection, a lot and a share in percent say.
+
+use std::cell::RefCell;
+use std::io;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use atomic_breaker_server::{
+    AnyPermit, Breaker, Config, Enforcement, FailedCall, Failure, Gated, Guard, InFlightLimit, Key,
+    Lot, ManualClock, Observer, Outcome, Registry, Rejected, Rejection, Resource, State,
+    Transition, word::NativeWord,
+};
+
+const SECOND: Duration = Duration::from_secs(1);
+const RULES: Config = Config::new()
+    .consecutive_failures(2)
+    .open_for(Duration::from_secs(10));
+
+/// How a permit ended: the outcome, whether it is shared, and the words.
+type Ends = RefCell<Vec<(Outcome, bool, Option<String>)>>;
+
+/// A permit of the user's own, which implements only what is required.
+struct Plain<'a>(u8, &'a Ends);
+
+impl AnyPermit for Plain<'_> {
+    type Key = ();
+
+    fn key(&self) -> &() {
+        &()
+    }
+
+    fn end(
+        self,
+        outcome: Outcome,
+        is_shared: bool,
+        why: Option<impl FnOnce() -> String>,
+    ) -> Option<Transition> {
+        let why = why.map(|why| why());
+        self.1.borrow_mut().push((outcome, is_shared, why));
+        None
+    }
+
+    fn trips(&self) -> u8 {
+        self.0
+    }
+}
+
+/// One that implements all, with answers that do not follow from each other.
+#[derive(Debug)]
+struct Full {
+    trips: u8,
+    is_probe: bool,
+    is_admitted: bool,
+    renews: bool,
+}
+
+impl AnyPermit for Full {
+    type Key = ();
+
+    fn key(&self) -> &() {
+        &()
+    }
+
+    fn end(self, _: Outcome, _: bool, _: Option<impl FnOnce() -> String>) -> Option<Transition> {
+        None
+    }
+
+    fn trips(&self) -> u8 {
+        self.trips
+    }
+
+    fn is_probe(&self) -> bool {
+        self.is_probe
+    }
+
+    fn is_admitted(&self) -> bool {
+        self.is_admitted
+    }
+
+    fn renew(&mut self) -> bool {
+        self.renews
+    }
+}
+
+fn failure() -> Outcome {
+    Failure::new().into()
+}
+
+#[test]
+fn a_permit_with_the_required_methods_only_is_admitted_is_not_renewed_and_probes_after_a_trip() {
+    let ends = Ends::default();
+    for trips in [0, 1, 7] {
+        let mut permit = Plain(trips, &ends);
+        assert_eq!(permit.is_probe(), trips > 0);
+        assert!(permit.is_admitted() && !permit.renew());
+        permit.report(failure());
+        Plain(trips, &ends).report_because(Outcome::Success, || "why".to_owned());
+        Plain(trips, &ends).report_shared(failure(), || "lost".to_owned());
+        let expected = [
+            (failure(), false, None),
+            (Outcome::Success, false, Some("why".to_owned())),
+            (failure(), true, Some("lost".to_owned())),
+        ];
+        assert_eq!(ends.take(), expected);
+    }
+}
+
+#[test]
+fn a_counted_permit_answers_as_the_one_inside_it() {
+    let limit = InFlightLimit::new((), 100);
+    for bits in 0..8 {
+        let [is_probe, is_admitted, renews] = [1, 2, 4].map(|bit| bits & bit != 0);
+        let trips = 3 + bits;
+        let inside = Full {
+            trips,
+            is_probe,
+            is_admitted,
+            renews,
+        };
+        let shown = format!("InFlightPermit {{ permit: {inside:?}, .. }}");
+        let mut permit = InFlightLimit::limit(&limit, inside, |_, _, _| unreachable!()).unwrap();
+        assert_eq!(format!("{permit:?}"), shown);
+        assert_eq!(
+            (permit.trips(), permit.is_probe(), permit.is_admitted()),
+            (trips, is_probe, is_admitted)
+        );
+        assert_eq!(permit.renew(), renews);
+    }
+}
+
+#[test]
+fn a_bare_permit_is_any_permit_and_of_shared_failures_the_first_counts_and_each_probe() {
+    let clock = ManualClock::new();
+    let server = Breaker::new(RULES.consecutive_failures(3), &clock);
+    let [one, other, shared] = [(); 3].map(|()| server.acquire().unwrap());
+    assert!(!AnyPermit::is_probe(&one) && AnyPermit::is_admitted(&one));
+    assert_eq!(AnyPermit::trips(&one), 0);
+    AnyPermit::report(one, failure());
+    AnyPermit::report(other, failure());
+    assert_eq!(server.snapshot().failures(), 2, "each for itself");
+    AnyPermit::report_shared(shared, failure(), String::new);
+    assert_eq!(server.snapshot().failures(), 2, "others failed since");
+    let first = server.acquire().unwrap();
+    let made = AnyPermit::report_shared(first, failure(), String::new);
+    assert_eq!(made.map(|made| made.to), Some(State::Open));
+
+    server.reset();
+    let mut current = server.acquire().unwrap();
+    assert!(AnyPermit::renew(&mut current));
+    server.trip();
+    server.reset();
+    assert!(!AnyPermit::renew(&mut current));
+    drop(current);
+
+    for _ in 0..2 {
+        server.trip();
+        server.probe_now();
+    }
+    let probe = server.acquire().unwrap();
+    assert!(AnyPermit::is_probe(&probe));
+    assert_eq!(AnyPermit::trips(&probe), 2);
+    let made = AnyPermit::report_shared(probe, failure(), String::new);
+    assert_eq!(made.map(|made| made.to), Some(State::Open));
+}
+
+#[test]
+fn a_permit_of_a_guard_is_renewed_while_its_report_would_count() {
+    let clock = ManualClock::new();
+    let server = Resource::new(Breaker::new(RULES, &clock));
+    let mut permit = server.acquire().unwrap();
+    assert!(permit.renew());
+    let shown = "GuardPermit { is_probe: false, is_admitted: true, .. }";
+    assert_eq!(format!("{permit:?}"), shown);
+    server.breaker().trip();
+    assert!(!permit.renew(), "of an earlier epoch");
+    server.enforcement().set_percent(0).unwrap();
+    let mut passes = server.acquire().unwrap();
+    assert!(!passes.renew(), "not admitted");
+    let shown = "GuardPermit { is_probe: false, is_admitted: false, .. }";
+    assert_eq!(format!("{passes:?}"), shown);
+
+    let keys = Registry::new(RULES).unwrap();
+    let mut of_key = keys.of("a.example").acquire().unwrap();
+    assert!(!of_key.renew(), "its slot may change hands");
+}
+
+#[test]
+fn a_permit_that_is_cancelled_counts_nothing_even_if_a_drop_would() {
+    let clock = ManualClock::new();
+    let server = Resource::new(Breaker::new(RULES, &clock));
+    let permit = || server.acquire().unwrap().failing_when_dropped();
+    permit().cancel();
+    assert_eq!(server.breaker().snapshot().failures(), 0);
+    drop(permit());
+    assert_eq!(server.breaker().snapshot().failures(), 1);
+}
+
+#[test]
+fn a_call_is_counted_alone_while_there_is_room_for_it() {
+    let limit = InFlightLimit::new((), 2);
+    let shown = "InFlightLimit { most: 2, .. }";
+    assert_eq!(format!("{limit:?}"), shown);
+    for _ in 0..3 {
+        let counted = [(); 2].map(|()| InFlightLimit::try_count(&limit, &()).unwrap());
+        assert!(InFlightLimit::try_count(&limit, &()).is_none(), "too many");
+        assert_eq!(limit.in_flight(), 2);
+        drop(counted);
+        assert_eq!(limit.in_flight(), 0);
+    }
+    // A row of eight.
+    let by_key = InFlightLimit::by_key((), 2).for_keys(1);
+    let counted = (0..9).map(|key: u32| InFlightLimit::try_count(&by_key, &key));
+    let counted = counted.collect::<Vec<_>>();
+    let found = counted.iter().filter(|it| it.is_some()).count();
+    assert_eq!(found, 8, "no room for the ninth");
+}
+
+/// As documented: one in a hundred finds no room, and with half as many keys one in five thousand.
+#[test]
+fn calls_of_so_many_keys_are_counted() {
+    for (keys, most_lost) in [(4_096_u32, 110), (2_048, 12)] {
+        let limit = InFlightLimit::by_key((), 1);
+        let counted: Vec<_> = (0..keys)
+            .filter_map(|key| InFlightLimit::try_count(&limit, &key))
+            .collect();
+        let lost = keys as usize - counted.len();
+        assert!(lost <= most_lost, "{lost} of {keys}");
+    }
+}
+
+#[test]
+fn a_rejection_is_found_in_an_error_unless_it_is_a_mistake_by_the_caller() {
+    let rejected = Rejected::new(State::Open, SECOND);
+    let rejection = Rejection::from(rejected);
+    assert_eq!(Rejection::in_chain(&rejection), Some(rejection.clone()));
+    assert_eq!(Rejection::in_chain(&rejected), Some(rejection.clone()));
+    let wrapped = io::Error::other(io::Error::other(rejection.clone()));
+    assert_eq!(Rejection::in_chain(&wrapped), Some(rejection));
+    let without_key = Rejection::without_key("set a host");
+    assert_eq!(Rejection::in_chain(&without_key), None);
+    assert_eq!(Rejection::in_chain(&io::Error::other("rejected")), None);
+}
+
+#[test]
+fn all_tries_of_a_request_have_one_lot_and_others_have_their_own() {
+    let clock = ManualClock::new();
+    let server = Resource::new(Breaker::new(RULES, &clock));
+    server.breaker().force_open();
+    server.enforcement().set_percent(50).unwrap();
+    let is_let_in = || server.acquire().is_ok();
+    let requests = (0..100).filter(|_| {
+        let mut lot = Lot::default();
+        let first = lot.hold(is_let_in);
+        assert!((0..20).all(|_| lot.hold(is_let_in) == first));
+        first
+    });
+    let passed = requests.count();
+    assert!((20..80).contains(&passed), "{passed}");
+    let passed = (0..100).filter(|_| is_let_in()).count();
+    assert!((20..80).contains(&passed), "{passed} without a lot");
+}
+
+#[test]
+fn the_share_that_is_enforced_is_what_was_set() {
+    let enforcement = Enforcement::new();
+    assert_eq!(enforcement.percent(), 100);
+    for percent in 0..=100 {
+        enforcement.set_percent(percent).unwrap();
+        assert_eq!(enforcement.percent(), percent);
+    }
+    let error = enforcement.set_percent(101).unwrap_err();
+    let says = "101 percent is more than all: set 0 to 100";
+    assert_eq!(error.to_string(), says);
+    assert_eq!(enforcement.percent(), 100, "unchanged");
+}
+
+#[test]
+fn a_gate_learns_the_lease_of_its_rules() {
+    let rules = RULES.probe_lease(7 * SECOND);
+    let clock = ManualClock::new();
+    let bare = Breaker::new(rules, &clock);
+    assert_eq!(Gated::lease(&&bare), 7 * SECOND);
+    let guarded = Resource::new(bare);
+    assert_eq!(Gated::lease(&&guarded), 7 * SECOND);
+    let hosts = Registry::new(RULES).unwrap();
+    hosts.set_config_of(&"a.example", rules).unwrap();
+    let lease_of = |name| Gated::lease(&Key::new(&hosts, name));
+    assert_eq!(lease_of("a.example"), 7 * SECOND);
+    assert_eq!(lease_of("b.example"), 30 * SECOND);
+}
+
+/// What is known of calls that failed: whether it was a probe, how long it took, and why.
+#[derive(Debug, Default)]
+struct Failed(Mutex<Vec<(bool, Option<Duration>, String)>>);
+
+impl Observer for &Failed {
+    fn failed(&self, failed: &FailedCall<'_>) {
+        let why = failed.why().to_string();
+        let seen = (failed.is_probe(), failed.took(), why);
+        self.0.lock().unwrap().push(seen);
+    }
+}
+
+#[test]
+fn an_observer_of_a_resource_may_ask_whether_it_was_a_probe_how_long_it_took_and_why() {
+    for rules in [RULES, RULES.slow_call(60 * SECOND)] {
+        let (clock, seen) = (ManualClock::starting_at(5_000), Failed::default());
+        let breaker = Breaker::<_, NativeWord>::builder(rules, &clock).observer(&seen);
+        let server = Resource::new(breaker.build());
+        let fail = |after: i32, why: &str| {
+            let permit = server.acquire().unwrap();
+            let began_ms = atomic_breaker_server::Clock::now_ms(&clock);
+            clock.set_ms(began_ms.wrapping_add_signed(after));
+            permit.report_because(failure(), || why.to_owned());
+        };
+        fail(700, "503");
+        fail(-1_000, "504");
+        clock.advance(10 * SECOND);
+        fail(1, "");
+        let took = |ms| rules.slow_call_ms.map(|_| Duration::from_millis(ms));
+        let expected = [
+            (false, took(700), "503".to_owned()),
+            // The clock stepped back.
+            (false, None, "504".to_owned()),
+            (true, took(1), String::new()),
+        ];
+        assert_eq!(*seen.0.lock().unwrap(), expected);
+    }
+}
+
+#[test]
+fn a_resource_keeps_why_a_slow_call_opened_it_until_that_is_cleared() {
+    let clock = ManualClock::starting_at(5);
+    let rules = RULES.consecutive_failures(1).slow_call(SECOND);
+    let server = Resource::new(Breaker::new(rules, &clock));
+    let slow = || {
+        let permit = server.acquire().unwrap();
+        clock.advance(2 * SECOND);
+        permit
+    };
+    let text = || Some(server.last_failure().get()?.text.to_string());
+    slow().report(Outcome::Success);
+    let rejection = server.acquire().unwrap_err();
+    let says = "too slow: took 2s, limit 1s";
+    assert_eq!(&*rejection.last_failure.unwrap().text, says);
+    server.breaker().reset();
+    drop(slow());
+    let says = "a call hung until it was cancelled";
+    assert_eq!(text().as_deref(), Some(says));
+    server.last_failure().clear();
+    assert_eq!(text(), None);
+    assert_eq!(server.acquire().unwrap_err().last_failure, None);
+}
+
+#[test]
+fn while_traffic_returns_a_rejection_names_the_failure_that_opened_the_breaker() {
+    let clock = ManualClock::new();
+    let rules = RULES.gradual_return(1, 1_000 * SECOND);
+    let server = Resource::new(Breaker::new(rules, &clock));
+    let permit = server.acquire().unwrap();
+    permit.report_because(Failure::tripping().into(), || "503".to_owned());
+    clock.advance(10 * SECOND);
+    server.acquire().unwrap().report(Outcome::Success);
+    assert_eq!(server.breaker().state(), State::Returning);
+    let rejection = (0..100).find_map(|_| server.acquire().err()).unwrap();
+    assert_eq!(rejection.state(), State::Returning);
+    assert_eq!(&*rejection.last_failure.unwrap().text, "503");
+    // Opened by command since then.
+    server.breaker().trip();
+    clock.advance(20 * SECOND);
+    server.acquire().unwrap().report(Outcome::Success);
+    let rejection = (0..100).find_map(|_| server.acquire().err()).unwrap();
+    assert_eq!(rejection.state(), State::Returning);
+    assert_eq!(rejection.last_failure, None);
+}
