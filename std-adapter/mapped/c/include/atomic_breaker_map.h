@@ -8,7 +8,7 @@
  *   ab_map *map = ab_map_open("/run/shop/database", &rules_of_database, NULL, &error);
  *   if (!map)
  *       return fail(error.text);                 // names the file, and says what to do
- *   ab_t *database = ab_map_breaker(map, NULL, NULL);
+ *   ab_t *database = ab_map_breaker(map, NULL, &error);
  *   const ab_rules *rules = ab_map_rules(map);
  *
  *   ab_permit permit = ab_acquire(database, rules, ab_now_ms());
@@ -89,10 +89,10 @@ AB_USE_RESULT ab_map *ab_map_open(const char *path, const ab_settings *, const a
 
 /* The breaker in the file, with NULL as name; or that of a name, which gets a place if it has none. It stays where it is until
  * ab_map_close(). A name is UTF-8 of any length from 0 to key_bytes. NULL if all places are taken, the name does not fit, or the
- * file is of the other kind. Then make the call without ab_acquire(), which rejects every call on NULL:
+ * file is of the other kind; or on NULL, which leaves the error as ab_map_open() has told it. Then make the call without ab_acquire(), which rejects every call on NULL:
  *
  *   ab_t *host = ab_map_breaker(hosts, name, &error);       // log error.text once
- *   ab_permit permit = {.admitted = true};
+ *   ab_permit permit = {true, 0, {0, 0}};
  *   if (host)
  *       permit = ab_acquire(host, rules, ab_now_ms());
  *   if (!permit.admitted)

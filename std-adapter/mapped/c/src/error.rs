@@ -64,7 +64,7 @@ impl MapFault {
             NoSlot::Full { capacity } => (
                 Status::Full,
                 format!(
-                    "all {capacity} slots are taken, and each name keeps its own: set a greater `keys` in all processes \
+                    "all {capacity} places are taken, and each name keeps its own: set a greater `keys` in all processes \
                      that use it, stop them, and remove it"
                 ),
             ),

@@ -220,12 +220,12 @@ pub unsafe extern "C" fn ab_map_breaker(
         let name = (!name.is_null()).then(|| CStr::from_ptr(name));
         (map.as_ref(), name)
     };
-    let found = match map {
-        Some(map) => map.breaker(name),
-        None => Err(MapFault::settings("map: not NULL")),
+    let Some(map) = map else {
+        // `ab_map_open` has said why, usually in this very place.
+        return ptr::null();
     };
     // SAFETY: the caller's.
-    unsafe { tell(found, error) }.map_or(ptr::null(), ptr::from_ref)
+    unsafe { tell(map.breaker(name), error) }.map_or(ptr::null(), ptr::from_ref)
 }
 
 /// `ab_map_rules`.

@@ -75,6 +75,29 @@ def test_a_child_that_is_forked_in_a_probe_does_not_end_the_probe(child: str) ->
     assert done.stdout.split() == ["True", "closed"], done.stderr
 
 
+CLOSED = """
+import os, sys
+from atomic_breaker import Breaker
+for number in range(3):
+    os.close(number)
+breaker = Breaker(sys.argv[1])
+breaker.force_open()
+for number in range(3):
+    try:
+        os.write(number, b"a line of the log" * 50)
+    except OSError:
+        continue
+    os._exit(1)
+os._exit(0)
+"""
+
+
+def test_a_program_without_standard_streams_writes_no_log_over_its_breakers(folder: pathlib.Path) -> None:
+    for _ in ("it creates the file", "it opens it"):
+        assert subprocess.run([sys.executable, "-c", CLOSED, str(folder / "database")], timeout=60).returncode == 0
+        assert Breaker(folder / "database").state == State.FORCED_OPEN
+
+
 def test_a_pool_that_starts_anew_opens_the_same_file(folder: pathlib.Path) -> None:
     breaker = Breaker(folder / "database", Rules(consecutive_failures=4))
     with multiprocessing.get_context("spawn").Pool(1) as pool:
@@ -158,7 +181,7 @@ def test_each_key_has_a_breaker_and_its_name_can_be_read(folder: pathlib.Path) -
     assert sorted(one) == ["a.example", "ö"] and len(other) == 2
     assert {key: it.state.name for key, it in one.items()} == {"a.example": "OPEN", "ö": "CLOSED"}
     one["c"]
-    with pytest.raises(NoRoom, match="all 3 slots are taken"):
+    with pytest.raises(NoRoom, match="all 3 places are taken"):
         other["d"]
     with pytest.raises(SettingsError, match="99 bytes"):
         one["x" * 99]

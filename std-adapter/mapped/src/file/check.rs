@@ -3,10 +3,12 @@
 
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use rustix::fs::{OFlags, fstatfs};
+use rustix::io::fcntl_dupfd_cloexec;
 use rustix::process::geteuid;
 
 use super::header::{FOREIGN, has_foreign_mark};
@@ -25,7 +27,7 @@ pub(super) fn open_or_create(path: &Path) -> Result<Option<File>, MappedError> {
         .write(true)
         .custom_flags(flags.bits().cast_signed());
     match options.open(path) {
-        Ok(file) => return Ok(Some(file)),
+        Ok(file) => return no_standard_stream(file).map(Some),
         Err(error) if error.kind() == ErrorKind::NotFound => (),
         Err(error) => return Err(why_not_opened(path, error)),
     }
@@ -33,7 +35,7 @@ pub(super) fn open_or_create(path: &Path) -> Result<Option<File>, MappedError> {
         Ok(file) => {
             // Whatever the umask of the process.
             complete(&file)?;
-            Ok(Some(file))
+            no_standard_stream(file).map(Some)
         }
         // Not found above, yet it exists: usually another process was faster.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
@@ -43,6 +45,18 @@ pub(super) fn open_or_create(path: &Path) -> Result<Option<File>, MappedError> {
         )),
         Err(error) => Err(MappedError::io("cannot be created", error)),
     }
+}
+
+/// In a program that was started without one of the standard streams, a file gets its number: what is logged would be
+/// written over the breakers.
+fn no_standard_stream(file: File) -> Result<File, MappedError> {
+    const FIRST_OTHER: i32 = 3;
+    if file.as_raw_fd() >= FIRST_OTHER {
+        return Ok(file);
+    }
+    fcntl_dupfd_cloexec(&file, FIRST_OTHER)
+        .map(File::from)
+        .map_err(|error| MappedError::io("cannot be opened", error))
 }
 
 /// Sets the permissions of a new file.

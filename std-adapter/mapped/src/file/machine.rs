@@ -23,7 +23,7 @@ impl Machine {
     pub(crate) fn this() -> Result<Self, MappedError> {
         Self::read().map_err(|error| {
             MappedError::io(
-                "cannot be told from files of an earlier start of the machine, mount /proc to read the boot id",
+                "cannot be told from files of an earlier start of the machine, as the boot id in /proc cannot be read",
                 error,
             )
         })

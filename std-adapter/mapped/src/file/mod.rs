@@ -55,6 +55,10 @@ const OTHER_RULES: ErrorText = (
     "was made with other rules than those of this process: give all the same configuration; after a change stop the \
      processes that use it and remove it, or set `replace_unused`",
 );
+const OTHER_RULES_IN_USE: ErrorText = (
+    MappedErrorKind::Disagreement,
+    "was made with other rules than those of this process, and is in use, so that it is not replaced: stop the processes      that use it (`fuser` names them), or use another path for other rules",
+);
 
 enum Step {
     Mapped(Memory),
@@ -115,7 +119,7 @@ fn step(path: &Path, expected: &Expected, replace_unused: bool) -> Result<Step, 
     let Some(_exclusive) = Locked::new(&file, FlockOperation::NonBlockingLockExclusive)? else {
         return Ok(match content {
             Content::Stale(MemoryOrigin::AfterRestart) => Step::Wait(OTHER_BOOT),
-            Content::Stale(MemoryOrigin::AfterOtherRules) => Step::Wait(OTHER_RULES),
+            Content::Stale(MemoryOrigin::AfterOtherRules) => Step::Wait(OTHER_RULES_IN_USE),
             _ => BUSY,
         });
     };
