@@ -115,7 +115,7 @@ class Package(Kept):
         breaker = Breaker.__new__(Breaker)
         measures = self.settings[number]["slow_call_ms"] != 0
         rules = addressof(self.sets[number])
-        file = SimpleNamespace(path=None, rules=rules, measures=measures, breaker=lambda _: self.at)
+        file = SimpleNamespace(path=None, rules=rules, measures=measures, identity=self.at, breaker=lambda _: self.at)
         breaker._place(file, None, "history", judge(None), self.changed, None)
         return breaker
 

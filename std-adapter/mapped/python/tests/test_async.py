@@ -2,6 +2,7 @@
 """With asyncio, and as a decorator."""
 
 import asyncio
+import time
 import functools
 from collections.abc import AsyncIterator, Iterator
 
@@ -159,3 +160,32 @@ def test_generators_and_classes_are_refused_as_nothing_of_their_work_would_be_gu
             breaker(generator)
     with pytest.raises(TypeError, match="methods"):
         breaker(Down)
+
+
+def test_a_timeout_of_the_attempt_is_a_failure_whatever_else_is_one() -> None:
+    async def main() -> None:
+        async def swallows() -> None:
+            try:
+                await asyncio.sleep(1)
+            except asyncio.CancelledError:
+                pass
+
+        async def does_not_wait() -> None:
+            time.sleep(0.05)
+
+        for block, raised in ((asyncio.sleep(1), TimeoutError), (swallows(), None), (does_not_wait(), None)):
+            breaker = Breaker(rules=Rules(consecutive_failures=1), failure=KeyError)
+            try:
+                async with breaker.attempt(timeout=0.02):
+                    await block
+            except TimeoutError:
+                assert raised is TimeoutError
+            else:
+                assert raised is None
+            assert breaker.state == State.OPEN
+        quick = Breaker(rules=Rules(consecutive_failures=1))
+        async with quick.attempt(timeout=5):
+            await asyncio.sleep(0)
+        assert quick.state == State.CLOSED
+
+    asyncio.run(main())

@@ -8,12 +8,12 @@ from email.utils import format_datetime, formatdate
 
 import pytest
 
-from atomic_breaker import Breaker, Rules
+from atomic_breaker import Breaker, Rules, SettingsError
 
 RULES = Rules(open_for=1, max_retry_after=300)
 
 
-def opens_for(retry_after: str | None) -> float:
+def opens_for(retry_after: float | timedelta | str | None) -> float:
     breaker = Breaker(rules=RULES)
     with breaker.attempt() as attempt:
         attempt.down(retry_after)
@@ -44,6 +44,20 @@ def test_a_date_in_each_of_its_forms(ahead: float) -> None:
 )
 def test_what_says_nothing_opens_as_long_as_the_rules_say(text: str) -> None:
     assert opens_for(text) == pytest.approx(1, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "wait"),
+    [(-1.7, 1), (float("nan"), 1), (float("inf"), 300), (3e9, 300), (timedelta(seconds=-5), 1), (timedelta(seconds=9), 9)],
+)
+def test_what_a_program_reckons_from_two_clocks_does_not_raise(asked: float | timedelta, wait: float) -> None:
+    assert opens_for(asked) == pytest.approx(wait, abs=0.1)
+
+
+@pytest.mark.parametrize("asked", [True, b"5", [5], datetime(2030, 1, 1)])
+def test_what_is_no_time_says_so(asked: float) -> None:
+    with pytest.raises(SettingsError, match="neither seconds nor a timedelta"):
+        opens_for(asked)
 
 
 def test_nothing_in_a_header_raises() -> None:

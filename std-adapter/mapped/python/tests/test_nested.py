@@ -2,13 +2,17 @@
 """An attempt within another one."""
 
 import asyncio
+import pathlib
 import time
-from contextvars import Context
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import Context, copy_context
 
 import pytest
 from conftest import Down, fail, rejects_others
 
-from atomic_breaker import Attempt, Breaker, Rejected, Rules
+from atomic_breaker import Attempt, Breaker, Breakers, Rejected, Rules
 
 
 def half_open(**rules: object) -> Breaker:
@@ -180,3 +184,84 @@ def test_a_healthy_resource_is_served_again_however_deep_calls_are_nested() -> N
                 call(depth)
             except Rejected as rejected:
                 time.sleep(rejected.retry_in or 0.001)
+
+
+def served_again(breaker: Breaker, call: Callable[[], object]) -> bool:
+    """Whether it closes within a few probes of a resource that is well."""
+    for _ in range(5):
+        if breaker.state == "open":
+            breaker.probe_now()
+        try:
+            call()
+        except Rejected:
+            pass
+        if breaker.state == "closed":
+            return True
+    return False
+
+
+def test_two_objects_for_one_file_are_the_same_breaker(folder: pathlib.Path) -> None:
+    one, other = Breaker(folder / "database"), Breaker(f"{folder}/./database")
+    hosts, others = Breakers(folder / "hosts"), Breakers(folder / "hosts")
+    for outer, inner in ((one, other), (hosts["a"], others["a"])):
+        outer.trip()
+        outer.probe_now()
+        with outer.attempt(), inner.attempt():
+            pass
+        assert inner.state == "closed"
+    hosts["a"].trip()
+    hosts["a"].probe_now()
+    others["b"].trip()
+    others["b"].probe_now()
+    with hosts["a"].attempt(), others["b"].attempt():
+        assert rejects_others(hosts["a"]) and rejects_others(hosts["b"])
+
+
+def test_a_call_in_a_thread_of_a_pool_does_not_keep_the_breaker_open(caplog: pytest.LogCaptureFixture) -> None:
+    breaker = half_open()
+
+    def query() -> int:
+        with breaker.attempt():
+            return 1
+
+    with ThreadPoolExecutor(2) as pool:
+
+        def orders() -> int:
+            with breaker.attempt():
+                return pool.submit(query).result()
+
+        assert served_again(breaker, orders)
+        assert "guard each call once" in caplog.text
+
+
+def test_a_dependency_that_is_entered_elsewhere_does_not_keep_the_breaker_open() -> None:
+    # FastAPI runs a dependency that is no coroutine in a context of its own.
+    breaker = half_open()
+
+    @contextmanager
+    def session() -> Iterator[None]:
+        with breaker.attempt():
+            yield
+
+    def request() -> None:
+        dependency = session()
+        copy_context().run(dependency.__enter__)
+        try:
+            with breaker.attempt():
+                pass
+        except Rejected as rejected:
+            copy_context().run(dependency.__exit__, Rejected, rejected, None)
+            raise
+        copy_context().run(dependency.__exit__, None, None, None)
+
+    assert served_again(breaker, request)
+
+
+def test_what_another_breaker_rejects_does_not_make_a_probe_let_others_pass() -> None:
+    breaker, other = half_open(), half_open()
+    other.trip()
+    for _ in range(3):
+        with pytest.raises(Rejected), breaker.attempt(), other.attempt():
+            pass
+    with breaker.attempt():
+        assert rejects_others(breaker)

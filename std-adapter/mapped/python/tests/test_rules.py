@@ -98,6 +98,8 @@ def test_rules_that_do_not_fit_are_an_error_before_anything_is_opened(rules: dic
         ({"failures_within": 5}, "failures_within: 5 is not (failures, seconds)"),
         ({"exponential": (60, 2)}, "exponential: a maximum below open_for"),
         ({"linear": (1, 2)}, "linear: a maximum below open_for"),
+        ({"exponential": (0.5, 60)}, "exponential: 0.5 is no factor above 1"),
+        ({"consecutive_failures": 3, "failures_within": (9, 1)}, "consecutive_failures, failures_within: one of them"),
         ({"exponential": 2}, "exponential: 2 is not (factor, most seconds)"),
         ({"exponential": ("2", 60)}, "exponential: '2' is no factor above 1"),
         ({"open_for": "1"}, "open_for: '1' is neither seconds nor a timedelta"),
@@ -126,7 +128,7 @@ def test_numbers_are_not_cut_to_what_the_library_holds(folder: pathlib.Path, num
 
 
 def test_arguments_of_a_wrong_type_say_so_at_once(folder: pathlib.Path) -> None:
-    for failure in (5, "timeout", int, (ValueError, 5), KeyboardInterrupt):
+    for failure in (5, (), "timeout", int, (ValueError, 5), KeyboardInterrupt):
         with pytest.raises(TypeError, match="failure: "):
             Breaker(failure=failure)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="rules: "):

@@ -2,6 +2,7 @@
 """One guarded call."""
 
 import asyncio
+import logging
 import os
 import warnings
 import weakref
@@ -19,9 +20,18 @@ if TYPE_CHECKING:
     from ._breaker import Breaker
 
 
+_log = logging.getLogger("atomic_breaker")
+
 _NEW, _PASSED, _HELD, _WITHIN, _TOLD, _OVER = range(6)
 # The innermost attempt of this thread or task that the library has admitted.
 _innermost: ContextVar["weakref.ref[Attempt] | None"] = ContextVar("innermost", default=None)
+
+
+# By breaker, the attempt that the library has admitted last: while it is half-open that is a probe.
+_latest: dict[Any, "weakref.ref[Attempt]"] = {}
+# Breakers of which a probe was rejected by itself, where this thread or task cannot tell: in a thread of a pool, in a
+# dependency of a web framework.
+_nested: set[Any] = set()
 
 
 class _Process:
@@ -53,8 +63,8 @@ class Attempt:
 
     Within, the methods say what no exception says. The first of them counts.
 
-    While the breaker is half-open, an attempt within a probe of the same breaker is a part of that probe: as one that waits for
-    a place, it would wait for itself.
+    While the breaker is half-open, an attempt within a probe of the same breaker is a part of that probe, as there is no place
+    for both: if it fails, the probe has failed, whatever becomes of the exception.
     """
 
     __slots__ = ("__weakref__", "_breaker", "_forks", "_limit", "_outer", "_state", "_timeout", "_token", "_word")
@@ -100,13 +110,16 @@ class Attempt:
             return
         try:
             await self._limit.__aexit__(kind, error, trace)
-        except TimeoutError as late:
-            self._end(late)
-            raise
         except BaseException as other:
-            self._end(other)
+            self._end(other, is_late=self._is_late())
             raise
-        self._end(error)
+        self._end(error, is_late=self._is_late())
+
+    def _is_late(self) -> bool:
+        """Whether the timeout is over, even if the block did not wait, or caught the cancellation."""
+        limit = self._limit
+        when = None if limit is None else limit.when()
+        return when is not None and asyncio.get_running_loop().time() >= when
 
     @property
     def is_probe(self) -> bool:
@@ -130,11 +143,10 @@ class Attempt:
     def down(self, retry_after: Time | str | None = None) -> None:
         """The resource said that it is down: opens at once, for at least this long, but no longer than `max_retry_after`.
 
-        retry_after: seconds, a timedelta, or the text of a header Retry-After, which may be a date. A header comes from
-            outside: one that is neither says nothing, and more than a day is a day.
+        retry_after: seconds, a timedelta, or the text of a header Retry-After, which may be a date. It comes from outside:
+            what is over, or is neither, says nothing, and more than a day is a day.
         """
-        wait = seconds(retry_after) if isinstance(retry_after, str) else retry_after or 0
-        self._report(library.report_down, milliseconds("retry_after", wait))
+        self._report(library.report_down, milliseconds("retry_after", seconds(retry_after or 0)))
 
     def ignore(self) -> None:
         """The call says nothing about the resource: the request was wrong, for example."""
@@ -158,12 +170,16 @@ class Attempt:
                 return self
             self._state = _OVER
             wait = None if permit.wait_ms == library.UNTIL_RELEASED else permit.wait_ms / 1_000
-            raise Rejected(breaker.name, wait)
+            rejected = Rejected(breaker.name, wait)
+            rejected._identity = breaker._identity
+            raise rejected
         self._token = permit.token
         self._state = _HELD
         self._forks = _Process.forks
         self._outer = _innermost.get()
-        _innermost.set(weakref.ref(self))
+        reference: weakref.ref[Attempt] = weakref.ref(self)
+        _innermost.set(reference)
+        _latest[breaker._identity] = reference
         return self
 
     def _is_own(self) -> bool:
@@ -171,22 +187,37 @@ class Attempt:
 
     def _is_within_a_probe(self) -> bool:
         """Whether this thread or task is in a probe of the same breaker; then the outcome is reported by that one."""
+        identity = self._breaker._identity
         found = _innermost.get()
         while found is not None and (outer := found()) is not None:
-            if outer.is_probe and outer._breaker._word == self._breaker._word:
-                self._state, self._outer = _WITHIN, found
-                # Somebody else may have opened it meanwhile.
-                return self._breaker.state != library.State.OPEN
+            if outer.is_probe and outer._breaker._identity == identity:
+                return self._joins(found)
             found = outer._outer
+        if identity in _nested and (found := _latest.get(identity)) is not None:
+            outer = found()
+            return outer is not None and outer.is_probe and self._joins(found)
         return False
 
-    def _end(self, error: BaseException | None) -> None:
+    def _joins(self, probe: "weakref.ref[Attempt]") -> bool:
+        self._state, self._outer = _WITHIN, probe
+        # Somebody else may have opened it meanwhile.
+        return self._breaker.state != library.State.OPEN
+
+    def _end(self, error: BaseException | None, *, is_late: bool = False) -> None:
         if self._state in (_TOLD, _OVER):
             pass
+        elif is_late:
+            self._report(library.report, False, error=error or TimeoutError())
         elif error is None:
             self._report(library.report, True)
         elif not isinstance(error, Exception):
             self._report(library.cancel)
+        elif isinstance(error, Rejected) and error._identity == self._breaker._identity and self.is_probe:
+            if error._identity not in _nested:
+                _nested.add(error._identity)
+                text = "%s: a probe was rejected by itself: guard each call once"
+                _log.warning(text, self._breaker._where())
+            self._report(library.ignore)
         elif self._breaker._is_failure(error):
             self._report(library.report, False, error=error)
         else:

@@ -84,6 +84,7 @@ class Breaker:
         self._cell = c_uint64(1) if file.measures else c_uint64.from_address(self._word)
         self.name = name
         self._is_keyed = key is not None
+        self._identity = file.identity, key
         self._is_failure = is_failure
         self._on_change = on_change
         # How another process gets the same one.

@@ -18,6 +18,7 @@ class Rejected(Exception):
     def __init__(self, name: str, retry_in: float | None) -> None:
         super().__init__(name, retry_in)
         self.name, self.retry_in = name, retry_in
+        self._identity: object = None
 
     @property
     def retry_after(self) -> int:

@@ -18,7 +18,7 @@ def judge(failure: Failure | None) -> Callable[[Exception], bool]:
     if failure is None:
         return _among(_every)
     classes: Any = failure if isinstance(failure, tuple) else (failure,)
-    if all(isinstance(it, type) and issubclass(it, Exception) for it in classes):
+    if classes and all(isinstance(it, type) and issubclass(it, Exception) for it in classes):
         return _among(lambda error: isinstance(error, classes))
     if isinstance(failure, type) or not callable(failure):
         raise TypeError(f"failure: a function, a class of exceptions, or several in a tuple, not {failure!r}")

@@ -22,7 +22,19 @@ class File:
         where = None if self.path is None else os.fsencode(self.path)
         self.map = library.checked(library.map_open, where, rules._settings(), options)
         self.rules = library.map_rules(self.map)
+        self.identity = self._identity()
         self.measures = rules.slow_call is not None
+
+    def _identity(self) -> object:
+        """The same of all that have this file open in this process."""
+        if self.path is not None:
+            try:
+                found = os.stat(self.path)
+                return found.st_dev, found.st_ino
+            except OSError:
+                # Somebody has removed it.
+                pass
+        return self.map
 
     def breaker(self, key: bytes | None) -> Any:
         return library.checked(library.map_breaker, self.map, key)

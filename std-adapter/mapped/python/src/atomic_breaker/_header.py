@@ -2,7 +2,7 @@
 """What a response asks for: the header Retry-After, RFC 9110, section 10.2.3."""
 
 import time
-from datetime import UTC
+from datetime import UTC, timedelta
 from email.utils import parsedate_to_datetime
 
 # A date needs 29 characters. What is longer is hostile.
@@ -10,20 +10,28 @@ _LONGEST = 64
 _A_DAY = 86_400
 
 
-def seconds(text: str) -> float:
-    """Whole seconds, or the time until a date. 0 for a date that is over, and for a text that is neither.
+def seconds(asked: float | timedelta | str) -> float | timedelta:
+    """What is over, or says nothing, is 0. What is more than a day is a day: the rules allow less by default."""
+    if isinstance(asked, str):
+        asked = _of_text(asked.strip())
+    if isinstance(asked, timedelta):
+        asked = asked.total_seconds()
+    if isinstance(asked, bool) or not isinstance(asked, (int, float)):
+        # For the error that says what is allowed.
+        return asked
+    return min(max(asked, 0), _A_DAY) if asked == asked else 0
 
-    What is more than a day is a day: the rules allow less by default.
-    """
-    text = text.strip()
+
+def _of_text(text: str) -> float:
+    """Whole seconds, or the time until a date."""
     if len(text) > _LONGEST or not text.isascii():
         return 0
     if text.isdigit():
-        return min(int(text), _A_DAY)
+        return int(text)
     try:
         date = parsedate_to_datetime(text)
         if date.tzinfo is None:
             date = date.replace(tzinfo=UTC)
-        return min(max(date.timestamp() - time.time(), 0), _A_DAY)
+        return date.timestamp() - time.time()
     except (ValueError, OverflowError, IndexError):
         return 0

@@ -144,13 +144,15 @@ class Rules:
         it.failures = number("consecutive_failures", self.consecutive_failures)
         if self.failures_within is not None:
             failures, window = _pair("failures_within", self.failures_within, "failures, seconds")
+            if self.consecutive_failures != 5:
+                raise SettingsError("consecutive_failures, failures_within: one of them")
             it.failures, it.window_ms = number("failures_within", failures), time("failures_within", window)
             if it.window_ms == 0:
                 raise SettingsError("failures_within: a window of 0 counts nothing")
         it.open_ms = time("open_for", self.open_for)
         if self.exponential is not None:
             factor, most = _pair("exponential", self.exponential, "factor, most seconds")
-            if isinstance(factor, bool) or not isinstance(factor, (int, float)) or not 1 < factor * 100 <= _MOST:
+            if isinstance(factor, bool) or not isinstance(factor, (int, float)) or not 1 < factor <= _MOST / 100:
                 raise SettingsError(f"exponential: {factor!r} is no factor above 1")
             it.growth_percent, it.max_open_ms = round(factor * 100), time("exponential", most)
         if self.linear is not None:
