@@ -54,6 +54,14 @@ def test_what_a_program_reckons_from_two_clocks_does_not_raise(asked: float | ti
     assert opens_for(asked) == pytest.approx(wait, abs=0.1)
 
 
+def test_only_the_rules_say_how_long_is_too_long() -> None:
+    for asked in (172_800, "172800", timedelta(days=2)):
+        breaker = Breaker(rules=Rules(max_retry_after=timedelta(days=3)))
+        with breaker.attempt() as attempt:
+            attempt.down(asked)
+        assert breaker.snapshot().retry_in == pytest.approx(172_800, abs=200)
+
+
 @pytest.mark.parametrize("asked", [True, b"5", [5], datetime(2030, 1, 1)])
 def test_what_is_no_time_says_so(asked: float) -> None:
     with pytest.raises(SettingsError, match="neither seconds nor a timedelta"):

@@ -3,6 +3,7 @@
 
 import asyncio
 import pathlib
+import pickle
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -213,8 +214,10 @@ def test_two_objects_for_one_file_are_the_same_breaker(folder: pathlib.Path) -> 
     hosts["a"].probe_now()
     others["b"].trip()
     others["b"].probe_now()
-    with hosts["a"].attempt(), others["b"].attempt():
-        assert rejects_others(hosts["a"]) and rejects_others(hosts["b"])
+    probe = Context().run(holding, others["b"])
+    with hosts["a"].attempt(), pytest.raises(Rejected), hosts["b"].attempt():
+        pass
+    probe.cancel()
 
 
 def test_a_call_in_a_thread_of_a_pool_does_not_keep_the_breaker_open(caplog: pytest.LogCaptureFixture) -> None:
@@ -263,5 +266,15 @@ def test_what_another_breaker_rejects_does_not_make_a_probe_let_others_pass() ->
     for _ in range(3):
         with pytest.raises(Rejected), breaker.attempt(), other.attempt():
             pass
-    with breaker.attempt():
-        assert rejects_others(breaker)
+    other.probe_now()
+    with breaker.attempt(), other.attempt():
+        assert rejects_others(breaker) and rejects_others(other)
+
+
+def test_a_rejection_goes_to_another_process_as_it_is() -> None:
+    breaker = Breaker()
+    breaker.trip(7)
+    with pytest.raises(Rejected) as raised, breaker.attempt():
+        pass
+    copy = pickle.loads(pickle.dumps(raised.value))
+    assert str(copy) == str(raised.value) and copy.retry_after == raised.value.retry_after

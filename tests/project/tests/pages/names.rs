@@ -15,7 +15,7 @@ const OF_OTHERS: [&str; 4] = [
 ];
 
 /// What else belongs to other projects.
-const OTHERS: [&str; 13] = [
+const OTHERS: [&str; 14] = [
     "BufferLayer",
     "CancelledError",
     "ExponentialBackoffMaker",
@@ -28,6 +28,7 @@ const OTHERS: [&str; 13] = [
     "RateLimitLayer",
     "RuntimeDirectoryPreserve",
     "find_package",
+    "target_link_options",
     "to_timestamp",
 ];
 

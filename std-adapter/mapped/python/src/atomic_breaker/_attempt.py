@@ -27,11 +27,17 @@ _NEW, _PASSED, _HELD, _WITHIN, _TOLD, _OVER = range(6)
 _innermost: ContextVar["weakref.ref[Attempt] | None"] = ContextVar("innermost", default=None)
 
 
-# By breaker, the attempt that the library has admitted last: while it is half-open that is a probe.
-_latest: dict[Any, "weakref.ref[Attempt]"] = {}
-# Breakers of which a probe was rejected by itself, where this thread or task cannot tell: in a thread of a pool, in a
-# dependency of a web framework.
-_nested: set[Any] = set()
+class Probes:
+    """What this process knows of the probes of a breaker, however many objects it has for it."""
+
+    __slots__ = ("__weakref__", "are_nested", "latest")
+
+    def __init__(self) -> None:
+        self.latest: weakref.ref[Attempt] | None = None
+        """The attempt that the library has admitted last: while the breaker is half-open that is a probe."""
+        self.are_nested = False
+        """A probe was rejected by itself, where its thread or task could not tell: in a thread of a pool, in a dependency of
+        a web framework."""
 
 
 class _Process:
@@ -144,7 +150,7 @@ class Attempt:
         """The resource said that it is down: opens at once, for at least this long, but no longer than `max_retry_after`.
 
         retry_after: seconds, a timedelta, or the text of a header Retry-After, which may be a date. It comes from outside:
-            what is over, or is neither, says nothing, and more than a day is a day.
+            what is over, or is neither, says nothing.
         """
         self._report(library.report_down, milliseconds("retry_after", seconds(retry_after or 0)))
 
@@ -171,7 +177,7 @@ class Attempt:
             self._state = _OVER
             wait = None if permit.wait_ms == library.UNTIL_RELEASED else permit.wait_ms / 1_000
             rejected = Rejected(breaker.name, wait)
-            rejected._identity = breaker._identity
+            rejected._probes = breaker._probes
             raise rejected
         self._token = permit.token
         self._state = _HELD
@@ -179,7 +185,7 @@ class Attempt:
         self._outer = _innermost.get()
         reference: weakref.ref[Attempt] = weakref.ref(self)
         _innermost.set(reference)
-        _latest[breaker._identity] = reference
+        breaker._probes.latest = reference
         return self
 
     def _is_own(self) -> bool:
@@ -187,13 +193,13 @@ class Attempt:
 
     def _is_within_a_probe(self) -> bool:
         """Whether this thread or task is in a probe of the same breaker; then the outcome is reported by that one."""
-        identity = self._breaker._identity
+        probes = self._breaker._probes
         found = _innermost.get()
         while found is not None and (outer := found()) is not None:
-            if outer.is_probe and outer._breaker._identity == identity:
+            if outer.is_probe and outer._breaker._probes is probes:
                 return self._joins(found)
             found = outer._outer
-        if identity in _nested and (found := _latest.get(identity)) is not None:
+        if probes.are_nested and (found := probes.latest) is not None:
             outer = found()
             return outer is not None and outer.is_probe and self._joins(found)
         return False
@@ -212,11 +218,10 @@ class Attempt:
             self._report(library.report, True)
         elif not isinstance(error, Exception):
             self._report(library.cancel)
-        elif isinstance(error, Rejected) and error._identity == self._breaker._identity and self.is_probe:
-            if error._identity not in _nested:
-                _nested.add(error._identity)
-                text = "%s: a probe was rejected by itself: guard each call once"
-                _log.warning(text, self._breaker._where())
+        elif isinstance(error, Rejected) and error._probes is self._breaker._probes and self.is_probe:
+            if not error._probes.are_nested:
+                error._probes.are_nested = True
+                _log.warning("%s: a probe was rejected by itself: guard each call once", self._breaker._where())
             self._report(library.ignore)
         elif self._breaker._is_failure(error):
             self._report(library.report, False, error=error)

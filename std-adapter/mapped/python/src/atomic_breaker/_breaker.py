@@ -5,13 +5,14 @@ import functools
 import inspect
 import logging
 import os
+import weakref
 from collections.abc import Awaitable, Callable
 from ctypes import c_uint64
 from dataclasses import dataclass
 from typing import Any, ParamSpec, Self, TypeVar, cast
 
 from . import _library as library
-from ._attempt import Attempt
+from ._attempt import Attempt, Probes
 from ._failures import Failure, judge
 from ._file import File, StrPath
 from ._library import Origin, State
@@ -21,6 +22,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 OnChange = Callable[["Breaker", State], None]
 
+# Of each file and key that is open.
+_probes: "weakref.WeakValueDictionary[Any, Probes]" = weakref.WeakValueDictionary()
 _QUIET = (State.HALF_OPEN, State.RETURNING)
 
 _log = logging.getLogger("atomic_breaker")
@@ -84,7 +87,7 @@ class Breaker:
         self._cell = c_uint64(1) if file.measures else c_uint64.from_address(self._word)
         self.name = name
         self._is_keyed = key is not None
-        self._identity = file.identity, key
+        self._probes = _probes.setdefault((file.identity, key), Probes())
         self._is_failure = is_failure
         self._on_change = on_change
         # How another process gets the same one.

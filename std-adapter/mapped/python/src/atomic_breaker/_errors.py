@@ -2,6 +2,7 @@
 """Why a call was not made, and why a breaker could not be set up."""
 
 import math
+from typing import Any
 
 
 class Rejected(Exception):
@@ -18,7 +19,11 @@ class Rejected(Exception):
     def __init__(self, name: str, retry_in: float | None) -> None:
         super().__init__(name, retry_in)
         self.name, self.retry_in = name, retry_in
-        self._identity: object = None
+        # Of the breaker, in this process.
+        self._probes: Any = None
+
+    def __reduce__(self) -> Any:
+        return Rejected, (self.name, self.retry_in)
 
     @property
     def retry_after(self) -> int:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """A file of breakers that is open."""
 
+import itertools
 import os
 from typing import Any
 
@@ -9,6 +10,8 @@ from ._errors import SettingsError
 from ._rules import Rules
 
 StrPath = str | os.PathLike[str]
+
+_numbers = itertools.count()
 
 
 class File:
@@ -26,7 +29,7 @@ class File:
         self.measures = rules.slow_call is not None
 
     def _identity(self) -> object:
-        """The same of all that have this file open in this process."""
+        """The same for all that have this file open in this process: for as long, nothing else has its number."""
         if self.path is not None:
             try:
                 found = os.stat(self.path)
@@ -34,7 +37,7 @@ class File:
             except OSError:
                 # Somebody has removed it.
                 pass
-        return self.map
+        return next(_numbers)
 
     def breaker(self, key: bytes | None) -> Any:
         return library.checked(library.map_breaker, self.map, key)

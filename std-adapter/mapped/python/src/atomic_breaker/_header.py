@@ -7,11 +7,12 @@ from email.utils import parsedate_to_datetime
 
 # A date needs 29 characters. What is longer is hostile.
 _LONGEST = 64
-_A_DAY = 86_400
+# Seconds: what the library takes. The rules allow less.
+_MOST = 2_147_483.648
 
 
 def seconds(asked: float | timedelta | str) -> float | timedelta:
-    """What is over, or says nothing, is 0. What is more than a day is a day: the rules allow less by default."""
+    """What is over, or says nothing, is 0; what is more than 24 days is that."""
     if isinstance(asked, str):
         asked = _of_text(asked.strip())
     if isinstance(asked, timedelta):
@@ -19,7 +20,7 @@ def seconds(asked: float | timedelta | str) -> float | timedelta:
     if isinstance(asked, bool) or not isinstance(asked, (int, float)):
         # For the error that says what is allowed.
         return asked
-    return min(max(asked, 0), _A_DAY) if asked == asked else 0
+    return min(max(asked, 0), _MOST) if asked == asked else 0
 
 
 def _of_text(text: str) -> float:
