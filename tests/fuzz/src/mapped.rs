@@ -110,8 +110,8 @@ fn fate(file: &[u8], made: &[u8]) -> Fate {
         WHOLE if differs(&[2, 3]) => Fate::Replaced,
         WHOLE if differs(&[1, 4, 5, 6, 7, 8]) || file.len() != made.len() => Fate::Refused,
         WHOLE => Fate::Used,
-        // Left by a process that died before it wrote anything.
-        _ if file.iter().all(|byte| *byte == 0) => Fate::Replaced,
+        // Left by a process that died before it wrote anything; a longer one is somebody else's.
+        _ if file.len() <= made.len() && file.iter().all(|byte| *byte == 0) => Fate::Replaced,
         _ => Fate::Refused,
     }
 }
