@@ -7,10 +7,10 @@
 
 use std::fs::File;
 use std::mem::ManuallyDrop;
+use std::os::unix::fs::MetadataExt;
 use std::ptr::{NonNull, null_mut, slice_from_raw_parts_mut};
 
 use atomic_breaker_std::word::AtomicU64;
-use rustix::fs::fstat;
 use rustix::io;
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
@@ -27,30 +27,26 @@ pub(crate) struct Memory {
 struct KeptOpen {
     file: ManuallyDrop<File>,
     /// Device and number.
-    identity: (u64, u64),
+    identity: Option<(u64, u64)>,
 }
 
 impl KeptOpen {
-    fn new(file: File) -> io::Result<Self> {
-        let identity = identity(&file)?;
+    fn new(file: File) -> Self {
+        let identity = identity(&file);
         let file = ManuallyDrop::new(file);
-        Ok(Self { file, identity })
+        Self { file, identity }
     }
 }
 
-fn identity(file: &File) -> io::Result<(u64, u64)> {
-    let found = fstat(file)?;
-    #[allow(
-        clippy::useless_conversion,
-        reason = "their types depend on the target"
-    )]
-    Ok((found.st_dev.into(), found.st_ino.into()))
+fn identity(file: &File) -> Option<(u64, u64)> {
+    let found = file.metadata().ok()?;
+    Some((found.dev(), found.ino()))
 }
 
 impl Drop for KeptOpen {
     fn drop(&mut self) {
         // A daemon may have closed all descriptors after opening: by now another file or socket has the number.
-        if identity(&self.file) == Ok(self.identity) {
+        if self.identity.is_some() && identity(&self.file) == self.identity {
             // SAFETY: it is dropped here alone.
             unsafe { ManuallyDrop::drop(&mut self.file) };
         }
@@ -68,7 +64,7 @@ impl Memory {
     /// zeros that this process shares with those that it forks from now on.
     pub(crate) fn map(file: Option<File>, words: usize) -> io::Result<Self> {
         let bytes = mappable(words)?;
-        let file = file.map(KeptOpen::new).transpose()?;
+        let file = file.map(KeptOpen::new);
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: no address is demanded, so the new mapping replaces no other.
         let start = unsafe {
