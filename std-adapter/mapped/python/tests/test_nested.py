@@ -92,6 +92,15 @@ def test_others_are_still_rejected_and_so_is_what_comes_after_the_probe() -> Non
     assert breaker.state == "open" and other.state == "closed"
 
 
+def test_what_an_operator_holds_open_lets_nothing_pass_within_a_probe() -> None:
+    breaker = half_open()
+    with breaker.attempt():
+        breaker.force_open()
+        with pytest.raises(Rejected), breaker.attempt():
+            pass
+    assert breaker.state == "forced open"
+
+
 def test_an_attempt_that_is_no_probe_or_one_of_another_breaker_lets_nobody_pass() -> None:
     busy, other = half_open(), half_open()
     measured = Breaker(rules=Rules(consecutive_failures=1, slow_call=60))

@@ -207,7 +207,7 @@ class Attempt:
     def _joins(self, probe: "weakref.ref[Attempt]") -> bool:
         self._state, self._outer = _WITHIN, probe
         # Somebody else may have opened it meanwhile.
-        return self._breaker.state != library.State.OPEN
+        return self._breaker.state == library.State.HALF_OPEN
 
     def _end(self, error: BaseException | None, *, is_late: bool = False) -> None:
         if self._state in (_TOLD, _OVER):
