@@ -176,9 +176,7 @@ class Attempt:
                 return self
             self._state = _OVER
             wait = None if permit.wait_ms == library.UNTIL_RELEASED else permit.wait_ms / 1_000
-            rejected = Rejected(breaker.name, wait)
-            rejected._probes = breaker._probes
-            raise rejected
+            raise Rejected(breaker.name, wait, breaker._probes)
         self._token = permit.token
         self._state = _HELD
         self._forks = _Process.forks

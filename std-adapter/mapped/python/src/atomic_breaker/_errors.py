@@ -16,11 +16,11 @@ class Rejected(Exception):
     name: str
     """The breaker's name: that of its key, or the last part of its path."""
 
-    def __init__(self, name: str, retry_in: float | None) -> None:
+    def __init__(self, name: str, retry_in: float | None, _probes: Any = None) -> None:
         super().__init__(name, retry_in)
         self.name, self.retry_in = name, retry_in
         # Of the breaker, in this process.
-        self._probes: Any = None
+        self._probes = _probes
 
     def __reduce__(self) -> Any:
         return Rejected, (self.name, self.retry_in)
