@@ -121,7 +121,9 @@ fn made(path: &Path, is_slab: bool) -> Vec<u8> {
     let _ = fs::remove_file(path);
     let made = if is_slab { use_slab } else { use_single };
     made(path).expect("a new file");
-    fs::read(path).expect("the file")
+    let bytes = fs::read(path).expect("the file");
+    fs::remove_file(path).expect("the file");
+    bytes
 }
 
 /// A single breaker, and a slab.
