@@ -23,7 +23,8 @@ impl Machine {
     pub(crate) fn this() -> Result<Self, MappedError> {
         Self::read().map_err(|error| {
             MappedError::io(
-                "cannot be told from files of an earlier start of the machine, as the boot id in /proc cannot be read",
+                "cannot be told from files of an earlier start of the machine, as the boot id in /proc cannot be read \
+                 (mount /proc if there is none)",
                 error,
             )
         })

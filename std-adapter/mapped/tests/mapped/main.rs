@@ -14,6 +14,7 @@ mod hostile;
 mod natural;
 mod replaced;
 mod room;
+mod rules;
 mod slab;
 mod storm;
 mod storm_log;
