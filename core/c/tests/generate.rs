@@ -115,7 +115,14 @@ const WRONG: &[(&str, &str)] = &[
         "[radio]: unknown field `probse`, expected one of",
     ),
     ("[radio]\nprobes = \"1\"", "[radio]: invalid type: string"),
-    ("[radio]\nprobes = -1", "[radio]: "),
+    (
+        "[radio]\nprobes = -1",
+        "expected a whole number from 0 to 65535",
+    ),
+    (
+        "[radio]\nexponential = { factor = 1.5, max_ms = 60000 }",
+        "a factor of 1.5 is exponential_percent",
+    ),
     (
         "[radio]\nopen_for_ms = 1048577",
         "the longest time with this tick is 1048576 ms",

@@ -133,12 +133,23 @@ fn breaker(name: String, mut settings: Table) -> Result<(u32, RequestedBreaker),
 /// Settings of Rust that one word has no room for.
 const RATIOS: [&str; 2] = ["failure_ratio", "tally_only"];
 
-/// What is wrong with a value, without offering what is refused here.
+/// What is wrong with a value: without offering what is refused here, and with ranges in place of Rust's types.
 fn said(error: &toml::de::Error) -> String {
     let mut text = error.to_string().trim_end().to_string();
     for ratio in RATIOS {
         text = text.replace(&format!("`{ratio}`, "), "");
         text = text.replace(&format!(", `{ratio}`"), "");
+    }
+    for (kind, most) in [
+        ("u8", u8::MAX.into()),
+        ("u16", u16::MAX.into()),
+        ("u32", u32::MAX),
+    ] {
+        let range = format!("expected a whole number from 0 to {most}");
+        text = text.replace(&format!("expected {kind}"), &range);
+    }
+    if text.contains("floating point") {
+        text += "; times are in milliseconds, and a factor of 1.5 is exponential_percent = { percent = 150, max_ms = .. }";
     }
     text
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The settings of one breaker of a file of rules, for a program that reads the file when it starts.
 
+use core::ops::Range;
 use std::format;
 use std::string::String;
 use std::vec::Vec;
@@ -42,15 +43,18 @@ pub fn settings(text: &str, name: &str) -> Result<CSettings, String> {
             "{name} is one setting: write [{name}] above its settings"
         ));
     };
-    refuse(settings).map_err(|error| format!("[{name}]: {error}"))?;
-    let config = Config::deserialize(ValueDeserializer::from(found)).map_err(|error| {
-        let before = error.span().and_then(|span| text.get(..span.start));
+    let place = |span: Option<Range<usize>>| {
+        let before = span.and_then(|span| text.get(..span.start));
         let line = before.map(|before| format!(", line {}", before.matches('\n').count() + 1));
-        format!("[{name}]{}: {}", line.unwrap_or_default(), said(&error))
-    })?;
+        format!("[{name}]{}", line.unwrap_or_default())
+    };
+    let table = place(Some(found.span()));
+    refuse(settings).map_err(|error| format!("{table}: {error}"))?;
+    let config = Config::deserialize(ValueDeserializer::from(found))
+        .map_err(|error| format!("{}: {}", place(error.span()), said(&error)))?;
     match Rules::<u64>::try_new(config) {
         Ok(_) => Ok(CSettings::of(&config)),
-        Err(error) => Err(format!("[{name}]: {error}")),
+        Err(error) => Err(format!("{table}: {error}")),
     }
 }
 

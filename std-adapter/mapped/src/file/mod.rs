@@ -57,7 +57,8 @@ const OTHER_RULES: ErrorText = (
 );
 const OTHER_RULES_IN_USE: ErrorText = (
     MappedErrorKind::Disagreement,
-    "was made with other rules than those of this process, and is in use, so that it is not replaced: stop the processes      that use it (`fuser` names them), or use another path for other rules",
+    "was made with other rules than those of this process, and is in use, so that it is not replaced: stop the \
+     processes that use it (`fuser` names them), or use another path for other rules",
 );
 
 enum Step {

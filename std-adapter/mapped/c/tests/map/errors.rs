@@ -62,7 +62,7 @@ fn each_kind_of_error_has_its_code_and_says_what_to_do() {
     fails(
         opened(other, replacing),
         2,
-        "is in use, so that it is not replaced",
+        "is not replaced: stop the processes that use it (",
     );
     drop(in_use);
     let replaced = opened(other, replacing).unwrap();

@@ -63,7 +63,17 @@ fn a_file_of_rules_that_is_wrong_is_an_error_that_names_it() {
             "a",
             "use failures_within",
         ),
-        ("[a]\nprobes = 0", "a", "[a]: "),
+        ("[b]\n\n[a]\nprobes = 0", "a", "[a], line 3: with 0 probes"),
+        (
+            "[a]\nprobes = 70000",
+            "a",
+            "expected a whole number from 0 to 65535",
+        ),
+        (
+            "[a]\nexponential = { factor = 1.5, max_ms = 60000 }",
+            "a",
+            "exponential_percent = { percent = 150",
+        ),
         ("[a]\nslow_call_ms = 0", "a", "a slow_call of 0"),
         ("[a]\nopen_ms = 1", "a", "open_ms"),
         ("[a", "a", "expected"),
