@@ -66,7 +66,8 @@ pub fn too_slow(started_ms: u32, now_ms: u32, limit: Option<Duration>) -> String
 ///
 /// | in the text | is left out |
 /// |---|---|
-/// | `scheme://user:password@host`, also with any marks or spaces in the password, and cut before the `@`; `user:password@host` | user and password |
+/// | `scheme://user:password@host`, also with any marks or spaces in the password; `user:password@host` | user and password |
+/// | `scheme://user:password` that was cut, as far as a space, or a quotation mark or bracket that a space or one of `,.:;)]}/` follows | the password |
 /// | `http://host:80/path?a=b@c` | port and path, because that may be a password, too |
 /// | `?query` and `#fragment` of a URL, `?a=b` and `/path?query` elsewhere | all of it |
 /// | ` for url (..)`, which reqwest adds | all of it: it belongs to one caller |

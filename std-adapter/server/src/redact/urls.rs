@@ -9,6 +9,9 @@ const FAR: usize = 256;
 /// What may follow a URL in a sentence.
 const ENDS_CLAUSE: [char; 9] = [':', ',', '.', ';', ')', ']', '}', '\'', '!'];
 
+/// What may follow the mark that encloses a URL, besides white space; `/` in an element.
+const ENDS_QUOTE: [char; 8] = [':', ',', '.', ';', ')', ']', '}', '/'];
+
 /// Characters that start another value, so they are not part of a user name.
 const ENDS_USER: [char; 12] = ['=', ',', ';', '&', '(', '[', '{', '\'', '|', '/', '?', '#'];
 
@@ -148,7 +151,7 @@ impl<'a> Token<'a> {
         }
         // The text was cut in the middle of a password.
         kept.push_str(name);
-        Host::After(self.after)
+        Host::After(self.after_password())
     }
 
     /// Whether the last `@` may be part of a query. A password may have the same marks, but rarely in an address of the
@@ -163,9 +166,22 @@ impl<'a> Token<'a> {
 
     /// Whether the mark that ends the token is followed by more of a word.
     fn goes_on(&self) -> bool {
-        let mut after = self.after.chars();
-        let is_mark = after.next().is_some_and(|mark| !mark.is_whitespace());
-        is_mark && after.next().is_some_and(char::is_alphanumeric)
+        self.after_password().len() != self.after.len()
+    }
+
+    /// What comes after a password that has such marks in it, if it has.
+    fn after_password(&self) -> &'a str {
+        let ends_word = |next: char| next.is_whitespace() || ENDS_QUOTE.contains(&next);
+        let is_mark = |next: char| ends_token(next) && !next.is_whitespace();
+        let is_mark = |next: char| is_mark(next) || "'!".contains(next);
+        let mut after = self.after;
+        loop {
+            let word = after.trim_start_matches(is_mark);
+            if word.is_empty() || word.starts_with(ends_word) {
+                return after;
+            }
+            after = &word[word.find(ends_token).unwrap_or(word.len())..];
+        }
     }
 
     /// The `@` at the end of a password with spaces. Text that may be a port is treated as a password only if the next

@@ -68,6 +68,15 @@ fn a_password_that_was_cut_is_left_out_and_a_port_stays() {
         ("amqp://bob:x/y is down", "amqp://bob is down"),
         ("amqp://h:123456", "amqp://h"),
         ("amqp://h:1-2", "amqp://h"),
+        (r#"amqp://bob:S3"CRET"#, "amqp://bob"),
+        (r#"amqp://bob:S3"%CRET is down"#, "amqp://bob is down"),
+        (r"amqp://bob:a<b\\c>d", "amqp://bob"),
+        (r#""amqp://bob:x", y"#, r#""amqp://bob", y"#),
+        (
+            r#"{"a":"amqp://bob:x","b":1}"#,
+            r#"{"a":"amqp://bob","b":1}"#,
+        ),
+        ("<b>amqp://bob:x</b> y", "<b>amqp://bob</b> y"),
     ]);
     keep(&[
         "amqp://h:12345",

@@ -73,7 +73,7 @@ fn leak(random: &mut Random) -> (&'static str, String, String) {
         "accessToken",
         "db.passwd",
     ]);
-    match random.below(14) {
+    match random.below(15) {
         0..4 => {
             let secret = password(random);
             ("a URL", url(random, &secret), secret)
@@ -132,6 +132,12 @@ fn leak(random: &mut Random) -> (&'static str, String, String) {
             ("credentials", format!("refused {scheme} {secret}"), secret)
         }
         12 => {
+            // An `@` would end it, and what looks like a port stays.
+            let marks = random.chars("QXZJK0123456789!#$%&'*+-=?^_`|~\"<>\\", 0, 12);
+            let secret = format!("Q{marks}X");
+            ("a URL that was cut", format!("amqp://bob:{secret}"), secret)
+        }
+        13 => {
             let secret = token(random);
             ("a cookie", format!("Cookie: a=1; b={secret}; c=2"), secret)
         }
