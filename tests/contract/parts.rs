@@ -295,7 +295,9 @@ fn a_configuration_shows_its_defaults() {
     assert_eq!(config.lease_ms(1_000), 1_000);
     assert_eq!(config.cancel_limit_ms, 250);
     assert_eq!(config.gradual_return, None);
+    assert!(!config.needs_tally() && config.tally_only().needs_tally());
     let ratio = Ratio::percent(50);
+    assert!(config.failure_ratio(ratio).needs_tally());
     assert_eq!((ratio.calls(), ratio.needed_calls()), (Some(20), 10));
     assert_eq!(ratio.of_last(7).needed_calls(), 4, "rounded up");
     assert_eq!(ratio.of_last(7).min_calls(2).needed_calls(), 2);

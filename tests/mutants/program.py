@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""One program with all mutants of a package, but for those in `const fn`."""
+"""One program with all mutants of a package."""
 
 import json
 import os
@@ -13,8 +13,8 @@ from places import BASE, COPY, ROOT, copy, numbered
 
 
 def build(room, folder, targets):
-    """Gives the mutants as pairs of number and name, the lines of what is evaluated while compiling, and how many mutants the
-    compiler does not take: their expressions are of the wrong type."""
+    """Gives the mutants as pairs of number and name, and how many the compiler does not take: their expressions are of the
+    wrong type, or cannot be evaluated while compiling."""
     subprocess.run(["cargo", "build", "-q", "-p", "mutants"], cwd=ROOT, check=True)
     tool = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/mutants"
     source, skipped = COPY / folder / "src", BASE / f"{room}.skipped"
@@ -24,7 +24,7 @@ def build(room, folder, targets):
         copy()
         skipped.write_text(" ".join(sorted(wrong, key=int)))
         mutated = subprocess.run([tool, source, skipped], check=True, stdout=subprocess.PIPE, text=True)
-        messages, words = compile_all(targets)
+        messages, words = compile_all(targets, package_in(folder))
         if messages is not None:
             break
         found = failing(words, f"{folder}/src/")
@@ -34,14 +34,16 @@ def build(room, folder, targets):
             sys.exit(f"{room}: cannot be built, and not because of a mutant")
         wrong |= found
     keep(room, messages)
-    lines = mutated.stdout.splitlines()
-    constants = [line.removeprefix("constant ") for line in lines if line.startswith("constant ")]
-    lines = [line.split(" ", 1) for line in lines if not line.startswith("constant ")]
+    lines = [line.split(" ", 1) for line in mutated.stdout.splitlines()]
     names = numbered([re.sub(r":\d+:\d+:", ":", name) for _, name in lines])
-    return [(int(number), name) for (number, _), name in zip(lines, names)], constants, len(wrong)
+    return [(int(number), name) for (number, _), name in zip(lines, names)], len(wrong)
 
 
-def compile_all(targets):
+def package_in(folder):
+    return re.search('^name = "(.*)"', (COPY / folder / "Cargo.toml").read_text(), re.MULTILINE)[1]
+
+
+def compile_all(targets, mutated):
     """The compiler's messages about what it has built; or `None`, and what it has to say."""
     command = ["nice", "cargo", "test", "--no-run", "--all-features", "--message-format=json"]
     for package, names in targets.items():
@@ -51,6 +53,8 @@ def compile_all(targets):
         "RUSTFLAGS": "--cap-lints=allow",
         "CARGO_PROFILE_TEST_DEBUG": "0",
         "CARGO_INCREMENTAL": "0",
+        # For these crates alone: whether a function runs while compiling can be asked, but not by what is stable.
+        "RUSTC_BOOTSTRAP": ",".join([mutated.replace("-", "_"), *(name for names in targets.values() for name in names)]),
     }
     built = subprocess.run(command, cwd=COPY, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     messages = [json.loads(line) for line in built.stdout.splitlines() if line.startswith("{")]
@@ -79,8 +83,7 @@ def keep(room, messages):
     for it in messages:
         if it["reason"] == "compiler-artifact" and it["executable"] and it["profile"]["test"]:
             folder = pathlib.Path(it["manifest_path"]).parent
-            package = re.search('^name = "(.*)"', (folder / "Cargo.toml").read_text(), re.MULTILINE)[1]
-            place = BASE / room / package
+            place = BASE / room / package_in(folder)
             place.mkdir(parents=True, exist_ok=True)
             shutil.copy(it["executable"], place / it["target"]["name"])
             (place / "folder").write_text(str(folder))

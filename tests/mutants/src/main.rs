@@ -8,10 +8,10 @@
 //!
 //! Changes the files below `FOLDER`, a copy of a package's `src`, in place. `SKIPPED` names a file of numbers, those of
 //! mutants that the compiler does not take. Writes one line for each mutant to the standard output: its number, where it
-//! is, and what it changes; and one for each function that may be evaluated while compiling, in which none is put, as it
-//! cannot ask for a number: `constant FILE:FIRST-LAST`, its lines.
+//! is, and what it changes.
 //!
-//! The mutations are those of cargo-mutants, but for fields that it deletes.
+//! The mutations are those of cargo-mutants, but for fields that it deletes. A `const fn` that runs while compiling takes
+//! none of its mutants, as nothing can be asked then; a test that calls it takes them.
 
 mod mutate;
 mod operators;
@@ -23,6 +23,10 @@ use std::process::ExitCode;
 use std::{env, fs, io};
 
 use mutate::Mutate;
+
+/// Stands above a crate that asks: whether it is being compiled is known by what is not stable yet.
+const ABOVE: &str =
+    "#![feature(core_intrinsics, const_eval_select)]\n#![allow(internal_features)]\n";
 
 /// What a mutated crate asks; without `std`, as packages for microcontrollers have none. A crate that forbids `unsafe` has
 /// it all the same, as the lints of the copy are capped. Where the environment names a file, no mutant is taken, and the
@@ -49,7 +53,16 @@ pub mod mutant_of_this_run {
     }
 
     #[inline]
-    pub fn is(number: u32) -> bool {
+    pub const fn is(number: u32) -> bool {
+        core::intrinsics::const_eval_select((number,), while_compiling, is_chosen)
+    }
+
+    const fn while_compiling(_: u32) -> bool {
+        false
+    }
+
+    #[inline]
+    fn is_chosen(number: u32) -> bool {
         let chosen = NUMBER.load(Relaxed);
         if chosen >= NONE_IS_TAKEN { is_after_all(number) } else { chosen == number }
     }
@@ -134,11 +147,11 @@ fn run(folder: &Path, skipped: &Path) -> Result<(), String> {
         mutate.file(&name.display().to_string(), &mut file);
         let mut changed = prettyplease::unparse(&file);
         if name == Path::new("lib.rs") {
-            changed.push_str(ASKS);
+            changed = format!("{ABOVE}{changed}{ASKS}");
         }
         fs::write(&path, changed).map_err(|error| words(&path, &error))?;
     }
-    append_to_others(&folder.with_file_name("tests")).map_err(|error| words(folder, &error))?;
+    add_to_others(&folder.with_file_name("tests")).map_err(|error| words(folder, &error))?;
     for line in mutate.list {
         println!("{line}");
     }
@@ -146,7 +159,7 @@ fn run(folder: &Path, skipped: &Path) -> Result<(), String> {
 }
 
 /// Test programs that are made of files of the package, instead of using it, ask for themselves.
-fn append_to_others(tests: &Path) -> io::Result<()> {
+fn add_to_others(tests: &Path) -> io::Result<()> {
     let mut found = Vec::new();
     if tests.is_dir() {
         files(tests, &mut found)?;
@@ -154,7 +167,7 @@ fn append_to_others(tests: &Path) -> io::Result<()> {
     for path in found {
         let text = fs::read_to_string(&path)?;
         if text.contains(r#"#[path = "../../src/"#) {
-            fs::write(&path, text + ASKS)?;
+            fs::write(&path, format!("{ABOVE}{text}{ASKS}"))?;
         }
     }
     Ok(())

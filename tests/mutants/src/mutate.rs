@@ -80,13 +80,6 @@ impl Mutate {
         if is_left_out(attributes) {
             return;
         }
-        // What may be evaluated while compiling cannot ask.
-        if signature.constness.is_some() {
-            let (first, last) = (signature.span().start().line, body.span().end().line);
-            self.list
-                .push(format!("constant {}:{first}-{last}", self.file));
-            return;
-        }
         self.within.push(signature.ident.to_string());
         let (at, before) = (body.span(), body.to_token_stream().to_string());
         self.visit_block_mut(body);
