@@ -307,6 +307,7 @@ fn a_failure_shows_what_it_asks_for() {
         (plain.weight(), plain.is_tripping(), plain.min_open_time()),
         (1, false, None)
     );
+    assert_eq!(Failure::with_weight(3).weight(), 3);
     let slow = Failure::slow();
     assert_eq!(
         (slow.weight(), slow.is_tripping(), slow.min_open_time()),

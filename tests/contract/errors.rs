@@ -58,6 +58,7 @@ fn a_rejection_says_that_it_was_rejected_and_how_long_to_wait() {
         rejected.to_string(),
         "circuit breaker is forced open, until it is released"
     );
+    assert_eq!(Rejected::new(State::ForcedOpen, ms(5)), rejected);
 }
 
 #[test]

@@ -31,6 +31,20 @@ fn a_time_with_jitter_fits_exactly_when_its_longest_draw_does() {
     }
 }
 
+/// Each would be a sensible number if its high bits were cut off.
+#[test]
+fn numbers_that_are_too_large_are_errors_and_never_wrap() {
+    for (config, fault) in [
+        (Config::new().jitter_percent(256), Fault::TooMuchJitter),
+        (Config::new().gradual_return(266, DAY), Fault::ReturnShare),
+        (Config::new().probes(65_537), Fault::TooManyProbes),
+        (Config::new().close_after(65_537), Fault::CloseAfterTooMany),
+    ] {
+        let found = config.check(Layout::WIDE).unwrap_err();
+        assert_eq!(found.fault(), fault, "{config:?}");
+    }
+}
+
 #[test]
 fn durations_are_rounded_up_to_milliseconds_and_never_wrap() {
     let stored = |time| Config::new().open_for(time).open_for_ms;

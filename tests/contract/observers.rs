@@ -327,6 +327,8 @@ fn a_failed_call_says_how_long_it_took_when_it_is_asked() {
         (failed.failure(), failed.is_probe()),
         (Failure::with_weight(3), true)
     );
+    let other = FailedCall::new(Failure::new(), false, &took, &"reset by peer");
+    assert!(!other.is_probe());
     assert_eq!(failed.why().to_string(), "reset by peer");
     let printed = format!("{failed:?}");
     for part in ["is_probe: true", "took: Some(40ms)", "why: reset by peer"] {

@@ -162,6 +162,17 @@ fn a_mark_of_another_tick_is_no_mark() {
     assert!(marked(&outside));
 }
 
+#[test]
+fn each_tick_has_a_mark_of_its_own() {
+    let word = Retained::new();
+    for written in 0..=16 {
+        word.set_mark(written);
+        for read in 0..=16 {
+            assert_eq!(word.has_mark(read), read == written, "{written} {read}");
+        }
+    }
+}
+
 /// The chip is reset in the middle of `restore`, because the power bounces when it comes on.
 #[test]
 fn a_reset_while_restoring_leaves_no_mark_on_random_bits() {

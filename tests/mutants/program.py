@@ -13,8 +13,8 @@ from places import BASE, COPY, ROOT, copy, numbered
 
 
 def build(room, folder, targets):
-    """Gives the mutants as pairs of number and name, and how many the compiler does not take: their expressions are of the
-    wrong type, or cannot be evaluated while compiling."""
+    """Gives the mutants as pairs of number and name, the numbers of those in `const fn`, and how many the compiler does not
+    take: their expressions are of the wrong type, or cannot be evaluated while compiling."""
     subprocess.run(["cargo", "build", "-q", "-p", "mutants"], cwd=ROOT, check=True)
     tool = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/mutants"
     source, skipped = COPY / folder / "src", BASE / f"{room}.skipped"
@@ -36,14 +36,23 @@ def build(room, folder, targets):
     keep(room, messages)
     lines = [line.split(" ", 1) for line in mutated.stdout.splitlines()]
     names = numbered([re.sub(r":\d+:\d+:", ":", name) for _, name in lines])
-    return [(int(number), name) for (number, _), name in zip(lines, names)], len(wrong)
+    in_constants = {int(number) for number, _ in lines if number.startswith("+")}
+    return [(int(number), name) for (number, _), name in zip(lines, names)], in_constants, len(wrong)
+
+
+def is_built_with(number, room, folder, targets):
+    """Builds the same program again, where this mutant is taken by what runs while compiling."""
+    messages, _ = compile_all(targets, package_in(folder), number)
+    if messages is not None:
+        keep(room, messages)
+    return messages is not None
 
 
 def package_in(folder):
     return re.search('^name = "(.*)"', (COPY / folder / "Cargo.toml").read_text(), re.MULTILINE)[1]
 
 
-def compile_all(targets, mutated):
+def compile_all(targets, mutated, taken=0):
     """The compiler's messages about what it has built; or `None`, and what it has to say."""
     command = ["nice", "cargo", "test", "--no-run", "--all-features", "--message-format=json"]
     for package, names in targets.items():
@@ -53,6 +62,7 @@ def compile_all(targets, mutated):
         "RUSTFLAGS": "--cap-lints=allow",
         "CARGO_PROFILE_TEST_DEBUG": "0",
         "CARGO_INCREMENTAL": "0",
+        "MUTANT_WHILE_COMPILING": str(taken),
         # For these crates alone: whether a function runs while compiling can be asked, but not by what is stable.
         "RUSTC_BOOTSTRAP": ",".join([mutated.replace("-", "_"), *(name for names in targets.values() for name in names)]),
     }

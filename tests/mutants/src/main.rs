@@ -8,10 +8,10 @@
 //!
 //! Changes the files below `FOLDER`, a copy of a package's `src`, in place. `SKIPPED` names a file of numbers, those of
 //! mutants that the compiler does not take. Writes one line for each mutant to the standard output: its number, where it
-//! is, and what it changes.
+//! is, and what it changes. The number of one in a `const fn` begins with `+`: where such a function runs while compiling,
+//! it takes the mutant that the environment of the compiler names.
 //!
-//! The mutations are those of cargo-mutants, but for fields that it deletes. A `const fn` that runs while compiling takes
-//! none of its mutants, as nothing can be asked then; a test that calls it takes them.
+//! The mutations are those of cargo-mutants, but for fields that it deletes.
 
 mod mutate;
 mod operators;
@@ -57,8 +57,20 @@ pub mod mutant_of_this_run {
         core::intrinsics::const_eval_select((number,), while_compiling, is_chosen)
     }
 
-    const fn while_compiling(_: u32) -> bool {
-        false
+    const fn while_compiling(number: u32) -> bool {
+        match option_env!("MUTANT_WHILE_COMPILING") {
+            Some(text) => number_of(text.as_bytes()) == number,
+            None => false,
+        }
+    }
+
+    const fn number_of(digits: &[u8]) -> u32 {
+        let (mut number, mut at) = (0, 0);
+        while at < digits.len() {
+            number = number * 10 + (digits[at] - b'0') as u32;
+            at += 1;
+        }
+        number
     }
 
     #[inline]
@@ -89,13 +101,7 @@ pub mod mutant_of_this_run {
 
     fn chosen() -> u32 {
         let value = unsafe { getenv(c"MUTANT".as_ptr()) };
-        let mut number = 0;
-        if !value.is_null() {
-            for digit in unsafe { CStr::from_ptr(value) }.to_bytes() {
-                number = number * 10 + u32::from(digit - b'0');
-            }
-        }
-        number
+        if value.is_null() { 0 } else { number_of(unsafe { CStr::from_ptr(value) }.to_bytes()) }
     }
 }
 "#;

@@ -21,6 +21,8 @@ pub(crate) struct Mutate {
     /// One line for each mutant.
     pub(crate) list: Vec<String>,
     number: u32,
+    /// Whether the function may run while compiling.
+    is_const: bool,
     skipped: HashSet<u32>,
     file: String,
     within: Vec<String>,
@@ -49,6 +51,7 @@ impl Mutate {
         Self {
             list: Vec::new(),
             number: 0,
+            is_const: false,
             skipped,
             file: String::new(),
             within: Vec::new(),
@@ -69,8 +72,9 @@ impl Mutate {
         }
         let (file, within) = (&self.file, self.within.join("::"));
         let column = at.column + 1;
+        let mark = if self.is_const { "+" } else { "" };
         self.list.push(format!(
-            "{number} {file}:{}:{column}: {what} in {within}",
+            "{mark}{number} {file}:{}:{column}: {what} in {within}",
             at.line
         ));
         Some(parse_quote!(crate::mutant_of_this_run::is(#number)))
@@ -80,6 +84,7 @@ impl Mutate {
         if is_left_out(attributes) {
             return;
         }
+        let around = replace(&mut self.is_const, signature.constness.is_some());
         self.within.push(signature.ident.to_string());
         let (at, before) = (body.span(), body.to_token_stream().to_string());
         self.visit_block_mut(body);
@@ -97,6 +102,7 @@ impl Mutate {
         }
         body.stmts.splice(0..0, first);
         self.within.pop();
+        self.is_const = around;
     }
 
     fn binary(&mut self, it: &ExprBinary) -> Option<Expr> {
