@@ -53,3 +53,21 @@ fn a_record_is_kept_for_ten_minutes_after_the_last_right_to_probe() {
     assert_eq!(ledger.read(end - 1, instance(1), 1_000).messages.len(), 1);
     assert_eq!(ledger.read(end, instance(1), 1_000).messages.len(), 0);
 }
+
+#[test]
+fn an_epoch_may_lead_by_a_year_to_the_millisecond() {
+    const YEAR_MS: u64 = 365 * 24 * 60 * 60 * 1_000;
+    for (later, is_known) in [(0, true), (1, false)] {
+        let known = 1_000 + YEAR_MS + later;
+        let ballot = Ask::Vote {
+            quorum: 1,
+            window_ms: 10_000,
+            age_ms: 0,
+            open_ms: 1_000,
+            known,
+        };
+        let opened = ask(&mut Ledger::default(), 1_000, 1, ballot);
+        let id = opened.notice.expect("a period").id();
+        assert_eq!(id.epoch > known, is_known, "{}", id.epoch);
+    }
+}

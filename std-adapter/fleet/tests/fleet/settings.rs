@@ -47,6 +47,8 @@ fn each_limit_is_allowed_and_nothing_beyond_it() {
     assert!(message(&fleet.window(day + ms(1))).contains("a day"));
     assert!(message(&fleet.limit(ms(60_001))).contains("a minute"));
     assert!(message(&fleet.poll(hour + ms(1))).contains("an hour"));
+    // A second, if its high bits were cut off.
+    assert!(message(&fleet.window(ms((1 << 32) + 1_000))).contains("a day"));
 }
 
 #[test]
@@ -67,4 +69,16 @@ fn an_instance_is_shown_as_32_hexadecimal_digits() {
     let shown = "0000000000000000000000000000002a";
     assert_eq!(InstanceId::new(42).to_string(), shown);
     assert_eq!(format!("{:?}", InstanceId::new(42)), shown);
+}
+
+/// The hash is FNV-1a of 128 bits, with the vectors of its authors.
+#[test]
+fn the_id_of_a_name_is_the_same_in_every_program() {
+    for (name, id) in [
+        ("", 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d),
+        ("a", 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964),
+        ("foobar", 0x343e_1662_793c_64bf_6f0d_3597_ba44_6f18),
+    ] {
+        assert_eq!(InstanceId::named(name), InstanceId::new(id), "{name}");
+    }
 }

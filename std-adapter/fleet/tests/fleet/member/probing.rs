@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which instance probes, and how its right to probe ends.
 
-use atomic_breaker_fleet::contract::{Action, Local};
+use atomic_breaker::{Breaker, Config, ManualClock};
+use atomic_breaker_fleet::contract::{Action, Context, Local};
 use atomic_breaker_fleet::{Ask, Finding, Notice};
 
 use super::support::{GRACE_MS, Instance, OPEN_MS, id, leased, period};
@@ -309,4 +310,22 @@ fn an_extension_ends_later_than_the_one_before_it() {
         }
     }
     assert_eq!(last, 500 + GRACE_MS);
+}
+
+#[test]
+fn a_breaker_is_probing_from_its_first_probe_to_the_end_of_the_round() {
+    let clock = ManualClock::new();
+    let breaker = Breaker::new(Config::new().probes(2), &clock);
+    let is_probing = || Context::of(0, true, &breaker.snapshot()).is_probing;
+    breaker.trip();
+    assert!(!is_probing(), "open");
+    breaker.probe_now();
+    let probe = breaker.acquire().unwrap();
+    assert!(is_probing(), "one in flight");
+    probe.cancel();
+    assert!(!is_probing(), "half-open, and none is in flight");
+    breaker.acquire().unwrap().success();
+    assert!(is_probing(), "one of two has succeeded");
+    breaker.acquire().unwrap().success();
+    assert!(!is_probing(), "closed");
 }
