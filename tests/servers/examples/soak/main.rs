@@ -74,14 +74,11 @@ fn main() -> ExitCode {
 
 #[cfg(target_os = "linux")]
 fn soak(time: Duration, seed: u64) -> ExitCode {
-    let parts: Vec<Arc<Part>> = [
-        threads::start(seed),
-        tasks::start(seed),
-        processes::start(seed),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let (of_processes, killing) = processes::start(seed);
+    let parts: Vec<Arc<Part>> = [threads::start(seed), tasks::start(seed), of_processes]
+        .into_iter()
+        .flatten()
+        .collect();
     let began = Instant::now();
     let mut growth = process::Growth::new(time);
     let mut calls = vec![0; parts.len()];
@@ -105,6 +102,7 @@ fn soak(time: Duration, seed: u64) -> ExitCode {
         println!("  {}", process::Seen::now());
     }
     IS_OVER.store(true, Ordering::Relaxed);
+    let _ = killing.join();
     let mut is_well = true;
     println!(
         "{:12} {:>12} {:>12} {:>8} {:>10} {:>10}",

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{self, Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use atomic_breaker_mapped::open;
@@ -45,12 +45,13 @@ fn another(path: &Path) -> Child {
     command.spawn().expect("one more process")
 }
 
-pub(crate) fn start(seed: u64) -> Vec<Arc<Part>> {
+/// The part, and the thread that removes its file in the end.
+pub(crate) fn start(seed: u64) -> (Vec<Arc<Part>>, JoinHandle<()>) {
     let part = Part::start("processes", 2, seed ^ 5);
     let path = folder().join(format!("atomic-breaker-soak-{}", process::id()));
     let breaker = open(&path, RULES).expect("a file of its own");
     let (others, of_others) = (Arc::clone(&part), path.clone());
-    thread::spawn(move || {
+    let killing = thread::spawn(move || {
         let mut dice = Dice::new(seed ^ 6);
         while !IS_OVER.load(Ordering::Relaxed) {
             let mut other = another(&of_others);
@@ -73,5 +74,5 @@ pub(crate) fn start(seed: u64) -> Vec<Arc<Part>> {
             thread::sleep(Duration::from_micros(300));
         }
     });
-    vec![part]
+    (vec![part], killing)
 }
