@@ -135,13 +135,25 @@ async fn each_limit_ends_the_body_and_is_a_failure_of_the_host() {
     static FIRST: [Duration; 2] = seconds([31, 1]);
     static IDLE: [Duration; 3] = seconds([1, 1, 6]);
     static WHOLE: [Duration; 40] = seconds([4; 40]);
-    let cases: [(&'static [Duration], _, _, _); 3] = [
-        (&FIRST, 0, BodyLimit::FirstByte(30 * SECOND), 30),
-        (&IDLE, 2, BodyLimit::Idle(5 * SECOND), 7),
-        (&WHOLE, 15, BodyLimit::Whole(60 * SECOND), 60),
+    let (first, idle, whole) = (30 * SECOND, 5 * SECOND, 60 * SECOND);
+    let none = BodyLimits::new();
+    let cases: [(_, &'static [Duration], _, _, _); 6] = [
+        (LIMITS, &FIRST, 0, BodyLimit::FirstByte(first), 30),
+        (LIMITS, &IDLE, 2, BodyLimit::Idle(idle), 7),
+        (LIMITS, &WHOLE, 15, BodyLimit::Whole(whole), 60),
+        // Each also without the others.
+        (
+            none.first_byte(first),
+            &FIRST,
+            0,
+            BodyLimit::FirstByte(first),
+            30,
+        ),
+        (none.idle(idle), &IDLE, 2, BodyLimit::Idle(idle), 7),
+        (none.whole(whole), &WHOLE, 15, BodyLimit::Whole(whole), 60),
     ];
-    for (pauses, tokens, limit, after) in cases {
-        let guard = guard(ClientConfig::new().body_limits(LIMITS));
+    for (limits, pauses, tokens, limit, after) in cases {
+        let guard = guard(ClientConfig::new().body_limits(limits));
         let client = client(guard, pauses);
         for failed in 1..=5 {
             let (came, met, took) = read(ask(&client).await).await;

@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use atomic_breaker_http::{
-    Bytes, ClientConfig, ClientError, ClientGuard, Config, Deadline, HttpClient, Origin, Registry,
-    RequestError, State, repeatable,
+    Bytes, ClientConfig, ClientError, ClientGuard, Config, Deadline, HttpClassifier, HttpClient,
+    Origin, PerHost, Registry, RequestError, State, UsualErrors, repeatable,
 };
+use atomic_breaker_tower::BreakerLayer;
 use http::Request;
 use reqwest::{Client, Response};
 use reqwest_middleware::ClientBuilder;
-use tower::{ServiceBuilder, ServiceExt, service_fn};
+use tower::{Layer, ServiceBuilder, ServiceExt, service_fn};
 
 use super::server::{Server, reqwest, start};
 
@@ -102,11 +103,8 @@ async fn a_host_that_hangs_opens_although_its_callers_leave_before_the_limit_of_
 async fn nor_does_an_impatient_caller_through_a_middleware() {
     let server = start();
     let hosts: &'static Registry<Origin> = Registry::new(RULES).unwrap().leak();
-    let middleware = atomic_breaker_http::BreakerMiddleware::new(
-        atomic_breaker_http::PerHost::new(hosts),
-        reqwest(),
-    )
-    .time_limit(Duration::from_secs(60));
+    let middleware = atomic_breaker_http::BreakerMiddleware::new(PerHost::new(hosts), reqwest())
+        .time_limit(Duration::from_secs(60));
     let client = ClientBuilder::new(reqwest()).with(middleware).build();
     for _ in 0..10 {
         let request = client.get(server.url("/hangs"));
@@ -114,6 +112,32 @@ async fn nor_does_an_impatient_caller_through_a_middleware() {
         assert!(answer.unwrap_err().is_timeout());
     }
     assert_eq!(hosts.state(&origin(&server)), State::Closed);
+}
+
+/// Where reqwest itself ends the call: a limit of its client is the host's failure, one of the request is not.
+#[tokio::test]
+async fn nor_does_an_impatient_caller_through_plain_layers_but_an_impatient_client_does() {
+    let server = start();
+    let hosts: &'static Registry<Origin> = Registry::new(RULES).unwrap().leak();
+    let layer =
+        BreakerLayer::new(PerHost::new(hosts)).report(HttpClassifier::new().errors(UsualErrors));
+    for _ in 0..10 {
+        let request = reqwest().get(server.url("/hangs"));
+        let request = request.timeout(Duration::from_millis(1)).build().unwrap();
+        let client = layer.layer(HttpClient::new(reqwest()));
+        let answer = client.oneshot(repeatable(&request).unwrap()).await;
+        assert!(answer.is_err());
+    }
+    assert_eq!(hosts.state(&origin(&server)), State::Closed);
+    let in_time = Client::builder().no_proxy();
+    let in_time = in_time.timeout(Duration::from_millis(20)).build().unwrap();
+    for _ in 0..3 {
+        let request = reqwest().get(server.url("/hangs")).build().unwrap();
+        let client = layer.layer(HttpClient::new(in_time.clone()));
+        let answer = client.oneshot(repeatable(&request).unwrap()).await;
+        assert!(answer.is_err());
+    }
+    assert_eq!(hosts.state(&origin(&server)), State::Open);
 }
 
 async fn at_end(server: &Server, path: &str, client: Client) -> (&'static ClientGuard, Response) {
