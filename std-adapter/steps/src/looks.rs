@@ -40,7 +40,6 @@ pub(super) async fn work<D: Store>(
         let room = &looks.room;
         let pauses = async {
             match pause {
-                NextLook::None => {}
                 NextLook::Room => room.has_room().await,
                 NextLook::Asleep(time) => sleep(time).await,
                 NextLook::Until(time) => {
@@ -55,9 +54,7 @@ pub(super) async fn work<D: Store>(
 
 /// What comes before the next look.
 enum NextLook {
-    /// Looks at once: there may be more, and there is room.
-    None,
-    /// Waits until a step has ended.
+    /// Waits until there is room, if there is none.
     Room,
     /// Waits that long: a job that comes changes nothing, as the breaker rejects it.
     Asleep(Duration),
@@ -94,7 +91,7 @@ impl<D: Store> Looks<D> {
         if most > 0 {
             return self.claim(most, full, poll).await;
         }
-        Ok(full.map_or(NextLook::Until(poll), |full| until_not(&full, poll)))
+        Ok(until_not(&full, poll))
     }
 
     /// Whether a job is due, as far as is known; otherwise how long until that is worth asking. A lane without a
@@ -117,7 +114,7 @@ impl<D: Store> Looks<D> {
     async fn claim(
         &mut self,
         most: usize,
-        mut full: Option<Full>,
+        mut full: Full,
         poll: Duration,
     ) -> Result<NextLook, StoreError> {
         let asked = Instant::now();
@@ -144,17 +141,17 @@ impl<D: Store> Looks<D> {
                 Begin::Not(why) => {
                     (self.is_due, puts_back) = (true, true);
                     self.holds |= matches!(why, Full::Room);
-                    full = Some(why);
+                    full = why;
                     None
                 }
                 begin => Some(begin),
             };
             self.spawn(claimed, begin, patience);
         }
-        Ok(match full {
-            Some(full) if puts_back || !fewer => until_not(&full, poll),
-            None if !fewer => NextLook::None,
-            _ => NextLook::Until(claim.next_due.map_or(poll, |next| next.min(poll))),
+        Ok(if puts_back || !fewer {
+            until_not(&full, poll)
+        } else {
+            NextLook::Until(claim.next_due.map_or(poll, |next| next.min(poll)))
         })
     }
 

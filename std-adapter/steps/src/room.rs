@@ -69,11 +69,11 @@ impl Room {
         self.place()
     }
 
-    /// How many steps could run now, up to this many, and why not more.
-    pub(super) fn could_start(&self, most: usize) -> (usize, Option<Full>) {
+    /// How many steps could run now, up to this many, and what to wait for before more are worth asking for.
+    pub(super) fn could_start(&self, most: usize) -> (usize, Full) {
         let free = self.free.available_permits();
         let (many, full) = self.lane.would_admit(most.min(free));
-        (many, full.or_else(|| (many < most).then_some(Full::Room)))
+        (many, full.unwrap_or(Full::Room))
     }
 
     /// Whether the breaker would admit a step that has a place.

@@ -91,7 +91,7 @@ impl JobRow {
     pub fn count(column: &str, count: i64, faults: &mut Vec<String>) -> u32 {
         u32::try_from(count).unwrap_or_else(|_| {
             faults.push(format!("{column} {count}"));
-            if count < 0 { 0 } else { u32::MAX }
+            if count.is_negative() { 0 } else { u32::MAX }
         })
     }
 

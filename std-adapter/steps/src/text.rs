@@ -38,11 +38,8 @@ pub(super) fn unreadable(error: &serde_json::Error) -> String {
 /// ```
 pub fn redacted(error: &str) -> String {
     let mut text = without_secrets(error).replace('\0', "\u{FFFD}");
-    if text.len() > LONGEST_ERROR {
-        let end = (0..=LONGEST_ERROR)
-            .rev()
-            .find(|&end| text.is_char_boundary(end));
-        text.truncate(end.unwrap_or(0));
-    }
+    let mut ends = (0..=text.len().min(LONGEST_ERROR)).rev();
+    let end = ends.find(|&end| text.is_char_boundary(end));
+    text.truncate(end.unwrap_or(0));
     text
 }

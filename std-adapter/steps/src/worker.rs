@@ -25,7 +25,7 @@ const PARKED: Duration = Duration::from_secs(300);
 #[derive(Debug)]
 #[must_use = "dropping it stops it"]
 pub struct Worker {
-    /// Each of its tasks holds a receiver until it has stopped.
+    /// Each of its tasks holds a receiver until it has stopped, as it does when this is dropped, too.
     is_stopped: watch::Sender<bool>,
     /// The work it has claimed.
     claimed: Batch,
@@ -67,7 +67,7 @@ impl Worker {
     pub async fn stop_within(self, time: Duration) {
         self.is_stopped.send_replace(true);
         let mut before = self.called.until_now();
-        before.push(self.claimed.clone());
+        before.push(self.claimed);
         let ended = || async {
             self.is_stopped.closed().await;
             for batch in &before {
@@ -84,12 +84,6 @@ impl Worker {
             before.iter().for_each(Batch::give_up);
             ended().await;
         }
-    }
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        self.is_stopped.send_replace(true);
     }
 }
 

@@ -51,6 +51,54 @@ async fn polled_seldom_a_store_that_failed_is_asked_again_no_later() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_store_that_is_down_is_asked_less_and_less_often() {
+    let workflow = Script::new([]).workflow();
+    let store = FaultyStore::default();
+    store.set(Some(Fault::Error("no disk".to_owned())));
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    let _worker = steps.work();
+    sleep(300 * SECOND).await;
+    let asked = store.asked();
+    let claims = asked.iter().filter(|it| **it == Asked::Claim).count();
+    // Of each of two lanes: after 1 s, 2 s and so on up to 30 s, a fifth more or less.
+    assert!((20..=36).contains(&claims), "{claims}");
+}
+
+/// A pause that would end with the lease is not waited for.
+#[tokio::test(start_paused = true)]
+async fn a_result_is_saved_again_less_and_less_often_within_its_lease() {
+    let (memory, script) = (MemoryStore::new(), Script::new([]));
+    let workflow = script.workflow();
+    let store = FaultyStore::to(&memory);
+    store.next(Asked::Save, u32::MAX, Fault::Error("no disk".to_owned()));
+    let lease = Duration::from_millis(100 + 200 + 400 + 800);
+    let steps = builder(&store).workflow(&workflow).lease(lease);
+    let steps = steps.build().unwrap();
+    let began = Instant::now();
+    let ran = steps.run(&workflow, "k", &Vec::new()).await.unwrap();
+    assert!(matches!(ran, Ran::Later { .. }), "{ran:?}");
+    assert_eq!(began.elapsed(), Duration::from_millis(100 + 200 + 400));
+    assert_eq!(
+        store.asked(),
+        [vec![Asked::Put], vec![Asked::Save; 4]].concat()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_renewal_without_an_answer_is_repeated_within_the_lease() {
+    let (memory, script) = (MemoryStore::new(), Script::new([Do::Take(200 * SECOND)]));
+    let workflow = script.workflow();
+    let store = FaultyStore::to(&memory);
+    store.next(Asked::Renew, 1, Fault::Silence);
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    let other = builder(&memory).workflow(&workflow).build().unwrap();
+    let _other = other.work();
+    let ran = steps.run(&workflow, "k", &Vec::new()).await.unwrap();
+    assert_eq!(ran, Ran::Done(done()));
+    assert_eq!(script.calls(), done(), "each once");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_lease_that_is_not_renewed_in_time_delays_no_step() {
     let (memory, script) = (MemoryStore::new(), Script::new([Do::Take(25 * SECOND)]));
     let workflow = script.workflow();
@@ -78,6 +126,23 @@ async fn steps_that_must_go_do_not_wait_for_a_lease_to_be_renewed() {
     assert_eq!(began.elapsed(), SECOND);
     let job = only_job(&memory).await;
     assert_eq!((job.status, job.failures), (Status::Waiting, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_results_that_come_at_once_a_refused_one_is_saved_alone() {
+    let (memory, script) = (MemoryStore::new(), Script::new([Do::Take(SECOND); 5]));
+    let workflow = script.workflow();
+    let store = FaultyStore::to(&memory);
+    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    for key in 0..5 {
+        let id = steps.enqueue(&workflow, key.to_string(), &Vec::new()).await;
+        store.refuse(id.unwrap());
+    }
+    let _worker = steps.work();
+    sleep(2 * SECOND).await;
+    let counts = memory.counts().await.unwrap();
+    let (done, running) = (counts.of(Status::Done), counts.of(Status::Running));
+    assert_eq!((done, running), (4, 1), "{counts:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bodies of requests: those that are kept, and those that are sent as they come.
 
+use std::convert::Infallible;
 use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use atomic_breaker_steps::requests::{KeepConfig, NotKept};
+use atomic_breaker_steps::requests::{KeepBody, KeepConfig, NotKept};
+use atomic_breaker_steps::{Lane, MemoryStore, Steps};
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
-use http::{HeaderMap, Request};
-use http_body::Frame;
+use http::{HeaderMap, Request, Response};
+use http_body::{Body, Frame, SizeHint};
 use http_body_util::StreamBody;
 use tokio::time::{sleep, timeout};
+use tower::{Layer, ServiceExt, service_fn};
 
 use super::keep_server::{Process, Say, Server, kept, now, post};
 
@@ -73,6 +78,56 @@ async fn a_body_whose_length_says_it_is_too_large_is_not_read_first() {
         matches!(error.not_kept(), Some(NotKept::Large(10))),
         "{error}"
     );
+}
+
+/// Its first bytes are there, the others never come; how many those are is known once the first have been read.
+struct Slow(Option<&'static [u8]>, u64);
+
+impl Body for Slow {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Read>> {
+        let first = self.0.take().map(|first| Ok(data(first)));
+        first.map_or(Poll::Pending, |first| Poll::Ready(Some(first)))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let rest = SizeHint::with_exact(self.1);
+        self.0.map_or(rest, |_| SizeHint::default())
+    }
+}
+
+/// Answers with how long the body is, without having read it.
+async fn measured(request: Request<KeepBody<Slow>>) -> Result<Response<SizeHint>, Infallible> {
+    assert!(!request.body().is_end_stream());
+    Ok(Response::new(request.body().size_hint()))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_is_read_until_it_is_known_to_be_too_large() {
+    let keep = KeepConfig::new().largest_body(10);
+    let later = keep.replay::<KeepBody<Slow>, _, _>("later", "server", service_fn(measured));
+    let steps = Steps::builder(MemoryStore::new()).lane(Lane::new("server"));
+    let steps = steps.workflow(&later).build().unwrap();
+    let client = keep.layer(&steps, &later).unwrap();
+    let client = client.layer(service_fn(measured));
+    for (first, rest) in [(&b"begun"[..], 6), (b"", 11), (b"0123456789", 1)] {
+        let request = Request::post("/").header("idempotency-key", "k");
+        let request = request.body(Slow(Some(first), rest)).unwrap();
+        let sent = timeout(SECOND, client.clone().oneshot(request)).await;
+        let hint = now(sent.expect("the rest is not waited for")).into_body();
+        assert_eq!(hint.exact(), Some(11));
+    }
+}
+
+#[test]
+fn a_body_made_of_bytes_is_as_long_as_they_are() {
+    for bytes in [&b""[..], b"body"] {
+        let body = KeepBody::<String>::from(bytes.to_vec());
+        assert_eq!(body.size_hint().exact(), Some(bytes.len() as u64));
+        assert_eq!(body.is_end_stream(), bytes.is_empty());
+    }
 }
 
 #[tokio::test(start_paused = true)]

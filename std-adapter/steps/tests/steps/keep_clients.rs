@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A real client and a real server: reqwest behind a `ClientGuard`, by sockets.
 
+use std::convert::Infallible;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
@@ -13,10 +15,52 @@ use atomic_breaker_steps::{
 use axum::Router;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
-use http::Request;
+use bytes::Bytes;
+use futures_util::stream;
+use http::{Request, Response};
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody};
 use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
-use tower::{ServiceBuilder, ServiceExt};
+use tower::{Layer, ServiceBuilder, ServiceExt, service_fn};
+
+use super::keep_server::now;
+
+#[test]
+fn a_whole_body_can_be_sent_again_by_reqwest() {
+    let body = reqwest::Body::from(KeepBody::<String>::from(b"body".to_vec()));
+    assert_eq!(body.as_bytes(), Some(&b"body"[..]));
+}
+
+type Streamed = StreamBody<stream::Iter<std::vec::IntoIter<io::Result<Frame<Bytes>>>>>;
+
+/// Answers with the error of the body.
+async fn collected(request: Request<KeepBody<Streamed>>) -> Result<Response<String>, Infallible> {
+    let body = reqwest::Body::from(request.into_body());
+    assert_eq!(body.as_bytes(), None);
+    let error = body.collect().await.expect_err("it is cut off");
+    Ok(Response::new(format!("{error:?}")))
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_breaks_off_within_reqwest() {
+    let keep = KeepConfig::new();
+    let later = keep.replay::<KeepBody<Streamed>, _, _>("later", "server", service_fn(collected));
+    let steps = Steps::builder(MemoryStore::new()).lane(Lane::new("server"));
+    let steps = steps.workflow(&later).build().unwrap();
+    let client = keep.layer(&steps, &later).unwrap();
+    let frames = vec![
+        Ok(Frame::data(Bytes::from_static(b"be"))),
+        Err(io::Error::other("the caller has gone")),
+    ];
+    let request = Request::post("/").header("idempotency-key", "k");
+    let request = request.body(StreamBody::new(stream::iter(frames)));
+    let sent = client
+        .layer(service_fn(collected))
+        .oneshot(request.unwrap());
+    let error = now(sent.await).into_body();
+    assert!(error.contains("the caller has gone"), "{error}");
+}
 
 #[tokio::test]
 async fn requests_a_guarded_client_could_not_send_are_sent_later() {
@@ -45,7 +89,7 @@ async fn requests_a_guarded_client_could_not_send_are_sent_later() {
 
     let guard = ClientGuard::new(ClientConfig::new()).unwrap().leak();
     let client = ServiceBuilder::new()
-        .map_response(http::Response::<reqwest::Body>::from)
+        .map_response(Response::<reqwest::Body>::from)
         .layer(guard.layer::<KeepBody<String>>())
         .service(HttpClient::default());
     let keep = KeepConfig::new();

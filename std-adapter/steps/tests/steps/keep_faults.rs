@@ -13,7 +13,7 @@ use futures_util::future::join_all;
 use tokio::time::{Instant, sleep, timeout};
 use tower::{Layer, ServiceExt};
 
-use super::keep_server::{Say, Server, kept, post, rules};
+use super::keep_server::{Say, Server, kept, now, post, rules};
 use super::support::{only_job, schedule};
 use test_support::faulty_store::{Asked, Fault, FaultyStore};
 
@@ -57,6 +57,19 @@ async fn a_store_that_does_not_count_is_waited_for_once() {
         };
         assert!(matches!(why, Some(NotKept::Store(_))), "{why:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_comes_after_a_count_has_failed_has_the_store_asked_again() {
+    let server = Server::new([Say::Status(503); 2]);
+    let store = FaultyStore::default();
+    store.next(Asked::Counts, 1, Fault::Error("no disk".to_owned()));
+    let (_steps, client) = client(store, &server);
+    let response = now(client.clone().oneshot(post("/", "1", "")).await);
+    let why = response.extensions().get();
+    assert!(matches!(why, Some(NotKept::Store(_))), "{why:?}");
+    // Even if no time has passed since.
+    kept(client.oneshot(post("/", "2", "")).await);
 }
 
 #[tokio::test(start_paused = true)]

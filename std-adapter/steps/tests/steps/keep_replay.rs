@@ -162,6 +162,34 @@ async fn a_client_with_a_breaker_needs_a_lane_without_one() {
     assert_eq!(breaker.state(), State::Closed);
 }
 
+/// A lane with a breaker knows itself when it admits.
+#[tokio::test(start_paused = true)]
+async fn in_a_lane_without_a_breaker_it_is_due_when_another_said() {
+    let server = Server::new([]);
+    let keep = KeepConfig::new();
+    for is_guarded in [false, true] {
+        let breaker = Arc::new(Breaker::new(rules(), TokioClock));
+        let guard = BreakerLayer::new(Arc::clone(&breaker)).report(HttpClassifier::new());
+        let later =
+            keep.replay::<KeepBody<String>, _, _>("later", "server", guard.layer(server.clone()));
+        let lane = Lane::new("server");
+        let lane = if is_guarded {
+            lane.guarded_within(Arc::clone(&breaker))
+        } else {
+            lane
+        };
+        let steps = Steps::builder(MemoryStore::new()).lane(lane);
+        let steps = steps.workflow(&later).build().unwrap();
+        let client = keep.layer(&steps, &later).unwrap();
+        let client = client.layer(guard.layer(server.clone()));
+        breaker.trip();
+        let job = kept(tower::ServiceExt::oneshot(client, post("/", "k", "")).await);
+        let job = steps.store().job(job).await.unwrap().unwrap();
+        let due_in_ms = if is_guarded { 0 } else { 600_000 };
+        assert_eq!((job.status, job.due_in_ms), (Status::Waiting, due_in_ms));
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_state_that_is_no_request_is_not_read() {
     let server = Server::new([Say::Status(503)]);

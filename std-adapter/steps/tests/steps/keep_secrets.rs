@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use atomic_breaker_steps::requests::{KeepConfig, KeptRequest, NotKept};
+use atomic_breaker_steps::requests::{KeepBody, KeepConfig, KeptRequest, NotKept};
 use atomic_breaker_steps::{Status, Store};
 use http::{HeaderValue, Request};
 use tokio::time::sleep;
@@ -218,6 +218,64 @@ async fn a_body_is_written_as_text_or_as_base64() {
         let job = kept(process.send(request.body(body).unwrap()).await);
         let state = process.job(job).await.state;
         assert!(state.contains(written), "{state}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_is_text_as_long_as_that_takes_no_more_space() {
+    let server = Server::new([]);
+    // What takes two bytes within JSON, and what takes one: as base64, each three bytes take four.
+    let mut bodies = vec![("x".repeat(1_000), true)];
+    for escaped in ["\"", "\\", "\n", "\r", "\t", "\u{8}", "\u{c}"] {
+        bodies.push((escaped.repeat(18), true));
+        bodies.push((escaped.repeat(21), false));
+    }
+    // Six bytes.
+    bodies.push(("\u{1}".repeat(2), true));
+    bodies.push(("\u{1}".repeat(3), false));
+    for (body, is_text) in bodies {
+        let process = Process::new(&server, &KeepConfig::new());
+        process.breaker.trip();
+        let job = kept(process.send(post("/", "k", &body)).await);
+        let state = process.job(job).await.state;
+        let text = serde_json::to_string(&body).unwrap();
+        assert_eq!(state.contains(&text), is_text, "{state}");
+        assert_eq!(state.contains("base64"), !is_text, "{state}");
+    }
+}
+
+/// FNV-1a of method, URI, headers by name, and body, each after its length in eight bytes.
+#[tokio::test(start_paused = true)]
+async fn the_mark_of_a_request_is_the_same_in_each_release() {
+    let server = Server::new([]);
+    let process = Process::new(&server, &KeepConfig::new());
+    process.breaker.trip();
+    let job = kept(process.send(post("/pay", "k", "body")).await);
+    let state = process.job(job).await.state;
+    assert!(state.contains("\"mark\":\"5a95146f6a83358a\""), "{state}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_keeps_requests_is_shown_without_what_it_keeps() {
+    let server = Server::new([]);
+    let keep = KeepConfig::new().header("x-tenant").query("page");
+    let process: Process = Process::new(&server, &keep);
+    let later = keep.replay::<KeepBody<String>, _, _>("later", "server", server.clone());
+    let keeps = keep.layer::<_, String>(&process.steps, &later).unwrap();
+    let body = KeepBody::<String>::from(b"SECRET".to_vec());
+    for (shown, names) in [
+        (format!("{body:?}"), ["KeepBody", "6", "true"]),
+        (format!("{keep:?}"), ["KeepConfig", "x-tenant", "page"]),
+        (format!("{keeps:?}"), ["KeepLayer", "KeepConfig", "later"]),
+        (
+            format!("{:?}", process.client),
+            ["KeepService", "KeepLayer", "later"],
+        ),
+    ] {
+        for name in names {
+            assert!(shown.contains(name), "{shown} does not name {name}");
+        }
+        assert!(!shown.contains("SECRET"), "{shown}");
     }
 }
 

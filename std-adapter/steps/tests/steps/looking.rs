@@ -304,9 +304,11 @@ async fn a_job_whose_lane_shuts_while_it_is_being_kept_is_given_back() {
         let (steps, workflow) = (steps.clone(), workflow.clone());
         async move { steps.run(&workflow, "k", &7).await.unwrap() }
     });
+    let began = Instant::now();
     sleep(SECOND).await;
     a.trip_for(60 * SECOND);
     assert!(matches!(run.await.unwrap(), Ran::Later { .. }));
+    assert_eq!(began.elapsed(), 20 * SECOND);
     let counts = jobs.counts().await.unwrap();
     assert_eq!(counts.of(Status::Waiting), 1, "{counts:?}");
     let _worker = steps.work();

@@ -13,7 +13,9 @@
 //! | `told` | when a person is told, and when anew |
 //! | `observers` | notifications of observers, and observers that panic |
 //! | `lanes` | lanes and their breakers |
+//! | `claiming` | when a worker looks for jobs, how many it claims, and when it looks again |
 //! | `looking`, `looking_fleet`, `not_run` | workers that look for jobs while others call; what they claim and do not run |
+//! | `probes` | steps that are probes of their lane, and what a breaker is told of a step |
 //! | `within` | steps whose calls go through the breaker of their lane |
 //! | `keep_calls`, `keep_dropped` | calls that are kept if they do not succeed; callers that leave in the middle |
 //! | `keep_requests`, `keep_limits`, `keep_bodies`, `keep_secrets`, `keep_replay` | kept requests: which, how many, how stored, how sent again |
@@ -23,6 +25,7 @@
 //! | `keep_clients` | a real client and a real server |
 //! | `response` | how HTTP responses decide about the steps that requested them |
 //! | `room` | calls and claims in one lane |
+//! | `rows` | what each call does to a job as a store may keep it |
 //! | `workers` | workers that stop, die, or are given up |
 //! | `deaths` | processes that die, or are cut off and come back |
 //! | `words` | secrets in the words of errors |
@@ -30,6 +33,7 @@
 //! | `settings` | invalid settings and their errors |
 
 mod broken;
+mod claiming;
 mod deaths;
 mod dropped;
 mod faults;
@@ -63,10 +67,12 @@ mod looking_fleet;
 mod not_run;
 mod observers;
 mod parked;
+mod probes;
 mod progress;
 #[cfg(feature = "http")]
 mod response;
 mod room;
+mod rows;
 mod schedule;
 mod settings;
 mod support;

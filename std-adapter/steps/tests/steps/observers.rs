@@ -4,10 +4,13 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use atomic_breaker_steps::{Asked, Counts, Job, JobObserver, MemoryStore, Ran, Status, TryResult};
+use atomic_breaker_http::{Breaker, Config, TokioClock};
+use atomic_breaker_steps::{
+    Asked, Counts, Job, JobObserver, Lane, MemoryStore, Ran, Status, Steps, Store, TryResult,
+};
 use tokio::time::sleep;
 
-use super::support::{Do, Script, builder, done, schedule};
+use super::support::{Do, Script, builder, done, only_job, schedule};
 use test_support::faulty_store::{self, Fault, FaultyStore};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -41,6 +44,28 @@ impl JobObserver for Diary {
 
     fn store_failed(&self, asked: Asked, error: &str) {
         self.note(format!("{} failed: {error}", asked.name()));
+    }
+}
+
+/// Keeps what it is told about the store, and about rights that were lost.
+#[derive(Clone, Default)]
+struct Watch(Diary);
+
+impl JobObserver for Watch {
+    fn count_every(&self) -> Option<Duration> {
+        Some(3_600 * SECOND)
+    }
+
+    fn counted(&self, counts: &Counts, valid_for: Duration) {
+        self.0.note(format!("{:?} for {valid_for:?}", counts.due));
+    }
+
+    fn lost(&self, job: &Job) {
+        self.0.note(format!("{} lost", job.step));
+    }
+
+    fn store_answered(&self) {
+        self.0.note("answered");
     }
 }
 
@@ -98,6 +123,66 @@ async fn observers_see_tries_ends_and_failures_of_the_store() {
         events[2..],
         ["first tried: failure", r#"dead: "no such address""#]
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_store_has_answered_a_claim_a_save_or_when_a_job_is_due() {
+    let (watch, script) = (Watch::default(), Script::new([]));
+    let (store, workflow) = (MemoryStore::new(), script.workflow());
+    let breaker = Arc::new(Breaker::new(Config::new(), TokioClock));
+    let steps = Steps::builder(store.clone())
+        .lane(Lane::new("a").guarded(breaker))
+        .lane(Lane::new("b"))
+        .workflow(&workflow)
+        .observer(watch.clone())
+        .poll(3_600 * SECOND);
+    let steps = steps.build().unwrap();
+    steps.run(&workflow, "k", &Vec::new()).await.unwrap();
+    assert_eq!(watch.0.take(), ["answered"; 3], "three saves");
+    let id = only_job(&store).await.id;
+    steps.progress(&workflow, id).await.unwrap();
+    assert_eq!(watch.0.take(), [""; 0], "no worker has asked");
+    // Of the lane with a breaker when a job is due, of the other one a claim.
+    let _worker = steps.work();
+    sleep(SECOND).await;
+    let events = watch.0.take();
+    let answers = events.iter().filter(|event| *event == "answered").count();
+    assert_eq!(answers, 2, "{events:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_count_is_valid_until_two_more_have_been_missed() {
+    let watch = Watch::default();
+    let (store, workflow) = (FaultyStore::default(), Script::new([]).workflow());
+    let steps = builder(&store).workflow(&workflow).observer(watch.clone());
+    let steps = steps.poll(3_600 * SECOND).build().unwrap();
+    store.next(faulty_store::Asked::Counts, 1, Fault::Late(4 * SECOND));
+    let _worker = steps.work();
+    sleep(5 * SECOND).await;
+    let events = watch.0.take();
+    let counted = format!("[] for {:?}", 3 * 3_604 * SECOND);
+    assert!(events.contains(&counted), "{events:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_right_that_is_lost_while_the_step_runs_is_observed() {
+    let watch = Watch::default();
+    let (store, script) = (MemoryStore::new(), Script::new([Do::Hang]));
+    let workflow = script.workflow();
+    let steps = builder(&store).workflow(&workflow).observer(watch.clone());
+    let steps = steps.build().unwrap();
+    let mut job = workflow.job("unreadable", &Vec::new()).unwrap();
+    "7".clone_into(&mut job.state);
+    store.put(&job, None).await.unwrap();
+    let id = steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
+    let _worker = steps.work();
+    sleep(SECOND).await;
+    assert!(store.cancel(id).await.unwrap());
+    // When it renews the lease.
+    sleep(30 * SECOND).await;
+    let mut events = watch.0.take();
+    events.retain(|event| event.contains("lost"));
+    assert_eq!(events, ["first lost"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,7 +9,9 @@ use atomic_breaker_steps::{
 use tokio::time::sleep;
 
 use super::support::{Mailbox, Script, builder, only_job};
+use test_support::faulty_store::{Asked, Fault, FaultyStore};
 
+const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// Behaves as a program that does not know its step.
@@ -43,7 +45,10 @@ async fn thousands_of_parked_jobs_are_taken_up_by_a_new_worker() {
     for key in 0..2_500 {
         park(&store, &workflow, &key.to_string()).await;
     }
-    let steps = builder(&store).workflow(&workflow).build().unwrap();
+    // A thousand at a time, each of which takes a while.
+    let slow = FaultyStore::to(&store);
+    slow.next(Asked::Unpark, u32::MAX, Fault::Late(SECOND));
+    let steps = builder(&slow).workflow(&workflow).build().unwrap();
     let _worker = steps.work();
     sleep(5 * MINUTE).await;
     let counts = store.counts().await.unwrap();

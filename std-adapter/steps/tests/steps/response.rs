@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use atomic_breaker_http::{Breaker, Config, HttpClassifier, State, TokioClock};
+use atomic_breaker_http::{Breaker, Config, HttpClassifier, Outcome, State, TokioClock};
 use atomic_breaker_steps::{Lane, MemoryStore, Ran, Status, Steps, Store, Workflow, step_result};
 use http::Response;
 
@@ -11,12 +11,19 @@ use super::support::schedule;
 
 static HTTP: HttpClassifier = HttpClassifier::new();
 
-/// The job, its error and the lane's breaker after one response.
 async fn after(response: Response<()>) -> (Status, i64, String, State) {
+    after_by(&HTTP, response).await
+}
+
+/// The job, its error and the lane's breaker after one response.
+async fn after_by(
+    http: &'static HttpClassifier,
+    response: Response<()>,
+) -> (Status, i64, String, State) {
     let breaker = Arc::new(Breaker::new(Config::new(), TokioClock));
     let head = response.into_parts().0;
     let step = move |state: ()| {
-        let answer = step_result(&HTTP, &head);
+        let answer = step_result(http, &head);
         async move { answer.map(|()| state) }
     };
     let workflow = Workflow::new("mail")
@@ -75,6 +82,21 @@ async fn a_busy_server_rests_its_lane_and_a_used_up_quota_its_job() {
     // Only these two say when to retry.
     let (job, due, ..) = after(answer(500, Some(60))).await;
     assert_eq!((job, due), (Status::Waiting, 1));
+}
+
+static IGNORES: HttpClassifier = HttpClassifier::new().statuses(|_| Outcome::Ignored);
+
+#[tokio::test(start_paused = true)]
+async fn of_what_is_ignored_only_a_used_up_quota_is_tried_again() {
+    for (status, is) in [
+        (200, Status::Done),
+        (404, Status::Dead),
+        (503, Status::Dead),
+        (429, Status::Waiting),
+    ] {
+        let (job, _, _, breaker) = after_by(&IGNORES, answer(status, None)).await;
+        assert_eq!((job, breaker), (is, State::Closed), "{status}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

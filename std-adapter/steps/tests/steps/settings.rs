@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use atomic_breaker_steps::{
-    EnqueueError, LARGEST_STATE, Lane, MemoryStore, Schedule, StepError, Steps, StepsBuilder,
+    EnqueueError, LARGEST_STATE, Lane, MemoryStore, Ran, Schedule, StepError, Steps, StepsBuilder,
     Workflow,
 };
 
@@ -66,6 +66,84 @@ async fn a_job_that_cannot_be_run_is_an_error() {
     }
 }
 
+#[tokio::test]
+async fn the_first_and_the_last_value_of_each_range_are_valid() {
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    const TEN_YEARS: Duration = Duration::from_secs(10 * 366 * 24 * 60 * 60);
+    let (nano, milli, second) = (
+        Duration::from_nanos(1),
+        Duration::from_millis(1),
+        Duration::from_secs(1),
+    );
+    let builds = |build: &dyn Fn(StepsBuilder<MemoryStore>) -> StepsBuilder<MemoryStore>| {
+        let builder = Steps::builder(MemoryStore::new()).lane(Lane::new("a"));
+        build(builder).build().is_ok()
+    };
+    for time in [second, DAY] {
+        assert!(builds(&|it| it.lease(time)), "{time:?}");
+    }
+    for time in [milli, DAY * 30] {
+        assert!(builds(&|it| it.time_limit(time)), "{time:?}");
+    }
+    for time in [milli, second * 60 * 60] {
+        assert!(builds(&|it| it.poll(time)), "{time:?}");
+    }
+    assert!(!builds(&|it| it.lease(DAY + nano)));
+    assert!(!builds(&|it| it.time_limit(DAY * 30 + nano)));
+    assert!(!builds(&|it| it.poll(second * 60 * 60 + nano)));
+    let plain = Schedule::new().first(second);
+    for (schedule, is_valid) in [
+        (plain.first(nano), true),
+        (plain.first(TEN_YEARS), true),
+        (plain.first(TEN_YEARS + nano), false),
+        (plain.longest(second), true),
+        (plain.longest(milli), false),
+        (plain.longest(TEN_YEARS), true),
+        (plain.longest(TEN_YEARS + nano), false),
+        (plain.growth(1.0), true),
+        (plain.growth(100.0), true),
+        (plain.growth(100.1), false),
+        (plain.jitter_percent(100), true),
+        (plain.tries(1), true),
+    ] {
+        let workflow = workflow("k", &[("first", "a")]).schedule(schedule);
+        let built = builds(&|it| it.workflow(&workflow));
+        assert_eq!(built, is_valid, "{schedule:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_built_is_shown_by_its_names_and_settings() {
+    let lane = Lane::new("mail").at_once(7);
+    let workflow = workflow("welcome", &[("send", "mail")]);
+    let shown = [format!("{lane:?}"), format!("{workflow:?}")];
+    let builder = Steps::builder(MemoryStore::new()).lane(lane);
+    let builder = builder.workflow(&workflow).lease(Duration::from_secs(77));
+    let [lane, workflow] = shown;
+    let builder_shown = format!("{builder:?}");
+    let steps = format!("{:?}", builder.build().unwrap());
+    for (shown, names) in [
+        (lane, ["Lane", "mail", "7"]),
+        (workflow, ["Workflow", "welcome", "send"]),
+        (builder_shown, ["StepsBuilder", "mail", "77s"]),
+        (steps, ["Steps", "workflows", "welcome"]),
+    ] {
+        for name in names {
+            assert!(shown.contains(name), "{shown} does not name {name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_known_kinds_are_listed_in_order() {
+    let kinds = ["b", "c", "a"];
+    let builder = Steps::builder(MemoryStore::new()).lane(Lane::new("lane"));
+    let builder = kinds.into_iter().fold(builder, |builder, kind| {
+        builder.workflow(&workflow(kind, &[("first", "lane")]))
+    });
+    assert_eq!(builder.build().unwrap().kinds(), ["a", "b", "c"]);
+}
+
 #[test]
 fn a_clone_of_a_workflow_may_get_steps_of_its_own() {
     let short = workflow("k", &[("first", "a")]);
@@ -113,6 +191,20 @@ async fn a_job_that_cannot_be_kept_is_an_error() {
         error.to_string().contains("give it to the builder"),
         "{error}"
     );
+}
+
+#[tokio::test]
+async fn the_longest_key_and_the_largest_state_are_kept() {
+    let workflow = workflow("k", &[("first", "a")]);
+    let steps = Steps::builder(MemoryStore::new())
+        .lane(Lane::new("a"))
+        .workflow(&workflow)
+        .build()
+        .unwrap();
+    // With its quotes it is as large as a state may be; the step returns it as it is.
+    let state = "x".repeat(LARGEST_STATE - 2);
+    let ran = steps.run(&workflow, "k".repeat(255), &state).await.unwrap();
+    assert_eq!(ran, Ran::Done(state));
 }
 
 #[tokio::test]

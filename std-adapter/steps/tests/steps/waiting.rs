@@ -173,6 +173,69 @@ async fn who_stops_waiting_changes_nothing_for_the_others() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_has_gone_leaves_the_others_what_they_are_woken_by() {
+    let (store, script) = (MemoryStore::new(), Script::new([Do::Take(9 * SECOND / 2)]));
+    let (workflow, steps, _) = two(&store, &store, &script);
+    let _worker = steps.work();
+    let id = steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
+    let began = Instant::now();
+    let stays = steps.wait_done(&workflow, id, 60 * SECOND);
+    let goes = steps.wait_done(&workflow, id, SECOND);
+    let (job, _) = tokio::join!(stays, goes);
+    assert_eq!(job.unwrap().unwrap().result(), Some(&done()));
+    assert_eq!(began.elapsed(), 9 * SECOND / 2);
+}
+
+/// How much memory this process has, in KiB.
+#[cfg(target_os = "linux")]
+fn resident_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let (_, line) = status.split_once("VmRSS:").unwrap();
+    line.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+/// In a process of its own, as the other tests take memory, too.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn who_has_gone_leaves_no_memory_behind() {
+    const ALONE: &str = "WAITS_ALONE";
+    if std::env::var_os(ALONE).is_none() {
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "waiting::who_has_gone_leaves_no_memory_behind"]);
+        assert!(child.env(ALONE, "1").status().unwrap().success());
+        return;
+    }
+    let store = MemoryStore::new();
+    let (workflow, steps, _) = two(&store, &store, &Script::new([]));
+    let mut ids = (1..).map(JobId::new);
+    let mut all_wait = async |many| {
+        for id in ids.by_ref().take(many) {
+            let job = steps.wait_done(&workflow, id, SECOND).await;
+            assert_eq!(job.unwrap(), None);
+        }
+        resident_kib()
+    };
+    let before = all_wait(10_000).await;
+    let after = all_wait(50_000).await;
+    // Each that stayed would take about 100 bytes.
+    assert!(after < before + 1_024, "{before} KiB became {after} KiB");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_waits_alone_looks_at_first_soon_then_less_often() {
+    let (memory, script) = (MemoryStore::new(), Script::new([]));
+    let store = FaultyStore::to(&memory);
+    let (workflow, steps, _) = two(&store, &memory, &script);
+    let id = steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
+    let before = store.asked().len();
+    steps.wait_done(&workflow, id, SECOND).await.unwrap();
+    let asked = &store.asked()[before..];
+    // After 50 ms, 125, 237, 406 and 659, and when the limit has passed.
+    let looks = [vec![Asked::Job; 7], vec![Asked::History]].concat();
+    assert_eq!(asked, looks);
+}
+
+#[tokio::test(start_paused = true)]
 async fn thousands_that_wait_look_a_hundred_times_a_second() {
     let (memory, script) = (MemoryStore::new(), Script::new([]));
     let store = FaultyStore::to(&memory);

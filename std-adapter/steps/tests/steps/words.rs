@@ -146,6 +146,17 @@ async fn an_unreadable_state_is_located_but_not_shown() {
 }
 
 #[test]
+fn the_error_of_a_step_is_shown_by_its_own_words() {
+    for error in [
+        StepError::end("no such address"),
+        StepError::from(std::io::Error::other("no such address")),
+        StepError::retry_after(Duration::ZERO, "no such address"),
+    ] {
+        assert_eq!(error.to_string(), "no such address");
+    }
+}
+
+#[test]
 fn text_without_secrets_is_unchanged() {
     for (words, left) in [
         ("refused", "refused"),
