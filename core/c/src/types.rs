@@ -248,9 +248,9 @@ pub struct CRules<B> {
     checked: MaybeUninit<Rules<B>>,
 }
 
-/// "atomic-breaker", as in `Retained`: the rules were checked for a word of these bits.
+/// The rules were checked for a word of these bits. Memory that was never set rarely holds such a number.
 const fn mark<B>() -> u32 {
-    0xA70B_4EAC ^ 0x0C0C_0C00 ^ size_of::<B>() as u32
+    0xAB07_42AC ^ size_of::<B>() as u32
 }
 
 // It fits into `ab_rules`, and is aligned as that is.

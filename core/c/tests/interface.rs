@@ -171,6 +171,12 @@ both! {
             assert!(!f::report(word, rules, &mut CToken::default(), true, 0));
             assert!(!f::report(word, rules, ptr::null_mut(), true, 0));
         }
+        // What memory often holds: a small number.
+        for small in 0..=256 {
+            let mut forgotten = MaybeUninit::<CRules<Bits>>::zeroed();
+            forgotten.as_mut_ptr().cast::<u32>().write(small);
+            assert_eq!(f::acquire(word, forgotten.as_ptr(), 0).wait_ms, NO_RULES, "{small}");
+        }
         assert_eq!(f::state(ptr::null()), 0);
         assert!(!f::restore(ptr::null(), ptr::null(), 0) && !f::restore_after(ptr::null(), ptr::null(), 9, 0));
         assert!(!f::restore_running(ptr::null(), ptr::null(), 0));
