@@ -9,6 +9,7 @@ mod interrupted;
 mod margins;
 mod rules;
 mod saturated;
+mod spurious;
 mod threads;
 mod watched;
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A failure sums up the shards only if it could trip.
 
-use std::sync::Barrier;
+use std::mem;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::thread;
 
 use atomic_breaker_server::{Ratio, Tally, Verdict, tally::Call};
@@ -21,7 +23,7 @@ fn looks(tally: &Watched<1>, rule: Ratio) -> bool {
 }
 
 /// So many failures do not look, and the next one does.
-fn assert_spared(tally: &Watched<1>, rule: Ratio, spared: u64, what: &str) {
+pub(super) fn assert_spared(tally: &Watched<1>, rule: Ratio, spared: u64, what: &str) {
     for failure in 0..spared {
         assert!(!looks(tally, rule), "{what}: {failure} of {spared}");
     }
@@ -57,20 +59,6 @@ fn each_share_has_a_margin_of_its_own() {
     assert_spared(&tally, other, cannot_trip(60, 8, 2), "60 %, after 50 %");
 }
 
-#[test]
-fn an_exchange_that_fails_for_no_reason_takes_no_margin() {
-    let tally = tally::<1>(NOW_MS);
-    let rule = ratio(50, 800, u32::MAX);
-    let _ = play(&tally, rule, 0, "......");
-    let mut is_first = true;
-    let fails = move |it: Use| {
-        let of_margin = it.is_exchange && it.part == Part::Margin;
-        of_margin && std::mem::take(&mut is_first)
-    };
-    let _ = watched(fails, || play(&tally, rule, 0, "x"));
-    assert_spared(&tally, rule, 4, "as without it");
-}
-
 /// The slices of two threads end at different times, as one of them began before the clock wrapped.
 #[test]
 fn a_margin_ends_with_the_first_slice_that_leaves_the_span_in_any_thread() {
@@ -91,29 +79,36 @@ fn a_margin_ends_with_the_first_slice_that_leaves_the_span_in_any_thread() {
     }
 }
 
-/// A thread that could not retire the other's shard counts on: each by its own span.
+/// One that begins a slice of its span has not yet retired the other's shard when a third one, in its shard, remembers
+/// what cannot trip.
 #[test]
 fn threads_with_other_spans_share_neither_counts_nor_margins() {
-    let tally = Box::new(tally::<256>(NOW_MS));
+    let tally = Arc::new(tally::<256>(NOW_MS));
     let (one, other) = (ratio(50, 800, 2), ratio(50, 1_600, 2));
-    assert_eq!(play(&*tally, one, 0, "......"), Verdict::Keep);
-    let turn = Barrier::new(2);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut heads = 0;
-            // Its own head moves, the others' do not.
-            let fails = move |it: Use| {
-                let is_head = it.is_exchange && it.part == Part::Head;
-                heads += u32::from(is_head);
-                is_head && heads > 1
-            };
-            let _ = watched(fails, || play(&*tally, other, 0, "."));
-            turn.wait();
-            turn.wait();
-            assert_eq!(play(&*tally, other, 0, "x"), Verdict::Trip, "1 of 2");
-        });
-        turn.wait();
-        assert_eq!(play(&*tally, one, 0, "x"), Verdict::Keep, "1 of 7");
-        turn.wait();
+    let (begins, has_begun) = channel();
+    let (goes_on, may_go_on) = channel();
+    let (ends, has_ended) = channel();
+    let there = Arc::clone(&tally);
+    let thread = thread::spawn(move || {
+        assert_eq!(play(&*there, other, 0, "."), Verdict::Keep);
+        begins.send(there.seen_and_failed()).unwrap();
+        may_go_on.recv().unwrap();
+        assert_eq!(play(&*there, other, 0, "x"), Verdict::Trip, "1 of 2");
+        ends.send(()).unwrap();
     });
+    assert_eq!(has_begun.recv().unwrap(), (1, 0));
+    let here = Arc::clone(&tally);
+    let (mut own, mut is_over) = (None, false);
+    let watch = move |it: Use| {
+        let is_own = *own.get_or_insert(it.shard) == it.shard;
+        if !is_own && !mem::replace(&mut is_over, true) {
+            assert_eq!(play(&*here, one, 0, "......x"), Verdict::Keep);
+            goes_on.send(()).unwrap();
+            // Not if that thread has panicked.
+            let _ = has_ended.recv();
+        }
+        false
+    };
+    let _ = watched(watch, || play(&*tally, one, 0, "."));
+    thread.join().unwrap();
 }
