@@ -118,6 +118,23 @@ mod tests {
         }
     }
 
+    /// Others may come round after some ten thousand numbers. These are the upper bits of its first ones from 1.
+    #[test]
+    fn its_random_numbers_are_those_of_xorshift64_star() {
+        let first = [
+            603_088_677,
+            1_441_256_276,
+            1_558_742_727,
+            651_824_208,
+            120_638_680,
+        ];
+        let mut walk = Walk {
+            random: 1,
+            ..Walk::default()
+        };
+        assert_eq!([(); 5].map(|()| walk.below(1 << 31)), first);
+    }
+
     #[test]
     fn each_slot_comes_once_in_a_round() {
         for slots in (1..70).chain([1_000, 1_024, 4_096]) {

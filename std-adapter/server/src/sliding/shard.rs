@@ -146,10 +146,11 @@ impl<W: Word<Bits = u64>> Shard<W> {
     pub(super) fn retire(&self, span: Span, now_ms: u32) {
         let head = Head(self.head.load(Ordering::Relaxed));
         let is_old = head.span() != span || head.is_over(now_ms);
-        if head != head.retired() && is_old {
-            // If this fails, a faster thread is at work here.
-            let _ = swap(&self.head, head.0, head.retired().0);
+        if head == head.retired() || !is_old {
+            return;
         }
+        // If the head is another one now, a faster thread is at work here.
+        while swap(&self.head, head.0, head.retired().0) == Err(head.0) {}
     }
 
     pub(super) fn head(&self) -> Head {

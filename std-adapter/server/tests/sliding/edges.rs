@@ -59,20 +59,44 @@ fn after_a_small_step_back_the_clock_continues_in_the_same_slice() {
     }
 }
 
-/// It has remembered that two failures more cannot trip, of calls that have left the span since.
+/// The clock's readings of two threads cross by less.
+#[test]
+fn a_slice_goes_on_for_readings_of_up_to_65_s_before_it() {
+    for start in STARTS {
+        let begins = start - start % 100;
+        let clock = ManualClock::starting_at(start);
+        let tally = Sliding::by(&clock);
+        let _ = play(&tally, ratio(50, 800, 20), 0, "x");
+        clock.set_ms(begins.wrapping_sub(65_536));
+        assert_eq!(tally.seen_and_failed(), (1, 1), "{start}");
+        clock.set_ms(begins.wrapping_sub(65_537));
+        assert_eq!(tally.seen_and_failed(), (0, 0), "{start}");
+    }
+}
+
+/// It has remembered that two failures more cannot trip, of calls that have left the span since. What it remembers has
+/// a version, which wraps.
 #[test]
 fn a_clock_that_steps_back_does_not_revive_a_margin() {
-    for start in STARTS {
+    for (start, slices) in STARTS
+        .into_iter()
+        .flat_map(|it| (0..8).map(move |n| (it, n)))
+    {
         let clock = ManualClock::starting_at(start);
         let tally = Sliding::by(&clock);
         let tenth = ratio(10, 800, 2);
+        for _ in 0..slices {
+            assert_eq!(play(&tally, tenth, 0, "."), Verdict::Keep, "{start}");
+            clock.advance(ms(1_000));
+        }
         let many = ".".repeat(30) + "x";
         assert_eq!(play(&tally, tenth, 0, &many), Verdict::Keep, "{start}");
         clock.advance(ms(900));
         assert_eq!(play(&tally, tenth, 0, "."), Verdict::Keep, "{start}");
         assert_eq!(tally.seen_and_failed(), (1, 0), "{start}");
         clock.step_back(ms(900));
-        assert_eq!(play(&tally, tenth, 0, "x"), Verdict::Trip, "{start}");
+        let what = format!("{start}, {slices} slices before");
+        assert_eq!(play(&tally, tenth, 0, "x"), Verdict::Trip, "{what}");
     }
 }
 

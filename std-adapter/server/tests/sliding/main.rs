@@ -2,11 +2,16 @@
 //! The share of failures within a sliding time, through the public API.
 
 mod edges;
+mod epochs;
 mod exact;
 mod guarded;
+mod interrupted;
+mod margins;
 mod rules;
 mod saturated;
+mod spurious;
 mod threads;
+mod watched;
 
 use std::time::Duration;
 

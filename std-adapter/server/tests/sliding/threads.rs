@@ -9,6 +9,7 @@ use atomic_breaker_server::{
     Breaker, Clock, Config, ManualClock, SlidingRatio, State, StdClock, Tally, Verdict, tally::Call,
 };
 
+use super::watched::{tally, uses};
 use super::{ms, ratio};
 
 const THREADS: u64 = 8;
@@ -132,4 +133,28 @@ fn concurrent_failures_do_not_miss_the_share() {
         });
         assert!(trips >= 1, "8 of 16, round {round}");
     }
+}
+
+/// A thread has its shard for good, and each shard has threads.
+#[test]
+fn threads_take_turns_at_the_shards() {
+    let tally = tally::<4>(0);
+    let rule = Some(ratio(50, 10_000, 2));
+    let shard = || {
+        let _ = tally.record(Call::success(0), rule);
+        let uses = uses(|| {
+            let _ = tally.record(Call::success(0), rule);
+        });
+        uses[0].shard
+    };
+    let mut threads = [0; 4];
+    for _ in 0..64 {
+        let (first, second) = thread::scope(|scope| {
+            let thread = scope.spawn(|| (shard(), shard()));
+            thread.join().unwrap()
+        });
+        assert_eq!(first, second);
+        threads[first] += 1;
+    }
+    assert!(threads.iter().all(|it| *it > 0), "{threads:?}");
 }
