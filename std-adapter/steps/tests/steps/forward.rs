@@ -255,6 +255,21 @@ async fn done_jobs_are_forgotten_after_their_time() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn done_jobs_are_kept_for_a_week_unless_set() {
+    let (store, script) = (MemoryStore::new(), Script::new([]));
+    let workflow = script.workflow();
+    let steps = builder(&store).workflow(&workflow).poll(MINUTE * 60);
+    let steps = steps.build().unwrap();
+    let _worker = steps.work();
+    let id = steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
+    let week_less_20 = MINUTE * (7 * 24 * 60 - 20);
+    sleep(week_less_20).await;
+    assert!(store.job(id).await.unwrap().is_some());
+    sleep(MINUTE * 60).await;
+    assert!(store.job(id).await.unwrap().is_none());
+}
+
+#[tokio::test(start_paused = true)]
 async fn how_often_the_store_is_asked_for_a_step_that_succeeds() {
     let one = Workflow::new("kind").step("only", "a", async |n: u32| Ok::<_, StepError>(n));
     let store = FaultyStore::default();
