@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the command makes of `breakers.toml`, and what it says about files that are wrong.
 
-use atomic_breaker_c::generate::{Generated, generate, settings};
+use atomic_breaker_c::generate::{Generated, generate};
 
 fn made(text: &str) -> Generated {
     generate(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
@@ -326,27 +326,5 @@ fn what_is_refused_for_c_is_not_offered() {
     assert!(said.contains("`gradual_return`"), "{said}");
     for refused in ["failure_ratio", "tally_only"] {
         assert!(!said.contains(refused), "{said}");
-    }
-}
-
-#[test]
-fn a_file_of_settings_has_at_most_a_mebibyte() {
-    let of_bytes = |bytes: usize| format!("[a]\n#{}", "x".repeat(bytes - 5));
-    assert!(settings(&of_bytes(1 << 20), "a").is_ok());
-    let error = settings(&of_bytes((1 << 20) + 1), "a").unwrap_err();
-    assert_eq!(error, "it is longer than 1 MiB");
-}
-
-#[test]
-fn a_breaker_that_is_not_in_the_file_is_named_beside_those_that_are() {
-    for (name, said) in [
-        ("c", "there is no [c] in it, but: a"),
-        ("c.x", "there is no [c.x] in it, but: a"),
-        (
-            "a.x",
-            "there is no [\"a.x\"] in it: a name with a dot stands in quotes",
-        ),
-    ] {
-        assert_eq!(settings("[a]", name).unwrap_err(), said);
     }
 }
