@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use atomic_breaker_server::redact::{failure, printable, too_slow};
+use atomic_breaker_server::redact::{failure, printable, too_slow, without_secrets};
 
 #[test]
 fn of_a_failure_256_bytes_are_kept() {
@@ -55,5 +55,23 @@ fn of_a_name_what_changes_how_others_are_shown_is_escaped() {
                  \u{2070}\u{fefe}\u{fff8}\u{fffc}\u{dffff}\u{e0080}\\\"é…";
     for char in shown.chars() {
         assert_eq!(printable(char), char.to_string());
+    }
+}
+
+#[test]
+fn of_a_long_text_the_first_16_kib_are_read_up_to_a_line_or_word() {
+    let half = 8 * 1024;
+    let (line, word) = ("a".repeat(half), "b".repeat(4_000));
+    let long = "c".repeat(2 * half);
+    // A line that is too short is not worth the loss.
+    let cases = [
+        (long.clone(), long.clone()),
+        (long.clone() + "d", long.clone()),
+        (format!("{line}a\n{word} {long}"), format!("{line}a")),
+        (format!("{line}\n{word} {long}"), format!("{line}\n{word}")),
+        (format!("{line}{word} {long}"), format!("{line}{word}")),
+    ];
+    for (at, (text, left)) in cases.iter().enumerate() {
+        assert!(without_secrets(text) == *left, "case {at}");
     }
 }
