@@ -169,11 +169,10 @@ impl<'a> Token<'a> {
         self.after_password().len() != self.after.len()
     }
 
-    /// What comes after a password that has such marks in it, if it has.
+    /// What comes after a password that was cut: such marks may stand within it, too.
     fn after_password(&self) -> &'a str {
         let ends_word = |next: char| next.is_whitespace() || ENDS_QUOTE.contains(&next);
-        let is_mark = |next: char| ends_token(next) && !next.is_whitespace();
-        let is_mark = |next: char| is_mark(next) || "'!".contains(next);
+        let is_mark = |next: char| ends_token(next) && !next.is_whitespace() || "'!".contains(next);
         let mut after = self.after;
         loop {
             let word = after.trim_start_matches(is_mark);
