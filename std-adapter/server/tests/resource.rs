@@ -102,3 +102,34 @@ fn while_traffic_returns_a_rejection_names_the_failure_that_opened_the_breaker()
     assert_eq!(rejection.state(), State::Returning);
     assert_eq!(rejection.last_failure, None);
 }
+
+/// What passes in shadow mode is not reported: not to the breaker, nor to those who listen to failures.
+#[test]
+fn an_observer_hears_nothing_of_a_call_that_would_have_been_rejected() {
+    #[derive(Default)]
+    struct Heard(Mutex<Vec<&'static str>>);
+    impl Observer for &Heard {
+        fn outcome(&self, _: Outcome) {
+            self.0.lock().unwrap().push("outcome");
+        }
+        fn cancelled(&self) {
+            self.0.lock().unwrap().push("cancelled");
+        }
+        fn failed(&self, _: &FailedCall<'_>) {
+            self.0.lock().unwrap().push("failed");
+        }
+    }
+    let (clock, heard) = (ManualClock::new(), Heard::default());
+    let breaker = Breaker::<_, NativeWord>::builder(RULES, &clock).observer(&heard);
+    let server = Resource::new(breaker.build());
+    server.enforcement().set_percent(0).unwrap();
+    let _ = server.breaker().trip();
+    let state = server.breaker().snapshot();
+    let permits = [(); 3].map(|()| server.acquire().unwrap());
+    let [failed, succeeded, dropped] = permits;
+    failed.report_because(failure(), || "503".to_owned());
+    succeeded.report(Outcome::Success);
+    drop(dropped);
+    assert_eq!(*heard.0.lock().unwrap(), [""; 0]);
+    assert_eq!(server.breaker().snapshot(), state);
+}

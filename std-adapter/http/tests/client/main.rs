@@ -10,6 +10,7 @@
 //! | `clocks` | a clock of the caller's own |
 //! | `file` | settings in a file |
 //! | `health` | hosts that are shut out are asked whether they are back |
+//! | `held` | who holds a guard and its clients |
 //! | `in_flight` | a host that hangs is noticed by its calls in flight |
 //! | `keyed` | guards for other keys than hosts |
 //! | `leaving` | callers that leave before their host has answered |
@@ -32,6 +33,7 @@ mod errors;
 #[cfg(feature = "serde")]
 mod file;
 mod health;
+mod held;
 mod in_flight;
 mod keyed;
 mod leaving;

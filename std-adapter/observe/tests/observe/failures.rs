@@ -5,7 +5,6 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, Weak};
-use std::thread;
 use std::time::Duration;
 
 use atomic_breaker_observe::{Log, LogSuccesses};
@@ -15,14 +14,14 @@ use atomic_breaker_server::{
 };
 use tracing::Level;
 
-use crate::support::{Keeper, Logged, RULES, SECOND, logged, logged_if, of_calls, of_failures};
+use crate::support::{RULES, SECOND, logged, logged_if, of_calls, of_failures};
 
 /// Never trips.
-const LENIENT: Config = Config::new().consecutive_failures(60_000);
+pub(crate) const LENIENT: Config = Config::new().consecutive_failures(60_000);
 
 type Logs<'a> = Registry<&'static str, &'a ManualClock, (), Log<&'a ManualClock>>;
 
-fn hosts(clock: &ManualClock, rules: Config) -> Logs<'_> {
+pub(crate) fn hosts(clock: &ManualClock, rules: Config) -> Logs<'_> {
     Registry::builder(rules)
         .clock(clock)
         .observer(Log::new("hosts").clock(clock))
@@ -30,14 +29,9 @@ fn hosts(clock: &ManualClock, rules: Config) -> Logs<'_> {
         .unwrap()
 }
 
-fn fail<G: Guard>(guard: G, text: &str) {
+pub(crate) fn fail<G: Guard>(guard: G, text: &str) {
     let permit = guard.acquire().unwrap();
     permit.report_because(Failure::new().into(), || text.to_owned());
-}
-
-fn left_out(event: &Logged) -> u64 {
-    let count = event.get("failures_left_out");
-    count.map_or(0, |count| count.parse().unwrap())
 }
 
 #[test]
@@ -66,72 +60,6 @@ fn a_failed_call_of_a_key_says_why_and_how_long_it_took() {
     assert_eq!(event.get("error.type"), Some("503"));
     assert_eq!(event.get("duration"), Some("0.25"));
     assert_eq!(event.get("probe"), Some("false"));
-}
-
-/// A burst: the first three, and in the next second how many there were.
-#[test]
-fn failures_are_sampled_by_key_and_none_is_forgotten() {
-    let clock = ManualClock::new();
-    let events = logged_if(of_failures, || {
-        let hosts = hosts(&clock, LENIENT);
-        for _ in 0..10 {
-            fail(hosts.of("a"), "no answer");
-        }
-        fail(hosts.of("b"), "no answer");
-        clock.advance(SECOND);
-        for _ in 0..5 {
-            fail(hosts.of("a"), "no answer");
-        }
-    });
-    let seen: Vec<_> = events
-        .iter()
-        .map(|event| (event.get("key").unwrap(), left_out(event)))
-        .collect();
-    let a = ("a", 0);
-    let expected = [a, a, a, ("b", 0), ("a", 7), a, a, ("a", 2)];
-    assert_eq!(seen, expected, "the last one when the log was dropped");
-}
-
-/// In all, each failed call is an event or left out: with a key that has no slot, one that trips, and probes that fail.
-#[test]
-fn every_failure_of_a_registry_is_counted_once() {
-    let clock = ManualClock::new();
-    let failed = Cell::new(0);
-    let events = logged_if(of_failures, || {
-        let hosts = hosts(&clock, RULES.slow_call(SECOND));
-        for step in 0..2_000_u64 {
-            clock.advance(Duration::from_millis(700 * (step % 7)));
-            let Ok(permit) = hosts.of(["a", "b", "c"][step as usize % 3]).acquire() else {
-                continue;
-            };
-            match step % 4 {
-                0 => drop(permit),
-                1 => drop(permit.report(Outcome::Ignored)),
-                2 => {
-                    clock.advance(SECOND);
-                    permit.report(Outcome::Success);
-                    failed.set(failed.get() + 1);
-                }
-                _ => {
-                    permit.report(Failure::with_weight((step % 3) as u16).into());
-                    failed.set(failed.get() + 1);
-                }
-            }
-        }
-    });
-    let logged: u64 = events.iter().map(left_out).sum::<u64>() + count_of(&events);
-    assert!(failed.get() > 50);
-    assert_eq!(logged, failed.get());
-    let probes = events
-        .iter()
-        .filter(|event| event.get("probe") == Some("true"));
-    assert!(probes.count() > 0);
-}
-
-/// Those that are about a call, and not only about what was left out.
-fn count_of(events: &[Logged]) -> u64 {
-    let calls = events.iter().filter(|event| event.get("error").is_some());
-    calls.count() as u64
 }
 
 #[test]
@@ -248,67 +176,6 @@ fn successes_are_logged_on_request() {
     assert_eq!(seen, [("one", None), ("many", Some("a"))]);
 }
 
-#[test]
-#[should_panic(expected = "an interval of more than 24 days samples nothing")]
-fn an_interval_that_samples_nothing_is_an_error() {
-    let _ = Log::new("hosts").failures_every(Duration::from_secs(30 * 86_400));
-}
-
-/// Whatever threads do at the same time, each failed call is an event or is stated as left out.
-#[test]
-fn threads_lose_no_failure() {
-    const THREADS: u64 = 8;
-    const KEYS: u64 = 1_500;
-    let clock = ManualClock::new();
-    let keeper = Keeper::of(of_failures);
-    {
-        let log = Log::new("threads").clock(&clock);
-        let keys: Registry<u64, &ManualClock, (), _> = Registry::builder(LENIENT)
-            .clock(&clock)
-            .observer(log)
-            .capacity(300)
-            .build()
-            .unwrap();
-        thread::scope(|scope| {
-            for number in 0..THREADS {
-                let (keys, clock, keeper) = (&keys, &clock, keeper.clone());
-                scope.spawn(move || {
-                    tracing::subscriber::with_default(keeper, || {
-                        for step in 0..4_000 {
-                            fail(keys.of((step * number) % KEYS), "no answer");
-                            if step % 50 == 0 {
-                                clock.advance(SECOND * 3);
-                            }
-                        }
-                    });
-                });
-            }
-        });
-        tracing::subscriber::with_default(keeper.clone(), || drop(keys));
-    }
-    let events = keeper.kept();
-    let logged = events.iter().map(left_out).sum::<u64>() + count_of(&events);
-    assert_eq!(logged, THREADS * 4_000);
-}
-
-/// A log that is to leave out nothing does so even if the readings of two threads cross.
-#[test]
-fn an_interval_of_zero_leaves_nothing_out() {
-    let clock = ManualClock::new();
-    let events = logged_if(of_failures, || {
-        let log = Log::new("hosts").clock(&clock);
-        let hosts = Registry::builder(LENIENT).clock(&clock);
-        let hosts = hosts.observer(log.failures_every(Duration::ZERO));
-        let hosts = hosts.build().unwrap();
-        for step in 0..100 {
-            clock.set_ms(50_000 - step);
-            fail(hosts.of("a"), "no answer");
-        }
-    });
-    assert_eq!(count_of(&events), 100);
-    assert!(events.iter().all(|event| left_out(event) == 0));
-}
-
 /// As `ClientGuard` and others word them.
 #[test]
 fn the_kind_of_a_failure_is_one_of_few() {
@@ -340,26 +207,6 @@ fn the_kind_of_a_failure_is_one_of_few() {
         });
         assert_eq!(events[0].get("error.type"), Some(kind), "{text}");
     }
-}
-
-/// A hundred thousand keys that fail take no more memory than the first thousand.
-#[test]
-fn failing_keys_without_end_are_sampled_within_bounds() {
-    let clock = ManualClock::new();
-    let failed = 100_000;
-    let events = logged_if(of_failures, || {
-        let keys = Registry::builder(LENIENT)
-            .clock(&clock)
-            .observer(Log::new("keys").clock(&clock))
-            .build()
-            .unwrap();
-        for key in 0..failed {
-            fail(keys.of(key), "no answer");
-        }
-    });
-    let known = count_of(&events);
-    assert!((1_024..=1_030).contains(&known), "{known}");
-    assert_eq!(events.iter().map(left_out).sum::<u64>() + known, failed);
 }
 
 /// What observers do with a failed call: they ask twice, call the registry, and panic.

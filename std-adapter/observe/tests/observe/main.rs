@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `support` | a subscriber and a recorder that keep their input |
 //! | `logs`, `keyed_logs` | events of a breaker, of a registry |
-//! | `failures` | events of calls that failed, and of each call |
+//! | `failures`, `sampled` | events of calls that failed, and of each call; which of many, and what was left out |
 //! | `counted`, `keyed` | metrics of a breaker, of a registry |
 //! | `retries` | what became of the tries that failed |
 //! | `down` | since when breakers and keys have been down |
@@ -40,6 +40,7 @@ mod keyed_logs;
 mod logs;
 mod published;
 mod retries;
+mod sampled;
 #[cfg(all(feature = "mapped", unix))]
 mod shared;
 mod support;

@@ -50,13 +50,25 @@ fn a_failure_looks_only_where_one_more_than_the_last_look_allowed_could_trip() {
     assert_eq!(cannot_trip(50, 7, 1), 4);
 }
 
+/// Also if each is only a hundredth of a percent more than the last one, and if both are finer than a percentage.
 #[test]
 fn each_share_has_a_margin_of_its_own() {
-    let tally = tally::<1>(NOW_MS);
-    let _ = play(&tally, ratio(50, 800, u32::MAX), 0, "......x");
-    let other = ratio(60, 800, u32::MAX);
-    assert!(looks(&tally, other));
-    assert_spared(&tally, other, cannot_trip(60, 8, 2), "60 %, after 50 %");
+    for shares in [5_000..=5_001, 5_099..=5_101, 100..=140, 9_960..=9_999] {
+        let tally = tally::<1>(NOW_MS);
+        let _ = play(&tally, ratio(100, 800, u32::MAX), 0, &".".repeat(30_000));
+        for points in shares {
+            let rule = Ratio::basis_points(points)
+                .within(super::ms(800))
+                .min_calls(u32::MAX);
+            assert!(
+                looks(&tally, rule),
+                "{points}: has found the margin of another share"
+            );
+            for failure in 1..=3 {
+                assert!(!looks(&tally, rule), "{points}: {failure}");
+            }
+        }
+    }
 }
 
 /// The slices of two threads end at different times, as one of them began before the clock wrapped.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How long it is remembered that a key answered pings and failed again.
+//! Keys that answer pings and fail calls, and how long that is remembered.
 
 use std::cell::Cell;
 use std::time::Duration;
 
-use atomic_breaker_server::State;
+use atomic_breaker_server::{AnyPermit, Failure, Guard, Outcome, State};
 use tokio::time::{Instant, sleep};
 
-use super::probed::{PROBER, beside, slow_keys, trip};
+use super::probed::{PROBER, beside, keys, slow_keys, trip};
 use super::{SECOND, ms_since};
 
 /// A key whose outage a ping has ended, and which fails again so many half pauses later: whether the next ping comes at
@@ -57,4 +57,84 @@ async fn a_lie_is_forgotten_once_the_key_has_stayed_up_for_64_pauses() {
             "{half_pauses}"
         );
     }
+}
+
+/// What answers pings and fails calls is not opened to callers each second, and once it tells the truth it is served again
+/// within the stated bound.
+#[tokio::test(start_paused = true)]
+async fn a_key_that_lies_gets_few_calls_and_is_served_again_once_it_works() {
+    let keys = keys(crate::RULES, 100);
+    let works = Cell::new(false);
+    let (made, failed) = (Cell::new(0), Cell::new(0));
+    let calls = async |seconds: u32| {
+        for _ in 0..seconds * 10 {
+            if let Ok(permit) = keys.of(1).acquire() {
+                made.set(made.get() + 1);
+                let outcome = if works.get() {
+                    Outcome::Success
+                } else {
+                    failed.set(failed.get() + 1);
+                    Failure::new().into()
+                };
+                permit.report(outcome);
+            }
+            sleep(SECOND / 10).await;
+        }
+    };
+    let scene = async {
+        calls(3_600).await;
+        // By probes alone: one each 10 s.
+        assert!(failed.get() < 700, "{}", failed.get());
+        works.set(true);
+        let begin = Instant::now();
+        let before = failed.get();
+        while keys.state(&1) != State::Closed {
+            calls(1).await;
+        }
+        assert!(ms_since(begin) <= 12_000);
+        assert_eq!(failed.get(), before);
+        // After a while the lies are forgotten.
+        calls(120).await;
+        trip(&keys, 1);
+        let begin = Instant::now();
+        while keys.state(&1) != State::Closed {
+            sleep(SECOND / 10).await;
+        }
+        assert!(ms_since(begin) <= 1_100);
+    };
+    beside(&keys, PROBER, 4, async |_, _| Ok(()), scene).await;
+}
+
+/// Only an outage that the pings ended, and that goes on, makes them rarer.
+#[tokio::test(start_paused = true)]
+async fn a_key_that_others_brought_back_has_not_lied() {
+    let keys = slow_keys();
+    let pings = Cell::new(0);
+    let ping = async |_, _| {
+        pings.set(pings.get() + 1);
+        sleep(SECOND / 2).await;
+        Ok(())
+    };
+    let scene = async {
+        for _ in 0..20 {
+            trip(&keys, 1);
+            let before = pings.get();
+            while pings.get() == before {
+                sleep(SECOND / 10).await;
+            }
+            // While the answer is on its way.
+            keys.command(&1, |key| key.reset()).unwrap();
+            sleep(2 * SECOND).await;
+            assert_eq!(pings.get(), before + 1);
+            let begin = Instant::now();
+            trip(&keys, 1);
+            while keys.state(&1) != State::Closed {
+                sleep(SECOND / 10).await;
+            }
+            assert!(ms_since(begin) <= 1_700, "{}", ms_since(begin));
+            // Until what the pings did is forgotten.
+            sleep(70 * SECOND).await;
+        }
+    };
+    beside(&keys, PROBER, 4, ping, scene).await;
 }

@@ -8,7 +8,7 @@
 //! | `room` | a registry without room, and keys that lose their slot |
 //! | `again` | calls that are tried again, and calls with a limit |
 //! | `probed` | keys that are pinged while they are open |
-//! | `lies` | how long it is remembered that a key answered pings and failed again |
+//! | `lies` | keys that answer pings and fail calls, and how long that is remembered |
 //! | `outages` | days with probers, operators and callers that leave |
 //! | `dropped` | futures that are dropped at any await |
 //! | `served` | a resource that fails at random and is then well: all who wait are served |

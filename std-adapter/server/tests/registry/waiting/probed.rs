@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_server::{
-    AnyPermit, Config, Failure, Guard, KeyedObserver, Outcome, Prober, Registry, State, TokioClock,
+    AnyPermit, Config, Failure, Guard, KeyedObserver, Prober, Registry, State, TokioClock,
     Transition,
 };
 use tokio::time::{Instant, sleep, timeout};
@@ -25,7 +25,7 @@ pub(super) fn slow_keys() -> Keys {
     keys(crate::RULES.open_for(HOUR), 100)
 }
 
-fn keys(rules: Config, capacity: usize) -> Keys {
+pub(super) fn keys(rules: Config, capacity: usize) -> Keys {
     let keys = Registry::builder(rules)
         .capacity(capacity)
         .clock(TokioClock);
@@ -180,52 +180,6 @@ async fn a_demanded_pause_and_a_key_that_is_held_open_are_respected() {
     beside(&keys, PROBER, 4, ping, scene).await;
 }
 
-/// What answers pings and fails calls is not opened to callers each second, and once it tells the truth it is served again
-/// within the stated bound.
-#[tokio::test(start_paused = true)]
-async fn a_key_that_lies_gets_few_calls_and_is_served_again_once_it_works() {
-    let keys = keys(crate::RULES, 100);
-    let works = Cell::new(false);
-    let (made, failed) = (Cell::new(0), Cell::new(0));
-    let calls = async |seconds: u32| {
-        for _ in 0..seconds * 10 {
-            if let Ok(permit) = keys.of(1).acquire() {
-                made.set(made.get() + 1);
-                let outcome = if works.get() {
-                    Outcome::Success
-                } else {
-                    failed.set(failed.get() + 1);
-                    Failure::new().into()
-                };
-                permit.report(outcome);
-            }
-            sleep(SECOND / 10).await;
-        }
-    };
-    let scene = async {
-        calls(3_600).await;
-        // By probes alone: one each 10 s.
-        assert!(failed.get() < 700, "{}", failed.get());
-        works.set(true);
-        let begin = Instant::now();
-        let before = failed.get();
-        while keys.state(&1) != State::Closed {
-            calls(1).await;
-        }
-        assert!(ms_since(begin) <= 12_000);
-        assert_eq!(failed.get(), before);
-        // After a while the lies are forgotten.
-        calls(120).await;
-        trip(&keys, 1);
-        let begin = Instant::now();
-        while keys.state(&1) != State::Closed {
-            sleep(SECOND / 10).await;
-        }
-        assert!(ms_since(begin) <= 1_100);
-    };
-    beside(&keys, PROBER, 4, async |_, _| Ok(()), scene).await;
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_key_that_loses_its_slot_during_a_ping_changes_nothing() {
     let rules = crate::RULES.open_for(HOUR);
@@ -333,38 +287,4 @@ async fn a_prober_outlives_a_panic_of_the_observer() {
     assert!(!prober.is_finished());
     assert_eq!(keys.state(&2), State::Closed);
     assert_eq!(keys.state(&1), State::Closed);
-}
-
-/// Only an outage that the pings ended, and that goes on, makes them rarer.
-#[tokio::test(start_paused = true)]
-async fn a_key_that_others_brought_back_has_not_lied() {
-    let keys = slow_keys();
-    let pings = Cell::new(0);
-    let ping = async |_, _| {
-        pings.set(pings.get() + 1);
-        sleep(SECOND / 2).await;
-        Ok(())
-    };
-    let scene = async {
-        for _ in 0..20 {
-            trip(&keys, 1);
-            let before = pings.get();
-            while pings.get() == before {
-                sleep(SECOND / 10).await;
-            }
-            // While the answer is on its way.
-            keys.command(&1, |key| key.reset()).unwrap();
-            sleep(2 * SECOND).await;
-            assert_eq!(pings.get(), before + 1);
-            let begin = Instant::now();
-            trip(&keys, 1);
-            while keys.state(&1) != State::Closed {
-                sleep(SECOND / 10).await;
-            }
-            assert!(ms_since(begin) <= 1_700, "{}", ms_since(begin));
-            // Until what the pings did is forgotten.
-            sleep(70 * SECOND).await;
-        }
-    };
-    beside(&keys, PROBER, 4, ping, scene).await;
 }
