@@ -128,7 +128,7 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
     /// closed nothing runs.
     ///
     /// If the operation succeeds and the breaker stays half-open, because a write shows nothing or several successes are
-    /// required, the operations that follow are not repaired again until one of them fails.
+    /// required, the operations that follow are not repaired again until one of them fails or is dropped.
     ///
     /// The operations of the device may be blocking or async; a repair that waits is
     /// [`before_probe_async`](Self::before_probe_async). No other operation of the guard is in flight meanwhile, so the repair

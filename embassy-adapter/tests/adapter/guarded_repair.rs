@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Guards that repair their device before a probe.
-#![cfg(all(feature = "embedded-hal", feature = "embedded-io"))]
+#![cfg(feature = "embedded-hal")]
 
 use std::cell::Cell;
 use std::future::pending;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use atomic_breaker_embassy::{GuardedError, GuardedI2c, GuardedIo, State};
+use atomic_breaker_embassy::{GuardedError, GuardedI2c, State};
 use embassy_time::{Duration, Timer};
 use embedded_hal::i2c::{self, ErrorKind, I2c, NoAcknowledgeSource};
 
@@ -265,66 +265,4 @@ fn a_repair_that_blocks_serves_an_async_bus() {
     sim.pass(1_000);
     let answer = at_once(embedded_hal_async::i2c::I2c::write(&mut bus, 0x48, &[0]));
     assert_eq!((answer, breaker.state()), (Ok(()), State::Closed));
-}
-
-/// A modem that answers nothing until it is initialised, and forgets the command when it is initialised again.
-#[derive(Default)]
-struct Modem {
-    is_initialised: bool,
-    was_asked: bool,
-    repairs: u32,
-}
-
-impl embedded_io_async::ErrorType for Modem {
-    type Error = embedded_io_async::ErrorKind;
-}
-
-impl embedded_io_async::Read for Modem {
-    async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Self::Error> {
-        if self.is_initialised && self.was_asked {
-            return Ok(buffer.len());
-        }
-        pending().await
-    }
-}
-
-impl embedded_io_async::Write for Modem {
-    async fn write(&mut self, buffer: &[u8]) -> Result<usize, Self::Error> {
-        self.was_asked = true;
-        Ok(buffer.len())
-    }
-
-    async fn flush(&mut self) -> Result<(), Self::Error> {
-        Ok(())
-    }
-}
-
-/// What a driver writes: a command, and its answer. A write shows nothing, so all three are probes.
-#[test]
-fn a_command_and_its_answer_are_repaired_once() {
-    use embedded_io_async::{Read, Write};
-    let breaker = breaker(RULES);
-    let modem = GuardedIo::new(Modem::default(), &breaker).time_limit(LIMIT);
-    let repair = async |modem: &mut Modem, _| {
-        *modem = Modem {
-            is_initialised: true,
-            was_asked: false,
-            repairs: modem.repairs + 1,
-        };
-        Ok(())
-    };
-    let mut modem = modem.before_probe_async(REPAIR_LIMIT, repair);
-    let mut sim = Sim::new();
-    breaker.trip();
-    sim.run(async {
-        Timer::after_millis(1_000).await;
-        modem.write_all(b"AT\r").await.unwrap();
-        modem.flush().await.unwrap();
-        assert_eq!(breaker.state(), State::HalfOpen);
-        assert_eq!(modem.read(&mut [0; 2]).await, Ok(2));
-        assert_eq!(
-            (breaker.state(), modem.device().repairs),
-            (State::Closed, 1)
-        );
-    });
 }
