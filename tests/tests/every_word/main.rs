@@ -2,8 +2,10 @@
 //! Every word, whether a breaker wrote it or not, with every operation: a proof by enumeration, not a sample.
 //!
 //! For each of the 2³² words of 32 bits, and for each value of state, trips and payload of the word of 64 bits (2²³, each
-//! with eight times and an epoch), for each [set of rules](rules), and for each [class of age](time) of the time in the
-//! word, each [operation](operations) is done once, with each kind of permit that it may be done with, and these hold:
+//! with eight times and an epoch), for each [set of rules](rules), each [operation](operations) is done: calls at each
+//! [class of age](time) of the time in the word, reports of a call that it admitted at each that matters to them, late reports
+//! and commands at one. For some of the words, chosen by [all of their bits](slices), all of these are done at every class of
+//! age and with each kind of permit. These hold:
 //!
 //! - It neither panics nor overflows (the tests are built with checks).
 //! - A word that no breaker writes, by the [specification](spec), is treated as a fresh one, and is known to
