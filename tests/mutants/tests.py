@@ -13,8 +13,6 @@ import time
 from places import BASE
 
 QUIET = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-# A mutant meets first the tests that are over within so many seconds altogether, then those within so many, then all.
-BATCHES = [1, 8, float("inf")]
 
 
 class Test:
@@ -66,19 +64,26 @@ def that_meet(room, targets):
     return met
 
 
+def batches(tests):
+    """First the tests that are over within a second altogether, then those that take two more, four more, and so on: a
+    mutant that hangs may take ten times as long as the tests of its batch, and not of all."""
+    most, batch = 1, []
+    for test in tests:
+        if batch and sum(it.seconds for it in batch) + test.seconds > most:
+            yield batch
+            most, batch = 2 * most, []
+        batch.append(test)
+    if batch:
+        yield batch
+
+
 def fate(mutant, tests):
     """What becomes of a mutant. Says at once what has survived, as it may take long until all are known."""
     number, name = mutant
-    begin, total = 0, 0
-    for most in BATCHES:
-        end = begin
-        while end < len(tests) and total + tests[end].seconds <= most:
-            total += tests[end].seconds
-            end += 1
-        told = run(number, tests[begin:end])
+    for some in batches(tests):
+        told = run(number, some)
         if told != "survived":
             return told
-        begin = end
     print(f"{number:4} survived {len(tests)} tests: {name}", file=sys.stderr)
     return "survived"
 
