@@ -227,3 +227,34 @@ def test_commands_say_whether_they_changed_something() -> None:
     assert breaker.reset() and breaker.force_open() and not breaker.force_open()
     assert breaker.release() and breaker.state == State.HALF_OPEN
     assert breaker.disable() and breaker.enable() and breaker.state == State.CLOSED
+
+
+COLLECTED = """
+import asyncio, gc
+from atomic_breaker import Breakers, Rules
+
+class App:
+    def __init__(self):
+        self.hosts = Breakers(rules=Rules(slow_call=2))
+        self.tasks = set()
+
+    async def fetch(self):
+        async with self.hosts["a.example"].attempt():
+            await asyncio.get_running_loop().create_future()
+
+    async def serve(self):
+        self.tasks.add(asyncio.create_task(self.fetch()))
+        await asyncio.sleep(0)
+
+for _ in range(2):
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(App().serve())
+    loop.close()
+    {collect}
+"""
+
+
+@pytest.mark.parametrize("collect", ["gc.collect()", "gc.disable()"])
+def test_a_call_that_is_collected_together_with_its_breaker_touches_no_memory_that_is_gone(collect: str) -> None:
+    done = subprocess.run([sys.executable, "-c", COLLECTED.format(collect=collect)], capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr.decode()
