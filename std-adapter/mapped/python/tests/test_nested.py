@@ -287,3 +287,18 @@ def test_a_rejection_goes_to_another_process_as_it_is() -> None:
         pass
     copy = pickle.loads(pickle.dumps(raised.value))
     assert str(copy) == str(raised.value) and copy.retry_after == raised.value.retry_after
+
+
+def test_a_call_of_another_breaker_that_is_over_does_not_hide_the_probe_around_it() -> None:
+    breaker, other = half_open(), half_open()
+    measured = Breaker(rules=Rules(slow_call=60))
+    with breaker.attempt():
+        for between in (measured, other):
+            with between.attempt():
+                pass
+            with breaker.attempt():
+                pass
+        fail(measured)
+        with breaker.attempt():
+            pass
+    assert breaker.state == other.state == "closed"
