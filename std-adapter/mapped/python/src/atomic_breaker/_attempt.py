@@ -226,6 +226,9 @@ class Attempt:
         else:
             self._report(library.ignore)
         self._state = _OVER
+        innermost = _innermost.get()
+        if innermost is not None and innermost() is self:
+            _innermost.set(self._outer)
 
     def _report(self, function: Any, *argument: Any, error: BaseException | None = None) -> None:
         state, self._state = self._state, _TOLD
