@@ -302,3 +302,40 @@ def test_a_call_of_another_breaker_that_is_over_does_not_hide_the_probe_around_i
         with breaker.attempt():
             pass
     assert breaker.state == other.state == "closed"
+
+
+class Unavailable(Exception):
+    """What a web framework makes an answer of."""
+
+
+def as_it_is(error: Rejected) -> Exception:
+    return error
+
+
+def in_a_group(error: Rejected) -> Exception:
+    return ExceptionGroup("of a TaskGroup", [error])
+
+
+def as_an_answer(error: Rejected) -> Exception:
+    raise Unavailable from error
+
+
+@pytest.mark.parametrize("wrapped", [as_it_is, in_a_group, as_an_answer])
+def test_a_rejection_by_the_own_probe_is_known_however_it_comes_out(wrapped: Callable[[Rejected], Exception]) -> None:
+    breaker = half_open()
+    with ThreadPoolExecutor(1) as pool:
+
+        def orders() -> None:
+            with breaker.attempt():
+                try:
+                    pool.submit(breaker(lambda: 1)).result()
+                except Rejected as rejected:
+                    raise wrapped(rejected)
+
+        def request() -> None:
+            try:
+                orders()
+            except* (Rejected, Unavailable):
+                pass
+
+        assert served_again(breaker, request)
