@@ -2,6 +2,7 @@
 """Processes that share a breaker."""
 
 import copy
+import ctypes
 import logging
 import multiprocessing
 import os
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
 from conftest import Down, fail
@@ -66,6 +68,26 @@ with breaker.attempt() as probe:
     print(rejects_others(breaker))
 print(breaker.state)
 """
+
+
+CLOSED_AND_FORKED = """
+import os
+from atomic_breaker import Breaker, Rules
+breaker = Breaker(rules=Rules(consecutive_failures=1))
+try:
+    with breaker.attempt():
+        if os.fork() == 0:
+            raise ValueError
+except ValueError:
+    os._exit(0)
+os.wait()
+print(breaker.state)
+"""
+
+
+def test_a_child_that_is_forked_in_a_call_does_not_report_it() -> None:
+    done = subprocess.run([sys.executable, "-c", CLOSED_AND_FORKED], capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["closed"], done.stderr
 
 
 @pytest.mark.parametrize("child", ["sys.exit()", "raise ValueError", "probe.failure()", "probe.down(50)", "del probe"])
@@ -187,6 +209,21 @@ def test_each_key_has_a_breaker_and_its_name_can_be_read(folder: pathlib.Path) -
         one["x" * 99]
     with pytest.raises(ValueError, match="zero"):
         one["a\0b"]
+
+
+def test_keys_of_programs_in_rust_that_are_no_text_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    hosts = Breakers(keys=8)
+    hosts["a.example"]
+
+    def each(_map: object, tell: Callable[..., None], _context: object) -> None:
+        for key in (b"a.example", b"c\xff", bytes((10, 0, 0, 1))):
+            tell(None, ctypes.cast(key, ctypes.c_void_p), len(key), None)
+
+    listed = library.map_each
+    monkeypatch.setattr(library, "map_each", each)
+    assert [key for key, _ in hosts.items()] == list(hosts) == ["a.example"]
+    monkeypatch.setattr(library, "map_each", listed)
+    assert list(hosts) == ["a.example"], "none has taken a place"
 
 
 def test_changes_are_logged_and_told(caplog: pytest.LogCaptureFixture, folder: pathlib.Path) -> None:
