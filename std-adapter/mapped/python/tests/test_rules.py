@@ -100,7 +100,7 @@ def test_rules_that_do_not_fit_are_an_error_before_anything_is_opened(rules: dic
         ({"linear": (1, 2)}, "linear: a maximum below open_for"),
         ({"linear": (0.001, 60)}, "linear: not reached by the 31st trip: lower it"),
         ({"open_for": 0.001, "exponential": (1.01, 60)}, "exponential: not reached by the 31st trip: lower it"),
-        ({"exponential": (1.001, 60)}, "exponential: 1.001 is no factor above 1"),
+        ({"exponential": (1.001, 60)}, "exponential: 1.001 grows by less than 1 %"),
         ({"close_after": 0}, "close_after: probes to 255"),
         ({"probes": 3, "close_after": 2}, "close_after: probes to 255"),
         ({"open_for": timedelta(days=24), "jitter_percent": 50}, "open_for: with jitter at most 2^31 ms"),

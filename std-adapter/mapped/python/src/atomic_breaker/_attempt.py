@@ -125,7 +125,11 @@ class Attempt:
         """Whether the timeout is over, even if the block did not wait, or caught the cancellation."""
         limit = self._limit
         when = None if limit is None else limit.when()
-        return when is not None and asyncio.get_running_loop().time() >= when
+        try:
+            return when is not None and asyncio.get_running_loop().time() >= when
+        except RuntimeError:
+            # Dropped, after its loop has ended.
+            return False
 
     @property
     def is_probe(self) -> bool:
@@ -166,6 +170,7 @@ class Attempt:
         if self._state != _NEW:
             raise RuntimeError("an attempt is one call: ask the breaker for another one")
         breaker = self._breaker
+        self._forks = _Process.forks
         self._word = breaker._cell.value
         if not self._word & _CLOSED:
             self._state = _PASSED
@@ -179,7 +184,6 @@ class Attempt:
             raise Rejected(breaker.name, wait, breaker._probes)
         self._token = permit.token
         self._state = _HELD
-        self._forks = _Process.forks
         self._outer = _innermost.get()
         reference: weakref.ref[Attempt] = weakref.ref(self)
         _innermost.set(reference)
@@ -244,7 +248,7 @@ class Attempt:
             if outer is not None and outer._state == _HELD and is_bad:
                 outer._report(function, *argument, error=error)
             return
-        if state == _HELD and not self._is_own():
+        if not self._is_own():
             return
         breaker = self._breaker
         token = self._token if state == _HELD else library.Token(~self._word)

@@ -124,11 +124,11 @@ class Breaker:
         def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
             with self.attempt() as attempt:
                 result = function(*args, **kwargs)
-                if not hasattr(result, "__await__"):
+                if not hasattr(type(result), "__await__"):
                     return result
                 # Nothing has happened yet.
                 attempt.cancel()
-            return cast(R, self._awaited(result))
+            return cast(R, self._awaited(cast(Awaitable[Any], result)))
 
         return guarded
 

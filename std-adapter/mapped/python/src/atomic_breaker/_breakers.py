@@ -69,14 +69,15 @@ class Breakers:
         return key in self._known or any(it == key for it in self)
 
     def __iter__(self) -> Iterator[str]:
-        """The keys that have a breaker, of all processes."""
+        """The keys that have a breaker, of all processes; without those of other languages that are no key here."""
         found: list[bytes] = []
 
         def each(_context: Any, name: Any, length: int, _word: Any) -> None:
             found.append(string_at(name, length))
 
         library.map_each(self._file.map, library.EACH(each), None)
-        return iter([key.decode(errors="replace") for key in found])
+        texts = (key.decode(errors="ignore") for key in found)
+        return iter([text for key, text in zip(found, texts) if text.encode() == key and "\0" not in text])
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
