@@ -339,3 +339,24 @@ def test_a_rejection_by_the_own_probe_is_known_however_it_comes_out(wrapped: Cal
                 pass
 
         assert served_again(breaker, request)
+
+
+def test_a_failure_beside_a_rejection_by_the_own_probe_or_after_one_of_before_counts() -> None:
+    breaker = half_open()
+
+    def rejected() -> Rejected:
+        with pytest.raises(Rejected) as raised:
+            Context().run(holding, breaker)
+        return raised.value
+
+    with pytest.raises(ExceptionGroup), breaker.attempt():
+        raise ExceptionGroup("", [rejected(), Down()])
+    assert breaker.state == "open" and breaker.snapshot().trips == 2
+    try:
+        with breaker.attempt():
+            pass
+    except Rejected:
+        # As a loop does that tries again.
+        breaker.probe_now()
+        fail(breaker)
+    assert breaker.state == "open" and breaker.snapshot().trips == 3

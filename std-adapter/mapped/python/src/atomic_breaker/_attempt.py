@@ -54,6 +54,8 @@ os.register_at_fork(after_in_child=_forked)
 # Bits of the word, see docs/shared-file.md: closed; and no failure counted either.
 _CLOSED = 0x7F
 _NOTHING_COUNTED = 0x7FFFFF
+# So many errors that are the causes of each other are looked at.
+_DEEPEST = 20
 
 
 class Attempt:
@@ -220,9 +222,9 @@ class Attempt:
             self._report(library.report, True)
         elif not isinstance(error, Exception):
             self._report(library.cancel)
-        elif isinstance(error, Rejected) and error._probes is self._breaker._probes and self.is_probe:
-            if not error._probes.are_nested:
-                error._probes.are_nested = True
+        elif self.is_probe and self._has_rejected(error):
+            if not self._breaker._probes.are_nested:
+                self._breaker._probes.are_nested = True
                 _log.warning("%s: a probe was rejected by itself: guard each call once", self._breaker._where())
             self._report(library.ignore)
         elif self._breaker._is_failure(error):
@@ -233,6 +235,21 @@ class Attempt:
         innermost = _innermost.get()
         if innermost is not None and innermost() is self:
             _innermost.set(self._outer)
+
+    def _has_rejected(self, error: Exception) -> bool:
+        """Whether a call within was rejected by this probe, also if that came out in a group, or as the cause of another error."""
+        if isinstance(error, ExceptionGroup):
+            rejected = [self._has_rejected(it) for it in error.exceptions]
+            is_more = (not own and self._breaker._is_failure(it) for own, it in zip(rejected, error.exceptions))
+            return any(rejected) and not any(is_more)
+        found: BaseException | None = error
+        for _ in range(_DEEPEST):
+            if isinstance(found, Rejected) and found._probes is self._breaker._probes:
+                # One that is handled, in a loop that tries again, may be of before.
+                if found is error or (found._during is not None and found._during() is self):
+                    return True
+            found = found and (found.__cause__ or found.__context__)
+        return False
 
     def _report(self, function: Any, *argument: Any, error: BaseException | None = None) -> None:
         state, self._state = self._state, _TOLD
