@@ -217,3 +217,33 @@ def test_a_call_with_a_timeout_that_is_dropped_with_its_loop_is_given_up() -> No
     asyncio.run(begin())
     calling.close()
     assert (outer.state, inner.state) == (State.CLOSED, State.CLOSED)
+
+
+def test_of_calls_that_begin_at_once_one_is_a_probe() -> None:
+    """Such as those of `grpc.aio`, or of `run_in_executor`: what is returned is under way."""
+
+    async def main() -> int:
+        calls = 0
+
+        async def work() -> None:
+            nonlocal calls
+            calls += 1
+
+        breaker = Breaker(None, ONE)
+        breaker.trip()
+        breaker.probe_now()
+        query = breaker(lambda: asyncio.ensure_future(work()))
+
+        async def guarded() -> list[object]:
+            begun = []
+            for _ in range(10):
+                try:
+                    begun.append(query())
+                except Rejected:
+                    pass
+            return await asyncio.gather(*begun, return_exceptions=True)
+
+        await guarded()
+        return calls
+
+    assert asyncio.run(main()) == 1

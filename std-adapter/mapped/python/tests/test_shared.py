@@ -295,3 +295,18 @@ for _ in range(2):
 def test_a_call_that_is_collected_together_with_its_breaker_touches_no_memory_that_is_gone(collect: str) -> None:
     done = subprocess.run([sys.executable, "-c", COLLECTED.format(collect=collect)], capture_output=True, timeout=60)
     assert done.returncode == 0, done.stderr.decode()
+
+
+def test_the_end_of_a_gradual_return_is_told_too() -> None:
+    told: list[State] = []
+    rules = Rules(consecutive_failures=1, gradual_return=(100, 0.01))
+    breaker = Breaker(rules=rules, on_change=lambda _, state: told.append(state))
+    fail(breaker)
+    breaker.probe_now()
+    with breaker.attempt():
+        pass
+    time.sleep(0.02)
+    with breaker.attempt():
+        pass
+    assert breaker.state == State.CLOSED
+    assert told == [State.OPEN, State.HALF_OPEN, State.RETURNING, State.CLOSED]
