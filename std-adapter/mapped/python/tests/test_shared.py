@@ -310,3 +310,11 @@ def test_the_end_of_a_gradual_return_is_told_too() -> None:
         pass
     assert breaker.state == State.CLOSED
     assert told == [State.OPEN, State.HALF_OPEN, State.RETURNING, State.CLOSED]
+
+
+def test_a_path_leads_where_it_leads_programs_in_other_languages(folder: pathlib.Path) -> None:
+    (folder / "releases/7").mkdir(parents=True)
+    (folder / "current").symlink_to("releases/7")
+    path = f"{folder}/current/../breaker"
+    breaker = Breaker(path)
+    assert os.path.exists(path) and breaker.name == "breaker"
