@@ -65,4 +65,5 @@ def _absolute(path: StrPath) -> str:
     text = os.fsdecode(path)
     if not text or "\0" in text:
         raise SettingsError(f"path: {text!r} is no path; without one: Breaker()")
-    return os.path.abspath(text)
+    # Not shortened: `..` behind a link leads elsewhere.
+    return text if os.path.isabs(text) else os.path.join(os.getcwd(), text)
