@@ -173,6 +173,17 @@ def test_other_rules_are_refused_unless_nobody_uses_the_file(folder: pathlib.Pat
         Breakers(path, other)
 
 
+def test_breakers_with_names_that_nobody_has_any_more_do_not_use_their_file(folder: pathlib.Path) -> None:
+    hosts = Breakers(folder / "hosts")
+    kept = hosts["a.example"]
+    del hosts
+    with pytest.raises(Disagreement):
+        Breakers(folder / "hosts", Rules(consecutive_failures=4), replace_unused=True)
+    del kept
+    other = Breakers(folder / "hosts", Rules(consecutive_failures=4), replace_unused=True)
+    assert len(other) == 0
+
+
 def test_a_file_that_cannot_be_used_says_why(folder: pathlib.Path) -> None:
     cases: list[tuple[str, type[SetupError], str]] = [
         ("none/database", SystemRefused, "make its directory first"),
