@@ -2,10 +2,9 @@
 """Breakers with names in one file."""
 
 import functools
-import operator
 from collections.abc import Iterator
 from ctypes import string_at
-from typing import Any
+from typing import Any, cast
 
 from . import _library as library
 from ._breaker import Breaker, OnChange
@@ -60,7 +59,7 @@ class Breakers:
             if 0 in encoded:
                 raise ValueError(f"a key with a zero character: {key!r}")
             found = Breaker.__new__(Breaker)
-            found._place(self._file, encoded, key, self._is_failure, self._on_change, (operator.getitem, (self, key)))
+            found._place(self._file, encoded, key, self._is_failure, self._on_change, (_of_key, (self._again, key)))
             self._known[key] = found
         return found
 
@@ -96,3 +95,9 @@ class Breakers:
         if self._file.path is None:
             raise TypeError("breakers without a file cannot be sent to another process: give them a path")
         return self._again
+
+
+def _of_key(again: Any, key: str) -> Breaker:
+    """In another process. A breaker does not keep the others: a cycle would use the file until it is collected."""
+    make, arguments = again
+    return cast(Breaker, make(*arguments)[key])
