@@ -54,6 +54,7 @@ os.register_at_fork(after_in_child=_forked)
 # Bits of the word, see docs/shared-file.md: closed; and no failure counted either.
 _CLOSED = 0x7F
 _NOTHING_COUNTED = 0x7FFFFF
+_EPOCH = 0x1FF << 55
 # So many errors that are the causes of each other are looked at.
 _DEEPEST = 20
 
@@ -177,6 +178,7 @@ class Attempt:
         if not self._word & _CLOSED:
             self._state = _PASSED
             return self
+        before = breaker._shown.value
         permit = library.acquire(breaker._word, breaker._rules, library.now_ms())
         if not permit.admitted:
             if self._is_within_a_probe():
@@ -190,6 +192,9 @@ class Attempt:
         reference: weakref.ref[Attempt] = weakref.ref(self)
         _innermost.set(reference)
         breaker._probes.latest = reference
+        if (before ^ ~permit.token.word) & _EPOCH:
+            # The first probe, or the first call after a gradual return.
+            breaker._changed()
         return self
 
     def _is_own(self) -> bool:

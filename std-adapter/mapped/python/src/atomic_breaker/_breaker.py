@@ -84,7 +84,8 @@ class Breaker:
         self._file, self._rules, self._word = file, file.rules, file.breaker(key)
         # A closed breaker is one load of its word, of 64 bits at a multiple of 8. Where the time of a call matters, the
         # library sees every call: this cell is never closed.
-        self._cell = c_uint64(1) if file.measures else c_uint64.from_address(self._word)
+        self._shown = c_uint64.from_address(self._word)
+        self._cell = c_uint64(1) if file.measures else self._shown
         self.name = name
         self._is_keyed = key is not None
         self._probes = _probes.setdefault((file.identity, key), Probes())
