@@ -28,6 +28,8 @@ class Library(BuildHookInterface):
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        if version == "editable":
+            raise RuntimeError("an editable install would be without the library: leave out -e, or --editable")
         self.folder = tempfile.TemporaryDirectory()
         subprocess.run([ROOT / "core/c/build", "--install", self.folder.name], check=True)
         library = pathlib.Path(self.folder.name, "lib", LIBRARY).resolve()
@@ -44,6 +46,8 @@ class Library(BuildHookInterface):
 def newest_of_glibc(library: pathlib.Path) -> str:
     """The newest version of glibc that a symbol of the library asks for."""
     found = re.findall(rb"GLIBC_(\d+\.\d+)", library.read_bytes())
+    if not found:
+        raise RuntimeError("the library uses no glibc, and wheels are made for that alone: with musl, use the library for C")
     return max((it.decode() for it in found), key=lambda it: [int(part) for part in it.split(".")])
 
 

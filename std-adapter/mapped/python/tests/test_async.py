@@ -189,3 +189,61 @@ def test_a_timeout_of_the_attempt_is_a_failure_whatever_else_is_one() -> None:
         assert quick.state == State.CLOSED
 
     asyncio.run(main())
+
+
+def test_an_object_that_only_seems_to_be_awaitable_is_returned_as_it_is() -> None:
+    """Such as a proxy of `xmlrpc.client`, which has every name that it is asked for."""
+
+    class Proxy:
+        def __getattr__(self, name: str) -> str:
+            return name
+
+    proxy = Proxy()
+    assert Breaker()(lambda: proxy)() is proxy
+
+
+def test_a_call_with_a_timeout_that_is_dropped_with_its_loop_is_given_up() -> None:
+    outer, inner = Breaker(rules=ONE), Breaker(rules=ONE)
+
+    async def call() -> None:
+        async with outer.attempt(), inner.attempt(timeout=2):
+            await asyncio.get_running_loop().create_future()
+
+    calling = call()
+
+    async def begin() -> None:
+        calling.send(None)
+
+    asyncio.run(begin())
+    calling.close()
+    assert (outer.state, inner.state) == (State.CLOSED, State.CLOSED)
+
+
+def test_of_calls_that_begin_at_once_one_is_a_probe() -> None:
+    """Such as those of `grpc.aio`, or of `run_in_executor`: what is returned is under way."""
+
+    async def main() -> int:
+        calls = 0
+
+        async def work() -> None:
+            nonlocal calls
+            calls += 1
+
+        breaker = Breaker(None, ONE)
+        breaker.trip()
+        breaker.probe_now()
+        query = breaker(lambda: asyncio.ensure_future(work()))
+
+        async def guarded() -> list[object]:
+            begun = []
+            for _ in range(10):
+                try:
+                    begun.append(query())
+                except Rejected:
+                    pass
+            return await asyncio.gather(*begun, return_exceptions=True)
+
+        await guarded()
+        return calls
+
+    assert asyncio.run(main()) == 1

@@ -287,3 +287,76 @@ def test_a_rejection_goes_to_another_process_as_it_is() -> None:
         pass
     copy = pickle.loads(pickle.dumps(raised.value))
     assert str(copy) == str(raised.value) and copy.retry_after == raised.value.retry_after
+
+
+def test_a_call_of_another_breaker_that_is_over_does_not_hide_the_probe_around_it() -> None:
+    breaker, other = half_open(), half_open()
+    measured = Breaker(rules=Rules(slow_call=60))
+    with breaker.attempt():
+        for between in (measured, other):
+            with between.attempt():
+                pass
+            with breaker.attempt():
+                pass
+        fail(measured)
+        with breaker.attempt():
+            pass
+    assert breaker.state == other.state == "closed"
+
+
+class Unavailable(Exception):
+    """What a web framework makes an answer of."""
+
+
+def as_it_is(error: Rejected) -> Exception:
+    return error
+
+
+def in_a_group(error: Rejected) -> Exception:
+    return ExceptionGroup("of a TaskGroup", [error])
+
+
+def as_an_answer(error: Rejected) -> Exception:
+    raise Unavailable from error
+
+
+@pytest.mark.parametrize("wrapped", [as_it_is, in_a_group, as_an_answer])
+def test_a_rejection_by_the_own_probe_is_known_however_it_comes_out(wrapped: Callable[[Rejected], Exception]) -> None:
+    breaker = half_open()
+    with ThreadPoolExecutor(1) as pool:
+
+        def orders() -> None:
+            with breaker.attempt():
+                try:
+                    pool.submit(breaker(lambda: 1)).result()
+                except Rejected as rejected:
+                    raise wrapped(rejected)
+
+        def request() -> None:
+            try:
+                orders()
+            except* (Rejected, Unavailable):
+                pass
+
+        assert served_again(breaker, request)
+
+
+def test_a_failure_beside_a_rejection_by_the_own_probe_or_after_one_of_before_counts() -> None:
+    breaker = half_open()
+
+    def rejected() -> Rejected:
+        with pytest.raises(Rejected) as raised:
+            Context().run(holding, breaker)
+        return raised.value
+
+    with pytest.raises(ExceptionGroup), breaker.attempt():
+        raise ExceptionGroup("", [rejected(), Down()])
+    assert breaker.state == "open" and breaker.snapshot().trips == 2
+    try:
+        with breaker.attempt():
+            pass
+    except Rejected:
+        # As a loop does that tries again.
+        breaker.probe_now()
+        fail(breaker)
+    assert breaker.state == "open" and breaker.snapshot().trips == 3

@@ -98,6 +98,16 @@ def test_rules_that_do_not_fit_are_an_error_before_anything_is_opened(rules: dic
         ({"failures_within": 5}, "failures_within: 5 is not (failures, seconds)"),
         ({"exponential": (60, 2)}, "exponential: a maximum below open_for"),
         ({"linear": (1, 2)}, "linear: a maximum below open_for"),
+        ({"linear": (0.001, 60)}, "linear: not reached by the 31st trip: lower it"),
+        ({"open_for": 0.001, "exponential": (1.01, 60)}, "exponential: not reached by the 31st trip: lower it"),
+        ({"exponential": (1.001, 60)}, "exponential: 1.001 grows by less than 1 %"),
+        ({"close_after": 0}, "close_after: probes to 255"),
+        ({"probes": 3, "close_after": 2}, "close_after: probes to 255"),
+        ({"open_for": timedelta(days=24), "jitter_percent": 50}, "open_for: with jitter at most 2^31 ms"),
+        (
+            {"exponential": (2, timedelta(days=24)), "jitter_percent": 50},
+            "open_for, or the maximum of exponential: with jitter at most 2^31 ms",
+        ),
         ({"exponential": (0.5, 60)}, "exponential: 0.5 is no factor above 1"),
         ({"consecutive_failures": 3, "failures_within": (9, 1)}, "consecutive_failures, failures_within: one of them"),
         ({"exponential": 2}, "exponential: 2 is not (factor, most seconds)"),
@@ -161,6 +171,17 @@ def test_other_rules_are_refused_unless_nobody_uses_the_file(folder: pathlib.Pat
     assert Breaker(path, other, replace_unused=True).origin.name == "AFTER_OTHER_RULES"
     with pytest.raises(Disagreement, match="holds a single breaker"):
         Breakers(path, other)
+
+
+def test_breakers_with_names_that_nobody_has_any_more_do_not_use_their_file(folder: pathlib.Path) -> None:
+    hosts = Breakers(folder / "hosts")
+    kept = hosts["a.example"]
+    del hosts
+    with pytest.raises(Disagreement):
+        Breakers(folder / "hosts", Rules(consecutive_failures=4), replace_unused=True)
+    del kept
+    other = Breakers(folder / "hosts", Rules(consecutive_failures=4), replace_unused=True)
+    assert len(other) == 0
 
 
 def test_a_file_that_cannot_be_used_says_why(folder: pathlib.Path) -> None:

@@ -2,6 +2,7 @@
 """Processes that share a breaker."""
 
 import copy
+import ctypes
 import logging
 import multiprocessing
 import os
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
 from conftest import Down, fail
@@ -66,6 +68,26 @@ with breaker.attempt() as probe:
     print(rejects_others(breaker))
 print(breaker.state)
 """
+
+
+CLOSED_AND_FORKED = """
+import os
+from atomic_breaker import Breaker, Rules
+breaker = Breaker(rules=Rules(consecutive_failures=1))
+try:
+    with breaker.attempt():
+        if os.fork() == 0:
+            raise ValueError
+except ValueError:
+    os._exit(0)
+os.wait()
+print(breaker.state)
+"""
+
+
+def test_a_child_that_is_forked_in_a_call_does_not_report_it() -> None:
+    done = subprocess.run([sys.executable, "-c", CLOSED_AND_FORKED], capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["closed"], done.stderr
 
 
 @pytest.mark.parametrize("child", ["sys.exit()", "raise ValueError", "probe.failure()", "probe.down(50)", "del probe"])
@@ -189,6 +211,21 @@ def test_each_key_has_a_breaker_and_its_name_can_be_read(folder: pathlib.Path) -
         one["a\0b"]
 
 
+def test_keys_of_programs_in_rust_that_are_no_text_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    hosts = Breakers(keys=8)
+    hosts["a.example"]
+
+    def each(_map: object, tell: Callable[..., None], _context: object) -> None:
+        for key in (b"a.example", b"c\xff", bytes((10, 0, 0, 1))):
+            tell(None, ctypes.cast(key, ctypes.c_void_p), len(key), None)
+
+    listed = library.map_each
+    monkeypatch.setattr(library, "map_each", each)
+    assert [key for key, _ in hosts.items()] == list(hosts) == ["a.example"]
+    monkeypatch.setattr(library, "map_each", listed)
+    assert list(hosts) == ["a.example"], "none has taken a place"
+
+
 def test_changes_are_logged_and_told(caplog: pytest.LogCaptureFixture, folder: pathlib.Path) -> None:
     told: list[State] = []
     path = folder / "database"
@@ -227,3 +264,57 @@ def test_commands_say_whether_they_changed_something() -> None:
     assert breaker.reset() and breaker.force_open() and not breaker.force_open()
     assert breaker.release() and breaker.state == State.HALF_OPEN
     assert breaker.disable() and breaker.enable() and breaker.state == State.CLOSED
+
+
+COLLECTED = """
+import asyncio, gc
+from atomic_breaker import Breakers, Rules
+
+class App:
+    def __init__(self):
+        self.hosts = Breakers(rules=Rules(slow_call=2))
+        self.tasks = set()
+
+    async def fetch(self):
+        async with self.hosts["a.example"].attempt():
+            await asyncio.get_running_loop().create_future()
+
+    async def serve(self):
+        self.tasks.add(asyncio.create_task(self.fetch()))
+        await asyncio.sleep(0)
+
+for _ in range(2):
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(App().serve())
+    loop.close()
+    {collect}
+"""
+
+
+@pytest.mark.parametrize("collect", ["gc.collect()", "gc.disable()"])
+def test_a_call_that_is_collected_together_with_its_breaker_touches_no_memory_that_is_gone(collect: str) -> None:
+    done = subprocess.run([sys.executable, "-c", COLLECTED.format(collect=collect)], capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def test_the_end_of_a_gradual_return_is_told_too() -> None:
+    told: list[State] = []
+    rules = Rules(consecutive_failures=1, gradual_return=(100, 0.01))
+    breaker = Breaker(rules=rules, on_change=lambda _, state: told.append(state))
+    fail(breaker)
+    breaker.probe_now()
+    with breaker.attempt():
+        pass
+    time.sleep(0.02)
+    with breaker.attempt():
+        pass
+    assert breaker.state == State.CLOSED
+    assert told == [State.OPEN, State.HALF_OPEN, State.RETURNING, State.CLOSED]
+
+
+def test_a_path_leads_where_it_leads_programs_in_other_languages(folder: pathlib.Path) -> None:
+    (folder / "releases/7").mkdir(parents=True)
+    (folder / "current").symlink_to("releases/7")
+    path = f"{folder}/current/../breaker"
+    breaker = Breaker(path)
+    assert os.path.exists(path) and breaker.name == "breaker"

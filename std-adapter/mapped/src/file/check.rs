@@ -74,7 +74,15 @@ fn why_not_opened(path: &Path, error: io::Error) -> MappedError {
         ),
         Ok(found) if !found.is_file() => MappedError::new(MappedErrorKind::NotTrusted, NOT_A_FILE),
         Ok(found) if error.kind() == ErrorKind::PermissionDenied => {
-            owner(&found).err().unwrap_or_else(|| mode(&found, None))
+            if let Err(other) = owner(&found) {
+                return other;
+            }
+            if found.mode() & 0o7777 != MODE {
+                return mode(&found, None);
+            }
+            let text = "cannot be opened, although its owner and mode are right: perhaps it is immutable (`lsattr`), or SELinux, \
+                AppArmor or the service manager forbids it; use another path";
+            MappedError::io(text, error)
         }
         _ => MappedError::io("cannot be opened", error),
     }

@@ -101,7 +101,8 @@ impl Metrics<OfKeys> {
         C: atomic_breaker_mapped::MachineClock + Send + Sync + 'static,
     {
         let weak = Arc::downgrade(slab);
-        let (all, most) = (self.0.all, self.0.most);
+        // Plus one for `other`.
+        let (all, most) = (self.0.all, self.0.most.saturating_add(1));
         let look = move |looked: &mut Looked| {
             for (key, snapshot) in weak.upgrade()?.entries() {
                 let state = snapshot.state();

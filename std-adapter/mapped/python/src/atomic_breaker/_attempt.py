@@ -54,6 +54,9 @@ os.register_at_fork(after_in_child=_forked)
 # Bits of the word, see docs/shared-file.md: closed; and no failure counted either.
 _CLOSED = 0x7F
 _NOTHING_COUNTED = 0x7FFFFF
+_EPOCH = 0x1FF << 55
+# So many errors that are the causes of each other are looked at.
+_DEEPEST = 20
 
 
 class Attempt:
@@ -125,7 +128,11 @@ class Attempt:
         """Whether the timeout is over, even if the block did not wait, or caught the cancellation."""
         limit = self._limit
         when = None if limit is None else limit.when()
-        return when is not None and asyncio.get_running_loop().time() >= when
+        try:
+            return when is not None and asyncio.get_running_loop().time() >= when
+        except RuntimeError:
+            # Dropped, after its loop has ended.
+            return False
 
     @property
     def is_probe(self) -> bool:
@@ -166,10 +173,12 @@ class Attempt:
         if self._state != _NEW:
             raise RuntimeError("an attempt is one call: ask the breaker for another one")
         breaker = self._breaker
+        self._forks = _Process.forks
         self._word = breaker._cell.value
         if not self._word & _CLOSED:
             self._state = _PASSED
             return self
+        before = breaker._shown.value
         permit = library.acquire(breaker._word, breaker._rules, library.now_ms())
         if not permit.admitted:
             if self._is_within_a_probe():
@@ -179,11 +188,13 @@ class Attempt:
             raise Rejected(breaker.name, wait, breaker._probes)
         self._token = permit.token
         self._state = _HELD
-        self._forks = _Process.forks
         self._outer = _innermost.get()
         reference: weakref.ref[Attempt] = weakref.ref(self)
         _innermost.set(reference)
         breaker._probes.latest = reference
+        if (before ^ ~permit.token.word) & _EPOCH:
+            # The first probe, or the first call after a gradual return.
+            breaker._changed()
         return self
 
     def _is_own(self) -> bool:
@@ -216,9 +227,9 @@ class Attempt:
             self._report(library.report, True)
         elif not isinstance(error, Exception):
             self._report(library.cancel)
-        elif isinstance(error, Rejected) and error._probes is self._breaker._probes and self.is_probe:
-            if not error._probes.are_nested:
-                error._probes.are_nested = True
+        elif self.is_probe and self._has_rejected(error):
+            if not self._breaker._probes.are_nested:
+                self._breaker._probes.are_nested = True
                 _log.warning("%s: a probe was rejected by itself: guard each call once", self._breaker._where())
             self._report(library.ignore)
         elif self._breaker._is_failure(error):
@@ -226,6 +237,24 @@ class Attempt:
         else:
             self._report(library.ignore)
         self._state = _OVER
+        innermost = _innermost.get()
+        if innermost is not None and innermost() is self:
+            _innermost.set(self._outer)
+
+    def _has_rejected(self, error: Exception) -> bool:
+        """Whether a call within was rejected by this probe, also if that came out in a group, or as the cause of another error."""
+        if isinstance(error, ExceptionGroup):
+            rejected = [self._has_rejected(it) for it in error.exceptions]
+            is_more = (not own and self._breaker._is_failure(it) for own, it in zip(rejected, error.exceptions))
+            return any(rejected) and not any(is_more)
+        found: BaseException | None = error
+        for _ in range(_DEEPEST):
+            if isinstance(found, Rejected) and found._probes is self._breaker._probes:
+                # One that is handled, in a loop that tries again, may be of before.
+                if found is error or (found._during is not None and found._during() is self):
+                    return True
+            found = found and (found.__cause__ or found.__context__)
+        return False
 
     def _report(self, function: Any, *argument: Any, error: BaseException | None = None) -> None:
         state, self._state = self._state, _TOLD
@@ -241,7 +270,7 @@ class Attempt:
             if outer is not None and outer._state == _HELD and is_bad:
                 outer._report(function, *argument, error=error)
             return
-        if state == _HELD and not self._is_own():
+        if not self._is_own():
             return
         breaker = self._breaker
         token = self._token if state == _HELD else library.Token(~self._word)

@@ -84,7 +84,8 @@ class Breaker:
         self._file, self._rules, self._word = file, file.rules, file.breaker(key)
         # A closed breaker is one load of its word, of 64 bits at a multiple of 8. Where the time of a call matters, the
         # library sees every call: this cell is never closed.
-        self._cell = c_uint64(1) if file.measures else c_uint64.from_address(self._word)
+        self._shown = c_uint64.from_address(self._word)
+        self._cell = c_uint64(1) if file.measures else self._shown
         self.name = name
         self._is_keyed = key is not None
         self._probes = _probes.setdefault((file.identity, key), Probes())
@@ -124,11 +125,11 @@ class Breaker:
         def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
             with self.attempt() as attempt:
                 result = function(*args, **kwargs)
-                if not hasattr(result, "__await__"):
+                if not hasattr(type(result), "__await__"):
                     return result
                 # Nothing has happened yet.
                 attempt.cancel()
-            return cast(R, self._awaited(result))
+            return cast(R, self._awaited(cast(Awaitable[Any], result)))
 
         return guarded
 

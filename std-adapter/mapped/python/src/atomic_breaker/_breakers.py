@@ -2,10 +2,9 @@
 """Breakers with names in one file."""
 
 import functools
-import operator
 from collections.abc import Iterator
 from ctypes import string_at
-from typing import Any
+from typing import Any, cast
 
 from . import _library as library
 from ._breaker import Breaker, OnChange
@@ -60,7 +59,7 @@ class Breakers:
             if 0 in encoded:
                 raise ValueError(f"a key with a zero character: {key!r}")
             found = Breaker.__new__(Breaker)
-            found._place(self._file, encoded, key, self._is_failure, self._on_change, (operator.getitem, (self, key)))
+            found._place(self._file, encoded, key, self._is_failure, self._on_change, (_of_key, (self._again, key)))
             self._known[key] = found
         return found
 
@@ -69,14 +68,15 @@ class Breakers:
         return key in self._known or any(it == key for it in self)
 
     def __iter__(self) -> Iterator[str]:
-        """The keys that have a breaker, of all processes."""
+        """The keys that have a breaker, of all processes; without those of other languages that are no key here."""
         found: list[bytes] = []
 
         def each(_context: Any, name: Any, length: int, _word: Any) -> None:
             found.append(string_at(name, length))
 
         library.map_each(self._file.map, library.EACH(each), None)
-        return iter([key.decode(errors="replace") for key in found])
+        texts = (key.decode(errors="ignore") for key in found)
+        return iter([text for key, text in zip(found, texts) if text.encode() == key and "\0" not in text])
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -95,3 +95,9 @@ class Breakers:
         if self._file.path is None:
             raise TypeError("breakers without a file cannot be sent to another process: give them a path")
         return self._again
+
+
+def _of_key(again: Any, key: str) -> Breaker:
+    """In another process. A breaker does not keep the others: a cycle would use the file until it is collected."""
+    make, arguments = again
+    return cast(Breaker, make(*arguments)[key])

@@ -19,8 +19,9 @@ class Rejected(Exception):
     def __init__(self, name: str, retry_in: float | None, _probes: Any = None) -> None:
         super().__init__(name, retry_in)
         self.name, self.retry_in = name, retry_in
-        # Of the breaker, in this process.
+        # Of the breaker, in this process; and the attempt that was admitted last.
         self._probes = _probes
+        self._during = None if _probes is None else _probes.latest
 
     def __reduce__(self) -> Any:
         return Rejected, (self.name, self.retry_in)

@@ -14,6 +14,18 @@ StrPath = str | os.PathLike[str]
 _numbers = itertools.count()
 
 
+class _Last:
+    """Closes a map when it goes."""
+
+    __slots__ = ("map",)
+
+    def __init__(self, map: Any) -> None:
+        self.map = map
+
+    def __del__(self, close: Any = library.map_close) -> None:
+        close(self.map)
+
+
 class File:
     """A file that is open, or memory without one. Closed when nobody uses it any more."""
 
@@ -42,13 +54,16 @@ class File:
     def breaker(self, key: bytes | None) -> Any:
         return library.checked(library.map_breaker, self.map, key)
 
-    def __del__(self, close: Any = library.map_close) -> None:
+    def __del__(self, last: Any = _Last) -> None:
+        # Not closed yet: if it is collected as a part of a cycle, calls that end with it report to it afterwards. What is made
+        # here is not among what is collected, and goes when this object is taken apart, after all of them have ended.
         if getattr(self, "map", None):
-            close(self.map)
+            self._last = last(self.map)
 
 
 def _absolute(path: StrPath) -> str:
     text = os.fsdecode(path)
     if not text or "\0" in text:
         raise SettingsError(f"path: {text!r} is no path; without one: Breaker()")
-    return os.path.abspath(text)
+    # Not shortened: `..` behind a link leads elsewhere.
+    return text if os.path.isabs(text) else os.path.join(os.getcwd(), text)

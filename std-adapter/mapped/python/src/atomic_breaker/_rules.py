@@ -96,9 +96,14 @@ class Rules:
     def _explained(self, fault: str) -> str:
         """What the library says of one of its settings, in the words of this class."""
         name, _, reason = fault.partition(": ")
+        growth = "exponential" if self.exponential else "linear"
         if name == "max_open_ms":
-            name = "exponential" if self.exponential else "linear"
-            return f"{name}: a maximum below open_for"
+            return f"{growth}: {'a maximum below open_for' if 'open_ms' in reason else reason}"
+        if name == "open_ms or max_open_ms":
+            is_growing = self.exponential or self.linear
+            return f"open_for{f', or the maximum of {growth}' if is_growing else ''}: {reason} ms"
+        if name == "close_after":
+            return "close_after: probes to 255"
         if name == "failures" and self.failures_within is not None:
             name = "failures_within"
         name = _NAMES.get(name, name.removesuffix("_ms"))
@@ -155,6 +160,8 @@ class Rules:
             if isinstance(factor, bool) or not isinstance(factor, (int, float)) or not 1 < factor <= _MOST / 100:
                 raise SettingsError(f"exponential: {factor!r} is no factor above 1")
             it.growth_percent, it.max_open_ms = round(factor * 100), time("exponential", most)
+            if it.growth_percent == 100:
+                raise SettingsError(f"exponential: {factor!r} grows by less than 1 %")
         if self.linear is not None:
             step, most = _pair("linear", self.linear, "seconds, most seconds")
             it.growth_step_ms, it.max_open_ms = time("linear", step), time("linear", most)
