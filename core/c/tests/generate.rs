@@ -124,6 +124,10 @@ const WRONG: &[(&str, &str)] = &[
         "a factor of 1.5 is exponential_percent",
     ),
     (
+        "[radio]\nconsecutive_failures = 3\nfailures_within = { failures = 2, window_ms = 1000 }",
+        "[radio]: consecutive_failures and failures_within exclude each other: keep one",
+    ),
+    (
         "[radio]\nopen_for_ms = 1048577",
         "the longest time with this tick is 1048576 ms",
     ),

@@ -140,6 +140,11 @@ fn said(error: &toml::de::Error) -> String {
         text = text.replace(&format!("`{ratio}`, "), "");
         text = text.replace(&format!(", `{ratio}`"), "");
     }
+    text = text.replace(
+        "consecutive_failures, failures_within and tally_only exclude each other: keep one \
+         (failure_ratio goes with any of them)",
+        "consecutive_failures and failures_within exclude each other: keep one",
+    );
     for (kind, most) in [
         ("u8", u8::MAX.into()),
         ("u16", u16::MAX.into()),

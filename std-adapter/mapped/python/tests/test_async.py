@@ -2,9 +2,12 @@
 """With asyncio, and as a decorator."""
 
 import asyncio
-import time
 import functools
-from collections.abc import AsyncIterator, Iterator
+import gc
+import time
+import warnings
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from typing import Any
 
 import pytest
 from conftest import Down
@@ -247,3 +250,56 @@ def test_of_calls_that_begin_at_once_one_is_a_probe() -> None:
         return calls
 
     assert asyncio.run(main()) == 1
+
+
+def test_what_a_guarded_function_has_begun_is_the_call() -> None:
+    """Closed or half-open; and a call within it belongs to its probe."""
+
+    async def main(begin: Callable[[Coroutine[Any, Any, Any]], Awaitable[Any]]) -> None:
+        for trips in (0, 1):
+            breaker = Breaker(None, ONE)
+            if trips:
+                breaker.trip()
+                breaker.probe_now()
+
+            async def within() -> int:
+                await asyncio.sleep(0)
+                with breaker.attempt():
+                    return 5
+
+            async def fails() -> None:
+                await asyncio.sleep(0)
+                raise ConnectionError
+
+            begun = breaker(lambda: begin(within()))
+            assert await begun() == 5
+            assert breaker.state == State.CLOSED
+            failing = breaker(lambda: begin(fails()))()
+            assert breaker.state == State.CLOSED, "it has not ended"
+            with breaker.attempt():
+                pass
+            with pytest.raises(ConnectionError):
+                await failing
+            assert breaker.state == State.OPEN
+
+    for begin in (asyncio.ensure_future, asyncio.create_task, lambda it: it):
+        asyncio.run(main(begin))
+
+
+def test_what_was_begun_and_is_never_awaited_holds_no_probe() -> None:
+    async def main() -> None:
+        breaker = Breaker(None, ONE)
+        breaker.trip()
+        breaker.probe_now()
+        begin = breaker(lambda: asyncio.ensure_future(asyncio.sleep(0)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            left = begin()
+            with pytest.raises(Rejected):
+                begin()
+            del left
+            gc.collect()
+        assert await begin() is None
+        assert breaker.state == State.CLOSED
+
+    asyncio.run(main())

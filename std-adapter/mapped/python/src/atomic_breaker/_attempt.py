@@ -6,6 +6,7 @@ import logging
 import os
 import warnings
 import weakref
+from collections.abc import Awaitable, Coroutine
 from contextvars import ContextVar
 from ctypes import byref
 from types import TracebackType
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("atomic_breaker")
 
-_NEW, _PASSED, _HELD, _WITHIN, _TOLD, _OVER = range(6)
+_NEW, _PASSED, _HELD, _WITHIN, _GOES_ON, _TOLD, _OVER = range(7)
 # The innermost attempt of this thread or task that the library has admitted.
 _innermost: ContextVar["weakref.ref[Attempt] | None"] = ContextVar("innermost", default=None)
 
@@ -76,7 +77,18 @@ class Attempt:
     for both: if it fails, the probe has failed, whatever becomes of the exception.
     """
 
-    __slots__ = ("__weakref__", "_breaker", "_forks", "_limit", "_outer", "_state", "_timeout", "_token", "_word")
+    __slots__ = (
+        "__weakref__",
+        "_breaker",
+        "_forks",
+        "_going_on",
+        "_limit",
+        "_outer",
+        "_state",
+        "_timeout",
+        "_token",
+        "_word",
+    )
 
     def __init__(self, breaker: "Breaker", timeout: Time | None) -> None:
         self._breaker = breaker
@@ -98,6 +110,20 @@ class Attempt:
             self._state = _OVER
         else:
             self._end(error)
+
+    def _until(self, result: Awaitable[Any]) -> Coroutine[Any, Any, Any]:
+        """Ends the block with what it has begun under way: the same call goes on until that has ended."""
+        self._going_on, self._state = self._state, _GOES_ON
+        return self._ended_by(result)
+
+    async def _ended_by(self, result: Awaitable[Any]) -> Any:
+        try:
+            value = await result
+        except BaseException as error:
+            self._end(error)
+            raise
+        self._end(None)
+        return value
 
     def __bool__(self) -> NoReturn:
         raise TypeError("an attempt is no answer: `with breaker.attempt():` raises Rejected if it is open")
@@ -219,6 +245,10 @@ class Attempt:
         return self._breaker.state == library.State.HALF_OPEN
 
     def _end(self, error: BaseException | None, *, is_late: bool = False) -> None:
+        if self._state == _GOES_ON:
+            self._state = self._going_on
+            self._leave()
+            return
         if self._state in (_TOLD, _OVER):
             pass
         elif is_late:
@@ -237,6 +267,9 @@ class Attempt:
         else:
             self._report(library.ignore)
         self._state = _OVER
+        self._leave()
+
+    def _leave(self) -> None:
         innermost = _innermost.get()
         if innermost is not None and innermost() is self:
             _innermost.set(self._outer)

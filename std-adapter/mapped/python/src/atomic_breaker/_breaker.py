@@ -127,9 +127,13 @@ class Breaker:
                 result = function(*args, **kwargs)
                 if not hasattr(type(result), "__await__"):
                     return result
+                awaitable = cast(Awaitable[Any], result)
+                if not inspect.iscoroutine(result):
+                    # Under way, as a task is, or a call of `grpc.aio`.
+                    return cast(R, attempt._until(awaitable))
                 # Nothing has happened yet.
                 attempt.cancel()
-            return cast(R, self._awaited(cast(Awaitable[Any], result)))
+            return cast(R, self._awaited(awaitable))
 
         return guarded
 
