@@ -119,6 +119,26 @@ fn of_keys_with_slow_calls_the_one_that_was_slow_last_stays() {
     }
 }
 
+/// It says nothing against the key.
+#[test]
+fn of_keys_with_failures_one_whose_calls_are_fast_now_does_not_stay() {
+    for rules in [RULES, RULES.slow_call(SECOND)] {
+        let clock = ManualClock::starting_at(5);
+        let keys = Registry::<u32>::builder(rules.failure_ratio(half()));
+        let keys = keys.clock(&clock).tally(LastCalls::new).capacity(8);
+        let keys = keys.build().unwrap();
+        let fail = |key| drop(keys.of(key).call(|| Err::<(), _>("no answer")));
+        for key in 0..8 {
+            fail(key);
+        }
+        for key in 101..150 {
+            assert!(keys.of(0).call(|| Ok::<_, &str>(())).is_ok());
+            fail(key);
+        }
+        assert!(keys.entry(&0).is_none());
+    }
+}
+
 fn half() -> Ratio {
     Ratio::percent(50).of_last(20).min_calls(20)
 }
