@@ -117,7 +117,8 @@ typedef struct {
     uint32_t wait_ms;  /* 0 if a call may pass now; otherwise as in ab_permit */
 } ab_snapshot_t;
 
-/* Asks for the right to one call: about two loads while the breaker is closed. */
+/* Asks for the right to one call: about two loads while the breaker is closed. The first probe makes it half-open, and the
+ * first call after a gradual return closes it: see `epoch` above. */
 AB_USE_RESULT ab_permit AB_NAME(acquire)(ab_t *, const ab_rules *, uint32_t now_ms);
 
 /* These report how the call went, clear the token, and return whether the state has changed. A success is a failure

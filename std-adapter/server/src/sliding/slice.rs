@@ -32,10 +32,6 @@ impl Tag {
         let epoch = u64::from(epoch) & ((1 << EPOCH_BITS) - 1);
         Self(epoch * NUMBERS + number % NUMBERS)
     }
-
-    const fn number(self) -> u64 {
-        self.0 % NUMBERS
-    }
 }
 
 /// The content of the word of a slice. Any bits are valid.
@@ -66,10 +62,10 @@ impl Slice {
         (self.0 & TAG_MASK) / NUMBERS == tag.0 / NUMBERS
     }
 
-    /// How many slices it is older than the one of this number, if it is not younger. Numbers differ only by
-    /// a few, because all words start again whenever eight slices pass.
+    /// How many slices it is older than the one of this number, which the lowest bits are, if it is not younger. Numbers
+    /// differ only by a few, because all words start again whenever eight slices pass.
     pub(super) const fn age_at(self, number: u64) -> Option<u64> {
-        let age = number.wrapping_sub(self.tag().number()) % NUMBERS;
+        let age = number.wrapping_sub(self.0) % NUMBERS;
         if age < NUMBERS / 2 { Some(age) } else { None }
     }
 
