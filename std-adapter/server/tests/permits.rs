@@ -162,6 +162,35 @@ fn a_bare_permit_is_any_permit_and_of_shared_failures_the_first_counts_and_each_
     assert_eq!(made.map(|made| made.to), Some(State::Open));
 }
 
+/// The connection that they shared is lost: the report of a call from before the trip changes nothing, and must not stand for
+/// that of the probe.
+#[test]
+fn the_shared_failure_of_a_probe_counts_even_if_a_call_from_before_has_reported_it() {
+    let clock = ManualClock::new();
+    let server = Resource::new(Breaker::new(RULES.consecutive_failures(1), &clock));
+    let before = server.acquire().unwrap();
+    server.acquire().unwrap().report(failure());
+    clock.advance(10 * SECOND);
+    let probe = server.acquire().unwrap();
+    assert!(probe.is_probe());
+    before.report_shared(failure(), String::new);
+    probe.report_shared(failure(), String::new);
+    assert_eq!(server.breaker().state(), State::Open);
+
+    let keys = Registry::builder(RULES.consecutive_failures(1))
+        .clock(&clock)
+        .build()
+        .unwrap();
+    let before = keys.of(7).acquire().unwrap();
+    keys.of(7).acquire().unwrap().report(failure());
+    clock.advance(10 * SECOND);
+    let probe = keys.of(7).acquire().unwrap();
+    assert!(probe.is_probe());
+    before.report_shared(failure(), String::new);
+    probe.report_shared(failure(), String::new);
+    assert_eq!(keys.state(&7), State::Open);
+}
+
 #[test]
 fn a_permit_of_a_guard_is_renewed_while_its_report_would_count() {
     let clock = ManualClock::new();
