@@ -137,7 +137,11 @@ impl<G: Grants> AnyPermit for GuardPermit<G> {
         is_shared: bool,
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
-        let counts = !is_shared || !self.is_admitted() || self.guard.counts_shared(self.begun);
+        // That of a probe always counts: the first to report may be from before the trip, and change nothing.
+        let counts = !is_shared
+            || !self.is_admitted()
+            || self.guard.counts_shared(self.begun)
+            || self.is_probe();
         self.end_as(Some(if counts { outcome } else { Outcome::Ignored }), why)
     }
 
