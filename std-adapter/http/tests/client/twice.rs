@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    ClientBody, ClientConfig, ClientGuard, ClientService, Origin, RequestError, State, TokioClock,
+    ClientBody, ClientConfig, ClientGuard, ClientService, Deadline, Origin, RequestError, State,
+    TokioClock,
 };
 use http::{Request, Response, Uri};
 use tokio::time::{Instant, sleep};
@@ -145,4 +146,31 @@ async fn what_a_probe_leaves_in_its_request_opens_nothing_once_it_is_over() {
     let rejected = client.oneshot(copy).await;
     assert!(matches!(rejected, Err(RequestError::Rejected(_))));
     assert_eq!(host.calls.load(Relaxed), 1);
+}
+
+/// A guard for tenants above one for hosts. The limit is the caller's own, so it says nothing about either.
+#[tokio::test(start_paused = true)]
+async fn a_deadline_of_the_caller_is_no_failure_of_the_guard_above() {
+    let hosts = guard();
+    let config = ClientConfig::new().tries(1);
+    let tenants: &ClientGuard<TokioClock, u32> =
+        ClientGuard::by_key(config, TokioClock, ()).unwrap().leak();
+    let inner: Once = ServiceBuilder::new()
+        .layer(hosts.layer())
+        .service(service_fn(async |_: Request<()>| {
+            sleep(SECOND / 5).await;
+            Ok(Response::new(String::new()))
+        }));
+    let client = ServiceBuilder::new()
+        .layer(tenants.layer().keyed(|_: &Request<()>| 7))
+        .service(inner);
+    for _ in 0..20 {
+        let mut request = request("a.example");
+        request.extensions_mut().insert(Deadline(SECOND / 20));
+        let error = client.clone().oneshot(request).await.map(drop).unwrap_err();
+        assert!(matches!(error, RequestError::DeadlineExceeded), "{error}");
+        sleep(SECOND).await;
+    }
+    assert_eq!(state(hosts, "a.example"), State::Closed);
+    assert_eq!(tenants.hosts().state(&7), State::Closed);
 }
