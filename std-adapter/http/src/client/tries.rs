@@ -23,7 +23,9 @@ use crate::per_host::{CountedCall, HostCounts};
 use crate::retries::{ResendCount, may_repeat};
 use crate::rules::at_head;
 use crate::usual_errors::Again;
-use crate::{ErrorRule, Guard, Outcome, Rejection, RetryBudget, ServiceError, Timed, WithCauses};
+use crate::{
+    Deadline, ErrorRule, Guard, Outcome, Rejection, RetryBudget, ServiceError, Timed, WithCauses,
+};
 
 /// The breaker of the host around a try: below it the limit of the try, fresh connections and the client.
 #[derive(Clone)]
@@ -89,6 +91,8 @@ where
             Ok(admitted) => admitted,
             Err(rejection) => return Try::ended(Err(rejection.into())),
         };
+        // The caller's own time, which has been heeded: a try goes on when it has passed, and a guard within it would end it.
+        request.extensions_mut().remove::<Deadline>();
         let probing = permit.is_probe().then(Arc::default);
         if let Some(probing) = &probing {
             let probe = Probe::new(&*self.guard, host.shared(), probing);
