@@ -68,7 +68,8 @@ pub trait Observer {
     ///
     /// Called in each poll of a waiting task. An implementation keeps the waker, unless it has one that [would
     /// wake](Waker::will_wake) the same task; in [`transition`](Self::transition) it wakes and forgets all that it has.
-    /// If it has no room left, it returns `false`, and wakes no others to make room: they would do the same.
+    /// If it has no room left, it returns `false`, and wakes no others to make room: they would do the same. To one that keeps
+    /// nothing it says that somebody is there: callers that wait are not [rejected](Self::rejected).
     fn wake_on_change(&self, waker: &Waker) -> bool {
         let _ = waker;
         false
@@ -133,10 +134,10 @@ macro_rules! forward_observer {
                 })+
             }
 
-            /// Whether any of the parts will wake the task.
+            /// Whether any of the parts will wake the task. All are asked.
             fn wake_on_change(&self, waker: &Waker) -> bool {
                 let $it = self;
-                $($part.any(|observer| observer.wake_on_change(waker)))||+
+                $($part.any(|observer| observer.wake_on_change(waker)))|+
             }
         }
     };

@@ -96,7 +96,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// Sleeps until the breaker admits the caller, as [`ready`](Self::ready) does, and returns the permit. For one that
     /// owns its handle to the breaker, see [`Permit::acquire_when_ready`].
     ///
-    /// A waiting caller is not rejected, so observers are not notified. Only while traffic returns, when the breaker
+    /// A waiting caller is not rejected, so observers hear of no rejection. Only while traffic returns, when the breaker
     /// decides at random, may its tries be rejected. Waits for as long as it takes, even while the breaker is forced open.
     pub fn acquire_when_ready(&self) -> impl Future<Output = Permit<&Self>>
     where

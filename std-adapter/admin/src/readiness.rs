@@ -157,6 +157,9 @@ impl Readiness {
                     false => ReadinessStatus::Pass,
                 });
             });
+            if is_vital && status == ReadinessStatus::Fail {
+                source.note_waiting();
+            }
             let check = ReadinessCheck {
                 component_type: "component",
                 observed_value: open,

@@ -54,6 +54,9 @@ pub(super) trait Source: Send + Sync {
 
     /// Shadow mode, if there is one.
     fn enforcement(&self) -> Option<&Enforcement>;
+
+    /// Says that callers wait for a single breaker, although none is rejected: they are sent elsewhere.
+    fn note_waiting(&self) {}
 }
 
 /// A breaker and its state.

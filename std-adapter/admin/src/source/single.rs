@@ -3,6 +3,7 @@
 
 use std::any::Any;
 use std::ops::Deref;
+use std::task::Waker;
 
 use atomic_breaker_server::{
     Adjust, AdjustableBreaker, AnyBreaker, AsRules, Breaker, Clock, Config, Control, Enforcement,
@@ -21,6 +22,7 @@ pub(crate) struct OfSingle<H> {
 
 struct SingleParts<'a> {
     control: &'a dyn Control,
+    observer: &'a dyn Observer,
     config: Config,
     /// Sets the rules of an `AdjustableBreaker`; those of others are fixed.
     adjust: Option<&'a dyn Adjust>,
@@ -42,6 +44,7 @@ impl<'a> SingleParts<'a> {
         let adjustable = any.downcast_ref::<AdjustableBreaker<C, W, T, O>>();
         Self {
             control: breaker,
+            observer: breaker.observer(),
             config: *breaker.config(),
             adjust: adjustable.map(|breaker| -> &dyn Adjust { breaker }),
             beside: None,
@@ -143,5 +146,9 @@ impl<H: Send + Sync> Source for OfSingle<H> {
 
     fn enforcement(&self) -> Option<&Enforcement> {
         self.parts().beside.map(|(_, enforcement)| enforcement)
+    }
+
+    fn note_waiting(&self) {
+        self.parts().observer.wake_on_change(Waker::noop());
     }
 }

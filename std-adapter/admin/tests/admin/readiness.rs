@@ -180,3 +180,46 @@ fn names_that_do_not_fit_are_errors_that_say_so() {
         .breaker("hosts", Breaker::new(RULES, ManualClock::new()));
     assert!(error(twice).contains("given twice"));
 }
+
+/// Two instances with one database, and a load balancer that sends requests only to those that are ready: no call is
+/// rejected, so nobody but those who ask whether it is ready shows that somebody is there.
+#[cfg(feature = "fleet")]
+#[tokio::test(start_paused = true)]
+async fn a_fleet_whose_instances_are_all_unready_is_served_again() {
+    use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
+    use atomic_breaker_server::TokioClock;
+    use tokio::time::{Instant, sleep};
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    let engine = InProcess::new();
+    let instances = ["a", "b"].map(|name| {
+        let config = FleetConfig::new(2).instance(name);
+        let fleet = Joined::new(engine.clone(), config).unwrap();
+        let seat = fleet.seat("database").unwrap();
+        let breaker = Breaker::builder(RULES.open_for(5 * SECOND), TokioClock);
+        let breaker = Arc::new(breaker.observer(seat.clone()).build());
+        assert!(seat.take(Arc::clone(&breaker)));
+        (fleet, breaker)
+    });
+    sleep(SECOND).await;
+    let begin = Instant::now();
+    let is_back = || begin.elapsed() > 7 * SECOND;
+    let mut ready = [true; 2];
+    for tenth in 0.. {
+        for ((_, breaker), is_ready) in instances.iter().zip(&mut ready) {
+            if tenth % 50 == 0 {
+                let asked = Readiness::new().breaker("database", Arc::clone(breaker));
+                let router = asked.vital("database").router().unwrap();
+                *is_ready = get(&router).await.0 == 200;
+            }
+            let call = || if is_back() { Ok(()) } else { Err("down") };
+            if *is_ready && breaker.call(call).is_ok() {
+                // The period, its grace, a bid, and up to two questions of the load balancer.
+                assert!(begin.elapsed() < 25 * SECOND, "{:?}", begin.elapsed());
+                return;
+            }
+        }
+        sleep(SECOND / 10).await;
+    }
+}

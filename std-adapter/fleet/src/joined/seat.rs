@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Waker;
 
 use atomic_breaker::word::Bits;
 use atomic_breaker::{AnyBreaker, BitsOf, Config, Observer, Rejected, Snapshot, Transition};
@@ -24,7 +25,7 @@ struct SeatShared {
 /// The place of one breaker in its fleet. It [observes](Observer) the breaker, and [takes](Self::take) it once it is
 /// built. Clones share the place.
 ///
-/// A transition costs a place in a queue; a rejection one load; a success or failure nothing. When the queue is
+/// A transition costs a place in a queue; a rejection, or a look of a caller that waits, one load; a success or failure nothing. When the queue is
 /// full the event is dropped and [counted](super::FleetStatus::overflows).
 #[derive(Clone, Debug)]
 pub struct Seat(Arc<SeatShared>);
@@ -50,6 +51,16 @@ impl Seat {
     }
 }
 
+impl SeatShared {
+    /// Somebody is there to probe with. Armed by the task that receives what is sent; all but the first of a period stop at
+    /// the load.
+    fn note_caller(&self) {
+        if self.is_armed.load(Ordering::Relaxed) && self.is_armed.swap(false, Ordering::Relaxed) {
+            self.queue.send(BreakerEvent::Rejected(self.name.clone()));
+        }
+    }
+}
+
 impl Observer for Seat {
     fn transition(&self, transition: &Transition) {
         if !is_ours() {
@@ -61,13 +72,13 @@ impl Observer for Seat {
     }
 
     fn rejected(&self, _: Rejected) {
-        // Set by the task that receives what is sent; every rejection but the first of a period stops at the load.
-        if self.0.is_armed.load(Ordering::Relaxed) && self.0.is_armed.swap(false, Ordering::Relaxed)
-        {
-            self.0
-                .queue
-                .send(BreakerEvent::Rejected(self.0.name.clone()));
-        }
+        self.0.note_caller();
+    }
+
+    /// Wakes nobody: a caller that waits is as good as one that is rejected.
+    fn wake_on_change(&self, _: &Waker) -> bool {
+        self.0.note_caller();
+        false
     }
 }
 

@@ -6,6 +6,7 @@ use std::hash::Hash;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Waker;
 
 use atomic_breaker::{Config, Rejected, Snapshot, Transition};
 use atomic_breaker_server::{AnyRegistry, KeyName, KeyedObserver, RegistryError};
@@ -123,6 +124,23 @@ impl<K: KeyName> Seats<K> {
     }
 }
 
+impl<K: KeyName + Hash + Eq> Seats<K> {
+    /// Somebody is there to probe the key with.
+    fn note_caller(&self, key: &K) {
+        // Set by the task that receives what is sent.
+        if self.0.armed_count.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        // Looked up first, so that a rejected key writes nothing just because another one is armed.
+        let is_armed = self.0.armed.pin().contains(key);
+        if is_armed && self.0.disarm(key) {
+            if let Some(name) = self.name_of(key) {
+                self.0.queue.send(BreakerEvent::Rejected(name));
+            }
+        }
+    }
+}
+
 impl<K: KeyName + Hash + Eq> KeyedObserver<K> for Seats<K> {
     fn transition(&self, key: &K, transition: &Transition) {
         if is_ours() {
@@ -135,17 +153,13 @@ impl<K: KeyName + Hash + Eq> KeyedObserver<K> for Seats<K> {
     }
 
     fn rejected(&self, key: &K, _: Rejected) {
-        // Set by the task that receives what is sent.
-        if self.0.armed_count.load(Ordering::Relaxed) == 0 {
-            return;
-        }
-        // Looked up first, so that a rejected key writes nothing just because another one is armed.
-        let is_armed = self.0.armed.pin().contains(key);
-        if is_armed && self.0.disarm(key) {
-            if let Some(name) = self.name_of(key) {
-                self.0.queue.send(BreakerEvent::Rejected(name));
-            }
-        }
+        self.note_caller(key);
+    }
+
+    /// Wakes nobody: a caller that waits is as good as one that is rejected.
+    fn wake_on_change(&self, key: &K, _: &Waker) -> bool {
+        self.note_caller(key);
+        false
     }
 }
 

@@ -77,7 +77,7 @@ pub enum Local {
     Recovered,
     /// A probe did not report within its lease.
     ProbeLost,
-    /// A call was rejected. Needed only while [`Member::wants_rejections`](super::Member::wants_rejections).
+    /// A call was rejected, or waits. Needed only while [`Member::wants_rejections`](super::Member::wants_rejections).
     Rejected,
     /// An operator tripped the breaker.
     TrippedByHand {

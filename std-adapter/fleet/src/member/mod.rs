@@ -23,7 +23,7 @@ use period::{Followed, Phase};
 /// always the same for the same seed.
 ///
 /// ```text
-///              Open, remaining            its end         a call is rejected
+///              Open, remaining            its end          a caller is there
 ///   no period ────────────────► Waiting ────────► Due ──────────────────────► Bidding
 ///       ▲                          ▲                ▲                           │ │
 ///       │ Closed                   │ failed:        │ lease over                │ │ won
@@ -112,8 +112,8 @@ impl Member {
         self.period.as_ref()?.due_ms()
     }
 
-    /// Whether it must be told of the next rejected call, which shows that a caller is there to probe with. One is
-    /// enough.
+    /// Whether it must be told of the next call that is rejected or waits, which shows that a caller is there to probe
+    /// with. One is enough.
     pub fn wants_rejections(&self, now: Context) -> bool {
         now.is_connected
             && !self.fleet.is_shadow

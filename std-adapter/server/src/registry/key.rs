@@ -2,6 +2,7 @@
 //! What guards the calls of one key of a registry.
 
 use std::hash::{BuildHasher, Hash};
+use std::task::Waker;
 use std::time::Duration;
 
 use atomic_breaker::{
@@ -143,6 +144,10 @@ impl<H: AnyRegistry> Awaited for Key<H> {
         registry
             .entry(&self.key)
             .map_or_else(|| registry.snapshot_of_absent(), |entry| entry.snapshot)
+    }
+
+    fn wake_on_change(&self, waker: &Waker) -> bool {
+        self.registry.observer.wake_on_change(&self.key, waker)
     }
 
     fn entropy(&self) -> u32 {

@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::iter::once;
 use std::sync::Arc;
+use std::task::Waker;
 
 use atomic_breaker::{FailedCall, Failure, Observer, Outcome, Present, Rejected, Transition};
 
@@ -71,6 +72,14 @@ pub trait KeyedObserver<K> {
     /// A permit was dropped without a report, whether that counts as a failure or not.
     fn cancelled(&self, key: &K) {
         let _ = key;
+    }
+
+    /// A task waits until the key admits calls: wakes it once, at the key's next transition, and returns whether it will.
+    /// By default it does not, and the task looks at the state more often. Called in each poll of the task, as
+    /// [`Observer::wake_on_change`] is.
+    fn wake_on_change(&self, key: &K, waker: &Waker) -> bool {
+        let _ = (key, waker);
+        false
     }
 }
 
@@ -153,6 +162,12 @@ macro_rules! forward_observer {
                 $(for observer in $part {
                     observer.cancelled(key);
                 })+
+            }
+
+            /// Whether any of the parts will wake the task. All are asked.
+            fn wake_on_change(&self, key: &K, waker: &Waker) -> bool {
+                let $it = self;
+                $($part.any(|observer| observer.wake_on_change(key, waker)))|+
             }
         }
     )*};

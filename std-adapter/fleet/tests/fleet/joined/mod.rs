@@ -17,3 +17,4 @@ mod places;
 mod sick;
 mod support;
 mod timed;
+mod waiting;

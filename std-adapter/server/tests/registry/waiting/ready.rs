@@ -2,9 +2,13 @@
 //! Until a key admits.
 
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::task::Waker;
 
-use atomic_breaker_server::{AnyPermit, Config, Guard, Key, Outcome, Registry, Retry, State};
+use atomic_breaker_server::{
+    AnyPermit, Config, Guard, Key, KeyedObserver, Outcome, Registry, Retry, State, TokioClock,
+    Transition,
+};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -91,10 +95,7 @@ async fn a_key_that_is_returning_is_tried_now_and_then() {
     let rules = Config::new()
         .consecutive_failures(1)
         .gradual_return(1, 60 * SECOND);
-    let keys: Registry<u32, _> = Registry::builder(rules)
-        .clock(atomic_breaker_server::TokioClock)
-        .build()
-        .unwrap();
+    let keys: Registry<u32, _> = Registry::builder(rules).clock(TokioClock).build().unwrap();
     let _ = keys.of(1).call(|| Err::<(), _>("no answer"));
     sleep(5 * SECOND).await;
     assert!(keys.of(1).call(|| Ok::<_, &str>(())).is_ok());
@@ -161,4 +162,44 @@ async fn keys_that_are_not_send_can_be_awaited_on_their_thread() {
         .of("a".into())
         .call_timeout(SECOND, async || Ok::<_, String>(7));
     assert_eq!(answer.await, Ok(7));
+}
+
+/// Keeps the task that waits for a key, and wakes it when the key changes.
+#[derive(Default)]
+struct Wakes(Mutex<Option<(u32, Waker)>>);
+
+impl KeyedObserver<u32> for &Wakes {
+    fn transition(&self, key: &u32, _: &Transition) {
+        let kept = self.0.lock().unwrap().take_if(|(of, _)| of == key);
+        if let Some((_, waker)) = kept {
+            waker.wake();
+        }
+    }
+
+    fn wake_on_change(&self, key: &u32, waker: &Waker) -> bool {
+        *self.0.lock().unwrap() = Some((*key, waker.clone()));
+        true
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_observer_may_wake_those_who_wait_for_a_key() {
+    let (first, second) = (Wakes::default(), Wakes::default());
+    let keys = Registry::builder(crate::RULES.open_for(SECOND * 3_600)).clock(TokioClock);
+    let keys = keys.observer((&first, &second)).build().unwrap();
+    keys.command(&7, |key| key.force_open()).unwrap();
+    let begin = Instant::now();
+    let release = async {
+        sleep(SECOND * 3 + MS * 300).await;
+        let kept = |it: &Wakes| it.0.lock().unwrap().as_ref().map(|(key, _)| *key);
+        assert_eq!((kept(&first), kept(&second)), (Some(7), Some(7)), "both");
+        keys.command(&7, |key| key.reset()).unwrap();
+    };
+    let wait = async {
+        drop(keys.of(7).acquire_when_ready().await);
+        ms_since(begin)
+    };
+    // And a share of the spread, an eighth of what it waited.
+    let (waited, ()) = tokio::join!(wait, release);
+    assert!((3_300..=3_300 + 413).contains(&waited), "{waited}");
 }
