@@ -125,7 +125,8 @@ class Breaker:
         def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
             with self.attempt() as attempt:
                 result = function(*args, **kwargs)
-                if not hasattr(type(result), "__await__"):
+                # A proxy has every attribute. Types are asked second, as that is slow.
+                if not hasattr(result, "__await__") or not hasattr(type(result), "__await__"):
                     return result
                 awaitable = cast(Awaitable[Any], result)
                 if not inspect.iscoroutine(result):
