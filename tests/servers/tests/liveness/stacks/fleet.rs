@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined, Seat, contract::Ledger};
 use atomic_breaker_http::{Breaker, Clock, Config};
-use atomic_breaker_server::word::NativeWord;
+use atomic_breaker_server::{TokioTimer, wait::HasTimer, word::NativeWord};
 
 use crate::dice::{Dice, Time};
 use crate::explore::explore;
-use crate::host::Host;
+use crate::host::{Host, LIMIT as CALL_LIMIT};
 use crate::rules::{bound_of, command, let_go, open_of, rules, trips_of};
 use crate::stack::{Answer, Caller, Calm, Look, Nervous, Stack, Trips, call_through};
 
@@ -40,6 +40,14 @@ impl Clock for Ahead {
     }
 }
 
+impl HasTimer for Ahead {
+    type Timer = TokioTimer;
+
+    fn timer(&self) -> TokioTimer {
+        TokioTimer
+    }
+}
+
 type Shared = Arc<Breaker<Ahead, NativeWord, (), (Seat, Nervous)>>;
 
 struct Instance {
@@ -55,6 +63,8 @@ struct Fleet {
     engine: InProcess,
     config: Config,
     quorum: u32,
+    /// Callers wait until they are admitted, and so none is rejected.
+    waits: bool,
     observer: Nervous,
     instances: RefCell<Vec<Instance>>,
     older: RefCell<Option<Ledger>>,
@@ -110,6 +120,7 @@ impl Stack for Fleet {
             engine: InProcess::new(),
             config: rules(dice),
             quorum: dice.within(1..INSTANCES as u32 + 1),
+            waits: dice.below(3) == 0,
             observer: Nervous::draw(dice),
             instances: RefCell::default(),
             older: RefCell::default(),
@@ -120,11 +131,17 @@ impl Stack for Fleet {
     }
 
     /// Beside the breaker's own bound, as the page on fleets says: two graces, and a poll for lost messages; another
-    /// period and grace for an earlier probe that failed; and two more calls if calls are rare.
+    /// period and grace for an earlier probe that failed; and two more calls if calls are rare. Callers that wait return two
+    /// seconds later; one that began before the calm may be the probe.
     fn bound(&self, calm: &Calm) -> Duration {
         let open = open_of(&[self.config]);
         let grace = (open / 10).max(4 * LIMIT);
-        bound_of(&[self.config], calm) + open + 3 * grace + POLL + 2 * calm.gap
+        let waits = if self.waits {
+            Duration::from_secs(2) + CALL_LIMIT
+        } else {
+            Duration::ZERO
+        };
+        bound_of(&[self.config], calm) + open + 3 * grace + POLL + 2 * calm.gap + waits
     }
 
     fn trips(&self) -> Option<Trips> {
@@ -132,7 +149,11 @@ impl Stack for Fleet {
     }
 
     async fn call(self: Rc<Self>, caller: Caller) -> Answer {
-        call_through(&self.breaker(caller.place), &self.host, caller).await
+        let breaker = self.breaker(caller.place);
+        if self.waits {
+            breaker.ready().await;
+        }
+        call_through(&breaker, &self.host, caller).await
     }
 
     /// A restarted process has other epochs.
