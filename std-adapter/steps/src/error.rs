@@ -45,6 +45,10 @@ pub(super) enum Kind {
 pub(super) enum ErrorScope {
     /// The resource, as its kind says.
     Resource,
+    /// A connection that was lost, or refused what was not processed: of the calls that were under way on it one counts.
+    Connection,
+    /// The client, whose own time limit has passed: as if it had dropped the call.
+    Client,
     /// A caller whose quota is used up: others have theirs, so nothing counts. But a probe succeeds, as the resource has
     /// responded.
     Quota,

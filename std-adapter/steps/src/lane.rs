@@ -47,8 +47,9 @@ impl Lane {
 
     /// Asks this breaker for each step, and reports to it how the step ended: a failure of the step is one of the
     /// resource; an [end](super::StepError::end) and the rejection of another breaker count as neither success nor
-    /// failure, and so does a 429 that `step_result` or a replay saw, with which a probe succeeds. Takes the same handles
-    /// as layers do: `&'static Breaker`, `Arc<Breaker>`, one of a `Resource`, or a `ByKey` of a registry.
+    /// failure, and so does a 429 that `step_result` or a replay saw, with which a probe succeeds. A connection that is
+    /// lost with several replays on it is one failure. Takes the same handles as layers do: `&'static Breaker`,
+    /// `Arc<Breaker>`, one of a `Resource`, or a `ByKey` of a registry.
     ///
     /// An `InFlightLimit` counts each step as a call, so let no more of them run [at the same time](Self::at_once) than
     /// its limit.
@@ -160,6 +161,9 @@ impl HeldPermit {
         if let Some(permit) = self.permit.take() {
             let _ = caught_now(|| match scope {
                 ErrorScope::Resource => permit.end(outcome, why),
+                ErrorScope::Connection => permit.end_shared(outcome, why),
+                // Dropping the permit cancels it.
+                ErrorScope::Client => drop(permit),
                 ErrorScope::Quota if permit.is_probe() => permit.end(Outcome::Success, why),
                 ErrorScope::Quota => permit.end(Outcome::Ignored, why),
             });
@@ -198,6 +202,7 @@ impl Drop for HeldPermit {
 
 trait ErasedPermit: Send {
     fn end(self: Box<Self>, outcome: Outcome, why: &str);
+    fn end_shared(self: Box<Self>, outcome: Outcome, why: &str);
     fn renew(&mut self) -> bool;
     fn is_probe(&self) -> bool;
 }
@@ -205,6 +210,10 @@ trait ErasedPermit: Send {
 impl<P: AnyPermit + Send> ErasedPermit for P {
     fn end(self: Box<Self>, outcome: Outcome, why: &str) {
         (*self).report_because(outcome, || why.to_owned());
+    }
+
+    fn end_shared(self: Box<Self>, outcome: Outcome, why: &str) {
+        (*self).report_shared(outcome, || why.to_owned());
     }
 
     fn renew(&mut self) -> bool {

@@ -70,8 +70,13 @@ pub fn step_result<X>(
 /// What an error without a response means for the step, and whom it concerns.
 fn of_error(judged: (Outcome, Scope)) -> (Kind, ErrorScope) {
     match judged {
-        (Outcome::Failure(failure), _) => {
-            (Kind::Failed(failure.min_open_time()), ErrorScope::Resource)
+        (Outcome::Failure(failure), scope) => {
+            let scope = match scope {
+                Scope::Connection | Scope::Unprocessed => ErrorScope::Connection,
+                Scope::Caller => ErrorScope::Client,
+                _ => ErrorScope::Resource,
+            };
+            (Kind::Failed(failure.min_open_time()), scope)
         }
         // A client that turns a 429 into an error.
         (Outcome::Ignored, Scope::Quota) => (Kind::Failed(None), ErrorScope::Quota),

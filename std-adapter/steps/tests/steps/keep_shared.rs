@@ -2,12 +2,14 @@
 //! Kept requests in the lane of a breaker that other callers share: what a replay says about the server is what a direct
 //! call would have said.
 
+use std::error::Error;
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Breaker, Config, ErrorRule, HttpClassifier, Outcome, Scope, State, TokioClock,
+    Breaker, Config, ErrorRule, Failure, HttpClassifier, Outcome, Scope, State, TokioClock,
 };
 use atomic_breaker_server::Resource;
 use atomic_breaker_steps::{
@@ -16,7 +18,7 @@ use atomic_breaker_steps::{
 };
 use atomic_breaker_tower::BreakerLayer;
 use http::{Request, Response, StatusCode};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, sleep_until};
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -108,5 +110,70 @@ async fn a_replay_that_meets_a_used_up_quota_as_the_probe_closes_the_breaker() {
         let job = store.job(id).await.unwrap().unwrap();
         assert_eq!((job.status, job.failures), (Status::Waiting, 1));
         assert_eq!(payments.breaker().state(), State::Closed);
+    }
+}
+
+#[derive(Debug)]
+struct Lost;
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("connection lost")
+    }
+}
+
+impl Error for Lost {}
+
+/// Of each request on a connection that is lost: as `UsualErrors` says of HTTP/2.
+#[derive(Clone, Copy)]
+struct OfConnections(Scope);
+
+impl<E: ?Sized> ErrorRule<E> for OfConnections {
+    fn judge(&self, _: &E) -> (Outcome, Scope) {
+        (Failure::new().into(), self.0)
+    }
+}
+
+/// A connection is lost with ten direct calls on it, and another one later with their replays; or the client's own time
+/// limit has passed for all of them.
+#[tokio::test(start_paused = true)]
+async fn several_replays_that_one_event_ends_count_as_direct_calls_do() {
+    for (scope, each) in [
+        (Scope::Connection, 1),
+        (Scope::Unprocessed, 1),
+        (Scope::Caller, 0),
+    ] {
+        let (payments, begin) = (breaker(), Instant::now());
+        let client = service_fn(move |_: Request<KeepBody<String>>| async move {
+            let is_first = begin.elapsed() < SECOND;
+            sleep_until(begin + if is_first { SECOND } else { 30 * SECOND }).await;
+            Err::<Response<String>, _>(Lost)
+        });
+        let http = HttpClassifier::new().errors(OfConnections(scope));
+        let keep = KeepConfig::new().classify(http);
+        let later = keep.replay("payment", "payments", client);
+        let steps = Steps::builder(MemoryStore::new())
+            .lane(Lane::new("payments").guarded(Arc::clone(&payments)))
+            .workflow(&later)
+            .build()
+            .unwrap();
+        let _worker = steps.work();
+        let service = ServiceBuilder::new()
+            .layer(keep.layer(&steps, &later).unwrap())
+            .layer(BreakerLayer::new(Arc::clone(&payments)).report(http))
+            .service(client);
+        for key in 0..10 {
+            tokio::spawn(service.clone().oneshot(post(key)));
+        }
+        let failures = || payments.breaker().snapshot().failures();
+        sleep_until(begin + 2 * SECOND).await;
+        assert_eq!(failures(), each, "{scope:?}, direct calls");
+        sleep_until(begin + 31 * SECOND).await;
+        assert_eq!(
+            payments.breaker().state(),
+            State::Closed,
+            "{scope:?}, replays"
+        );
+        assert_eq!(failures(), 2 * each, "{scope:?}, replays");
     }
 }
