@@ -87,7 +87,9 @@ impl<D: Store> StepsBuilder<D> {
         self
     }
 
-    /// How long a step may take before it counts as failed: 1 ms to 30 days, 10 min unless set.
+    /// How long a step may take before it counts as failed: 1 ms to 30 days, 10 min unless set. A step that is the probe
+    /// of its lane's breaker holds its slot for as long as it runs, and other callers are rejected meanwhile: give its
+    /// calls shorter limits of their own.
     pub const fn time_limit(mut self, limit: Duration) -> Self {
         self.times.limit = limit;
         self

@@ -7,7 +7,7 @@ use std::time::Duration;
 use atomic_breaker_server::{Failure, Outcome};
 use tokio::time::sleep;
 
-use super::error::Kind;
+use super::error::{ErrorScope, Kind};
 use super::inner::Inner;
 use super::schedule::LONGEST;
 use super::workflow::Plan;
@@ -41,7 +41,16 @@ pub(super) enum StepEnd {
 }
 
 impl StepEnd {
-    /// The result for observers, and for the breaker of the lane; `None` if no one knows it.
+    /// Whom it concerns if it failed.
+    pub(super) const fn scope(&self) -> ErrorScope {
+        match self {
+            Self::Failed(error) => error.scope,
+            _ => ErrorScope::Resource,
+        }
+    }
+
+    /// The result for observers, and for the breaker of the lane, unless it concerns [others](Self::scope); `None` if no
+    /// one knows it.
     pub(super) fn result(&self) -> Option<(TryResult, Outcome)> {
         Some(match self {
             Self::Done(_) => (TryResult::Success, Outcome::Success),

@@ -21,6 +21,7 @@ pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub struct StepError {
     pub(super) error: BoxError,
     pub(super) kind: Kind,
+    pub(super) scope: ErrorScope,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,24 @@ pub(super) enum Kind {
     Final,
     /// A breaker within the step rejected it.
     Rejected(Rejected),
+}
+
+/// Whom a step that failed concerns, and so what the breaker of its lane is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "http"),
+    allow(dead_code, reason = "only responses say more")
+)]
+pub(super) enum ErrorScope {
+    /// The resource, as its kind says.
+    Resource,
+    /// A connection that was lost, or refused what was not processed: of the calls that were under way on it one counts.
+    Connection,
+    /// The client, whose own time limit has passed: as if it had dropped the call.
+    Client,
+    /// A caller whose quota is used up: others have theirs, so nothing counts. But a probe succeeds, as the resource has
+    /// responded.
+    Quota,
 }
 
 impl StepError {
@@ -48,15 +67,23 @@ impl StepError {
         Self::new(Kind::Failed(Some(time)), error)
     }
 
-    /// Like [`retry_after`](Self::retry_after), for this job alone: what the `Retry-After` of a 429 says, as other jobs
-    /// may not share its quota. The lane's breaker counts an ordinary failure.
+    /// Like [`retry_after`](Self::retry_after), for this job alone: the lane's breaker counts an ordinary failure. For a
+    /// 429, of which it counts nothing, there is `step_result` (feature `http`).
     pub fn not_before(time: Duration, error: impl Into<BoxError>) -> Self {
         Self::new(Kind::NotBefore(time), error)
     }
 
     pub(super) fn new(kind: Kind, error: impl Into<BoxError>) -> Self {
-        let error = error.into();
-        Self { error, kind }
+        Self {
+            error: error.into(),
+            kind,
+            scope: ErrorScope::Resource,
+        }
+    }
+
+    #[cfg(feature = "http")]
+    pub(super) fn with_scope(self, scope: ErrorScope) -> Self {
+        Self { scope, ..self }
     }
 
     /// Whether a half-open breaker within the step rejected it.
@@ -88,7 +115,7 @@ impl<E: Into<BoxError>> From<E> for StepError {
             Some(rejection) => Kind::Rejected(rejection.rejected),
             None => Kind::Failed(None),
         };
-        Self { error, kind }
+        Self::new(kind, error)
     }
 }
 

@@ -6,6 +6,7 @@ use std::fmt;
 use atomic_breaker_server::{Admit, AnyPermit, Outcome, Rejection, State};
 
 use super::caught::caught_now;
+use super::error::ErrorScope;
 
 /// The resource of a step: a name that jobs are kept with, and how many of its steps run at the same time. With a
 /// [breaker](Self::guarded), jobs that it would reject are not even looked for.
@@ -46,8 +47,9 @@ impl Lane {
 
     /// Asks this breaker for each step, and reports to it how the step ended: a failure of the step is one of the
     /// resource; an [end](super::StepError::end) and the rejection of another breaker count as neither success nor
-    /// failure. Takes the same handles as layers do: `&'static Breaker`, `Arc<Breaker>`, one of a `Resource`, or a
-    /// `ByKey` of a registry.
+    /// failure, and so does a 429 that `step_result` or a replay saw, with which a probe succeeds. A connection that is
+    /// lost with several replays on it is one failure. Takes the same handles as layers do: `&'static Breaker`,
+    /// `Arc<Breaker>`, one of a `Resource`, or a `ByKey` of a registry.
     ///
     /// An `InFlightLimit` counts each step as a call, so let no more of them run [at the same time](Self::at_once) than
     /// its limit.
@@ -154,14 +156,22 @@ pub(super) struct HeldPermit {
 }
 
 impl HeldPermit {
-    pub(super) fn report(&mut self, outcome: Outcome, why: &str) {
+    /// Ends the permit as that of a direct call, by what the step says of its resource.
+    pub(super) fn report(&mut self, outcome: Outcome, scope: ErrorScope, why: &str) {
         if let Some(permit) = self.permit.take() {
-            let _ = caught_now(|| permit.end(outcome, why));
+            let _ = caught_now(|| match scope {
+                ErrorScope::Resource => permit.end(outcome, why),
+                ErrorScope::Connection => permit.end_shared(outcome, why),
+                // Dropping the permit cancels it.
+                ErrorScope::Client => drop(permit),
+                ErrorScope::Quota if permit.is_probe() => permit.end(Outcome::Success, why),
+                ErrorScope::Quota => permit.end(Outcome::Ignored, why),
+            });
         }
     }
 
     pub(super) fn give_back(&mut self) {
-        self.report(Outcome::Ignored, "");
+        self.report(Outcome::Ignored, ErrorScope::Resource, "");
     }
 
     /// Marks the start of the step.
@@ -192,6 +202,7 @@ impl Drop for HeldPermit {
 
 trait ErasedPermit: Send {
     fn end(self: Box<Self>, outcome: Outcome, why: &str);
+    fn end_shared(self: Box<Self>, outcome: Outcome, why: &str);
     fn renew(&mut self) -> bool;
     fn is_probe(&self) -> bool;
 }
@@ -199,6 +210,10 @@ trait ErasedPermit: Send {
 impl<P: AnyPermit + Send> ErasedPermit for P {
     fn end(self: Box<Self>, outcome: Outcome, why: &str) {
         (*self).report_because(outcome, || why.to_owned());
+    }
+
+    fn end_shared(self: Box<Self>, outcome: Outcome, why: &str) {
+        (*self).report_shared(outcome, || why.to_owned());
     }
 
     fn renew(&mut self) -> bool {

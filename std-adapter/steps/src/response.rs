@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use atomic_breaker_http::{ErrorRule, HttpClassifier, ResponseHead, text_of};
+use atomic_breaker_http::{ErrorRule, HttpClassifier, ResponseHead, Scope, text_of};
 use atomic_breaker_server::{Outcome, Rejection};
 use http::{HeaderMap, Response, StatusCode};
 
 use crate::StepError;
-use crate::error::{BoxError, Kind};
+use crate::error::{BoxError, ErrorScope, Kind};
 
 /// Translates a response into the result of the step that requested it, as a [`StepError`] if it is not `Ok`. With the
 /// feature `http`.
@@ -17,9 +17,9 @@ use crate::error::{BoxError, Kind};
 /// |---|---|
 /// | 2xx, "303 See Other" | `Ok` |
 /// | 503 with `Retry-After` | [`StepError::retry_after`]: the breaker of its lane opens for that time, too |
-/// | 429 with `Retry-After` | [`StepError::not_before`]: for this job alone |
-/// | any other 429, or failure by this classifier, such as 5xx, 408 | one try; due again by the schedule |
-/// | any other | [`StepError::end`]: the server would say the same again |
+/// | 429 | one try; due again by the schedule, not before its `Retry-After`. The breaker of its lane [counts nothing](atomic_breaker_http::Scope::Quota), and a probe succeeds: others may have a larger quota |
+/// | any other failure by this classifier, such as 5xx, 408 | one try; due again by the schedule |
+/// | the rest | [`StepError::end`]: the server would say the same again |
 ///
 /// # Errors
 /// The table says which; the text of the error is the status.
@@ -51,19 +51,37 @@ pub fn step_result<X>(
 ) -> Result<(), StepError> {
     let status = response.status();
     let words = status.to_string();
-    let shortest = match classifier.response(response) {
-        Outcome::Failure(failure) => failure.min_open_time(),
+    let (shortest, scope) = match classifier.response(response) {
+        Outcome::Failure(failure) => (failure.min_open_time(), ErrorScope::Resource),
         // Of no concern to the breaker, but the job may be done later.
-        Outcome::Ignored if status == StatusCode::TOO_MANY_REQUESTS => None,
+        Outcome::Ignored if status == StatusCode::TOO_MANY_REQUESTS => (None, ErrorScope::Quota),
         _ if status.is_success() || status == StatusCode::SEE_OTHER => return Ok(()),
         _ => return Err(StepError::end(words)),
     };
     let hint = classifier.retry_hint(response);
-    Err(match (shortest, hint) {
+    let error = match (shortest, hint) {
         (Some(time), _) => StepError::retry_after(time, words),
         (None, Some(time)) => StepError::not_before(time, words),
         (None, None) => words.into(),
-    })
+    };
+    Err(error.with_scope(scope))
+}
+
+/// What an error without a response means for the step, and whom it concerns.
+fn of_error(judged: (Outcome, Scope)) -> (Kind, ErrorScope) {
+    match judged {
+        (Outcome::Failure(failure), scope) => {
+            let scope = match scope {
+                Scope::Connection | Scope::Unprocessed => ErrorScope::Connection,
+                Scope::Caller => ErrorScope::Client,
+                _ => ErrorScope::Resource,
+            };
+            (Kind::Failed(failure.min_open_time()), scope)
+        }
+        // A client that turns a 429 into an error.
+        (Outcome::Ignored, Scope::Quota) => (Kind::Failed(None), ErrorScope::Quota),
+        _ => (Kind::Final, ErrorScope::Resource),
+    }
 }
 
 type AnError = dyn std::error::Error + Send + Sync;
@@ -84,15 +102,12 @@ impl Judge {
                 Ok(head) => return step_result(&http, &head),
                 Err(error) => error,
             };
-            let kind = match Rejection::in_chain(error) {
-                Some(rejection) => Kind::Rejected(rejection.rejected),
-                None => match http.error(error) {
-                    Outcome::Failure(failure) => Kind::Failed(failure.min_open_time()),
-                    _ => Kind::Final,
-                },
+            let (kind, scope) = match Rejection::in_chain(error) {
+                Some(rejection) => (Kind::Rejected(rejection.rejected), ErrorScope::Resource),
+                None => of_error(http.judge(error)),
             };
             // Without the URL, as its query may contain secrets.
-            Err(StepError::new(kind, text_of(error)))
+            Err(StepError::new(kind, text_of(error)).with_scope(scope))
         }))
     }
 

@@ -133,7 +133,7 @@ impl<D: Store> Inner<D> {
                     StepEnd::Failed(error) => error.words(),
                     _ => String::new(),
                 };
-                start.permit.report(outcome, &why);
+                start.permit.report(outcome, ended.scope(), &why);
             }
             None if matches!(ended, StepEnd::Lost) => self.observe(|it| it.lost(job)),
             None => {}

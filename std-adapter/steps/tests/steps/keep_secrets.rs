@@ -127,6 +127,21 @@ async fn a_secret_is_kept_only_by_the_name_that_says_so() {
     assert!(written(&process).await.contains("SECRET"));
 }
 
+/// As clients mark what they are given for `authorization`: the client of the replay adds its own.
+#[tokio::test(start_paused = true)]
+async fn a_sensitive_header_that_is_not_allowed_is_left_out() {
+    let server = Server::new([]);
+    let process = Process::new(&server, &KeepConfig::new());
+    process.breaker.trip();
+    let mut request = with_secrets("/pay");
+    for value in request.headers_mut().values_mut() {
+        value.set_sensitive(value == "SECRET" || value == "Bearer SECRET");
+    }
+    kept(process.send(request).await);
+    let text = written(&process).await;
+    assert!(!text.contains("SECRET"), "{text}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn kept_requests_are_not_shown() {
     let server = Server::new([]);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Lanes and their breakers.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use atomic_breaker_http::{Breaker, Config, Outcome, State, TokioClock};
-use atomic_breaker_server::{Observer, Transition};
+use atomic_breaker_server::{Observer, Rejected, Transition};
 use atomic_breaker_steps::{Lane, MemoryStore, Ran, Status, StepError, Steps, Store, Workflow};
 use tokio::time::sleep;
 
@@ -271,4 +271,56 @@ async fn an_observer_that_panics_ends_neither_its_lane_nor_a_step() {
     let job = only_job(&store).await;
     assert_eq!((job.status, a.state()), (Status::Done, State::Closed));
     assert!(store.history(job.id).await.unwrap().is_empty());
+}
+
+/// Calls that were ignored, and rejected.
+#[derive(Clone, Default)]
+struct Asks(Arc<[AtomicU32; 2]>);
+
+impl Observer for Asks {
+    fn outcome(&self, outcome: Outcome) {
+        let is_ignored = outcome == Outcome::Ignored;
+        self.0[0].fetch_add(u32::from(is_ignored), Ordering::SeqCst);
+    }
+
+    fn rejected(&self, _: Rejected) {
+        self.0[1].fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// As the pages on observability and the runbook say.
+#[tokio::test(start_paused = true)]
+async fn the_asks_of_a_lane_count_as_calls_of_its_breaker() {
+    for is_within in [false, true] {
+        let asks = Asks::default();
+        let rules = Config::new().open_for(Duration::from_secs(3_600));
+        let a = Breaker::builder(rules, TokioClock).observer(asks.clone());
+        let a = Arc::new(a.build());
+        let lane = Lane::new("a").at_once(1);
+        let lane = if is_within {
+            lane.guarded_within(Arc::clone(&a))
+        } else {
+            lane.guarded(Arc::clone(&a))
+        };
+        let store = MemoryStore::new();
+        let workflow = Workflow::new("kind").step("only", "a", async |n: u32| Ok(n));
+        let steps = Steps::builder(store.clone()).lane(lane).workflow(&workflow);
+        let steps = steps.build().unwrap();
+        for key in 0..100_u32 {
+            steps
+                .enqueue(&workflow, key.to_string(), &key)
+                .await
+                .unwrap();
+        }
+        let _worker = steps.work();
+        sleep(Duration::from_secs(60)).await;
+        assert_eq!(store.counts().await.unwrap().of(Status::Done), 100);
+        let count = |of: usize| asks.0[of].load(Ordering::SeqCst);
+        // One claim finds no more jobs.
+        assert_eq!(count(0), if is_within { 201 } else { 101 });
+        a.trip();
+        steps.enqueue(&workflow, "late", &0).await.unwrap();
+        sleep(Duration::from_secs(600)).await;
+        assert!((540..680).contains(&count(1)), "{}", count(1));
+    }
 }

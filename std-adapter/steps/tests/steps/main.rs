@@ -22,6 +22,7 @@
 //! | `keep_in_flight` | requests under way that may be kept |
 //! | `keep_faults` | requests with stores that fail or are late, and clients that hang |
 //! | `keep_gone` | requests whose caller has gone |
+//! | `keep_shared` | what replays say to a breaker that others share |
 //! | `keep_clients` | a real client and a real server |
 //! | `response` | how HTTP responses decide about the steps that requested them |
 //! | `room` | calls and claims in one lane |
@@ -61,6 +62,8 @@ mod keep_requests;
 mod keep_secrets;
 #[cfg(feature = "http")]
 mod keep_server;
+#[cfg(feature = "http")]
+mod keep_shared;
 mod lanes;
 mod looking;
 mod looking_fleet;

@@ -54,6 +54,25 @@ async fn a_probe_that_takes_long_keeps_its_slot() {
     assert_eq!(a.state(), State::Closed);
 }
 
+/// The lease ends the slot of neither; the page says so, as other callers wait for that long.
+#[tokio::test(start_paused = true)]
+async fn a_probe_that_hangs_keeps_its_slot_until_the_time_limit() {
+    for limit in [10, 600] {
+        let a = half_open(OPEN.probe_lease(5 * SECOND)).await;
+        let script = Script::new([Do::Hang]);
+        let (store, workflow) = (FaultyStore::default(), acting(&script));
+        let steps = of(store, guarded(&a), &workflow).time_limit(limit * SECOND);
+        let steps = steps.build().unwrap();
+        let _worker = steps.work();
+        steps.enqueue(&workflow, "k", &7).await.unwrap();
+        sleep((limit - 1) * SECOND).await;
+        assert!(a.acquire().is_err(), "{:?}", a.snapshot());
+        assert_eq!(a.state(), State::HalfOpen);
+        sleep(2 * SECOND).await;
+        assert_eq!(a.state(), State::Open, "the probe has failed");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_step_that_succeeds_late_counts_as_slow() {
     let rules = Config::new().consecutive_failures(1).slow_call(10 * SECOND);

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use atomic_breaker_http::{Breaker, Config, HttpClassifier, Outcome, State, TokioClock};
+use atomic_breaker_http::{Breaker, Config, Failure, HttpClassifier, Outcome, State, TokioClock};
 use atomic_breaker_steps::{Lane, MemoryStore, Ran, Status, Steps, Store, Workflow, step_result};
 use http::Response;
 
@@ -12,15 +12,16 @@ use super::support::schedule;
 static HTTP: HttpClassifier = HttpClassifier::new();
 
 async fn after(response: Response<()>) -> (Status, i64, String, State) {
-    after_by(&HTTP, response).await
+    after_by(&HTTP, Config::new(), response).await
 }
 
 /// The job, its error and the lane's breaker after one response.
 async fn after_by(
     http: &'static HttpClassifier,
+    rules: Config,
     response: Response<()>,
 ) -> (Status, i64, String, State) {
-    let breaker = Arc::new(Breaker::new(Config::new(), TokioClock));
+    let breaker = Arc::new(Breaker::new(rules, TokioClock));
     let head = response.into_parts().0;
     let step = move |state: ()| {
         let answer = step_result(http, &head);
@@ -84,6 +85,24 @@ async fn a_busy_server_rests_its_lane_and_a_used_up_quota_its_job() {
     assert_eq!((job, due), (Status::Waiting, 1));
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_used_up_quota_counts_nothing_unless_all_calls_share_it() {
+    static SHARED: HttpClassifier = HttpClassifier::new().trip_on_429(true);
+    static FAILS: HttpClassifier = HttpClassifier::new().statuses(|_| Failure::new().into());
+    let often = Config::new().consecutive_failures(1);
+    for (http, hint, is) in [
+        (&HTTP, None, State::Closed),
+        (&HTTP, Some(60), State::Closed),
+        (&SHARED, None, State::Open),
+        (&SHARED, Some(60), State::Open),
+        (&FAILS, None, State::Open),
+        (&FAILS, Some(60), State::Open),
+    ] {
+        let (job, .., breaker) = after_by(http, often, answer(429, hint)).await;
+        assert_eq!((job, breaker), (Status::Waiting, is), "{http:?}, {hint:?}");
+    }
+}
+
 static IGNORES: HttpClassifier = HttpClassifier::new().statuses(|_| Outcome::Ignored);
 
 #[tokio::test(start_paused = true)]
@@ -94,7 +113,7 @@ async fn of_what_is_ignored_only_a_used_up_quota_is_tried_again() {
         (503, Status::Dead),
         (429, Status::Waiting),
     ] {
-        let (job, _, _, breaker) = after_by(&IGNORES, answer(status, None)).await;
+        let (job, _, _, breaker) = after_by(&IGNORES, Config::new(), answer(status, None)).await;
         assert_eq!((job, breaker), (is, State::Closed), "{status}");
     }
 }

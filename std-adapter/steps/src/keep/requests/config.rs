@@ -101,7 +101,7 @@ impl KeepConfig {
 
     /// Keeps this header, too. [`layer`](Self::layer) refuses the names of secrets (`authorization`,
     /// `proxy-authorization`, `cookie`, `set-cookie`, `x-api-key`, `x-auth-token`), and those that belong to one
-    /// connection. A request whose value is marked as sensitive is not kept.
+    /// connection. A request in which the value of this header is marked as sensitive is not kept.
     pub fn header(mut self, name: &str) -> Self {
         self.headers.push((name.to_ascii_lowercase(), false));
         self
@@ -159,7 +159,7 @@ impl KeepConfig {
     }
 
     /// What is a temporary failure, for the first try and the replays; and how long a `Retry-After` may be. A response
-    /// that it ignores or calls a success is returned as it is.
+    /// that it ignores or calls a success is returned as it is, but a 429 that it ignores is a temporary failure, too.
     pub fn classify<X>(mut self, http: HttpClassifier<X>) -> Self
     where
         X: ErrorRule<dyn Error + Send + Sync> + Send + Sync + 'static,

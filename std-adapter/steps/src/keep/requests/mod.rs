@@ -10,22 +10,24 @@
 //! ```
 //!
 //! ```
-//! use atomic_breaker_http::HttpClassifier;
-//! use atomic_breaker_tower::BreakerLayer;
+//! use atomic_breaker_http::{HttpClassifier, UsualErrors};
+//! use atomic_breaker_tower::{BreakerLayer, TimeLimitLayer};
 //! use atomic_breaker_steps::{
 //!     Breaker, Config, Lane, MemoryStore, Steps, breaker, requests::{Answer, KeepBody, KeepConfig},
 //! };
 //! use http::{Request, Response};
-//! use std::convert::Infallible;
+//! use std::{convert::Infallible, time::Duration};
 //! use tower::{ServiceBuilder, ServiceExt, service_fn};
 //!
 //! static PAYMENTS: Breaker = breaker(Config::new());
 //!
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! // In its place the client of hyper-util, say, whose requests have bodies of type `KeepBody<..>`.
-//! let client = service_fn(|_: Request<KeepBody<String>>| async {
-//!     Ok::<_, Infallible>(Response::new(String::new()))
-//! });
+//! let client = ServiceBuilder::new()
+//!     .layer(TimeLimitLayer::new(Duration::from_secs(10)))
+//!     .service(service_fn(|_: Request<KeepBody<String>>| async {
+//!         Ok::<_, Infallible>(Response::new(String::new()))
+//!     }));
 //!
 //! let keep = KeepConfig::new();
 //! let later = keep.replay("payment", "payments", client.clone());
@@ -37,7 +39,7 @@
 //! let worker = steps.work();
 //! let payments = ServiceBuilder::new()
 //!     .layer(keep.layer(&steps, &later)?)
-//!     .layer(BreakerLayer::new(&PAYMENTS).report(HttpClassifier::new()))
+//!     .layer(BreakerLayer::new(&PAYMENTS).report(HttpClassifier::new().errors(UsualErrors)))
 //!     .service(client);
 //!
 //! PAYMENTS.trip();
