@@ -182,11 +182,11 @@ pin_project! {
     /// With limits, when its reader waits outside of a tokio runtime with time enabled.
     #[derive(Debug)]
     pub struct TimedBody<B> {
+        // `None` once a limit was met: a reader that keeps this does not keep the connection.
         #[pin]
-        body: B,
-        // `None` without limits, and once one was met.
+        body: Option<B>,
+        // `None` without limits.
         watch: Option<Box<Watch>>,
-        is_over: bool,
     }
 }
 
@@ -242,15 +242,14 @@ impl<B> TimedBody<B> {
             wait: None,
         };
         Self {
-            body,
+            body: Some(body),
             watch: limits.are_set().then(|| Box::new(watch())),
-            is_over: false,
         }
     }
 
-    /// The inner body.
-    pub const fn get_ref(&self) -> &B {
-        &self.body
+    /// The inner body; `None` once it met a limit, as it is dropped then, with its connection.
+    pub const fn get_ref(&self) -> Option<&B> {
+        self.body.as_ref()
     }
 }
 
@@ -262,11 +261,11 @@ impl<B: Body> Body for TimedBody<B> {
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<B::Data>, Self::Error>>> {
-        let this = self.project();
-        if *this.is_over {
+        let mut this = self.project();
+        let Some(body) = this.body.as_mut().as_pin_mut() else {
             return Poll::Ready(None);
-        }
-        if let Poll::Ready(frame) = this.body.poll_frame(context) {
+        };
+        if let Poll::Ready(frame) = body.poll_frame(context) {
             if let Some(watch) = this.watch {
                 watch.came(matches!(&frame, Some(Ok(frame)) if frame.is_data()));
             }
@@ -276,21 +275,18 @@ impl<B: Body> Body for TimedBody<B> {
             return Poll::Pending;
         };
         watch.poll(context).map(|limit| {
-            *this.is_over = true;
+            this.body.set(None);
             Some(Err(BodyError::TimedOut(limit)))
         })
     }
 
     fn is_end_stream(&self) -> bool {
-        self.is_over || self.body.is_end_stream()
+        self.body.as_ref().is_none_or(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        if self.is_over {
-            SizeHint::with_exact(0)
-        } else {
-            self.body.size_hint()
-        }
+        let ended = SizeHint::with_exact(0);
+        self.body.as_ref().map_or(ended, Body::size_hint)
     }
 }
 
