@@ -4,18 +4,21 @@
 use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use tokio::time::{Instant, Sleep, sleep};
 
+use crate::body_waker::BodyWaker;
 use crate::{ErrorRule, Failure, Outcome, Scope};
 
 /// How long the server may keep the reader of a body waiting. None unless set.
 ///
-/// Only the time in which the reader waits for the server counts: a slow reader, or one that pauses, uses up none. A body
+/// Only the time in which the reader waits for the server counts: a slow reader, or one that pauses, uses up none. A wait
+/// begins when the reader asks and there is nothing, and ends when the body wakes it, even if it looks only later. A body
 /// that meets a limit ends with [`BodyError::TimedOut`], which is a failure of the host.
 ///
 /// **Set them shorter than your readers wait.** A reader that leaves before a limit is met says nothing about the host, so a
@@ -190,6 +193,8 @@ pin_project! {
     }
 }
 
+/// The waits of a reader. One begins when the reader asks and nothing is there, and ends when the body wakes it, whenever it
+/// looks then: a reader may have other things to do.
 #[derive(Debug)]
 struct Watch {
     limits: BodyLimits,
@@ -197,6 +202,8 @@ struct Watch {
     /// All waits before this one.
     waited: Duration,
     wait: Option<HostWait>,
+    /// Made when the reader asks for the first time.
+    waker: Option<(Arc<BodyWaker>, Waker)>,
 }
 
 #[derive(Debug)]
@@ -206,18 +213,51 @@ struct HostWait {
     sleep: Pin<Box<Sleep>>,
 }
 
+impl HostWait {
+    /// The body woke its reader then, who looked only now and found nothing: the time between is the reader's.
+    fn resume(&mut self, woken: Instant) {
+        let away = woken.elapsed();
+        self.since += away;
+        let ends = self.sleep.deadline() + away;
+        self.sleep.as_mut().reset(ends);
+    }
+}
+
 impl Watch {
-    /// Data has come, or the end.
-    fn came(&mut self, is_data: bool) {
-        if let Some(wait) = self.wait.take() {
-            self.waited += wait.since.elapsed();
+    const fn new(limits: BodyLimits) -> Self {
+        Self {
+            limits,
+            has_data: false,
+            waited: Duration::ZERO,
+            wait: None,
+            waker: None,
         }
-        self.has_data |= is_data;
     }
 
-    /// The reader waits; returns the limit that was met.
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<BodyLimit> {
+    /// Polls the body for `context`. `is_data` says whether what has come is data, and not the end or something else.
+    /// Returns the limit that was met if nothing has come.
+    fn poll<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        poll_body: impl FnOnce(&mut Context<'_>) -> Poll<T>,
+        is_data: impl FnOnce(&T) -> bool,
+    ) -> Poll<Result<T, BodyLimit>> {
+        let (waker, for_body) = self.waker.get_or_insert_with(BodyWaker::new);
+        let woken = waker.wake_instead(context.waker());
+        if let Poll::Ready(frame) = poll_body(&mut Context::from_waker(for_body)) {
+            if let Some(wait) = self.wait.take() {
+                let ended = woken.unwrap_or_else(Instant::now);
+                self.waited += ended.saturating_duration_since(wait.since);
+            }
+            self.has_data |= is_data(&frame);
+            return Poll::Ready(Ok(frame));
+        }
+        // A body that woke its reader while it was asked, to be asked again, has still nothing to give.
+        waker.forget();
         let wait = if let Some(wait) = &mut self.wait {
+            if let Some(woken) = woken {
+                wait.resume(woken);
+            }
             wait
         } else {
             let Some((left, limit)) = self.limits.next(self.has_data, self.waited) else {
@@ -229,21 +269,16 @@ impl Watch {
                 sleep: Box::pin(sleep(left)),
             })
         };
-        wait.sleep.as_mut().poll(context).map(|()| wait.limit)
+        let limit = wait.limit;
+        wait.sleep.as_mut().poll(context).map(|()| Err(limit))
     }
 }
 
 impl<B> TimedBody<B> {
     pub(crate) fn new(body: B, limits: BodyLimits) -> Self {
-        let watch = || Watch {
-            limits,
-            has_data: false,
-            waited: Duration::ZERO,
-            wait: None,
-        };
         Self {
             body: Some(body),
-            watch: limits.are_set().then(|| Box::new(watch())),
+            watch: limits.are_set().then(|| Box::new(Watch::new(limits))),
         }
     }
 
@@ -265,19 +300,18 @@ impl<B: Body> Body for TimedBody<B> {
         let Some(body) = this.body.as_mut().as_pin_mut() else {
             return Poll::Ready(None);
         };
-        if let Poll::Ready(frame) = body.poll_frame(context) {
-            if let Some(watch) = this.watch {
-                watch.came(matches!(&frame, Some(Ok(frame)) if frame.is_data()));
-            }
-            return Poll::Ready(frame.map(|frame| frame.map_err(BodyError::Failed)));
-        }
         let Some(watch) = this.watch else {
-            return Poll::Pending;
+            let frame = body.poll_frame(context);
+            return frame.map(|it| it.map(|it| it.map_err(BodyError::Failed)));
         };
-        watch.poll(context).map(|limit| {
-            this.body.set(None);
-            Some(Err(BodyError::TimedOut(limit)))
-        })
+        let is_data = |frame: &Option<Result<Frame<_>, _>>| matches!(frame, Some(Ok(frame)) if frame.is_data());
+        match ready!(watch.poll(context, |context| body.poll_frame(context), is_data)) {
+            Ok(frame) => Poll::Ready(frame.map(|it| it.map_err(BodyError::Failed))),
+            Err(limit) => {
+                this.body.set(None);
+                Poll::Ready(Some(Err(BodyError::TimedOut(limit))))
+            }
+        }
     }
 
     fn is_end_stream(&self) -> bool {

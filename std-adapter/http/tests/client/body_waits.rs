@@ -12,6 +12,7 @@ use http_body::{Body, Frame};
 use http_body_util::BodyExt;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
+use tokio::time::{Instant, Interval, interval, sleep, timeout_at};
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -65,4 +66,61 @@ async fn a_body_that_met_a_limit_holds_its_connection_no_longer() {
     ));
     assert!(host.is_closed(), "though its reader keeps it");
     assert!(body.is_end_stream() && body.frame().await.is_none());
+}
+
+/// The host sends ten times a second. The reader looks for a second, and then does something else for two.
+#[tokio::test(start_paused = true)]
+async fn a_wait_ends_when_data_comes_and_not_when_its_reader_is_back() {
+    let (host, mut body) = body(BodyLimits::new().whole(60 * SECOND)).await;
+    tokio::spawn(async move {
+        for _ in 0..1_000 {
+            sleep(SECOND / 10).await;
+            host.send(b"token").await.unwrap();
+        }
+    });
+    let (mut tokens, mut leaves) = (0, Instant::now() + SECOND * 21 / 20);
+    loop {
+        match timeout_at(leaves, body.frame()).await {
+            Ok(None) => break,
+            Ok(Some(frame)) => tokens += u32::from(frame.unwrap().is_data()),
+            Err(_) => {
+                sleep(2 * SECOND).await;
+                leaves = Instant::now() + SECOND * 21 / 20;
+            }
+        }
+    }
+    assert_eq!(tokens, 1_000);
+}
+
+/// A connection may wake a reader for which it has nothing.
+#[tokio::test(start_paused = true)]
+async fn a_host_that_wakes_its_reader_in_vain_meets_the_limit() {
+    struct Wakes(Interval);
+    impl Body for Wakes {
+        type Data = &'static [u8];
+        type Error = Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Self::Data>, Infallible>>> {
+            while self.0.poll_tick(context).is_ready() {}
+            Poll::Pending
+        }
+    }
+    let config = ClientConfig::new().body_limits(BodyLimits::new().idle(5 * SECOND));
+    let guard = ClientGuard::with(config, TokioClock, ()).unwrap().leak();
+    let client = ServiceBuilder::new()
+        .layer(guard.layer())
+        .service(service_fn(async |_: Request<()>| {
+            Ok::<_, Infallible>(Response::new(Wakes(interval(SECOND / 10))))
+        }));
+    let request = Request::get("http://model.example/").body(()).unwrap();
+    let mut body = client.oneshot(request).await.unwrap().into_body();
+    let begin = Instant::now();
+    assert!(matches!(
+        body.frame().await,
+        Some(Err(BodyError::TimedOut(_)))
+    ));
+    assert!(begin.elapsed() <= 5 * SECOND + SECOND / 100);
 }
