@@ -21,8 +21,9 @@ use crate::{ErrorRule, Failure, Outcome, Scope};
 /// begins when the reader asks and there is nothing, and ends when the body wakes it, even if it looks only later. A body
 /// that meets a limit ends with [`BodyError::TimedOut`], which is a failure of the host.
 ///
-/// **Set them shorter than your readers wait.** A reader that leaves before a limit is met says nothing about the host, so a
-/// host that hangs in its bodies would never trip if all of them leave first.
+/// **Set them shorter than your readers wait.** A reader that leaves before a limit is met cancels its call, which says nothing
+/// about the host while the call is young, so a host that hangs in its bodies might never trip if all of them leave first.
+/// [`ClientGuard`](crate::ClientGuard#bounds) says what a probe counts as whose reader leaves.
 ///
 /// ```
 /// use atomic_breaker_http::{BodyLimits, ClientConfig};
