@@ -147,13 +147,29 @@ pub enum RequestError<E> {
     /// The breaker of its host rejected it, so it was never sent. If a retry is rejected, the result of the previous
     /// try is returned instead.
     Rejected(Rejection),
-    /// All tries and pauses together took too long.
+    /// All tries and pauses together took longer than the [deadline](crate::ClientConfig::deadline) of all requests.
     DeadlineExceeded,
+    /// They took longer than the caller gave this request, by a [`Deadline`](crate::Deadline) shorter than that. Its tries go
+    /// on and are judged, so this says nothing about the host: [`UsualErrors`](crate::UsualErrors) of a breaker further out
+    /// ignores it.
+    OwnDeadlineExceeded,
     /// The last try took too long.
     TryTimedOut,
     /// The client failed.
     Failed(E),
 }
+
+/// The cause of [`RequestError::OwnDeadlineExceeded`], which code that walks the chain finds whatever `E` is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OwnDeadline;
+
+impl fmt::Display for OwnDeadline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the request's own deadline exceeded")
+    }
+}
+
+impl Error for OwnDeadline {}
 
 impl<E> RequestError<E> {
     pub(crate) fn of(error: ServiceError<Timed<WithCauses<E>>>) -> Self {
@@ -170,6 +186,7 @@ impl<E: fmt::Display> fmt::Display for RequestError<E> {
         match self {
             Self::Rejected(rejection) => rejection.fmt(f),
             Self::DeadlineExceeded => f.write_str("deadline exceeded"),
+            Self::OwnDeadlineExceeded => OwnDeadline.fmt(f),
             Self::TryTimedOut => f.write_str("timed out"),
             Self::Failed(error) => error.fmt(f),
         }
@@ -181,6 +198,7 @@ impl<E: Error + 'static> Error for RequestError<E> {
         match self {
             // `Display` shows it, too; but here code that walks the chain finds it whatever `E` is.
             Self::Rejected(rejection) => Some(rejection),
+            Self::OwnDeadlineExceeded => Some(&OwnDeadline),
             Self::DeadlineExceeded | Self::TryTimedOut => None,
             // `Display` shows the client's error itself, so the chain continues below it.
             Self::Failed(error) => error.source(),

@@ -81,6 +81,7 @@
 
 mod at_end;
 mod body;
+mod body_waker;
 #[cfg(feature = "reqwest")]
 mod callers_limit;
 mod causes;

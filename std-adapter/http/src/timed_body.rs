@@ -4,22 +4,26 @@
 use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use tokio::time::{Instant, Sleep, sleep};
 
+use crate::body_waker::BodyWaker;
 use crate::{ErrorRule, Failure, Outcome, Scope};
 
 /// How long the server may keep the reader of a body waiting. None unless set.
 ///
-/// Only the time in which the reader waits for the server counts: a slow reader, or one that pauses, uses up none. A body
+/// Only the time in which the reader waits for the server counts: a slow reader, or one that pauses, uses up none. A wait
+/// begins when the reader asks and there is nothing, and ends when the body wakes it, even if it looks only later. A body
 /// that meets a limit ends with [`BodyError::TimedOut`], which is a failure of the host.
 ///
-/// **Set them shorter than your readers wait.** A reader that leaves before a limit is met says nothing about the host, so a
-/// host that hangs in its bodies would never trip if all of them leave first.
+/// **Set them shorter than your readers wait.** A reader that leaves before a limit is met cancels its call, which says nothing
+/// about the host while the call is young, so a host that hangs in its bodies might never trip if all of them leave first.
+/// [`ClientGuard`](crate::ClientGuard#bounds) says what a probe counts as whose reader leaves.
 ///
 /// ```
 /// use atomic_breaker_http::{BodyLimits, ClientConfig};
@@ -182,14 +186,16 @@ pin_project! {
     /// With limits, when its reader waits outside of a tokio runtime with time enabled.
     #[derive(Debug)]
     pub struct TimedBody<B> {
+        // `None` once a limit was met: a reader that keeps this does not keep the connection.
         #[pin]
-        body: B,
-        // `None` without limits, and once one was met.
+        body: Option<B>,
+        // `None` without limits.
         watch: Option<Box<Watch>>,
-        is_over: bool,
     }
 }
 
+/// The waits of a reader. One begins when the reader asks and nothing is there, and ends when the body wakes it, whenever it
+/// looks then: a reader may have other things to do.
 #[derive(Debug)]
 struct Watch {
     limits: BodyLimits,
@@ -197,6 +203,8 @@ struct Watch {
     /// All waits before this one.
     waited: Duration,
     wait: Option<HostWait>,
+    /// Made when the reader asks for the first time.
+    waker: Option<(Arc<BodyWaker>, Waker)>,
 }
 
 #[derive(Debug)]
@@ -206,18 +214,51 @@ struct HostWait {
     sleep: Pin<Box<Sleep>>,
 }
 
+impl HostWait {
+    /// The body woke its reader then, who looked only now and found nothing: the time between is the reader's.
+    fn resume(&mut self, woken: Instant) {
+        let away = woken.elapsed();
+        self.since += away;
+        let ends = self.sleep.deadline() + away;
+        self.sleep.as_mut().reset(ends);
+    }
+}
+
 impl Watch {
-    /// Data has come, or the end.
-    fn came(&mut self, is_data: bool) {
-        if let Some(wait) = self.wait.take() {
-            self.waited += wait.since.elapsed();
+    const fn new(limits: BodyLimits) -> Self {
+        Self {
+            limits,
+            has_data: false,
+            waited: Duration::ZERO,
+            wait: None,
+            waker: None,
         }
-        self.has_data |= is_data;
     }
 
-    /// The reader waits; returns the limit that was met.
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<BodyLimit> {
+    /// Polls the body for `context`. `is_data` says whether what has come is data, and not the end or something else.
+    /// Returns the limit that was met if nothing has come.
+    fn poll<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        poll_body: impl FnOnce(&mut Context<'_>) -> Poll<T>,
+        is_data: impl FnOnce(&T) -> bool,
+    ) -> Poll<Result<T, BodyLimit>> {
+        let (waker, for_body) = self.waker.get_or_insert_with(BodyWaker::new);
+        let woken = waker.wake_instead(context.waker());
+        if let Poll::Ready(frame) = poll_body(&mut Context::from_waker(for_body)) {
+            if let Some(wait) = self.wait.take() {
+                let ended = woken.unwrap_or_else(Instant::now);
+                self.waited += ended.saturating_duration_since(wait.since);
+            }
+            self.has_data |= is_data(&frame);
+            return Poll::Ready(Ok(frame));
+        }
+        // A body that woke its reader while it was asked, to be asked again, has still nothing to give.
+        waker.forget();
         let wait = if let Some(wait) = &mut self.wait {
+            if let Some(woken) = woken {
+                wait.resume(woken);
+            }
             wait
         } else {
             let Some((left, limit)) = self.limits.next(self.has_data, self.waited) else {
@@ -229,28 +270,22 @@ impl Watch {
                 sleep: Box::pin(sleep(left)),
             })
         };
-        wait.sleep.as_mut().poll(context).map(|()| wait.limit)
+        let limit = wait.limit;
+        wait.sleep.as_mut().poll(context).map(|()| Err(limit))
     }
 }
 
 impl<B> TimedBody<B> {
     pub(crate) fn new(body: B, limits: BodyLimits) -> Self {
-        let watch = || Watch {
-            limits,
-            has_data: false,
-            waited: Duration::ZERO,
-            wait: None,
-        };
         Self {
-            body,
-            watch: limits.are_set().then(|| Box::new(watch())),
-            is_over: false,
+            body: Some(body),
+            watch: limits.are_set().then(|| Box::new(Watch::new(limits))),
         }
     }
 
-    /// The inner body.
-    pub const fn get_ref(&self) -> &B {
-        &self.body
+    /// The inner body; `None` once it met a limit, as it is dropped then, with its connection.
+    pub const fn get_ref(&self) -> Option<&B> {
+        self.body.as_ref()
     }
 }
 
@@ -262,35 +297,31 @@ impl<B: Body> Body for TimedBody<B> {
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<B::Data>, Self::Error>>> {
-        let this = self.project();
-        if *this.is_over {
+        let mut this = self.project();
+        let Some(body) = this.body.as_mut().as_pin_mut() else {
             return Poll::Ready(None);
-        }
-        if let Poll::Ready(frame) = this.body.poll_frame(context) {
-            if let Some(watch) = this.watch {
-                watch.came(matches!(&frame, Some(Ok(frame)) if frame.is_data()));
-            }
-            return Poll::Ready(frame.map(|frame| frame.map_err(BodyError::Failed)));
-        }
-        let Some(watch) = this.watch else {
-            return Poll::Pending;
         };
-        watch.poll(context).map(|limit| {
-            *this.is_over = true;
-            Some(Err(BodyError::TimedOut(limit)))
-        })
+        let Some(watch) = this.watch else {
+            let frame = body.poll_frame(context);
+            return frame.map(|it| it.map(|it| it.map_err(BodyError::Failed)));
+        };
+        let is_data = |frame: &Option<Result<Frame<_>, _>>| matches!(frame, Some(Ok(frame)) if frame.is_data());
+        match ready!(watch.poll(context, |context| body.poll_frame(context), is_data)) {
+            Ok(frame) => Poll::Ready(frame.map(|it| it.map_err(BodyError::Failed))),
+            Err(limit) => {
+                this.body.set(None);
+                Poll::Ready(Some(Err(BodyError::TimedOut(limit))))
+            }
+        }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.is_over || self.body.is_end_stream()
+        self.body.as_ref().is_none_or(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        if self.is_over {
-            SizeHint::with_exact(0)
-        } else {
-            self.body.size_hint()
-        }
+        let ended = SizeHint::with_exact(0);
+        self.body.as_ref().map_or(ended, Body::size_hint)
     }
 }
 

@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::io;
 
-use crate::causes::causes_of;
+use crate::causes::{OwnDeadline, causes_of};
 #[cfg(feature = "reqwest")]
 use crate::client_error::ClientError;
 use crate::{ErrorRule, Failure, Outcome, Rejection, Scope};
@@ -21,6 +21,7 @@ use crate::{ErrorRule, Failure, Outcome, Rejection, Scope};
 /// | hyper-util: a URI that is not absolute, a method or version that cannot be sent, a scheme that its connector does not know | ignored |
 /// | hyper: `is_user`, above all the body of the request, when it fails; over HTTP/1 also the resulting error of a response body that has begun | ignored |
 /// | a [`Rejection`] of another breaker in the chain of causes | ignored |
+/// | [`RequestError::OwnDeadlineExceeded`](crate::RequestError::OwnDeadlineExceeded) of a `ClientGuard` further in, which judges its tries itself | ignored |
 /// | a time limit that the request itself carried to this crate's `HttpClient` (`RequestBuilder::timeout`), in layers without a `ClientGuard`, whose tries outlive it | cancelled, as if the caller had left ([`Scope::Caller`]) |
 /// | `ClientError` of this crate's `HttpClient` | as `ReqwestErrors` says |
 ///
@@ -144,6 +145,10 @@ fn verdict(error: &(dyn Error + 'static)) -> Verdict {
         return Verdict::IGNORED;
     }
     for cause in causes_of(error) {
+        if cause.is::<OwnDeadline>() {
+            // A rule that makes a failure of it blames the caller.
+            return Verdict::Known((Outcome::Ignored, Scope::Caller));
+        }
         #[cfg(feature = "reqwest")]
         if let Some(verdict) = of_reqwest(cause) {
             return verdict;

@@ -151,7 +151,8 @@ impl ClientConfig {
     /// How long a request may take, all tries and pauses together, until the head of the response has arrived: 10 s
     /// unless set. After that it fails with [`DeadlineExceeded`](crate::RequestError::DeadlineExceeded). A request may
     /// carry a shorter time of its own, a [`Deadline`](crate::Deadline) among its extensions, or with `HttpClient` the
-    /// `timeout` of reqwest's request; with a time of 0 it fails at once and is not sent.
+    /// `timeout` of reqwest's request; with a time of 0 it fails at once and is not sent. After that it fails with
+    /// [`OwnDeadlineExceeded`](crate::RequestError::OwnDeadlineExceeded), or with reqwest's timeout.
     pub const fn deadline(mut self, time: Duration) -> Self {
         self.deadline = time;
         self

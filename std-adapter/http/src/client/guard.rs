@@ -175,6 +175,11 @@ impl<C: Clock, K: Hash + Eq + Clone> ClientGuard<C, K> {
     }
 
     /// The breakers of all hosts: to inspect, to control, and for shadow mode.
+    ///
+    /// Rules that are set here, as the admin page does, are those of any registry, which knows nothing of the tries: unlike
+    /// [`set_breaker`](Self::set_breaker) it accepts a [`probe_lease`](Config::probe_lease) shorter than the limit of a try and
+    /// a window shorter than two, and adds no [limit for slow calls](ClientConfig::breaker_rules). To ask first, use
+    /// [`ClientConfig::check`]: `guard.config().breaker(rules).check()`.
     pub const fn hosts(&self) -> &Hosts<C, K> {
         &self.hosts
     }

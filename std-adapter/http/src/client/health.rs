@@ -36,7 +36,7 @@ impl<C: Clock> ClientGuard<C> {
 
 impl<C: Clock, K: GuardedKey> ClientGuard<C, K> {
     /// [`health_check`](ClientGuard::health_check) for any [key](Self#other-keys): a GET for the URI that `uri` says; a key
-    /// without one is not asked.
+    /// without one is neither asked nor repaired.
     ///
     /// ```
     /// # use atomic_breaker_http::{ClientConfig, ClientGuard, StdClock};
@@ -151,10 +151,12 @@ impl<C: Clock, K: GuardedKey> HealthCheck<'_, C, K> {
     {
         let (client, repair, uri) = (&client, &repair, &self.uri);
         let ping = |key: Arc<K>, trips| async move {
-            repair(Arc::clone(&key), trips).await.map_err(drop)?;
+            // Before the repair, which is for keys that are asked.
+            let uri = uri(&key).ok_or(())?;
+            repair(key, trips).await.map_err(drop)?;
             let under_way = Arc::new(());
             let mut request = Request::new(B::default());
-            *request.uri_mut() = uri(&key).ok_or(())?;
+            *request.uri_mut() = uri;
             let check = CheckPass::new(self.guard, &under_way);
             request.extensions_mut().insert(check);
             let answer = client.clone().oneshot(request).await.map_err(drop)?;

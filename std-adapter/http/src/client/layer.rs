@@ -171,23 +171,25 @@ where
                 match result {
                     Some(Ok(ended)) => Ok(ClientResponse::guarded(ended)),
                     Some(Err(error)) => Err(RequestError::of(error)),
-                    None => {
-                        Err(passed().map_or(RequestError::DeadlineExceeded, RequestError::Failed))
-                    }
+                    None => Err(passed()),
                 }
             })
         }))
     }
 }
 
-/// How long a request may take, and what makes the client's error if that is a limit which the client would have kept:
-/// it is the caller that leaves when it passes, and its try goes on.
+/// How long a request may take, and what makes the error when that has passed: the client's if it is a limit which the
+/// client would have kept. It is the caller that leaves then, and its try goes on.
 fn time_of<B, E: 'static>(
     request: &mut Request<B>,
     deadline: Duration,
-) -> (Duration, impl FnOnce() -> Option<E> + Send + use<B, E>) {
-    let own = request.extensions().get();
-    let time = own.map_or(deadline, |&Deadline(own)| own.min(deadline));
+) -> (
+    Duration,
+    impl FnOnce() -> RequestError<E> + Send + use<B, E>,
+) {
+    let own = request.extensions().get().map(|&Deadline(own)| own);
+    let own = own.filter(|own| *own < deadline);
+    let (time, is_own) = (own.unwrap_or(deadline), own.is_some());
     #[cfg(feature = "reqwest")]
     let (time, passed) = match CallersLimit::take_from(request.extensions_mut()) {
         Some(limit) if limit.limit <= time => {
@@ -197,17 +199,23 @@ fn time_of<B, E: 'static>(
         }
         _ => (time, None),
     };
+    #[cfg(feature = "reqwest")]
+    let is_own = is_own || passed.is_some();
     let error = move || {
         #[cfg(feature = "reqwest")]
         {
             // The client may be beneath others that change its errors.
             let mut error = passed.map(ClientError::passed);
-            (&mut error as &mut dyn Any)
-                .downcast_mut::<Option<E>>()?
-                .take()
+            let error = (&mut error as &mut dyn Any).downcast_mut::<Option<E>>();
+            if let Some(error) = error.and_then(Option::take) {
+                return RequestError::Failed(error);
+            }
         }
-        #[cfg(not(feature = "reqwest"))]
-        None
+        if is_own {
+            RequestError::OwnDeadlineExceeded
+        } else {
+            RequestError::DeadlineExceeded
+        }
     };
     (time, error)
 }

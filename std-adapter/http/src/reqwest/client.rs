@@ -62,7 +62,7 @@ use crate::{ClientError, ClientResponse, WholeResponse};
 /// - It **sends again** requests that a server refused at protocol level before looking at them; the breaker sees the
 ///   last attempt. Leave its own `retry(..)` off, or tries multiply: 3 here and 3 there are 9.
 /// - The `timeout` of a **request** is a deadline for all its tries and for the body of the response. Beneath a
-///   `ClientGuard` the caller gets a [`ClientError`] whose `is_timeout` is true, or `RequestError::DeadlineExceeded` if
+///   `ClientGuard` the caller gets a [`ClientError`] whose `is_timeout` is true, or `RequestError::OwnDeadlineExceeded` if
 ///   layers in between have changed the type of the error, and the try [goes
 ///   on](crate::ClientConfig::outliving). In your own layers such a call is cancelled.
 /// - The `timeout` of the **client** covers the body too, while the limits here end with the head: a `read_timeout`

@@ -246,6 +246,7 @@ fn a_rejection_by_a_breaker_within_is_no_failure_whatever_shows_it() {
     assert!(is_ignored(WithCauses(within())));
     assert!(is_ignored(Timed::Failed(within())));
     assert!(!is_ignored(RequestError::<Error>::DeadlineExceeded));
+    assert!(is_ignored(RequestError::<Error>::OwnDeadlineExceeded));
     assert!(!is_ignored(ServiceError::Failed(io::Error::other("reset"))));
     // The response of an upstream that itself uses this crate.
     let words = io::Error::other(rejection().to_string());

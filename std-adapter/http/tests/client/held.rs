@@ -56,7 +56,13 @@ async fn a_client_in_a_field_is_used_by_tasks() {
     impl Page {
         async fn get(&self) -> String {
             let response = self.0.clone().oneshot(get("http://a.example/")).await;
-            response.unwrap().into_body().get_ref().get_ref().clone()
+            response
+                .unwrap()
+                .into_body()
+                .get_ref()
+                .get_ref()
+                .unwrap()
+                .clone()
         }
     }
     let guard: &'static ClientGuard<TokioClock> =

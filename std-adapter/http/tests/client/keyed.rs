@@ -141,6 +141,36 @@ async fn the_health_check_of_a_key_asks_where_it_is_told() {
 
 /// A key by which hosts are still told apart: method or route of a host.
 #[tokio::test(start_paused = true)]
+async fn a_key_that_is_not_asked_is_not_repaired() {
+    let guard = guard(ClientConfig::new());
+    let (asked, repaired) = (Arc::new(AtomicU32::new(0)), AtomicU32::new(0));
+    for tenant in ["asked", "without a URI"] {
+        let trip = guard.hosts().command(&Tenant(tenant), |it| it.trip());
+        trip.unwrap();
+    }
+    let of_host = Arc::clone(&asked);
+    let host = service_fn(move |_: Request<()>| {
+        of_host.fetch_add(1, Relaxed);
+        async {
+            let mut response = Response::new(String::new());
+            *response.status_mut() = StatusCode::BAD_GATEWAY;
+            Ok::<_, io::Error>(response)
+        }
+    });
+    let uri = |tenant: &Tenant| (tenant.0 == "asked").then(|| "http://a.example/".parse().unwrap());
+    let check = guard.health_check_at(uri).every(SECOND / 10);
+    let repair = |tenant: Arc<Tenant>, _| {
+        assert_eq!(tenant.0, "asked");
+        repaired.fetch_add(1, Relaxed);
+        async { Ok::<(), io::Error>(()) }
+    };
+    let checks = timeout(10 * SECOND, check.run_repairing(host, repair));
+    assert!(checks.await.is_err());
+    assert!(asked.load(Relaxed) > 0);
+    assert_eq!(asked.load(Relaxed), repaired.load(Relaxed));
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_observer_gets_the_key() {
     #[derive(Clone, Default)]
     struct Opened(Arc<Mutex<Vec<(String, String)>>>);

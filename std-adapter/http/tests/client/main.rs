@@ -6,6 +6,7 @@
 //! | `errors` | whose fault an error of hyper-util's client is, over loopback |
 //! | `bodies` | truncated bodies, over loopback |
 //! | `body_limits` | hosts that keep the readers of their bodies waiting |
+//! | `body_waits` | bodies whose readers keep them, or do something else now and then |
 //! | `server` | a host that answers as the path says |
 //! | `clocks` | a clock of the caller's own |
 //! | `file` | settings in a file |
@@ -28,6 +29,7 @@
 
 mod bodies;
 mod body_limits;
+mod body_waits;
 mod clocks;
 mod errors;
 #[cfg(feature = "serde")]

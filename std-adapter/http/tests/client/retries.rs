@@ -147,7 +147,10 @@ async fn a_request_may_have_a_shorter_deadline_of_its_own() {
         let error = hangs().oneshot(request).await.unwrap_err();
         let took = begin.elapsed();
         if own < 10 * SECOND {
-            assert!(matches!(error, RequestError::DeadlineExceeded), "{error}");
+            assert!(
+                matches!(error, RequestError::OwnDeadlineExceeded),
+                "{error}"
+            );
             assert!(took >= ends && took < ends + SECOND / 100, "{took:?}");
         } else {
             assert!(matches!(error, RequestError::TryTimedOut), "{error}");
@@ -177,7 +180,10 @@ async fn a_request_with_no_time_left_is_not_sent() {
     let mut request = get("a.example");
     request.extensions_mut().insert(Deadline(Duration::ZERO));
     let error = client.oneshot(request).await.unwrap_err();
-    assert!(matches!(error, RequestError::DeadlineExceeded), "{error}");
+    assert!(
+        matches!(error, RequestError::OwnDeadlineExceeded),
+        "{error}"
+    );
 }
 
 /// A request keeps its lot, however often it waits.

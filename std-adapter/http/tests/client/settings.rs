@@ -248,3 +248,14 @@ async fn a_host_that_asks_to_be_left_alone_keeps_its_place_for_a_minute_unless_s
         );
     }
 }
+
+/// The registry of a guard knows nothing of its tries: what its documentation advises says whether they fit.
+#[test]
+fn rules_for_the_registry_of_a_guard_can_be_checked_first() {
+    let guard = ClientGuard::new(ClientConfig::new()).unwrap();
+    let rules = Config::new().probe_lease(Duration::from_secs(1));
+    let checked = guard.config().breaker(rules).check().unwrap_err();
+    assert!(checked.to_string().contains("probe_lease"), "{checked}");
+    assert_eq!(guard.set_breaker(rules), Err(checked));
+    guard.hosts().set_config(rules).unwrap();
+}

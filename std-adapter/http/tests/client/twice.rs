@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The same guard twice in one stack.
 
-use std::future::ready;
+use std::future::{pending, ready};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    ClientBody, ClientConfig, ClientGuard, ClientService, Deadline, Origin, RequestError, State,
-    TokioClock,
+    Breaker, ClientBody, ClientConfig, ClientGuard, ClientService, Config, Deadline,
+    HttpClassifier, Origin, RequestError, State, TokioClock, UsualErrors,
 };
+use atomic_breaker_tower::BreakerLayer;
 use http::{Request, Response, Uri};
 use tokio::time::{Instant, sleep};
 use tower::timeout::TimeoutLayer;
@@ -168,9 +169,34 @@ async fn a_deadline_of_the_caller_is_no_failure_of_the_guard_above() {
         let mut request = request("a.example");
         request.extensions_mut().insert(Deadline(SECOND / 20));
         let error = client.clone().oneshot(request).await.map(drop).unwrap_err();
-        assert!(matches!(error, RequestError::DeadlineExceeded), "{error}");
+        assert!(
+            matches!(error, RequestError::OwnDeadlineExceeded),
+            "{error}"
+        );
         sleep(SECOND).await;
     }
     assert_eq!(state(hosts, "a.example"), State::Closed);
     assert_eq!(tenants.hosts().state(&7), State::Closed);
+}
+
+/// The guard judges its tries, which go on; a breaker around it with the usual rules leaves that to it.
+#[tokio::test(start_paused = true)]
+async fn a_deadline_of_the_caller_is_no_failure_of_a_breaker_above() {
+    let hosts = guard();
+    let shop = Arc::new(Breaker::new(Config::new(), TokioClock));
+    let by_the_usual_rules = HttpClassifier::new().errors(UsualErrors);
+    let client = ServiceBuilder::new()
+        .layer(BreakerLayer::new(Arc::clone(&shop)).report(by_the_usual_rules))
+        .layer(hosts.layer())
+        .service(service_fn(|_: Request<()>| {
+            pending::<io::Result<Response<String>>>()
+        }));
+    for _ in 0..20 {
+        let mut request = request("a.example");
+        request.extensions_mut().insert(Deadline(SECOND / 20));
+        client.clone().oneshot(request).await.map(drop).unwrap_err();
+        sleep(SECOND).await;
+    }
+    assert_eq!(state(hosts, "a.example"), State::Open, "it hangs");
+    assert_eq!(shop.state(), State::Closed);
 }

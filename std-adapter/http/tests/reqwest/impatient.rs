@@ -334,7 +334,7 @@ async fn the_limit_of_a_request_beneath_other_layers_is_its_deadline() {
         let request = reqwest().get(server.url("/hangs")).timeout(OWN_LIMIT);
         let request = repeatable(&request.build().unwrap()).unwrap();
         match client.clone().oneshot(request).await.unwrap_err() {
-            RequestError::DeadlineExceeded | RequestError::Rejected(_) => {}
+            RequestError::OwnDeadlineExceeded | RequestError::Rejected(_) => {}
             error => panic!("{error:?}"),
         }
     }

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A limit of calls in flight for each key, below a layer.
 
+use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use atomic_breaker_server::{ByKey, InFlightLimit, Registry};
-use atomic_breaker_tower::{BreakerLayer, State, TimeLimitLayer, TokioClock};
+use atomic_breaker_tower::{BreakerLayer, State, TimeLimitLayer, TokioClock, TryLayer};
 use futures_util::poll;
 use tokio::task::JoinSet;
-use tokio::time::sleep;
-use tower::{Service, ServiceBuilder, ServiceExt};
+use tokio::time::{sleep, timeout};
+use tower::limit::ConcurrencyLimitLayer;
+use tower::load_shed::LoadShedLayer;
+use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 
-use crate::fake::{Fake, Mood, RULES, SECOND};
+use crate::fake::{Fake, Mood, RULES, SECOND, breaker};
 
 #[tokio::test(start_paused = true)]
 async fn a_key_that_hangs_opens_before_its_first_timeout_and_closes_when_it_is_well() {
@@ -62,4 +66,40 @@ async fn a_future_that_is_dropped_is_in_flight_no_more_wherever_it_stands() {
             assert_eq!(limit.in_flight_of(&1), 0);
         }
     }
+}
+
+/// A bulkhead above does not: callers that leave free their places there, while their tries go on.
+#[tokio::test(start_paused = true)]
+async fn a_limit_in_flight_bounds_tries_whose_callers_leave() {
+    let most_at_once = async |layer: TryLayer<_>| {
+        // Each call at the host holds one.
+        let (place, most) = (Arc::new(()), Arc::new(AtomicUsize::new(0)));
+        let (of_place, of_host) = (Arc::downgrade(&place), Arc::clone(&most));
+        let host = service_fn(move |()| {
+            let held = of_place.upgrade();
+            of_host.fetch_max(of_place.strong_count() - 1, Relaxed);
+            async move {
+                sleep(SECOND).await;
+                drop(held);
+                Ok::<_, io::Error>(())
+            }
+        });
+        let service = ServiceBuilder::new()
+            .layer(LoadShedLayer::new())
+            .layer(ConcurrencyLimitLayer::new(2))
+            .layer(layer)
+            .service(host);
+        for _ in 0..90 {
+            let _ = timeout(SECOND / 100, service.clone().oneshot(())).await;
+        }
+        most.load(Relaxed)
+    };
+    let limit = |most| Arc::new(InFlightLimit::new(breaker(), most));
+    assert_eq!(
+        most_at_once(TryLayer::new(limit(1_000), 3 * SECOND)).await,
+        90
+    );
+    assert_eq!(most_at_once(TryLayer::new(limit(5), 3 * SECOND)).await, 5);
+    let none_goes_on = TryLayer::new(limit(1_000), 3 * SECOND).outliving(0);
+    assert!(most_at_once(none_goes_on).await <= 2);
 }

@@ -5,6 +5,7 @@ mod balance;
 mod breaker;
 mod fake;
 mod gate;
+mod hedging;
 mod held;
 mod in_flight;
 mod liveness;
