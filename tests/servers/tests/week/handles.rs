@@ -47,7 +47,8 @@ impl Shop {
             .into_body()
             .get_ref()
             .get_ref()
-            .clone())
+            .cloned()
+            .unwrap_or_default())
     }
 }
 
