@@ -27,14 +27,14 @@ async fn post(supplier: &Supplier, order: u64, down: StatusCode) -> io::Result<R
     Ok(response)
 }
 
-fn orders(supplier: &Supplier, down: StatusCode) -> Workflow<u64> {
+fn orders(supplier: &Supplier, http: HttpClassifier, down: StatusCode) -> Workflow<u64> {
     let supplier = supplier.clone();
     let workflow = Workflow::new("order").schedule(patient());
     workflow.step("invoice", "billing", move |order: u64| {
         let supplier = supplier.clone();
         async move {
             let response = post(&supplier, order, down).await?;
-            step_result(&HTTP, &response)?;
+            step_result(&http, &response)?;
             Ok(order)
         }
     })
@@ -55,16 +55,19 @@ fn guarded_orders(supplier: &Supplier, breaker: &Shared) -> Workflow<u64> {
     })
 }
 
-/// A 503 stops the lane for as long as it says; a 429 counts towards a trip.
+/// A 503 stops the lane for as long as it says, and so does a 429 where all share one quota. Otherwise each job finds out by
+/// itself, by its schedule.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_says_when_to_come_back() {
-    for down in [
-        StatusCode::SERVICE_UNAVAILABLE,
-        StatusCode::TOO_MANY_REQUESTS,
+    let one_quota = HTTP.trip_on_429(true);
+    for (http, down, worst) in [
+        (HTTP, StatusCode::SERVICE_UNAVAILABLE, 70),
+        (one_quota, StatusCode::TOO_MANY_REQUESTS, 70),
+        (HTTP, StatusCode::TOO_MANY_REQUESTS, 300),
     ] {
-        let program = Program::new(|supplier| orders(supplier, down));
+        let program = Program::new(|supplier| orders(supplier, http, down));
         let lane = Lane::new("billing").guarded(breaker(config()));
-        program.lane(lane).run(1, 70).await;
+        program.lane(lane).run(1, worst).await;
     }
 }
 
@@ -78,7 +81,7 @@ async fn one_breaker_for_the_lane_and_for_the_calls_within() {
 #[tokio::test(start_paused = true)]
 async fn callers_and_workers_that_go() {
     let (store, supplier, mail) = (MemoryStore::new(), Supplier::new(), Mail::default());
-    let orders = orders(&supplier, StatusCode::SERVICE_UNAVAILABLE);
+    let orders = orders(&supplier, HTTP, StatusCode::SERVICE_UNAVAILABLE);
     let steps = one_at_a_time(&store, &orders, &mail);
     let clones = [steps.clone(), steps];
     let mut worker = clones[0].work();
