@@ -58,7 +58,7 @@ fn url(random: &mut Random, password: &str) -> String {
         "wss",
     ]);
     let user = random.of(&["bob", "", "svc.user", "b-7"]);
-    let host = random.of(&["db", "h.example", "10.0.0.1:5432", "[::1]:6379", "a:1,b:2"]);
+    let host = random.of(&["db", "h.example", "10.0.0.1:443", "[::1]:80", "a:1,b:2"]);
     let path = random.of(&["", "/", "/x", "/x/y.html", "/x?ssl=1", "/?a#b"]);
     format!("{scheme}://{user}:{password}@{host}{path}")
 }
