@@ -53,10 +53,11 @@ impl Server {
         } else {
             fs::create_dir(&folder).unwrap();
         }
-        // Free at this moment; below those that systems give to clients.
+        // Free at this moment; below those that systems give to clients. Redis, in a cluster, takes the one 10,000 above, too.
         let is_free = |port| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok();
-        let ports = std::iter::repeat_with(|| fastrand::u16(10_000..30_000));
-        let port = ports.into_iter().find(|port| is_free(*port)).unwrap();
+        let ports = std::iter::repeat_with(|| fastrand::u16(10_000..20_000));
+        let are_free = |port: &u16| is_free(*port) && is_free(*port + 10_000);
+        let port = ports.into_iter().find(are_free).unwrap();
         let child = spawn(kind, &folder, port, &[]);
         let mut server = Self {
             kind,
