@@ -69,8 +69,8 @@ pub struct MayRepeat(pub bool);
 /// How long the caller gives this request, all tries and pauses together: among the extensions of a request
 /// (`.extension(Deadline(time))` of its builder). It only counts if it is shorter than the deadline of all requests.
 ///
-/// A `ClientGuard` ends the request at that time, and takes this off its tries, which go on. Other stacks begin no pause that would not end before it; ending the
-/// try that is under way needs a time limit above the retry.
+/// A `ClientGuard` ends the request at that time, and takes this off its tries, which go on. Other stacks begin no pause that
+/// would not end before it; ending the try that is under way needs a time limit above the retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadline(pub Duration);
 

@@ -55,7 +55,7 @@ pub(super) trait Source: Send + Sync {
     /// Shadow mode, if there is one.
     fn enforcement(&self) -> Option<&Enforcement>;
 
-    /// Says that callers wait for a single breaker, although none is rejected: they are sent elsewhere.
+    /// Tells the observer of a single breaker that callers are waiting: none is rejected, as they are sent elsewhere.
     fn note_waiting(&self) {}
 }
 

@@ -25,8 +25,8 @@ struct SeatShared {
 /// The place of one breaker in its fleet. It [observes](Observer) the breaker, and [takes](Self::take) it once it is
 /// built. Clones share the place.
 ///
-/// A transition costs a place in a queue; a rejection, or a look of a caller that waits, one load; a success or failure nothing. When the queue is
-/// full the event is dropped and [counted](super::FleetStatus::overflows).
+/// A transition costs a place in a queue; a rejection, or a look by a waiting caller, one load; a success or failure
+/// nothing. When the queue is full the event is dropped and [counted](super::FleetStatus::overflows).
 #[derive(Clone, Debug)]
 pub struct Seat(Arc<SeatShared>);
 
