@@ -174,28 +174,26 @@ impl<F: NorFlash> Storage<F> {
                 continue;
             }
             after = after.max(next_grain);
-            let Some(header) = Header::from_bytes(bytes).filter(|it| cursor.fits(it, &geometry))
-            else {
-                if is_second {
-                    cursor.at = after;
-                    cursor.unreadable += geometry.grain;
-                    cursor.end_without_header(header_len);
+            if let Some(header) = Header::from_bytes(bytes).filter(|it| cursor.fits(it, &geometry))
+            {
+                let end = cursor.at + geometry.record_len(header.len.map(u32::from));
+                if let Some(record) = self.rest_of(&header, cursor.at, end, entry).await? {
+                    cursor.at = end;
+                    cursor.next = record.number.saturating_add(1);
+                    cursor.unreadable = 0;
+                    return Ok(Some(record));
                 }
-                continue;
-            };
-            let end = cursor.at + geometry.record_len(header.len.map(u32::from));
-            if let Some(record) = self.rest_of(&header, cursor.at, end, entry).await? {
-                cursor.at = end;
-                cursor.next = record.number.saturating_add(1);
-                cursor.unreadable = 0;
-                return Ok(Some(record));
-            }
-            if cursor.skips {
-                after = end;
+                if cursor.skips {
+                    after = end;
+                }
             }
             if is_second {
+                // However long a record is that is skipped, it used one number.
+                cursor.unreadable += header_len.min(after - cursor.at);
                 cursor.at = after;
-                cursor.unreadable += header_len;
+                if after == next_grain {
+                    cursor.end_without_header(header_len);
+                }
             }
         }
         Ok(None)

@@ -245,6 +245,22 @@ fn a_read_that_is_wrong_once_hides_nothing_behind_a_grain_that_was_left_out() {
     }
 }
 
+/// Only one reading of a header is believed; what it skips still is an entry, whose number is used.
+#[test]
+fn entries_that_are_read_wrong_in_two_ways_keep_their_numbers() {
+    let bytes = with_two_entries().flash.bytes();
+    for seed in 0..1_000 {
+        let flash = Ill::<4>::holding(bytes.clone(), seed);
+        flash.set(Plan {
+            faults: vec![Fault::ReadsBit],
+            is_same: false,
+            ..wrong(32..80, u64::MAX)
+        });
+        let journal = run(Open::open(flash.clone(), flash.range(), CONFIG)).expect("a journal");
+        assert!(journal.next_number() >= 2, "seed {seed}");
+    }
+}
+
 /// By four wrong reads of the whole entry; three do no harm.
 #[test]
 fn the_number_of_an_entry_that_reads_as_erased_is_given_again() {
