@@ -146,9 +146,9 @@ where
             Some(Err(error)) => {
                 if let Some((permit, _, errors)) = this.open.take() {
                     let is_callers = this.ends.has_own_limit || !waited;
-                    let judge = || {
-                        let (outcome, scope) = errors.judge(error);
-                        (outcome, scope.of_own_limit(is_callers))
+                    let judge = || match errors.judge(error) {
+                        (outcome, Scope::Limit) if is_callers => (outcome, Scope::Caller),
+                        judged => judged,
                     };
                     let words = || errors.words(error);
                     let words = || words().unwrap_or_else(|| "the body was cut off".to_owned());

@@ -112,7 +112,7 @@ pub use at_end::{AtEnd, WholeResponse};
 #[doc(no_inline)]
 pub use atomic_breaker_server::{
     Breaker, Clock, Config, Failure, Guard, KeyedObserver, Outcome, Ratio, Registry, Rejection,
-    ServiceError, State, StdClock, Timed, TokioClock, breaker,
+    Scope, ServiceError, State, StdClock, Timed, TokioClock, breaker,
 };
 #[doc(no_inline)]
 pub use atomic_breaker_tower::{Backoff, BudgetConfig, RetryBudget};
@@ -127,7 +127,7 @@ pub use client::{
 };
 #[cfg(feature = "reqwest")]
 pub use client_error::ClientError;
-pub use errors::{ErrorRule, Scope};
+pub use errors::ErrorRule;
 pub use grpc::{
     GrpcClassifier, GrpcCode, GrpcDeadlineBody, GrpcDeadlineFuture, GrpcDeadlineLayer,
     GrpcDeadlineService,

@@ -64,7 +64,7 @@ pub use guard::{Guard, GuardPermit};
 pub use in_flight::{InFlightLimit, InFlightPermit};
 pub use last_failure::LastFailureCell;
 pub use permit::{
-    Admit, AnyPermit, AtOnce, Gated, LastFailure, Lot, Rejection, Report, ServiceError,
+    Admit, AnyPermit, AtOnce, Gated, LastFailure, Lot, Rejection, Report, Scope, ServiceError,
 };
 pub use registry::{
     AnyRegistry, ByKey, Entry, Key, KeyBreaker, KeyName, Keyed, KeyedObserver, ObservedRegistry,

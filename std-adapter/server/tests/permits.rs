@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use atomic_breaker_server::{
     AnyPermit, Breaker, Config, Enforcement, Failure, Gated, Guard, InFlightLimit, Key, Lot,
-    ManualClock, Outcome, Registry, Rejected, Rejection, Resource, State, Transition,
+    ManualClock, Outcome, Registry, Rejected, Rejection, Resource, Scope, State, Transition,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -160,6 +160,35 @@ fn a_bare_permit_is_any_permit_and_of_shared_failures_the_first_counts_and_each_
     assert_eq!(AnyPermit::trips(&probe), 2);
     let made = AnyPermit::report_shared(probe, failure(), String::new);
     assert_eq!(made.map(|made| made.to), Some(State::Open));
+}
+
+#[test]
+fn whom_an_end_concerns_says_how_it_counts() {
+    use Scope::{Call, Caller, Connection, Limit, Quota, Unprocessed};
+    let heavy = |weight| Outcome::from(Failure::with_weight(weight));
+    let (ignored, success) = (Outcome::Ignored, Outcome::Success);
+    for (scope, trips, outcome, end, is_shared) in [
+        (Call, 0, heavy(2), Some(heavy(2)), false),
+        (Limit, 0, heavy(2), Some(heavy(2)), false),
+        (Connection, 0, heavy(2), Some(heavy(2)), true),
+        (Connection, 1, success, Some(success), false),
+        (Unprocessed, 0, heavy(2), Some(heavy(2)), true),
+        // By itself it says nothing.
+        (Unprocessed, 0, heavy(0), Some(heavy(1)), true),
+        (Caller, 0, heavy(2), None, false),
+        (Caller, 0, ignored, Some(ignored), false),
+        (Quota, 0, ignored, Some(ignored), false),
+        (Quota, 1, ignored, Some(success), false),
+        (Quota, 1, heavy(2), Some(heavy(2)), false),
+    ] {
+        let ends = Ends::default();
+        Plain(trips, &ends).report_scoped(outcome, scope, || "lost".to_owned());
+        let ended = ends
+            .take()
+            .pop()
+            .map(|(end, is_shared, _)| (end, is_shared));
+        assert_eq!(ended, end.map(|end| (end, is_shared)), "{scope:?}");
+    }
 }
 
 /// The connection that they shared is lost: the report of a call from before the trip changes nothing, and must not stand for

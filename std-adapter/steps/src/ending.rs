@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use atomic_breaker_server::{Failure, Outcome};
+use atomic_breaker_server::{Outcome, Scope};
 use tokio::time::sleep;
 
-use super::error::{ErrorScope, Kind};
+use super::error::Kind;
 use super::inner::Inner;
 use super::schedule::LONGEST;
 use super::workflow::Plan;
@@ -42,27 +42,24 @@ pub(super) enum StepEnd {
 
 impl StepEnd {
     /// Whom it concerns if it failed.
-    pub(super) const fn scope(&self) -> ErrorScope {
+    pub(super) const fn scope(&self) -> Scope {
         match self {
             Self::Failed(error) => error.scope,
-            _ => ErrorScope::Resource,
+            _ => Scope::Call,
         }
     }
 
-    /// The result for observers, and for the breaker of the lane, unless it concerns [others](Self::scope); `None` if no
-    /// one knows it.
+    /// The result for observers, and for the breaker of the lane, within its [scope](Self::scope); `None` if no one knows it.
     pub(super) fn result(&self) -> Option<(TryResult, Outcome)> {
         Some(match self {
             Self::Done(_) => (TryResult::Success, Outcome::Success),
-            Self::Failed(error) => match error.kind {
-                Kind::Failed(Some(time)) => (TryResult::Failure, Failure::retry_after(time).into()),
-                Kind::Failed(None) | Kind::NotBefore(_) => {
-                    (TryResult::Failure, Failure::new().into())
-                }
-                // Not the resource's fault, or nothing was done.
-                Kind::Final => (TryResult::Failure, Outcome::Ignored),
-                Kind::Rejected(_) => (TryResult::Rejected, Outcome::Ignored),
-            },
+            Self::Failed(error) => {
+                let result = match error.kind {
+                    Kind::Failed(_) | Kind::Final => TryResult::Failure,
+                    Kind::Rejected(_) => TryResult::Rejected,
+                };
+                (result, error.outcome)
+            }
             Self::GivenUp => (TryResult::GivenBack, Outcome::Ignored),
             Self::Unreadable(_) | Self::Lost => return None,
         })
@@ -153,7 +150,6 @@ impl<D: Store> Inner<D> {
             }
             Kind::Final => None,
             Kind::Failed(not_before) => Some(not_before.unwrap_or_default()),
-            Kind::NotBefore(not_before) => Some(not_before),
         };
         let pause = plan.schedule.draw(job.failures.saturating_add(1));
         let change = match not_before.zip(pause) {

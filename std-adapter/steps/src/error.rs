@@ -4,7 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use atomic_breaker_server::{Rejected, Rejection, State};
+use atomic_breaker_server::{Failure, Outcome, Rejected, Rejection, Scope, State};
 use thiserror::Error;
 
 use super::text::unreadable;
@@ -21,37 +21,19 @@ pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub struct StepError {
     pub(super) error: BoxError,
     pub(super) kind: Kind,
-    pub(super) scope: ErrorScope,
+    /// What the breaker of the lane is told.
+    pub(super) outcome: Outcome,
+    pub(super) scope: Scope,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Tried again, but not before this time has passed; the resource is asked to rest for that time.
+    /// Tried again, but not before this time has passed.
     Failed(Option<Duration>),
-    /// Tried again, but not before this time has passed; the resource goes on, as others may have a larger share of it.
-    NotBefore(Duration),
     /// Another try is pointless.
     Final,
     /// A breaker within the step rejected it.
     Rejected(Rejected),
-}
-
-/// Whom a step that failed concerns, and so what the breaker of its lane is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    not(feature = "http"),
-    allow(dead_code, reason = "only responses say more")
-)]
-pub(super) enum ErrorScope {
-    /// The resource, as its kind says.
-    Resource,
-    /// A connection that was lost, or refused what was not processed: of the calls that were under way on it one counts.
-    Connection,
-    /// The client, whose own time limit has passed: as if it had dropped the call.
-    Client,
-    /// A caller whose quota is used up: others have theirs, so nothing counts. But a probe succeeds, as the resource has
-    /// responded.
-    Quota,
 }
 
 impl StepError {
@@ -64,26 +46,55 @@ impl StepError {
     /// choose a later time; more than ten years counts as ten. The lane's breaker opens for that time, too, up to its
     /// [`max_retry_after`](crate::Config::max_retry_after).
     pub fn retry_after(time: Duration, error: impl Into<BoxError>) -> Self {
+        let failure = Failure::retry_after(time);
+        Self::new(Kind::Failed(Some(time)), error).judged((failure.into(), Scope::Call))
+    }
+
+    /// Like [`retry_after`](Self::retry_after), for this job alone: the lane's breaker counts an ordinary failure.
+    pub fn not_before(time: Duration, error: impl Into<BoxError>) -> Self {
         Self::new(Kind::Failed(Some(time)), error)
     }
 
-    /// Like [`retry_after`](Self::retry_after), for this job alone: the lane's breaker counts an ordinary failure. For a
-    /// 429, of which it counts nothing, there is `step_result` (feature `http`).
-    pub fn not_before(time: Duration, error: impl Into<BoxError>) -> Self {
-        Self::new(Kind::NotBefore(time), error)
+    /// Like [`not_before`](Self::not_before), because the quota of the job's owner is used up, as a 429 says. Others have
+    /// theirs, so the lane's breaker [counts nothing](Scope::Quota), and a probe succeeds. The time may be zero, if it is not
+    /// known. (For responses there is `step_result`, with the feature `http`.)
+    ///
+    /// ```
+    /// use atomic_breaker_steps::StepError;
+    /// use std::time::Duration;
+    ///
+    /// # struct Throttled { wait: Option<Duration> }
+    /// fn of_sdk(error: Throttled) -> StepError {
+    ///     StepError::over_quota(error.wait.unwrap_or_default(), "throttled")
+    /// }
+    /// # of_sdk(Throttled { wait: None });
+    /// ```
+    pub fn over_quota(time: Duration, error: impl Into<BoxError>) -> Self {
+        Self::not_before(time, error).judged((Outcome::Ignored, Scope::Quota))
     }
 
+    /// A failure counts, unless it is [judged](Self::judged) otherwise.
     pub(super) fn new(kind: Kind, error: impl Into<BoxError>) -> Self {
+        let outcome = match kind {
+            Kind::Failed(_) => Failure::new().into(),
+            // Not the resource's fault, or nothing was done.
+            Kind::Final | Kind::Rejected(_) => Outcome::Ignored,
+        };
         Self {
             error: error.into(),
             kind,
-            scope: ErrorScope::Resource,
+            outcome,
+            scope: Scope::Call,
         }
     }
 
-    #[cfg(feature = "http")]
-    pub(super) fn with_scope(self, scope: ErrorScope) -> Self {
-        Self { scope, ..self }
+    /// What the breaker of the lane is told, and whom that concerns.
+    pub(super) fn judged(self, (outcome, scope): (Outcome, Scope)) -> Self {
+        Self {
+            outcome,
+            scope,
+            ..self
+        }
     }
 
     /// Whether a half-open breaker within the step rejected it.

@@ -3,10 +3,9 @@
 
 use std::fmt;
 
-use atomic_breaker_server::{Admit, AnyPermit, Outcome, Rejection, State};
+use atomic_breaker_server::{Admit, AnyPermit, Outcome, Rejection, Scope, State};
 
 use super::caught::caught_now;
-use super::error::ErrorScope;
 
 /// The resource of a step: a name that jobs are kept with, and how many of its steps run at the same time. With a
 /// [breaker](Self::guarded), jobs that it would reject are not even looked for.
@@ -157,21 +156,14 @@ pub(super) struct HeldPermit {
 
 impl HeldPermit {
     /// Ends the permit as that of a direct call, by what the step says of its resource.
-    pub(super) fn report(&mut self, outcome: Outcome, scope: ErrorScope, why: &str) {
+    pub(super) fn report(&mut self, outcome: Outcome, scope: Scope, why: &str) {
         if let Some(permit) = self.permit.take() {
-            let _ = caught_now(|| match scope {
-                ErrorScope::Resource => permit.end(outcome, why),
-                ErrorScope::Connection => permit.end_shared(outcome, why),
-                // Dropping the permit cancels it.
-                ErrorScope::Client => drop(permit),
-                ErrorScope::Quota if permit.is_probe() => permit.end(Outcome::Success, why),
-                ErrorScope::Quota => permit.end(Outcome::Ignored, why),
-            });
+            let _ = caught_now(|| permit.end(outcome, scope, why));
         }
     }
 
     pub(super) fn give_back(&mut self) {
-        self.report(Outcome::Ignored, ErrorScope::Resource, "");
+        self.report(Outcome::Ignored, Scope::Call, "");
     }
 
     /// Marks the start of the step.
@@ -201,19 +193,14 @@ impl Drop for HeldPermit {
 }
 
 trait ErasedPermit: Send {
-    fn end(self: Box<Self>, outcome: Outcome, why: &str);
-    fn end_shared(self: Box<Self>, outcome: Outcome, why: &str);
+    fn end(self: Box<Self>, outcome: Outcome, scope: Scope, why: &str);
     fn renew(&mut self) -> bool;
     fn is_probe(&self) -> bool;
 }
 
 impl<P: AnyPermit + Send> ErasedPermit for P {
-    fn end(self: Box<Self>, outcome: Outcome, why: &str) {
-        (*self).report_because(outcome, || why.to_owned());
-    }
-
-    fn end_shared(self: Box<Self>, outcome: Outcome, why: &str) {
-        (*self).report_shared(outcome, || why.to_owned());
+    fn end(self: Box<Self>, outcome: Outcome, scope: Scope, why: &str) {
+        (*self).report_scoped(outcome, scope, || why.to_owned());
     }
 
     fn renew(&mut self) -> bool {

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use atomic_breaker_http::{ErrorRule, HttpClassifier, ResponseHead, Scope, text_of};
-use atomic_breaker_server::{Outcome, Rejection};
+use atomic_breaker_http::{ErrorRule, HttpClassifier, ResponseHead, text_of};
+use atomic_breaker_server::{Outcome, Rejection, Scope};
 use http::{HeaderMap, Response, StatusCode};
 
 use crate::StepError;
-use crate::error::{BoxError, ErrorScope, Kind};
+use crate::error::{BoxError, Kind};
 
 /// Translates a response into the result of the step that requested it, as a [`StepError`] if it is not `Ok`. With the
 /// feature `http`.
@@ -51,36 +51,35 @@ pub fn step_result<X>(
 ) -> Result<(), StepError> {
     let status = response.status();
     let words = status.to_string();
-    let (shortest, scope) = match classifier.response(response) {
-        Outcome::Failure(failure) => (failure.min_open_time(), ErrorScope::Resource),
-        // Of no concern to the breaker, but the job may be done later.
-        Outcome::Ignored if status == StatusCode::TOO_MANY_REQUESTS => (None, ErrorScope::Quota),
-        _ if status.is_success() || status == StatusCode::SEE_OTHER => return Ok(()),
-        _ => return Err(StepError::end(words)),
-    };
     let hint = classifier.retry_hint(response);
-    let error = match (shortest, hint) {
-        (Some(time), _) => StepError::retry_after(time, words),
-        (None, Some(time)) => StepError::not_before(time, words),
-        (None, None) => words.into(),
-    };
-    Err(error.with_scope(scope))
+    Err(match classifier.response(response) {
+        Outcome::Failure(failure) => {
+            let not_before = failure.min_open_time().or(hint);
+            let judged = (failure.into(), Scope::Call);
+            StepError::new(Kind::Failed(not_before), words).judged(judged)
+        }
+        // Of no concern to the breaker, but the job may be done later.
+        Outcome::Ignored if status == StatusCode::TOO_MANY_REQUESTS => {
+            StepError::over_quota(hint.unwrap_or_default(), words)
+        }
+        _ if status.is_success() || status == StatusCode::SEE_OTHER => return Ok(()),
+        _ => StepError::end(words),
+    })
 }
 
-/// What an error without a response means for the step, and whom it concerns.
-fn of_error(judged: (Outcome, Scope)) -> (Kind, ErrorScope) {
-    match judged {
-        (Outcome::Failure(failure), scope) => {
-            let scope = match scope {
-                Scope::Connection | Scope::Unprocessed => ErrorScope::Connection,
-                Scope::Caller => ErrorScope::Client,
-                _ => ErrorScope::Resource,
-            };
-            (Kind::Failed(failure.min_open_time()), scope)
-        }
+/// What an error without a response means for the step. The text is without the URL, as its query may contain secrets.
+fn of_error(error: &AnError, judged: (Outcome, Scope)) -> StepError {
+    let kind = match (Rejection::in_chain(error), judged) {
+        (Some(rejection), _) => Kind::Rejected(rejection.rejected),
+        (None, (Outcome::Failure(failure), _)) => Kind::Failed(failure.min_open_time()),
         // A client that turns a 429 into an error.
-        (Outcome::Ignored, Scope::Quota) => (Kind::Failed(None), ErrorScope::Quota),
-        _ => (Kind::Final, ErrorScope::Resource),
+        (None, (Outcome::Ignored, Scope::Quota)) => Kind::Failed(None),
+        (None, _) => Kind::Final,
+    };
+    let step = StepError::new(kind, text_of(error));
+    match kind {
+        Kind::Failed(_) => step.judged(judged),
+        _ => step,
     }
 }
 
@@ -97,17 +96,9 @@ impl Judge {
     where
         X: ErrorRule<AnError> + Send + Sync + 'static,
     {
-        Self(Arc::new(move |answer| {
-            let error = match answer {
-                Ok(head) => return step_result(&http, &head),
-                Err(error) => error,
-            };
-            let (kind, scope) = match Rejection::in_chain(error) {
-                Some(rejection) => (Kind::Rejected(rejection.rejected), ErrorScope::Resource),
-                None => of_error(http.judge(error)),
-            };
-            // Without the URL, as its query may contain secrets.
-            Err(StepError::new(kind, text_of(error)).with_scope(scope))
+        Self(Arc::new(move |answer| match answer {
+            Ok(head) => step_result(&http, &head),
+            Err(error) => Err(of_error(error, http.judge(error))),
         }))
     }
 

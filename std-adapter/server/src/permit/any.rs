@@ -8,6 +8,7 @@ use std::pin::pin;
 
 use atomic_breaker::{AnyBreaker, AnyError, Classify, Failure, Outcome, Permit, Transition};
 
+use super::Scope;
 use crate::on_drop::OnDrop;
 
 /// The right to one call of any kind of breaker: one that stands alone, or one in a registry. Dropping it cancels it.
@@ -75,6 +76,33 @@ pub trait AnyPermit: Sized {
     /// count, and all of them count if the only rule is a failure ratio, which counts outside the word.
     fn report_shared(self, outcome: Outcome, why: impl FnOnce() -> String) -> Option<Transition> {
         self.end(outcome, true, Some(why))
+    }
+
+    /// Reports how the call ended, and whom that concerns beside it. It is [`report_because`](Self::report_because) unless the
+    /// [scope](Scope) says otherwise.
+    fn report_scoped(
+        self,
+        outcome: Outcome,
+        scope: Scope,
+        why: impl FnOnce() -> String,
+    ) -> Option<Transition> {
+        match (scope, outcome) {
+            (Scope::Connection, Outcome::Failure(_)) => self.report_shared(outcome, why),
+            (Scope::Unprocessed, Outcome::Failure(failure)) => {
+                // It says nothing by itself, but counts once for all calls that it ended.
+                let says_nothing = failure == Failure::with_weight(0);
+                let failure = if says_nothing {
+                    Failure::new()
+                } else {
+                    failure
+                };
+                self.report_shared(failure.into(), why)
+            }
+            // Dropping the permit cancels it.
+            (Scope::Caller, Outcome::Failure(_)) => None,
+            (Scope::Quota, Outcome::Ignored) if self.is_probe() => self.report(Outcome::Success),
+            _ => self.report_because(outcome, why),
+        }
     }
 
     /// Runs an operation, and reports how it ended: a call whose permit may outlive it, if the [`Report`] takes it along,

@@ -6,6 +6,7 @@ mod any;
 mod gated;
 mod lot;
 mod rejection;
+mod scope;
 
 pub use admit::Admit;
 pub(crate) use any::run_admitted;
@@ -15,3 +16,4 @@ pub(crate) use gated::lease_of;
 pub use lot::Lot;
 pub(crate) use lot::lot;
 pub use rejection::{LastFailure, Rejection, ServiceError};
+pub use scope::Scope;

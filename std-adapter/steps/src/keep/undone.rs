@@ -76,7 +76,7 @@ impl<D: Store> Inner<D> {
         let plan = self.workflows.get(&*undone.job.kind);
         let has_no_tries = plan.is_none_or(|plan| plan.schedule.pause(1).is_none());
         match undone.why.kind {
-            Kind::Failed(_) | Kind::NotBefore(_) => undone.is_try && has_no_tries,
+            Kind::Failed(_) => undone.is_try && has_no_tries,
             Kind::Final => undone.is_try,
             Kind::Rejected(_) => false,
         }

@@ -126,11 +126,11 @@ impl Error for Lost {}
 
 /// Of each request on a connection that is lost: as `UsualErrors` says of HTTP/2.
 #[derive(Clone, Copy)]
-struct OfConnections(Scope);
+struct OfConnections(Scope, u16);
 
 impl<E: ?Sized> ErrorRule<E> for OfConnections {
     fn judge(&self, _: &E) -> (Outcome, Scope) {
-        (Failure::new().into(), self.0)
+        (Failure::with_weight(self.1).into(), self.0)
     }
 }
 
@@ -138,10 +138,12 @@ impl<E: ?Sized> ErrorRule<E> for OfConnections {
 /// limit has passed for all of them.
 #[tokio::test(start_paused = true)]
 async fn several_replays_that_one_event_ends_count_as_direct_calls_do() {
-    for (scope, each) in [
-        (Scope::Connection, 1),
-        (Scope::Unprocessed, 1),
-        (Scope::Caller, 0),
+    for (scope, weight, each) in [
+        (Scope::Connection, 1, 1),
+        (Scope::Connection, 2, 2),
+        // By itself it says nothing.
+        (Scope::Unprocessed, 0, 1),
+        (Scope::Caller, 1, 0),
     ] {
         let (payments, begin) = (breaker(), Instant::now());
         let client = service_fn(move |_: Request<KeepBody<String>>| async move {
@@ -149,7 +151,7 @@ async fn several_replays_that_one_event_ends_count_as_direct_calls_do() {
             sleep_until(begin + if is_first { SECOND } else { 30 * SECOND }).await;
             Err::<Response<String>, _>(Lost)
         });
-        let http = HttpClassifier::new().errors(OfConnections(scope));
+        let http = HttpClassifier::new().errors(OfConnections(scope, weight));
         let keep = KeepConfig::new().classify(http);
         let later = keep.replay("payment", "payments", client);
         let steps = Steps::builder(MemoryStore::new())

@@ -72,6 +72,7 @@ mod observers;
 mod parked;
 mod probes;
 mod progress;
+mod quota;
 #[cfg(feature = "http")]
 mod response;
 mod room;

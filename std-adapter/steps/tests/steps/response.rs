@@ -103,6 +103,27 @@ async fn a_used_up_quota_counts_nothing_unless_all_calls_share_it() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_failure_counts_as_heavily_as_the_classifier_says() {
+    static HEAVY: HttpClassifier = HttpClassifier::new().statuses(|status| match status.as_u16() {
+        500 => Failure::with_weight(3).into(),
+        501 => Failure::with_weight(0).into(),
+        502 => Failure::tripping().into(),
+        _ => Failure::new().into(),
+    });
+    let rules = |most| Config::new().consecutive_failures(most);
+    for (status, rules, is) in [
+        (500, rules(3), State::Open),
+        (500, rules(4), State::Closed),
+        (501, rules(1), State::Closed),
+        (502, rules(100), State::Open),
+        (503, rules(2), State::Closed),
+    ] {
+        let (job, .., breaker) = after_by(&HEAVY, rules, answer(status, None)).await;
+        assert_eq!((job, breaker), (Status::Waiting, is), "{status}");
+    }
+}
+
 static IGNORES: HttpClassifier = HttpClassifier::new().statuses(|_| Outcome::Ignored);
 
 #[tokio::test(start_paused = true)]

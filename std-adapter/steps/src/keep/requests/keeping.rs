@@ -114,7 +114,7 @@ impl KeepConfig {
         match why.kind {
             Kind::Final => None,
             Kind::Rejected(_) => Some((why, false)),
-            Kind::Failed(_) | Kind::NotBefore(_) => Some((why, true)),
+            Kind::Failed(_) => Some((why, true)),
         }
     }
 }
