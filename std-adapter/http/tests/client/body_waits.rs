@@ -2,8 +2,10 @@
 //! Bodies whose readers keep them, or do something else now and then.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::Mutex;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use atomic_breaker_http::{BodyError, BodyLimits, ClientConfig, ClientGuard, TokioClock};
@@ -11,8 +13,7 @@ use http::{Request, Response};
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
-
-use tokio::time::{Instant, Interval, interval, sleep, timeout_at};
+use tokio::time::{Instant, Interval, Sleep, interval, sleep, sleep_until, timeout_at};
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -33,6 +34,27 @@ impl Body for Arriving {
     }
 }
 
+/// That body with these limits.
+async fn limited<B>(
+    limits: BodyLimits,
+    body: B,
+) -> impl Body<Data = &'static [u8], Error = BodyError<Infallible>> + Unpin
+where
+    B: Body<Data = &'static [u8], Error = Infallible> + Unpin + Send + 'static,
+{
+    let config = ClientConfig::new().body_limits(limits);
+    let guard = ClientGuard::with(config, TokioClock, ()).unwrap().leak();
+    let body: &'static _ = Box::leak(Box::new(Mutex::new(Some(body))));
+    let client = ServiceBuilder::new()
+        .layer(guard.layer())
+        .service(service_fn(async |_: Request<()>| {
+            let body = body.lock().unwrap().take().unwrap();
+            Ok::<_, Infallible>(Response::new(body))
+        }));
+    let request = Request::get("http://model.example/").body(()).unwrap();
+    client.oneshot(request).await.unwrap().into_body()
+}
+
 /// The host's end of a body with these limits, and the reader's.
 async fn body(
     limits: BodyLimits,
@@ -40,20 +62,8 @@ async fn body(
     Sender<&'static [u8]>,
     impl Body<Data = &'static [u8], Error = BodyError<Infallible>> + Unpin,
 ) {
-    let config = ClientConfig::new().body_limits(limits);
-    let guard = ClientGuard::with(config, TokioClock, ()).unwrap().leak();
     let (host, arriving) = channel(64);
-    let arriving = std::sync::Mutex::new(Some(arriving));
-    let arriving: &'static _ = Box::leak(Box::new(arriving));
-    let client = ServiceBuilder::new()
-        .layer(guard.layer())
-        .service(service_fn(async |_: Request<()>| {
-            let arriving = arriving.lock().unwrap().take().unwrap();
-            Ok::<_, Infallible>(Response::new(Arriving(arriving)))
-        }));
-    let request = Request::get("http://model.example/").body(()).unwrap();
-    let response = client.oneshot(request).await.unwrap();
-    (host, response.into_body())
+    (host, limited(limits, Arriving(arriving)).await)
 }
 
 #[tokio::test(start_paused = true)]
@@ -108,19 +118,76 @@ async fn a_host_that_wakes_its_reader_in_vain_meets_the_limit() {
             Poll::Pending
         }
     }
-    let config = ClientConfig::new().body_limits(BodyLimits::new().idle(5 * SECOND));
-    let guard = ClientGuard::with(config, TokioClock, ()).unwrap().leak();
-    let client = ServiceBuilder::new()
-        .layer(guard.layer())
-        .service(service_fn(async |_: Request<()>| {
-            Ok::<_, Infallible>(Response::new(Wakes(interval(SECOND / 10))))
-        }));
-    let request = Request::get("http://model.example/").body(()).unwrap();
-    let mut body = client.oneshot(request).await.unwrap().into_body();
+    let limits = BodyLimits::new().idle(5 * SECOND);
+    let mut body = limited(limits, Wakes(interval(SECOND / 10))).await;
     let begin = Instant::now();
     assert!(matches!(
         body.frame().await,
         Some(Err(BodyError::TimedOut(_)))
     ));
     assert!(begin.elapsed() <= 5 * SECOND + SECOND / 100);
+}
+
+/// After each of these times it wakes its reader, at the second one with data.
+struct Twice(Vec<Pin<Box<Sleep>>>);
+
+impl Body for Twice {
+    type Data = &'static [u8];
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Infallible>>> {
+        while let Some(next) = self.0.first_mut() {
+            ready!(next.as_mut().poll(context));
+            drop(self.0.remove(0));
+            if self.0.is_empty() {
+                return Poll::Ready(Some(Ok(Frame::data(b"token"))));
+            }
+        }
+        Poll::Pending
+    }
+}
+
+/// It is woken in vain after one second, and looks after three.
+#[tokio::test(start_paused = true)]
+async fn what_a_reader_does_after_it_was_woken_in_vain_is_its_own_time() {
+    let begin = Instant::now();
+    let wakes = [1_000, 4_500].map(|ms| Box::pin(sleep(Duration::from_millis(ms))));
+    let limits = BodyLimits::new().whole(6 * SECOND);
+    let mut body = limited(limits, Twice(wakes.into())).await;
+    assert!(timeout_at(begin + SECOND / 2, body.frame()).await.is_err());
+    sleep_until(begin + 3 * SECOND).await;
+    assert!(body.frame().await.is_some_and(|frame| frame.is_ok()));
+    assert_eq!(begin.elapsed().as_millis(), 4_500);
+    let end = body.frame().await;
+    assert!(matches!(end, Some(Err(BodyError::TimedOut(_)))), "{end:?}");
+    let own = 2;
+    assert_eq!(begin.elapsed().as_secs(), 6 + own);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_only_asks_to_be_asked_again_keeps_its_reader_waiting() {
+    struct Busy;
+    impl Body for Busy {
+        type Data = &'static [u8];
+        type Error = Infallible;
+
+        fn poll_frame(
+            self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Self::Data>, Infallible>>> {
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }
+    }
+    let begin = Instant::now();
+    let mut body = limited(BodyLimits::new().idle(5 * SECOND), Busy).await;
+    while poll_fn(|context| Poll::Ready(Pin::new(&mut body).poll_frame(context).is_pending())).await
+    {
+        assert!(begin.elapsed() < 10 * SECOND);
+        sleep(SECOND).await;
+    }
+    assert_eq!(begin.elapsed().as_secs(), 5);
 }
