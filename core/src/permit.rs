@@ -208,8 +208,9 @@ impl<H: AnyBreaker, const FAILS_WHEN_DROPPED: bool> Permit<H, FAILS_WHEN_DROPPED
     /// ```
     ///
     /// Repair and call together should end within the [`probe_lease`](crate::Config::probe_lease): after that another call
-    /// may probe, and repair at the same time, as several do with more than one of [`probes`](crate::Config::probes). A
-    /// retry and a [`Prober`](crate::wait::Prober) repair with [`Repairing`](crate::wait::Repairing).
+    /// may probe, and repair at the same time, as several do with more than one of [`probes`](crate::Config::probes). If
+    /// [slow calls](crate::Config::slow_call) are measured, [`renew`](Self::renew) the attempt after the repair, whose time
+    /// counts otherwise. A retry and a [`Prober`](crate::wait::Prober) repair with [`Repairing`](crate::wait::Repairing).
     pub fn trips(&self) -> u8 {
         self.ticket.trips()
     }

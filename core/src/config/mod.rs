@@ -175,7 +175,9 @@ impl Config {
 
     /// Calls that succeed, or are dropped without a report, after at least `limit` count as failures of weight 1. Every
     /// call then reads the clock twice. Observers see such a success as a failure that [is
-    /// slow](crate::Failure::is_slow), and such a drop as a cancelled call.
+    /// slow](crate::Failure::is_slow), and such a drop as a cancelled call. Where a probe repairs first, its permit is
+    /// [renewed](crate::Permit::renew) after that, or this is longer than repair and operation together: else no probe
+    /// succeeds.
     ///
     /// Without it, a call that is dropped while the breaker is closed counts as nothing: a timeout *around* a guarded call
     /// to a resource that hangs never trips the breaker.

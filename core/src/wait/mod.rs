@@ -38,7 +38,7 @@ pub use has_timer::{HasTimer, WithTimer};
 pub use prober::Prober;
 pub use repeatable::{Mutating, Repairing, Repeatable};
 pub use retry::{Retry, Tried, Tries};
-pub use time_limit::{Limit, OneFailure, TimeLimit, Timed, TimedOperation, ToldTrips};
+pub use time_limit::{Limit, OneFailure, Repaired, TimeLimit, Timed, TimedOperation, ToldTrips};
 pub use try_limit::TryLimit;
 
 use core::pin::Pin;

@@ -50,7 +50,8 @@ impl<O: AsyncFnMut() -> Result<V, E>, V, E> Repeatable<V, E> for Mutating<O> {
 /// ladder without any traffic.
 ///
 /// The closure repairs and operates, because both need the device. In a retry an error, a panic or the end of the time limit
-/// of either is the failure of the probe; a ping that fails counts for nothing but the ladder. If the closure mutates what it
+/// of either is the failure of the probe, and so is a success for which both together took as long as
+/// [`slow_call`](crate::Config::slow_call); a ping that fails counts for nothing but the ladder. If the closure mutates what it
 /// captures, [`Mutating`] goes around it:
 ///
 /// ```

@@ -15,7 +15,7 @@ use crate::error::CallError;
 use crate::observer::Observer;
 use crate::outcome::{Classify, Failure, Outcome};
 use crate::tally::Tally;
-use crate::word::Word;
+use crate::word::{self, AtomicU32, Word};
 
 /// How long a call may take, and what it means if it takes longer. A [`Duration`] is a limit whose
 /// timeouts have weight 1.
@@ -167,8 +167,11 @@ pub trait TimedOperation {
     /// Whether it needs the trips.
     const IS_TOLD: bool;
 
-    /// What makes the future. Lengthens the limit, in milliseconds, where a probe may take longer.
-    fn told(self, trips: u8, limit_ms: &mut u64) -> impl FnOnce() -> Self::Future;
+    /// The limit in milliseconds, longer where a probe may take longer.
+    fn limit_ms(&self, trips: u8, limit_ms: u64) -> u64;
+
+    /// What makes the future, and what says whether a repair has ended since it was last asked.
+    fn told(self, trips: u8) -> (impl FnOnce() -> Self::Future, impl Fn() -> bool);
 }
 
 impl<F: Future, M: FnOnce() -> F> TimedOperation for M {
@@ -176,34 +179,67 @@ impl<F: Future, M: FnOnce() -> F> TimedOperation for M {
     const IS_TOLD: bool = false;
 
     #[inline]
-    fn told(self, _: u8, _: &mut u64) -> impl FnOnce() -> F {
-        self
+    fn limit_ms(&self, _: u8, limit_ms: u64) -> u64 {
+        limit_ms
+    }
+
+    #[inline]
+    fn told(self, _: u8) -> (impl FnOnce() -> F, impl Fn() -> bool) {
+        (self, || false)
+    }
+}
+
+/// Where a repair notes that it has ended, so that the operation behind it is measured by itself.
+#[doc(hidden)]
+#[derive(Debug, Default)]
+pub struct Repaired(AtomicU32);
+
+impl Repaired {
+    /// Nothing was repaired.
+    pub const fn new() -> Self {
+        Self(AtomicU32::new(0))
+    }
+
+    /// A repair has ended.
+    pub fn note(&self) {
+        word::store(&self.0, 1);
+    }
+
+    fn take(&self) -> bool {
+        let is_noted = word::load_acquire(&self.0) != 0;
+        word::store(&self.0, 0);
+        is_noted
     }
 }
 
 /// An operation that is told the permit's [`trips`](crate::Permit::trips), so that it repairs before a probe.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
-pub struct ToldTrips<M> {
-    /// Makes the future.
+pub struct ToldTrips<'a, M> {
+    /// Makes the future. What blocks here takes none of the limit.
     pub make: M,
+    /// Where `make` and its future note that a repair has ended.
+    pub repaired: &'a Repaired,
     /// How much longer a probe may take, in milliseconds; without a limit, that is all that it may take. `None`: no longer
     /// than other calls.
     pub repair_ms: Option<u64>,
 }
 
-impl<F: Future, M: FnOnce(u8) -> F> TimedOperation for ToldTrips<M> {
+impl<F: Future, M: FnOnce(u8) -> F> TimedOperation for ToldTrips<'_, M> {
     type Future = F;
     const IS_TOLD: bool = true;
 
-    fn told(self, trips: u8, limit_ms: &mut u64) -> impl FnOnce() -> F {
-        if let Some(repair_ms) = self.repair_ms.filter(|_| trips > 0) {
-            *limit_ms = match *limit_ms {
-                u64::MAX => repair_ms,
-                limit_ms => limit_ms.saturating_add(repair_ms),
-            };
+    fn limit_ms(&self, trips: u8, limit_ms: u64) -> u64 {
+        match self.repair_ms {
+            Some(repair_ms) if trips > 0 && limit_ms == u64::MAX => repair_ms,
+            Some(repair_ms) if trips > 0 => limit_ms.saturating_add(repair_ms),
+            _ => limit_ms,
         }
-        move || (self.make)(trips)
+    }
+
+    fn told(self, trips: u8) -> (impl FnOnce() -> F, impl Fn() -> bool) {
+        let Self { make, repaired, .. } = self;
+        (move || make(trips), || repaired.take())
     }
 }
 
@@ -279,17 +315,27 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
             let mut permit = self.acquire()?;
             let answer = {
                 let trips = if P::IS_TOLD { permit.trips() } else { 0 };
-                let operation = operation.told(trips, &mut limit_ms);
+                limit_ms = operation.limit_ms(trips, limit_ms);
+                let (operation, has_repaired) = operation.told(trips);
                 let mut future = pin!(count_panic(&mut permit, operation));
+                // A call that waited for a repair is not slow.
+                if has_repaired() {
+                    permit.renew();
+                }
                 let mut sleep = pin!(self.clock.timer().sleep(limit_ms));
-                poll_fn(|context| {
-                    count_panic(&mut permit, || {
-                        if limit_ms == u64::MAX {
+                let (permit, limit_ms) = (&mut permit, &limit_ms);
+                poll_fn(move |context| {
+                    let polled = count_panic(permit, || {
+                        if *limit_ms == u64::MAX {
                             future.as_mut().poll(context).map(Some)
                         } else {
                             poll_within(future.as_mut(), sleep.as_mut(), context)
                         }
-                    })
+                    });
+                    if has_repaired() {
+                        permit.renew();
+                    }
+                    polled
                 })
                 .await
                 // The future is dropped before the report, so that tasks woken by the report find free what it

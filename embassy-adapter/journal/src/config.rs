@@ -18,7 +18,8 @@ pub enum WhenFull {
     /// The new entry is refused with [`JournalError::Full`](crate::JournalError::Full), and nothing that was kept is lost.
     ///
     /// Room is freed a page at a time: new entries are refused until every entry of the oldest page has been sent (or
-    /// removed), not just one. With two pages that is every waiting entry.
+    /// removed), not just one. With two pages that is every waiting entry. So a report that leaves with `?` when
+    /// [`keep`](crate::Journal::keep) refuses, before it sends, never sends again: send first, or send all the same.
     #[default]
     Refuse,
     /// The oldest entries are dropped, one page at a time, and the new one is kept.

@@ -85,9 +85,9 @@ impl<D, B, R> GuardedIo<D, B, R> {
         }
     }
 
-    /// Notes what a read has brought.
-    fn note<E>(&mut self, result: &Result<usize, E>) {
-        self.awaits_answer &= !matches!(result, Ok(1..));
+    /// Notes what a read has brought. An end that is read again is no further failure.
+    fn note<E>(&mut self, buffer: &[u8], result: &Result<usize, E>) {
+        self.awaits_answer &= result.is_err() || buffer.is_empty();
     }
 }
 
@@ -102,7 +102,7 @@ impl<D: Read, B: AnyBreaker<Clock: HasTimer>, R: AsyncRepair<D, D::Error>> Read
         let has_come = self.has_come(buffer);
         let read = async |device: &mut D| device.read(buffer).await;
         let result = self.call_async(Error::kind, has_come, read).await;
-        self.note(&result);
+        self.note(buffer, &result);
         result
     }
 }
@@ -129,7 +129,7 @@ impl<D: embedded_io::Read, B: AnyBreaker, R: Repair<D, D::Error>> embedded_io::R
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Self::Error> {
         let has_come = self.has_come(buffer);
         let result = self.call(Error::kind, has_come, |device| device.read(buffer));
-        self.note(&result);
+        self.note(buffer, &result);
         result
     }
 }

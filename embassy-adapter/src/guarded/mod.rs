@@ -127,6 +127,9 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
     /// which is not made, and is a failure of the probe, whatever the classifier says of such an error. While the breaker is
     /// closed nothing runs.
     ///
+    /// The time of the repair is not that of the operation: neither for the [`time_limit`](Self::time_limit) nor for
+    /// [`slow_call`](atomic_breaker::Config::slow_call).
+    ///
     /// If the operation succeeds and the breaker stays half-open, because a write shows nothing or several successes are
     /// required, the operations that follow are not repaired again until one of them fails or is dropped.
     ///
@@ -267,8 +270,13 @@ impl<D, B: AnyBreaker, K: ClassifyKind, R> Guarded<D, B, K, R> {
         }
         // Dropped only if the repair or the operation panics.
         let permit = breaker.acquire().map_err(GuardedError::Rejected)?;
-        let attempt = permit.failing_when_dropped();
-        let result = self.repair.operate(device, attempt.trips(), operation);
+        let mut attempt = permit.failing_when_dropped();
+        let trips = attempt.trips();
+        // A call that waited for a repair is not slow.
+        let repaired = || {
+            attempt.renew();
+        };
+        let result = self.repair.operate(device, trips, repaired, operation);
         attempt.report(match &result {
             Ok(value) => succeeded(value),
             Err(CallFailure::Operation(error)) => of_kind(kind(error)),

@@ -3,25 +3,25 @@
 
 use core::fmt;
 
-use atomic_breaker::wait::{TimedOperation, ToldTrips};
+use atomic_breaker::wait::{Repaired, TimedOperation, ToldTrips};
 
 /// No repair: what a guard does before a probe unless told otherwise.
 #[derive(Clone, Copy, Debug)]
 pub struct NoRepair;
 
 /// A repair that blocks, of a guard made by [`before_probe`](super::Guarded::before_probe).
-#[derive(Clone, Copy)]
 pub struct BeforeProbe<F> {
     repair: F,
     done: Done,
+    repaired: Repaired,
 }
 
 /// A repair that waits, of a guard made by [`before_probe_async`](super::Guarded::before_probe_async).
-#[derive(Clone, Copy)]
 pub struct BeforeProbeAsync<F> {
     repair: F,
     limit_ms: u64,
     done: Done,
+    repaired: Repaired,
 }
 
 /// The trips for which the device was repaired, if nothing has failed since; otherwise 0.
@@ -50,6 +50,7 @@ impl<F> BeforeProbe<F> {
         Self {
             repair,
             done: Done(0),
+            repaired: Repaired::new(),
         }
     }
 }
@@ -60,6 +61,7 @@ impl<F> BeforeProbeAsync<F> {
             repair,
             limit_ms,
             done: Done(0),
+            repaired: Repaired::new(),
         }
     }
 }
@@ -108,6 +110,7 @@ pub trait Repair<D, E> {
     const REPAIRS: bool = true;
 
     /// Makes the call of an operation: first a repair, if `trips` is not 0 and the device was not repaired just before.
+    /// `repaired` is called between the two.
     ///
     /// # Errors
     /// The device could not be repaired, or the operation failed.
@@ -115,6 +118,7 @@ pub trait Repair<D, E> {
         &mut self,
         device: &mut D,
         trips: u8,
+        repaired: impl FnOnce(),
         operation: impl FnOnce(&mut D) -> Result<V, E>,
     ) -> Result<V, CallFailure<E>>;
 }
@@ -127,6 +131,7 @@ impl<D, E> Repair<D, E> for NoRepair {
         &mut self,
         device: &mut D,
         _: u8,
+        _: impl FnOnce(),
         operation: impl FnOnce(&mut D) -> Result<V, E>,
     ) -> Result<V, CallFailure<E>> {
         operation(device).map_err(CallFailure::Operation)
@@ -138,10 +143,12 @@ impl<D, E, F: FnMut(&mut D, u8) -> Result<(), E>> Repair<D, E> for BeforeProbe<F
         &mut self,
         device: &mut D,
         trips: u8,
+        repaired: impl FnOnce(),
         operation: impl FnOnce(&mut D) -> Result<V, E>,
     ) -> Result<V, CallFailure<E>> {
         if self.done.is_needed(trips) {
             (self.repair)(device, trips).map_err(CallFailure::Repair)?;
+            repaired();
         }
         let result = operation(device);
         self.done.note(trips, &result);
@@ -200,15 +207,30 @@ impl<D, E, F: FnMut(&mut D, u8) -> Result<(), E>> AsyncRepair<D, E> for BeforePr
         device: &'d mut D,
         operation: impl AsyncFnOnce(&'d mut D) -> Result<V, E> + 'd,
     ) -> impl TimedOperation<Future: Future<Output = Result<V, CallFailure<E>>>> {
+        let Self {
+            repair,
+            done,
+            repaired,
+        } = self;
+        let repaired = &*repaired;
         ToldTrips {
             repair_ms: None,
-            make: async |trips| {
-                if self.done.is_needed(trips) {
-                    (self.repair)(device, trips).map_err(CallFailure::Repair)?;
+            repaired,
+            make: move |trips| {
+                // Not in the future, whose first poll would use up the limit of the operation.
+                let ready = if done.is_needed(trips) {
+                    let ready = repair(device, trips);
+                    repaired.note();
+                    ready
+                } else {
+                    Ok(())
+                };
+                async move {
+                    ready.map_err(CallFailure::Repair)?;
+                    let result = operation(device).await;
+                    done.note(trips, &result);
+                    result.map_err(CallFailure::Operation)
                 }
-                let result = operation(device).await;
-                self.done.note(trips, &result);
-                result.map_err(CallFailure::Operation)
             },
         }
     }
@@ -232,10 +254,12 @@ impl<D, E, F: AsyncFnMut(&mut D, u8) -> Result<(), E>> AsyncRepair<D, E> for Bef
     ) -> impl TimedOperation<Future: Future<Output = Result<V, CallFailure<E>>>> {
         ToldTrips {
             repair_ms: Some(self.limit_ms),
+            repaired: &self.repaired,
             make: async |trips| {
                 if self.done.is_needed(trips) {
-                    let repaired = (self.repair)(device, trips).await;
-                    repaired.map_err(CallFailure::Repair)?;
+                    let ready = (self.repair)(device, trips).await;
+                    ready.map_err(CallFailure::Repair)?;
+                    self.repaired.note();
                 }
                 let result = operation(device).await;
                 self.done.note(trips, &result);

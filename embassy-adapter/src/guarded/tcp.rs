@@ -18,7 +18,7 @@ use super::{Guarded, GuardedError, GuardedIo, NoRepair};
 /// an answer; if there is none, use [`trusting_writes`](Guarded::trusting_writes), which trusts connections, too.
 ///
 /// A proxy without a server behind it accepts a connection and closes it. So one that ends before anything was read from it
-/// is a failure, to a [classifier](Guarded::with_classifier) a `ConnectionAborted`, unless writes are trusted. Ends after
+/// is one failure, to a [classifier](Guarded::with_classifier) a `ConnectionAborted`, unless writes are trusted. Ends after
 /// that show nothing.
 ///
 /// Give the guard a [`time_limit`](Guarded::time_limit): a peer that is gone answers neither a connect nor a read.

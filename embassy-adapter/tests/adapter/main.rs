@@ -18,6 +18,7 @@ mod prober;
 mod promises;
 mod ready;
 mod repair;
+mod repair_times;
 mod repaired_streams;
 mod retry;
 mod returning;

@@ -180,6 +180,21 @@ fn a_connection_that_ends_before_any_answer_is_a_failure() {
     );
 }
 
+/// A reader that does not look at the length reads on after the end: the connection has failed once.
+#[test]
+fn a_connection_that_ends_early_is_one_failure_however_often_it_is_read() {
+    let _time = Sim::new();
+    let (breaker, stack) = (breaker(RULES), Stack::new(Peer::Closes));
+    let guarded = GuardedTcp::new(&stack, &breaker);
+    at_once(async {
+        let mut connection = guarded.connect(PEER).await.unwrap();
+        for _ in 0..5 {
+            assert_eq!(connection.read(&mut [0; 4]).await, Ok(0));
+        }
+    });
+    assert_eq!(breaker.snapshot().failures(), 1);
+}
+
 #[test]
 fn a_connection_that_ends_after_an_answer_shows_nothing() {
     let _time = Sim::new();

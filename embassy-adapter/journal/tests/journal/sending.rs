@@ -125,6 +125,30 @@ fn a_failure_stays_the_oldest_and_the_breaker_says_when_to_retry() {
     assert_eq!(device.breaker.state(), State::Closed);
 }
 
+/// A report that leaves when its reading is refused never comes to send, however long the radio has been back.
+#[test]
+fn a_journal_that_refuses_keeps_again_only_if_what_waits_is_sent_all_the_same() {
+    let mut device = Device::new(3);
+    let report = |device: &mut Device, leaves: bool| {
+        let kept = run(device.journal.keep(b"reading"));
+        if kept.is_ok() || !leaves {
+            let _ = device.send_all();
+        }
+        kept
+    };
+    device.radio.is_down.replace(true);
+    while report(&mut device, true).is_ok() {}
+    device.radio.is_down.replace(false);
+    device.breaker.clock().clock.advance(Duration::from_secs(5));
+    for _ in 0..10 {
+        assert_eq!(report(&mut device, true), Err(JournalError::Full));
+    }
+    assert_eq!(device.arrived(), vec![]);
+    assert_eq!(report(&mut device, false), Err(JournalError::Full));
+    assert!(report(&mut device, true).is_ok());
+    assert_eq!(device.journal.waiting(), 0);
+}
+
 #[test]
 fn a_radio_that_hangs_is_cut_off_at_the_limit_and_has_failed() {
     let mut device = Device::new(3);
