@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Scenarios at the edges: callers that wait, few calls, no time, and all of it.
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use atomic_breaker::Outcome;
+use atomic_breaker_simulate::engine::{BreakerScope, Callers, Completion, PlannedCall, run};
+
+#[test]
+fn moments_never_go_back_though_a_caller_is_freed_before_the_next_call() {
+    let moments = RefCell::new(Vec::new());
+    let callers = Callers::new(2, 100_000, |at| {
+        moments.borrow_mut().push(at);
+        // The second caller waits until 1.05 s, when the first one has said that it calls at 1.1 s.
+        let took = if at == 50_000 { 1_000 } else { 10 };
+        let completion = Completion::new(Outcome::Success, Duration::from_millis(took));
+        (at < 3_000_000).then(|| PlannedCall::new(at, completion))
+    });
+    let scope = BreakerScope::Single;
+    run(None, scope, 0, callers, |call| call.completion, |_, _| {}).unwrap();
+    let moments = moments.into_inner();
+    assert!(moments.is_sorted(), "{moments:?}");
+}
