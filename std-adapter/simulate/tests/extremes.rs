@@ -5,7 +5,10 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use atomic_breaker::Outcome;
-use atomic_breaker_simulate::engine::{BreakerScope, Callers, Completion, PlannedCall, run};
+use atomic_breaker_simulate::ColdServer;
+use atomic_breaker_simulate::engine::{
+    BreakerScope, Callers, Completion, PlannedCall, Warming, run,
+};
 
 #[test]
 fn moments_never_go_back_though_a_caller_is_freed_before_the_next_call() {
@@ -21,4 +24,28 @@ fn moments_never_go_back_though_a_caller_is_freed_before_the_next_call() {
     run(None, scope, 0, callers, |call| call.completion, |_, _| {}).unwrap();
     let moments = moments.into_inner();
     assert!(moments.is_sorted(), "{moments:?}");
+}
+
+#[test]
+fn a_cold_server_bears_its_share_however_few_calls_there_are() {
+    for (percent, per_second) in [
+        (10, 1_u32),
+        (10, 20),
+        (10, 100),
+        (1, 50),
+        (1, 1_000),
+        (50, 3),
+    ] {
+        let server = ColdServer::new(percent, Duration::from_secs(1_000_000));
+        let mut warming = Warming::new(server, 0, per_second.into());
+        let at_us = |call: u64| call * 1_000_000 / u64::from(per_second);
+        let borne = (0..10_000).filter(|call| warming.bears(at_us(*call)));
+        let share = borne.count() / 100;
+        assert!(
+            share.abs_diff(percent.into()) <= 1,
+            "{share} of {percent} %"
+        );
+    }
+    // None is usual.
+    assert!(Warming::new(ColdServer::new(10, Duration::MAX), 0, 0.0).bears(0));
 }
