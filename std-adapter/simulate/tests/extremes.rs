@@ -5,10 +5,10 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use atomic_breaker::Outcome;
-use atomic_breaker_simulate::ColdServer;
 use atomic_breaker_simulate::engine::{
     BreakerScope, Callers, Completion, PlannedCall, Warming, run,
 };
+use atomic_breaker_simulate::{ColdServer, Config, Scenario, simulate};
 
 #[test]
 fn moments_never_go_back_though_a_caller_is_freed_before_the_next_call() {
@@ -48,4 +48,30 @@ fn a_cold_server_bears_its_share_however_few_calls_there_are() {
     }
     // None is usual.
     assert!(Warming::new(ColdServer::new(10, Duration::MAX), 0, 0.0).bears(0));
+}
+
+#[test]
+fn a_scenario_may_have_no_time_and_no_calls() {
+    let none = Scenario::dead().healthy_for(Duration::ZERO);
+    let none = none.lasts(Duration::ZERO).well_for(Duration::ZERO);
+    let report = simulate(&Config::new(), none);
+    assert_eq!((report.figures().calls, report.opened()), (0, false));
+    assert_eq!(report.time_until_closed(), Duration::ZERO);
+}
+
+#[test]
+fn a_turn_of_a_flapping_resource_may_never_end() {
+    let second = Duration::from_secs(1);
+    let rules = Config::new();
+    let up = simulate(&rules, Scenario::flapping(second, Duration::MAX));
+    assert_eq!((up.trips(), up.is_closed()), (1, true), "{up}");
+    let down = simulate(&rules, Scenario::flapping(Duration::MAX, second));
+    let dead = simulate(&rules, Scenario::dead());
+    assert_eq!(down.figures(), dead.figures());
+}
+
+#[test]
+#[should_panic(expected = "set at most a year")]
+fn a_scenario_without_an_end_is_refused() {
+    let _ = Scenario::dead().lasts(Duration::MAX);
 }
