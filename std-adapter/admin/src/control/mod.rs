@@ -151,9 +151,10 @@ impl Changes<'_> {
         let missing = || Problem::unprocessable("set-rules needs rules");
         let new = self.request.rules.ok_or_else(missing)?;
         let dry = self.request.dry_run;
-        let old = self.source.set_rules(self.key(), new, dry)?;
+        let (old, is_change) = self.source.set_rules(self.key(), new, dry)?;
         let rules = Rules { old, new };
-        if !dry {
+        let changed = is_change && !dry;
+        if changed {
             self.record(What::Change(Change::Rules(rules)));
         }
         let whose = match self.key() {
@@ -163,7 +164,7 @@ impl Changes<'_> {
             }
             None => "the breaker",
         };
-        Ok(self.of_rules(rules, &format!("the rules of {whose}")))
+        Ok(self.of_rules(rules, changed, &format!("the rules of {whose}")))
     }
 
     fn clear_rules(&self) -> Result<Effect, Problem> {
@@ -173,12 +174,13 @@ impl Changes<'_> {
         if is_cleared {
             self.record(What::Change(Change::OwnRulesCleared(rules)));
         }
-        Ok(self.of_rules(rules, "the rules of the key, which has none of its own"))
+        let what = "the rules of the key, which has none of its own";
+        Ok(self.of_rules(rules, is_cleared, what))
     }
 
-    fn of_rules(&self, rules: Rules, what: &str) -> Effect {
+    fn of_rules(&self, rules: Rules, changed: bool, what: &str) -> Effect {
         Effect {
-            changed: !self.request.dry_run && rules.old != rules.new,
+            changed,
             text: format!("{what} {} as shown", self.are()),
             rules: Some(rules),
             ..Effect::default()

@@ -45,8 +45,14 @@ pub(super) trait Source: Send + Sync {
     /// The rules of a key, or the common ones.
     fn rules(&self, key: Option<&str>) -> Result<Config, Problem>;
 
-    /// Sets rules; if `dry`, only checks whether they could be set. Returns the previous rules.
-    fn set_rules(&self, key: Option<&str>, rules: Config, dry: bool) -> Result<Config, Problem>;
+    /// Sets rules; if `dry`, only checks whether they could be set. Returns the previous rules, and whether that is a change: a
+    /// key may get the common ones as its own.
+    fn set_rules(
+        &self,
+        key: Option<&str>,
+        rules: Config,
+        dry: bool,
+    ) -> Result<(Config, bool), Problem>;
 
     /// Removes a key's own rules; if `dry`, changes nothing. Returns the rules that apply then, and whether any were
     /// removed.
