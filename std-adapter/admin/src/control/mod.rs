@@ -38,6 +38,7 @@ pub(super) fn obey(
     request: &ControlRequest,
 ) -> Result<Effect, Problem> {
     request.check()?;
+    check_instance(admin, request)?;
     let ShownSource { name, source } = admin.source_of(&request.of)?;
     let changes = Changes {
         admin,
@@ -57,6 +58,18 @@ pub(super) fn obey(
         done.entry = status::entry(admin, &changes.subject, source.as_ref());
     }
     Ok(done)
+}
+
+/// Behind a proxy, what one process showed may be commanded to another, whose breaker of that name is in the same epoch.
+fn check_instance(admin: &Admin, request: &ControlRequest) -> Result<(), Problem> {
+    match &request.instance {
+        Some(wanted) if *wanted != admin.instance => Err(Problem::conflict(format!(
+            "this is {:?}, and the command is for {wanted:?}: nothing was done. Requests to this address reach more than one \
+             process: give each an address of its own",
+            admin.instance
+        ))),
+        _ => Ok(()),
+    }
 }
 
 struct Changes<'a> {
