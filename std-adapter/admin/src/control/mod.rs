@@ -187,7 +187,7 @@ impl Changes<'_> {
         if is_cleared {
             self.record(What::Change(Change::OwnRulesCleared(rules)));
         }
-        let what = "the rules of the key, which has none of its own";
+        let what = "the rules of the key, which has none of its own,";
         Ok(self.of_rules(rules, is_cleared, what))
     }
 

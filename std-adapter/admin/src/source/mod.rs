@@ -109,7 +109,8 @@ fn only<K: PartialEq>(
 
 fn absent() -> Problem {
     Problem::not_found(
-        "this key has no slot: one that has never failed has none, and there is nothing to change",
+        "this key has no slot: it has never failed, or has given its slot to another one while it was closed. Its calls pass, and \
+         there is nothing to change",
     )
 }
 
