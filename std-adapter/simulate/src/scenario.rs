@@ -119,7 +119,7 @@ impl Scenario {
         Self::new(OutageKind::RateLimited(retry_after))
     }
 
-    /// Calls a second, if no caller has to wait: 100 unless set.
+    /// Calls a second, if no caller has to wait: 100 unless set, at most a million for each caller.
     ///
     /// # Panics
     /// If it is 0.
@@ -214,6 +214,10 @@ impl Scenario {
     /// The calls of the scenario.
     pub(crate) fn calls(self) -> impl CallSource {
         let every_us = u64::from(self.callers) * 1_000_000 / u64::from(self.load);
+        assert!(
+            every_us > 0,
+            "a caller makes at most a million calls a second: set fewer calls, or more callers"
+        );
         let end = self.ends_us() + micros(self.well_for);
         let mut random = Rng::with_seed(self.seed);
         Callers::new(self.callers, every_us, move |at| {

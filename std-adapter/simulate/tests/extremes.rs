@@ -75,3 +75,9 @@ fn a_turn_of_a_flapping_resource_may_never_end() {
 fn a_scenario_without_an_end_is_refused() {
     let _ = Scenario::dead().lasts(Duration::MAX);
 }
+
+#[test]
+#[should_panic(expected = "set fewer calls, or more callers")]
+fn a_load_that_its_callers_cannot_make_is_refused() {
+    let _ = simulate(&Config::new(), Scenario::dead().callers(1).load(1_000_001));
+}
