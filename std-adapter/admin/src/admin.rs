@@ -155,6 +155,8 @@ impl Admin {
 
     /// The name of this process among the instances of the service, which the page shows because it knows no other:
     /// at most 128 bytes. Unless set, the name of the machine, if the system tells it, and the number of the process.
+    ///
+    /// No two should have the same: by its name a process refuses commands that the page meant for another one.
     pub fn instance(mut self, name: impl fmt::Display) -> Self {
         self.instance = text::bounded(&name, MAX_NAME);
         self

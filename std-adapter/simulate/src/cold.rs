@@ -29,7 +29,7 @@ impl ColdServer {
     }
 }
 
-/// The load is looked at in tenths of a second.
+/// The load is looked at in tenths of a second, or where calls are rare in stretches of which the first share is a whole call.
 const TENTH_US: u64 = 100_000;
 
 /// A cold server while it becomes warm.
@@ -37,20 +37,26 @@ const TENTH_US: u64 = 100_000;
 pub struct Warming {
     server: ColdServer,
     back_us: u64,
-    /// Calls in a tenth of a second, when all is well.
+    /// How long the load is looked at, and how many calls come in that time when all is well.
+    stretch_us: u64,
     usual: f64,
-    tenth: u64,
+    /// The stretch that was looked at last, and the calls in it so far.
+    stretch: u64,
     made: f64,
 }
 
 impl Warming {
     /// A server that is back at `back_us`, in microseconds since the beginning, and usually gets `per_second` calls in a second.
+    #[expect(clippy::cast_sign_loss, reason = "nobody calls less than never")]
     pub fn new(server: ColdServer, back_us: u64, per_second: f64) -> Self {
+        let fewest = 100.0 / f64::from(server.first_percent);
+        let stretch_us = TENTH_US.max((fewest / per_second * 1e6) as u64);
         Self {
             server,
             back_us,
-            usual: per_second / 10.0,
-            tenth: 0,
+            stretch_us,
+            usual: per_second * Duration::from_micros(stretch_us).as_secs_f64(),
+            stretch: 0,
             made: 0.0,
         }
     }
@@ -69,9 +75,9 @@ impl Warming {
         if since >= self.server.over {
             return true;
         }
-        let tenth = at_us / TENTH_US;
-        if tenth != self.tenth {
-            (self.tenth, self.made) = (tenth, 0.0);
+        let stretch = at_us / self.stretch_us;
+        if stretch != self.stretch {
+            (self.stretch, self.made) = (stretch, 0.0);
         }
         self.made += 1.0;
         let first = f64::from(self.server.first_percent) / 100.0;

@@ -101,8 +101,8 @@ fn play<P: AnyPermit>(
         match (source.next_start_us(), calls.first_end_us()) {
             // What ends at the moment of a start has ended before it.
             (Some(start), end) if end.is_none_or(|end| start < end) => {
+                let Some(call) = source.take() else { continue };
                 clock.set_us(start);
-                let call = source.take();
                 if let Some(permit) = admit(call.key) {
                     let completion = serve(&call);
                     watch(&call, Some(completion));

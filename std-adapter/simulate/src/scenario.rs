@@ -46,8 +46,21 @@ const REFUSED: Duration = Duration::from_millis(1);
 
 const FAILED: Outcome = Outcome::Failure(Failure::new());
 
+/// A time that is played to its end.
+const fn ending(time: Duration) -> Duration {
+    assert!(
+        time.as_secs() <= 366 * 86_400,
+        "a scenario is played to its end: set at most a year"
+    );
+    time
+}
+
+/// Longer than any scenario, and short enough to add several.
+const LONGEST_US: u128 = 1 << 60;
+
 const fn micros(time: Duration) -> u64 {
-    time.as_micros() as u64
+    let us = time.as_micros();
+    (if us < LONGEST_US { us } else { LONGEST_US }) as u64
 }
 
 impl Scenario {
@@ -106,7 +119,7 @@ impl Scenario {
         Self::new(OutageKind::RateLimited(retry_after))
     }
 
-    /// Calls a second, if no caller has to wait: 100 unless set.
+    /// Calls a second, if no caller has to wait: 100 unless set, at most a million for each caller.
     ///
     /// # Panics
     /// If it is 0.
@@ -144,20 +157,29 @@ impl Scenario {
     }
 
     /// How long the resource works at first: 10 s unless set.
+    ///
+    /// # Panics
+    /// If it is more than a year: a scenario is played to its end.
     pub const fn healthy_for(mut self, time: Duration) -> Self {
-        self.healthy_for = time;
+        self.healthy_for = ending(time);
         self
     }
 
     /// How long the outage lasts: 60 s unless set.
+    ///
+    /// # Panics
+    /// If it is more than a year: a scenario is played to its end.
     pub const fn lasts(mut self, time: Duration) -> Self {
-        self.lasts = time;
+        self.lasts = ending(time);
         self
     }
 
     /// How long the resource works after the outage: 60 s unless set.
+    ///
+    /// # Panics
+    /// If it is more than a year: a scenario is played to its end.
     pub const fn well_for(mut self, time: Duration) -> Self {
-        self.well_for = time;
+        self.well_for = ending(time);
         self
     }
 
@@ -192,6 +214,10 @@ impl Scenario {
     /// The calls of the scenario.
     pub(crate) fn calls(self) -> impl CallSource {
         let every_us = u64::from(self.callers) * 1_000_000 / u64::from(self.load);
+        assert!(
+            every_us > 0,
+            "a caller makes at most a million calls a second: set fewer calls, or more callers"
+        );
         let end = self.ends_us() + micros(self.well_for);
         let mut random = Rng::with_seed(self.seed);
         Callers::new(self.callers, every_us, move |at| {

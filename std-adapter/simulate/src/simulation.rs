@@ -30,7 +30,8 @@ use crate::scenario::Scenario;
 /// ```
 ///
 /// # Panics
-/// If the settings do not fit, with what to do about it.
+/// If the settings do not fit, with what to do about it; if a call of the scenario takes longer than 71 min,
+/// or its callers cannot make as many.
 pub fn simulate(config: &Config, scenario: Scenario) -> SimulationReport {
     let mut report = SimulationReport::new(scenario);
     let watch = |call: &_, completion| report.add(call, completion);

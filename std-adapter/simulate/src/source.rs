@@ -13,8 +13,8 @@ pub trait CallSource {
     /// is none, or if none is ready before a caller is [freed](Self::freed).
     fn next_start_us(&mut self) -> Option<u64>;
 
-    /// Takes the call that was announced.
-    fn take(&mut self) -> PlannedCall;
+    /// Takes the call that was announced; `None` if its caller makes none any more.
+    fn take(&mut self) -> Option<PlannedCall>;
 
     /// A caller is free at `at_us`: the call that it began at `began_us` has ended, or was rejected.
     #[inline]
@@ -31,8 +31,8 @@ impl<I: Iterator<Item = PlannedCall>> CallSource for Peekable<I> {
     }
 
     #[inline]
-    fn take(&mut self) -> PlannedCall {
-        self.next().expect("a call was announced")
+    fn take(&mut self) -> Option<PlannedCall> {
+        self.next()
     }
 }
 
@@ -46,7 +46,6 @@ pub struct Callers<F> {
     ready: BinaryHeap<Reverse<u64>>,
     every_us: u64,
     call_at: F,
-    next: Option<PlannedCall>,
 }
 
 impl<F: FnMut(u64) -> Option<PlannedCall>> Callers<F> {
@@ -59,23 +58,19 @@ impl<F: FnMut(u64) -> Option<PlannedCall>> Callers<F> {
             ready: (0..number).map(|caller| Reverse(first(caller))).collect(),
             every_us: every_us.max(1),
             call_at,
-            next: None,
         }
     }
 }
 
 impl<F: FnMut(u64) -> Option<PlannedCall>> CallSource for Callers<F> {
     fn next_start_us(&mut self) -> Option<u64> {
-        let Reverse(at) = *self.ready.peek()?;
-        if self.next.is_none_or(|call| call.start_us != at) {
-            self.next = (self.call_at)(at);
-        }
-        self.next.map(|call| call.start_us)
+        self.ready.peek().map(|Reverse(at)| *at)
     }
 
-    fn take(&mut self) -> PlannedCall {
-        self.ready.pop();
-        self.next.take().expect("a call was announced")
+    // Only now: a caller that is freed meanwhile may come first, and moments never go back.
+    fn take(&mut self) -> Option<PlannedCall> {
+        let Reverse(at) = self.ready.pop()?;
+        (self.call_at)(at)
     }
 
     fn freed(&mut self, began_us: u64, at_us: u64) {

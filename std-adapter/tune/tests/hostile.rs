@@ -94,6 +94,32 @@ fn hostile_files_are_borne() {
     }
 }
 
+#[test]
+fn times_at_the_end_of_128_bits_are_skipped() {
+    let most = "170141183460469231731687303715884105.999"; // i128::MAX nanoseconds, and a few more, in microseconds
+    for line in [
+        format!("{most},1,ok"),
+        format!("-{most},1,ok"),
+        format!("0,{most},ok"),
+    ] {
+        let file = format!("start_us,duration_us,outcome\n{line}\n5,1,ok\n");
+        let read = LogReader::new().read(file.as_bytes()).unwrap();
+        assert_eq!((read.summary.skipped, read.log.calls().len()), (1, 1));
+    }
+}
+
+#[test]
+fn a_time_that_nobody_has_set_does_not_make_the_others_unreadable() {
+    // Of Go and .NET.
+    let file = "time,duration_ms,outcome\n0001-01-01T00:00:00Z,1,ok\n2026-11-28T10:00:00Z,1,ok\n2026-11-28T10:00:01Z,1,ok\n";
+    let read = LogReader::new().read(file.as_bytes()).unwrap();
+    assert_eq!(read.log.calls().len(), 2, "{}", read.summary);
+    assert_eq!(
+        read.summary.first[0].1,
+        "its start is \"0001-01-01T00:00:00Z\", which is before 1970"
+    );
+}
+
 /// A valid log, with bytes changed, removed, doubled.
 fn mutated(random: &mut fastrand::Rng) -> Vec<u8> {
     let logs: [&[u8]; 5] = [

@@ -81,6 +81,9 @@ fn a_file_that_exists_is_not_overwritten() {
     fs::write(&path, "precious").unwrap();
     let error = CallRecorder::builder().start(&path).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+    let text = error.to_string();
+    let advice = "recorded-exists.csv: a log is never overwritten, name a new file for each start";
+    assert!(text.contains(advice), "{text}");
     assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
 }
 

@@ -38,6 +38,7 @@ pub(super) fn obey(
     request: &ControlRequest,
 ) -> Result<Effect, Problem> {
     request.check()?;
+    check_instance(admin, request)?;
     let ShownSource { name, source } = admin.source_of(&request.of)?;
     let changes = Changes {
         admin,
@@ -57,6 +58,18 @@ pub(super) fn obey(
         done.entry = status::entry(admin, &changes.subject, source.as_ref());
     }
     Ok(done)
+}
+
+/// Behind a proxy, what one process showed may be commanded to another, whose breaker of that name is in the same epoch.
+fn check_instance(admin: &Admin, request: &ControlRequest) -> Result<(), Problem> {
+    match &request.instance {
+        Some(wanted) if *wanted != admin.instance => Err(Problem::conflict(format!(
+            "this is {:?}, and the command is for {wanted:?}: nothing was done. Requests to this address reach more than one \
+             process: give each an address of its own",
+            admin.instance
+        ))),
+        _ => Ok(()),
+    }
 }
 
 struct Changes<'a> {
@@ -151,9 +164,10 @@ impl Changes<'_> {
         let missing = || Problem::unprocessable("set-rules needs rules");
         let new = self.request.rules.ok_or_else(missing)?;
         let dry = self.request.dry_run;
-        let old = self.source.set_rules(self.key(), new, dry)?;
+        let (old, is_change) = self.source.set_rules(self.key(), new, dry)?;
         let rules = Rules { old, new };
-        if !dry {
+        let changed = is_change && !dry;
+        if changed {
             self.record(What::Change(Change::Rules(rules)));
         }
         let whose = match self.key() {
@@ -163,7 +177,7 @@ impl Changes<'_> {
             }
             None => "the breaker",
         };
-        Ok(self.of_rules(rules, &format!("the rules of {whose}")))
+        Ok(self.of_rules(rules, changed, &format!("the rules of {whose}")))
     }
 
     fn clear_rules(&self) -> Result<Effect, Problem> {
@@ -173,12 +187,13 @@ impl Changes<'_> {
         if is_cleared {
             self.record(What::Change(Change::OwnRulesCleared(rules)));
         }
-        Ok(self.of_rules(rules, "the rules of the key, which has none of its own"))
+        let what = "the rules of the key, which has none of its own,";
+        Ok(self.of_rules(rules, is_cleared, what))
     }
 
-    fn of_rules(&self, rules: Rules, what: &str) -> Effect {
+    fn of_rules(&self, rules: Rules, changed: bool, what: &str) -> Effect {
         Effect {
-            changed: !self.request.dry_run && rules.old != rules.new,
+            changed,
             text: format!("{what} {} as shown", self.are()),
             rules: Some(rules),
             ..Effect::default()

@@ -17,6 +17,8 @@ pub(crate) struct ControlRequest {
     pub(super) percent: Option<u8>,
     /// The epoch that the operator saw.
     pub(super) epoch: Option<u16>,
+    /// The process that is to do it, by the name that its states were read with.
+    pub(super) instance: Option<String>,
     /// Why, for those who read the timeline.
     pub(super) reason: Option<String>,
     /// Only reports what would change.

@@ -45,8 +45,14 @@ pub(super) trait Source: Send + Sync {
     /// The rules of a key, or the common ones.
     fn rules(&self, key: Option<&str>) -> Result<Config, Problem>;
 
-    /// Sets rules; if `dry`, only checks whether they could be set. Returns the previous rules.
-    fn set_rules(&self, key: Option<&str>, rules: Config, dry: bool) -> Result<Config, Problem>;
+    /// Sets rules; if `dry`, only checks whether they could be set. Returns the previous rules, and whether that is a change: a
+    /// key may get the common ones as its own.
+    fn set_rules(
+        &self,
+        key: Option<&str>,
+        rules: Config,
+        dry: bool,
+    ) -> Result<(Config, bool), Problem>;
 
     /// Removes a key's own rules; if `dry`, changes nothing. Returns the rules that apply then, and whether any were
     /// removed.
@@ -103,7 +109,8 @@ fn only<K: PartialEq>(
 
 fn absent() -> Problem {
     Problem::not_found(
-        "this key has no slot: one that has never failed has none, and there is nothing to change",
+        "this key has no slot: it has never failed, or has given its slot to another one while it was closed. Its calls pass, and \
+         there is nothing to change",
     )
 }
 

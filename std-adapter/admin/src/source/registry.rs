@@ -19,6 +19,11 @@ impl<H: AnyRegistry<Key: fmt::Display>> OfRegistry<H> {
         let entries = self.0.entries();
         only(key, entries.map(|it| (text::of_key(&it.key), it.key)))
     }
+
+    fn has_own_rules(&self, key: &H::Key) -> bool {
+        let mut entries = self.0.entries();
+        entries.any(|it| *it.key == *key && it.has_own_rules)
+    }
 }
 
 impl<H: AnyRegistry<Key: fmt::Display> + Send + Sync> Source for OfRegistry<H> {
@@ -68,17 +73,28 @@ impl<H: AnyRegistry<Key: fmt::Display> + Send + Sync> Source for OfRegistry<H> {
         }
     }
 
-    fn set_rules(&self, key: Option<&str>, rules: Config, dry: bool) -> Result<Config, Problem> {
+    fn set_rules(
+        &self,
+        key: Option<&str>,
+        rules: Config,
+        dry: bool,
+    ) -> Result<(Config, bool), Problem> {
         let registry = &self.0;
         registry.check_config(rules).map_err(not_set)?;
-        let old = self.rules(key)?;
-        let is_present = match key {
+        let key = key.map(|_| self.find(key)).transpose()?;
+        let old = match &key {
+            Some(key) => registry.config_of(&**key),
+            None => registry.config(),
+        };
+        let gets_own = key.as_ref().is_some_and(|key| !self.has_own_rules(key));
+        let is_present = match &key {
             _ if dry => Ok(true),
-            Some(_) => registry.set_config_if_present(&*self.find(key)?, rules),
+            Some(key) => registry.set_config_if_present(&**key, rules),
             None => registry.set_config(rules).map(|()| true),
         };
         let is_present = is_present.map_err(not_set)?;
-        is_present.then_some(old).ok_or_else(absent)
+        let is_change = old != rules || gets_own;
+        is_present.then_some((old, is_change)).ok_or_else(absent)
     }
 
     fn clear_rules(&self, key: Option<&str>, dry: bool) -> Result<(Config, bool), Problem> {

@@ -125,7 +125,12 @@ impl<H: Send + Sync> Source for OfSingle<H> {
         Ok(self.only(key)?.config)
     }
 
-    fn set_rules(&self, key: Option<&str>, rules: Config, dry: bool) -> Result<Config, Problem> {
+    fn set_rules(
+        &self,
+        key: Option<&str>,
+        rules: Config,
+        dry: bool,
+    ) -> Result<(Config, bool), Problem> {
         let SingleParts { adjust, config, .. } = self.only(key)?;
         let Some(breaker) = adjust else {
             return Err(Problem::conflict(
@@ -136,7 +141,7 @@ impl<H: Send + Sync> Source for OfSingle<H> {
         if !dry {
             breaker.set_config(rules).map_err(not_set)?;
         }
-        Ok(config)
+        Ok((config, config != rules))
     }
 
     fn clear_rules(&self, _: Option<&str>, _: bool) -> Result<(Config, bool), Problem> {

@@ -81,7 +81,7 @@ where
         Ok(*self.0.config())
     }
 
-    fn set_rules(&self, _: Option<&str>, _: Config, _: bool) -> Result<Config, Problem> {
+    fn set_rules(&self, _: Option<&str>, _: Config, _: bool) -> Result<(Config, bool), Problem> {
         Err(fixed())
     }
 

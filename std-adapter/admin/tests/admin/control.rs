@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is changed.
 
-use crate::support::{App, World, assert_has};
+use crate::support::{App, RULES, World, assert_has};
+use atomic_breaker_admin::Timeline;
 use atomic_breaker_server::{Guard, State};
 use serde_json::json;
 
@@ -269,4 +270,20 @@ async fn a_dry_run_changes_nothing() {
         (State::Closed, 100)
     );
     assert_eq!(app.get("/timeline").await.json()["events"], json!([]));
+}
+
+#[tokio::test]
+async fn a_command_for_a_key_that_was_just_evicted_says_so() {
+    let world = World::with(Timeline::new(), RULES, 1);
+    let app = world.app();
+    world.trip("a.example");
+    let reset = json!({ "of": "hosts", "key": "a.example", "do": "reset" });
+    assert_eq!(app.changed(reset.clone()).await["changed"], true);
+    world.fail("b.example");
+    let words = "has given its slot to another one while it was closed";
+    app.refuses(&reset, 404, words).await;
+    let rules = json!({ "of": "hosts", "key": "a.example", "do": "set-rules", "rules": RULES });
+    app.refuses(&rules, 404, words).await;
+    let timeline = app.get("/timeline?of=hosts&key=a.example").await.json();
+    assert_eq!(timeline["events"].as_array().unwrap().len(), 2);
 }

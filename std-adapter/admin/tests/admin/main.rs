@@ -15,6 +15,7 @@
 //! | `logged` | what is changed, as events of `tracing` |
 //! | `nested` | below a path, behind proxies, over HTTP/2 |
 //! | `settings` | what contradicts itself |
+//! | `instances` | several processes behind one address |
 //! | `attacked` | growth, floods, many keys while calls run |
 //! | `jobs` | jobs of durable steps, read and changed |
 //! | `docs` | the commands of `docs/admin-json.md`, the buttons of `docs/runbook.md` |
@@ -29,6 +30,7 @@ mod events;
 mod fleets;
 mod forged;
 mod gate;
+mod instances;
 #[cfg(feature = "steps")]
 mod jobs;
 mod logged;

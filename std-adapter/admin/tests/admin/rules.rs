@@ -197,8 +197,8 @@ async fn rules_of_a_single_breaker_are_compared_and_set() {
     assert_eq!(all.map(|config| config.trip), [trip; 3]);
     assert_eq!(resource.breaker().state(), State::Open, "states stay");
     let events = app.get("/timeline?of=resource").await.json()["events"].clone();
-    let event = &events[1];
-    assert_has(event, &json!({ "change": "rules", "by": "alice" }));
+    assert_has(&events[0], &json!({ "change": "rules", "by": "alice" }));
+    assert_eq!(events[1]["kind"], "transition", "once");
 }
 
 #[tokio::test]
@@ -284,4 +284,25 @@ async fn shadow_mode_applies_to_a_whole_registry() {
     ] {
         assert!(app.change(&wrong).await.refused(400).contains(words));
     }
+}
+
+#[tokio::test]
+async fn rules_of_a_key_that_equal_the_common_ones_are_a_change_and_the_same_again_is_none() {
+    let world = World::new();
+    let app = world.app();
+    world.fail("a.example");
+    let set = json!({ "of": "hosts", "key": "a.example", "do": "set-rules", "rules": RULES });
+    let clear = json!({ "of": "hosts", "key": "a.example", "do": "clear-rules" });
+    for (command, has_own) in [(set, true), (clear, false)] {
+        let done = app.changed(command.clone()).await;
+        assert_eq!(done["changed"], true, "{done}");
+        assert_eq!(done["entry"]["has_own_rules"], has_own);
+        assert_eq!(app.changed(command).await["changed"], false);
+    }
+    let all = json!({ "of": "hosts", "do": "set-rules", "rules": RULES });
+    assert_eq!(app.changed(all).await["changed"], false);
+    let timeline = app.get("/timeline?of=hosts").await.json();
+    let events = timeline["events"].as_array().unwrap();
+    let changes: Vec<_> = events.iter().rev().map(|event| &event["change"]).collect();
+    assert_eq!(changes, ["rules", "own-rules-cleared"]);
 }

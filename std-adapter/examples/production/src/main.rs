@@ -10,7 +10,7 @@ mod stop;
 #[cfg(test)]
 mod tests;
 
-use std::{env, error::Error};
+use std::{env, error::Error, time::Duration};
 
 use axum::{Router, routing::get};
 use tokio::net::TcpListener;
@@ -35,5 +35,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     tokio::spawn(settings::reload_on_hangup(path, guard));
     let listener = TcpListener::bind(settings.listen).await?;
     tracing::info!("listens on {}", listener.local_addr()?);
-    Ok(stop::serve(listener, app).await?)
+    let drain = Duration::from_millis(settings.drain_ms.into());
+    Ok(stop::serve(listener, app, drain).await?)
 }

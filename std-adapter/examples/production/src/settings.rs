@@ -14,6 +14,7 @@ pub struct Settings {
     pub listen: SocketAddr,
     pub prices: url::Url,
     pub health: String,
+    pub drain_ms: u32,
     pub client: ClientConfig,
 }
 

@@ -4,7 +4,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
@@ -15,13 +15,25 @@ use reqwest::Client;
 use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
 
-/// A host at a free port, and whether it works.
-async fn host() -> (String, Arc<AtomicBool>) {
-    let works = Arc::new(AtomicBool::new(true));
-    let is_up = Arc::clone(&works);
-    let answer = async move || match is_up.load(Relaxed) {
-        true => (StatusCode::OK, "7.50"),
-        false => (StatusCode::INTERNAL_SERVER_ERROR, "broken"),
+/// What the host does.
+struct Host {
+    works: AtomicBool,
+    takes_ms: AtomicU64,
+}
+
+/// A host at a free port, with how it answers.
+async fn host() -> (String, Arc<Host>) {
+    let host = Arc::new(Host {
+        works: AtomicBool::new(true),
+        takes_ms: AtomicU64::new(0),
+    });
+    let asked = Arc::clone(&host);
+    let answer = async move || {
+        sleep(Duration::from_millis(asked.takes_ms.load(Relaxed))).await;
+        match asked.works.load(Relaxed) {
+            true => (StatusCode::OK, "7.50"),
+            false => (StatusCode::INTERNAL_SERVER_ERROR, "broken"),
+        }
     };
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -34,7 +46,15 @@ async fn host() -> (String, Arc<AtomicBool>) {
         )
         .await
     });
-    (url, works)
+    (url, host)
+}
+
+/// The settings of the example, at a free port.
+fn settings(host: &str) -> String {
+    include_str!("../settings.toml")
+        .replace("127.0.0.1:8080", "127.0.0.1:0")
+        .replace("http://127.0.0.1:9000/", host)
+        .replace("drain_ms = 10_000", "drain_ms = 1_500")
 }
 
 /// Ends with the test.
@@ -89,18 +109,15 @@ impl Log {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn serves_from_its_cache_while_the_host_fails_reloads_and_stops() {
-    let (host, works) = host().await;
+    let (url, host) = host().await;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("settings.toml");
     let path = path.to_str().unwrap();
     let write = |failures: u32| {
-        let text = include_str!("../settings.toml")
-            .replace("127.0.0.1:8080", "127.0.0.1:0")
-            .replace("http://127.0.0.1:9000/", &host)
-            .replace(
-                "consecutive_failures = 5",
-                &format!("consecutive_failures = {failures}"),
-            );
+        let text = settings(&url).replace(
+            "consecutive_failures = 5",
+            &format!("consecutive_failures = {failures}"),
+        );
         std::fs::write(path, text).unwrap();
     };
     write(5);
@@ -112,7 +129,7 @@ async fn serves_from_its_cache_while_the_host_fails_reloads_and_stops() {
     };
 
     assert_eq!(ask("/price/tea").await, (StatusCode::OK, "7.50".into()));
-    works.store(false, Relaxed);
+    host.works.store(false, Relaxed);
     for _ in 0..5 {
         let known = ask("/price/tea").await;
         assert_eq!(known, (StatusCode::OK, "7.50".into()), "from the cache");
@@ -147,7 +164,7 @@ async fn serves_from_its_cache_while_the_host_fails_reloads_and_stops() {
     assert_eq!(page.status(), StatusCode::OK);
     assert!(page.text().await.unwrap().contains("\"open\""));
 
-    works.store(true, Relaxed);
+    host.works.store(true, Relaxed);
     // Nobody asks for a price until then.
     let is_back = async {
         while ask("/ready").await.1.contains("\"warn\"") {
@@ -170,4 +187,42 @@ async fn serves_from_its_cache_while_the_host_fails_reloads_and_stops() {
         service.0.wait().unwrap().success(),
         "a graceful stop is no failure"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_sent_while_load_balancers_have_not_noticed_that_it_stops_is_served() {
+    let (url, host) = host().await;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("settings.toml");
+    let text = settings(&url)
+        .replace("try_limit_ms = 500", "try_limit_ms = 3_000")
+        .replace("deadline_ms = 2_000", "deadline_ms = 12_000");
+    std::fs::write(&path, text).unwrap();
+    let (mut service, url, log) = Service::start(path.to_str().unwrap());
+    let user = Client::builder().no_proxy().build().unwrap();
+    let ask = async |path: &str| user.get(format!("{url}{path}")).send().await.unwrap();
+    assert_eq!(ask("/ready").await.status(), StatusCode::OK);
+
+    service.signal("TERM");
+    log.find("drains for 1.5s");
+    let ready = ask("/ready").await;
+    assert_eq!(ready.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(ready.headers()["connection"], "close");
+    assert_eq!(
+        ask("/live").await.status(),
+        StatusCode::OK,
+        "it is not restarted"
+    );
+    assert_eq!(ask("/price/tea").await.text().await.unwrap(), "7.50");
+
+    host.takes_ms.store(2_000, Relaxed);
+    let under_way = tokio::spawn(user.get(format!("{url}/price/coffee")).send());
+    log.find("stops");
+    while user.get(format!("{url}/live")).send().await.is_ok() {
+        sleep(Duration::from_millis(10)).await;
+    }
+    assert!(!under_way.is_finished(), "the listener is closed");
+    let answer = under_way.await.unwrap().unwrap();
+    assert_eq!(answer.text().await.unwrap(), "7.50");
+    assert!(service.0.wait().unwrap().success());
 }

@@ -74,10 +74,13 @@ fn rules(path: &Path) -> Result<Config> {
 }
 
 /// What cannot be written is noticed before the work.
-fn check_output(path: Option<&Path>) -> Result<()> {
+fn check_output(path: Option<&Path>, log: &Path) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
     let words = || format!("cannot write {}", path.display());
     let is_new = !path.exists();
+    if !is_new && path.canonicalize().ok() == log.canonicalize().ok() {
+        bail!("{}: that is the log, which would be lost", words());
+    }
     let file = OpenOptions::new().create(true).append(true).open(path);
     drop(file.with_context(words)?);
     // Nothing may come of it.
@@ -88,8 +91,8 @@ fn check_output(path: Option<&Path>) -> Result<()> {
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode> {
-    check_output(arguments.json.as_deref())?;
-    check_output(arguments.picture.as_deref())?;
+    check_output(arguments.json.as_deref(), &arguments.log)?;
+    check_output(arguments.picture.as_deref(), &arguments.log)?;
     let today = arguments.today.as_deref().map(rules).transpose()?;
     let only = arguments.only.as_deref().map(rules).transpose()?;
     let input = open(&arguments.log)?;

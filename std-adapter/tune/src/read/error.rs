@@ -15,6 +15,8 @@ pub struct ReadSummary {
     pub lines: u64,
     /// How many lines were skipped.
     pub skipped: u64,
+    /// How many of these came [too late](super::LogStream::WINDOW) in a stream; they are not among the first ten.
+    pub late: u64,
     /// The numbers of the first ten lines that were skipped, counted from 1, and why.
     pub first: Vec<(u64, String)>,
     /// The outcomes in CSV and JSON lines that were taken for failures: a word that was meant otherwise is among them.
@@ -112,9 +114,13 @@ impl fmt::Display for ReadSummary {
         for (number, why) in &self.first {
             write!(f, "\n  line {number}: {why}")?;
         }
-        let more = self.skipped - self.first.len() as u64;
+        let more = self.skipped - self.late - self.first.len() as u64;
         if more > 0 {
             write!(f, "\n  and {more} more")?;
+        }
+        if self.late > 0 {
+            let late = self.late;
+            write!(f, "\n  {late} came too late: the stream was past them")?;
         }
         Ok(())
     }

@@ -13,9 +13,17 @@ pub(super) fn moment(text: &str, unit: TimeUnit) -> Result<i128, String> {
     if let Some(ns) = nanos(text, unit) {
         return Ok(ns);
     }
-    OffsetDateTime::parse(text, &Rfc3339)
-        .map(OffsetDateTime::unix_timestamp_nanos)
-        .map_err(|_| format!("its start is {:?}, which is not a time", shown(text)))
+    let found = OffsetDateTime::parse(text, &Rfc3339);
+    let found =
+        found.map_err(|_| format!("its start is {:?}, which is not a time", shown(text)))?;
+    // The time that nobody has set is year 1 in some languages. As the first one, it would be more than a century from others.
+    if found.unix_timestamp() < 0 {
+        return Err(format!(
+            "its start is {:?}, which is before 1970",
+            shown(text)
+        ));
+    }
+    Ok(found.unix_timestamp_nanos())
 }
 
 pub(super) fn duration(text: &str, unit: TimeUnit) -> Result<Duration, String> {
@@ -53,7 +61,8 @@ fn nanos(text: &str, unit: TimeUnit) -> Option<i128> {
     let part = &format!("{part:0<9}")[..9];
     let (whole, part): (i128, i128) = (format!("0{whole}").parse().ok()?, part.parse().ok()?);
     let unit = i128::from(unit.nanos());
-    Some(sign * (whole.checked_mul(unit)? + part * unit / 1_000_000_000))
+    let ns = whole.checked_mul(unit)?;
+    Some(sign * ns.checked_add(part * unit / 1_000_000_000)?)
 }
 
 /// `1.5e3`, as some writers of JSON have it.

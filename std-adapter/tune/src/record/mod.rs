@@ -113,7 +113,8 @@ impl CallRecorderBuilder {
         self
     }
 
-    /// Creates the file, which must not exist yet, and starts the thread that writes it.
+    /// Creates the file, which must not exist yet, and starts the thread that writes it. A program that is started again needs
+    /// another name, such as one with the time; the number of the process does not differ in a container.
     pub fn start(self, path: impl AsRef<Path>) -> io::Result<CallRecorder> {
         let (sender, receiver) = sync_channel(self.queue.max(1));
         let dropped = Arc::new(AtomicU64::new(0));

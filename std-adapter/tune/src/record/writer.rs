@@ -48,7 +48,16 @@ const KEY_BYTES: usize = 1_024;
 
 impl Writer {
     pub(super) fn create(path: &Path, max_bytes: u64, dropped: Arc<AtomicU64>) -> io::Result<Self> {
-        let mut file = BufWriter::new(File::create_new(path)?);
+        let file = File::create_new(path).map_err(|error| {
+            let what = match error.kind() {
+                io::ErrorKind::AlreadyExists => {
+                    "a log is never overwritten, name a new file for each start"
+                }
+                _ => "the log cannot be created",
+            };
+            io::Error::new(error.kind(), format!("{}: {what}: {error}", path.display()))
+        })?;
+        let mut file = BufWriter::new(file);
         let heading = b"start_ms,duration_ms,outcome,key\n";
         file.write_all(heading)?;
         Ok(Self {

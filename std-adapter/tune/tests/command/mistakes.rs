@@ -131,3 +131,21 @@ fn seconds_that_would_be_milliseconds_are_refused_or_told() {
     let text = text(&output);
     assert!(text.starts_with("-: 200 calls in 3 min 19 s\n"), "{text}");
 }
+
+#[test]
+fn the_result_is_not_written_over_the_log() {
+    let folder = folder("over");
+    let [path, other] = ["calls.csv", "./calls.csv"].map(|it| folder.join(it));
+    fs::write(&path, log()).unwrap();
+    let (path, other) = (path.display().to_string(), other.display().to_string());
+    for option in ["--json", "--picture"] {
+        let output = tune(&[&path, option, &other, "--tries", "2"], "");
+        assert_eq!(output.status.code(), Some(1));
+        let error = error(&output);
+        assert!(
+            error.contains("that is the log, which would be lost"),
+            "{error}"
+        );
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap(), log());
+}

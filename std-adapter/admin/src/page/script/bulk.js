@@ -20,6 +20,7 @@ async function openBulk() {
     const answer = await ask('status', { search, of, state, order, limit: MOST_AT_ONCE });
     if (bulk !== mine) return;
     mine.entries = answer.entries;
+    mine.instance = answer.instance;
     setText(byId('bulk-title'), counted(answer.matching, 'breaker', 'breakers'));
     if (answer.matching > answer.entries.length) {
       setText(byId('bulk-result'), `At most ${MOST_AT_ONCE} are changed at once: filter further.`);
@@ -86,7 +87,7 @@ async function actBulk() {
     if (bulk !== mine) break;
     setText(byId('bulk-result'), `${at} of ${entries.length}`);
     try {
-      const answer = await change({ of, key, do: command, epoch, reason });
+      const answer = await change({ instance: mine.instance, of, key, do: command, epoch, reason });
       if (answer.changed) done += 1;
       else unchanged += 1;
     } catch (error) {

@@ -106,7 +106,7 @@ let asked = null;
 /** Asks for confirmation of a command, with its effect; null hides the question. */
 function confirmFirst(what) {
   // The operator agrees to what was shown when asked; the dialog goes on showing the present.
-  asked = what && { ...what, epoch: chosen.epoch };
+  asked = what && { ...what, epoch: chosen.epoch, instance: status.instance };
   byId('confirm').hidden = what === null;
   byId('commands').hidden = what !== null || !byId('form').hidden;
   if (what === null) return;
@@ -118,7 +118,7 @@ function confirmFirst(what) {
 }
 
 async function act() {
-  const { command, request, epoch } = asked;
+  const { command, request, epoch, instance } = asked;
   const it = chosen;
   // Another one may be shown when the response comes.
   const isLookedAt = () => chosen !== null && idOf(chosen) === idOf(it);
@@ -127,7 +127,7 @@ async function act() {
   let result;
   try {
     const answer = await change({
-      of: it.of, key: it.key, do: command, reason, ...(it.state === undefined || request ? {} : { epoch }), ...request,
+      instance, of: it.of, key: it.key, do: command, reason, ...(it.state === undefined || request ? {} : { epoch }), ...request,
     });
     if (isLookedAt() && answer.entry) chosen = answer.entry;
     if (isLookedAt()) byId('form').hidden = true;

@@ -10,6 +10,9 @@ let heardAt = 0;
 let reading = null;
 let isAgain = false;
 let soon = 0;
+let instance = null;
+let isMixed = false;
+const instances = new Set();
 
 function setNotice(text) {
   setText(byId('notice'), text);
@@ -48,12 +51,21 @@ async function read() {
     }
     status = answer;
     readAt = performance.now();
-    setNotice('');
+    noteInstance(answer.instance);
+    setNotice(isMixed ? 'Several processes answer at this address, one after another: give each an address of its own.' : '');
     show();
   } catch (error) {
     setNotice(`The states could not be read: ${error.message}`);
     if (!stream) setLive(false, 'not live');
   }
+}
+
+/** Whether an earlier process answers again after another one: it does not where one was only started anew. */
+function noteInstance(now) {
+  if (now === instance) return;
+  isMixed ||= instances.has(now);
+  instances.add(now);
+  instance = now;
 }
 
 function show() {

@@ -73,7 +73,7 @@ async function compare(text, found) {
   let rules;
   try {
     rules = JSON.parse(text);
-    const answer = await change({ of: chosen.of, key: chosen.key, do: 'set-rules', rules, dry_run: true });
+    const answer = await change({ instance: status.instance, of: chosen.of, key: chosen.key, do: 'set-rules', rules, dry_run: true });
     const changes = differences(answer.rules.old, answer.rules.new);
     found.append(...changes.map((line) => make('li', { textContent: line })));
     if (!changes.length) {
