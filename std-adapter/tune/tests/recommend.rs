@@ -216,6 +216,20 @@ fn a_cold_server_makes_a_gradual_return_worth_it() {
     assert!(found.without.wasted > without.without.wasted);
 }
 
+#[test]
+fn a_jump_of_the_clock_says_nothing_of_what_a_cold_server_bears() {
+    let replay = Replay::new().cold_server(ColdServer::new(10, Duration::from_secs(30)));
+    let log = log(300, |second| second % 60 >= 30 && second % 60 < 36);
+    let mut calls = log.calls().to_vec();
+    // All but the first one began after the clock was set.
+    for call in &mut calls[1..] {
+        call.start_us += 365 * 86_400_000_000;
+    }
+    let jumped = CallLog::new(calls, Vec::new());
+    let [wasted, after] = [&log, &jumped].map(|log| replay.without(log).wasted);
+    assert!(after.abs_diff(wasted) * 20 < wasted, "{after} {wasted}");
+}
+
 /// The longest time that it stays open.
 fn longest_open(config: &Config) -> Duration {
     ms(config

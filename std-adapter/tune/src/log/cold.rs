@@ -19,19 +19,30 @@ pub(super) struct Recovery {
     per_second: f64,
 }
 
-/// When the resources are back after these incidents. How many calls they usually get is the mean of the log.
+/// Stretches of ten seconds without a call, such as nights and jumps of the clock, say nothing of the usual load.
+const STRETCH_US: u64 = 10_000_000;
+
+/// When the resources are back after these incidents. How many calls they usually get is the mean while they get any.
 pub(super) fn recoveries(calls: &[LoggedCall], incidents: &[Incident]) -> Vec<Recovery> {
-    let mut number: HashMap<u32, u64> = HashMap::new();
+    // Of each key its calls, the stretches in which there are any, and the last of these.
+    let mut keys: HashMap<u32, (u64, u64, Option<u64>)> = HashMap::new();
     for call in calls {
-        *number.entry(call.key).or_default() += 1;
+        let (number, stretches, last) = keys.entry(call.key).or_default();
+        *number += 1;
+        let stretch = Some(call.start_us / STRETCH_US);
+        *stretches += u64::from(*last != stretch);
+        *last = stretch;
     }
-    let last = calls.last().map_or(0, |last| last.start_us);
-    let seconds = count(last.max(1_000_000)) / 1e6;
-    let recovery = |it: &Incident| Recovery {
-        key: it.key,
-        // The first call after the last one that failed.
-        at_us: it.until_us + 1,
-        per_second: count(number[&it.key]) / seconds,
+    let whole_us = calls.last().map_or(0, |last| last.start_us);
+    let recovery = |it: &Incident| {
+        let (number, stretches, _) = keys[&it.key];
+        let busy_us = (stretches * STRETCH_US).min(whole_us).max(1_000_000);
+        Recovery {
+            key: it.key,
+            // The first call after the last one that failed.
+            at_us: it.until_us + 1,
+            per_second: count(number) / count(busy_us) * 1e6,
+        }
     };
     incidents.iter().map(recovery).collect()
 }
