@@ -11,7 +11,8 @@ use crate::error::CallError;
 /// A retry demands it, because the natural way to limit the time of each try,
 /// `breaker.retry(policy, || breaker.call_timeout(limit, send))`, has the breaker inside itself: while it is half-open, the
 /// outer call holds the probe slot, the inner one is rejected, and this counts as a failed probe, so the breaker never
-/// closes again. [`Retry::try_limit`](crate::wait::Retry::try_limit) is what was meant. An operation that *another* breaker
+/// closes again. [`Retry::try_limit`](crate::wait::Retry::try_limit) is what was meant. So do the pings of a
+/// [`Prober`](crate::wait::Prober), which the breaker itself would reject. An operation that *another* breaker
 /// guards goes through the variant with a classifier, which says what the rejection of that other one means.
 ///
 /// Generic code passes the bound on: `fn send<E: Unguarded>(..)`, `radio: impl Write<Error: Unguarded>`.

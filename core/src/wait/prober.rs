@@ -14,6 +14,7 @@ use crate::observer::Observer;
 use crate::snapshot::Snapshot;
 use crate::state::State;
 use crate::tally::Tally;
+use crate::unguarded::Unguarded;
 use crate::word::Word;
 
 /// A task that pings the resource while the breaker is open, and closes the breaker as soon as the resource answers.
@@ -108,7 +109,14 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     ///
     /// The future is `Send` if its arguments are, so it can be spawned. An `async` closure that mutates what it captures
     /// goes into [`Mutating`](super::Mutating).
-    pub async fn run_prober<V, E>(&self, prober: Prober, mut ping: impl Repeatable<V, E>) -> !
+    ///
+    /// A ping goes to the resource itself: one through this breaker would be rejected until the open time is over. So its
+    /// error is [`Unguarded`]; if another breaker guards it, map the error.
+    pub async fn run_prober<V, E: Unguarded>(
+        &self,
+        prober: Prober,
+        mut ping: impl Repeatable<V, E>,
+    ) -> !
     where
         C: HasTimer,
     {

@@ -74,7 +74,8 @@ use crate::clock::EmbassyTimer;
 /// A breaker that is in a guard must not also be around the driver (`BREAKER.call(..)`,
 /// `BREAKER.call_timeout(..)`, `BREAKER.retry(..)`): a call inside a call is counted twice, and while half-open the outer
 /// one is the probe and the inner one is rejected, so the breaker never closes again. Guard the bus, or the calls of the
-/// driver, or use a breaker for each. Around a guarded bus a retry does not compile, the others do.
+/// driver, or use a breaker for each. Around a guarded bus neither a retry nor the pings of a
+/// prober compile, the others do.
 ///
 /// # Repair
 ///

@@ -71,6 +71,22 @@
 //! let read = SENSOR.retry(Retry::new(), Mutating(async || read(&mut GuardedI2c::new(Bus, &SENSOR))));
 //! ```
 //!
+//! A ping through the breaker would be rejected while it is open, when pings are needed:
+//! ```
+//! use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, Prober};
+//! use core::time::Duration;
+//! static RADIO: Breaker = Breaker::new(Config::new(), EmbassyClock);
+//! async fn ping() -> Result<(), ()> { Ok(()) }
+//! let pings = RADIO.run_prober(Prober::every(Duration::from_secs(5)), || ping());
+//! ```
+//! ```compile_fail,E0277
+//! use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, Prober};
+//! use core::time::Duration;
+//! static RADIO: Breaker = Breaker::new(Config::new(), EmbassyClock);
+//! async fn ping() -> Result<(), ()> { Ok(()) }
+//! let pings = RADIO.run_prober(Prober::every(Duration::from_secs(5)), || RADIO.call_async(|| ping()));
+//! ```
+//!
 //! The same for a stream:
 //! ```
 //! use atomic_breaker_embassy::{Breaker, CallError, Config, EmbassyClock, Mutating, Retry, Unguarded};
