@@ -185,6 +185,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 
     /// The state: one load, no reading of the clock.
+    ///
+    /// For what is shown. Before a call, ask nothing, or [`Snapshot::rejection`]: open stays open until a call comes, so a
+    /// program that makes none while it is [`State::Open`] never makes one again.
     pub fn state(&self) -> State {
         Circuit::of(word::load_acquire(&self.word)).state()
     }

@@ -6,7 +6,8 @@ use core::marker::{PhantomData, PhantomPinned};
 use crate::error::CallError;
 
 /// An error that is no rejection: what an operation returns that no breaker guards yet. Every error is one, except
-/// [`CallError`], the `GuardedError` of atomic-breaker-embassy, and types that contain either.
+/// [`CallError`], the `GuardedError` of atomic-breaker-embassy, and types that contain either. In a `Box`, and so in a
+/// `Box<dyn Error>`, neither can be seen.
 ///
 /// A retry demands it, because the natural way to limit the time of each try,
 /// `breaker.retry(policy, || breaker.call_timeout(limit, send))`, has the breaker inside itself: while it is half-open, the

@@ -8,7 +8,8 @@ use std::time::Instant;
 use atomic_breaker::Clock;
 
 /// Milliseconds since this process first read the clock, measured with [`Instant`]. Zero-sized, and all instances
-/// agree.
+/// agree. On Linux and macOS it stands still while the machine is suspended, so open times are longer by as much, and so
+/// does tokio's timer; `BootClock` runs on.
 ///
 /// Each process has its own origin, so this is not a clock for words that other processes can reach or that outlive
 /// this process: a breaker would admit probes at once, or reject for too long.

@@ -8,6 +8,7 @@ use atomic_breaker::{
     Clock,
     wait::{self, HasTimer},
 };
+use tokio::task::{Unconstrained, unconstrained};
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::StdClock;
@@ -65,14 +66,16 @@ fn now_ms() -> u64 {
 }
 
 impl wait::Timer for TokioTimer {
-    type Sleep = Sleep;
+    /// Ends although the task has used up its turn: an operation that always has more to do, such as the reader of an
+    /// endless stream, uses it up each time, and its time limit would never pass.
+    type Sleep = Unconstrained<Sleep>;
 
     fn now_ms(&self) -> u64 {
         now_ms()
     }
 
-    fn sleep(&self, ms: u64) -> Sleep {
-        sleep(Duration::from_millis(ms))
+    fn sleep(&self, ms: u64) -> Self::Sleep {
+        unconstrained(sleep(Duration::from_millis(ms)))
     }
 }
 
