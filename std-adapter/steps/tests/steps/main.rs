@@ -29,6 +29,7 @@
 //! | `rows` | what each call does to a job as a store may keep it |
 //! | `workers` | workers that stop, die, or are given up |
 //! | `deaths` | processes that die, or are cut off and come back |
+//! | `unreadable` | states whose type panics as it is read |
 //! | `words` | secrets in the words of errors |
 //! | `broken` | stores that break a promise, which the contract finds out |
 //! | `settings` | invalid settings and their errors |
@@ -81,6 +82,7 @@ mod schedule;
 mod settings;
 mod support;
 mod told;
+mod unreadable;
 mod waiting;
 mod within;
 mod words;
