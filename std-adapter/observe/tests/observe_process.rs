@@ -56,6 +56,9 @@ fn a_new_key_is_shown_at_zero_until_the_next_scrape_by_hand_and_by_the_thread() 
         "circuit_breaker_key_rejections{circuit_breaker_name=\"hosts\",circuit_breaker_key=\"a\",circuit_breaker_enforcement=\"enforced\"} 1"
     ));
 
+    #[cfg(feature = "steps")]
+    jobs_that_ended_early_are_shown_at_zero_first(&prometheus);
+
     // First an interval of an hour at zero, then none: the second call takes effect, and starts no other thread.
     publish_each_second(Duration::from_secs(3_600)).unwrap();
     hosts.command(&"b", |host| host.trip()).unwrap();
@@ -75,6 +78,31 @@ fn a_new_key_is_shown_at_zero_until_the_next_scrape_by_hand_and_by_the_thread() 
         hosts.command(&"d", |host| host.trip()).unwrap();
         wait_for(&prometheus, &opened("d", 1))
     }));
+}
+
+#[cfg(feature = "steps")]
+fn jobs_that_ended_early_are_shown_at_zero_first(prometheus: &PrometheusHandle) {
+    use atomic_breaker_steps::{Lane, MemoryStore, StepError, Steps, Workflow};
+
+    let ends = Workflow::new("kind").step("step", "lane", async |_: u32| Err(StepError::end("no")));
+    let runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = { runtime }.enable_all().build().unwrap();
+    runtime.block_on(async {
+        let steps = Steps::builder(MemoryStore::new())
+            .lane(Lane::new("lane"))
+            .workflow(&ends)
+            .observer(Metrics::new("jobs"));
+        let steps = steps.build().unwrap();
+        steps.run(&ends, "k", &7).await.unwrap();
+    });
+    for count in [0, 1] {
+        publish();
+        let line = format!(
+            "circuit_breaker_job_ended{{circuit_breaker_name=\"jobs\",circuit_breaker_kind=\"kind\",circuit_breaker_status=\"dead\"}} {count}"
+        );
+        let page = prometheus.render();
+        assert!(page.lines().any(|found| found == line), "{count}: {page}");
+    }
 }
 
 /// Whether a child of this process succeeds.

@@ -25,9 +25,9 @@ pub struct Stuck {
 /// Tells a person about a job that makes no progress, for example by mail or chat.
 ///
 /// Called once for a job that is late, and once when it ends without success: this is first marked in the store. A job
-/// that is [tried again](super::Store::retry_now) on command, or taken up after it was parked, is told of like a new one. A
-/// call that fails, panics, or takes longer than a minute is repeated up to twice; if the process ends in between, or all
-/// three fail, the person is not told again. A [worker that stops](super::Worker::stop) waits for it.
+/// that is [tried again](super::Store::retry_now) on command, or taken up after it was parked, is told of anew, and is as
+/// [old](Job::age) as before. A call that fails, panics, or takes longer than a minute is repeated up to twice; if the
+/// process ends in between, or all three fail, the person is not told again. A [worker that stops](super::Worker::stop) waits for it.
 ///
 /// Workers without one tell no person, and leave a delay to the next worker that has one; the end of a job is told by the
 /// worker that ends it, or not at all. So give the same one to all.

@@ -4,17 +4,19 @@
 use std::pin::pin;
 use std::time::Duration;
 
+use atomic_breaker_server::{Outcome, Scope};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout};
 
-use super::caught::words_of;
+use super::caught::{caught_now, words_of};
 use super::ending::{StepEnd, Unknown};
+use super::error::Kind;
 use super::in_progress::Batch;
 use super::inner::Inner;
 use super::room::{Place, Room, Start};
 use super::text::unreadable;
 use super::workflow::Step;
-use super::{Asked, Change, Claimed, HeldUp, Job, Ran, Right, StepContext, Store};
+use super::{Asked, Change, Claimed, HeldUp, Job, Ran, Right, StepContext, StepError, Store};
 
 /// How often a probe reports that it is still under way: more often than any probe lease runs out.
 const PROBES: Duration = Duration::from_secs(1);
@@ -155,9 +157,14 @@ impl<D: Store> Inner<D> {
             key: job.key.clone(),
             failures: job.failures,
         };
-        let step = match (step.run)(&job.state, context) {
-            Ok(step) => step,
-            Err(error) => {
+        let step = match caught_now(|| (step.run)(&job.state, context)) {
+            Ok(Ok(step)) => step,
+            // The type of the state, as it was read: the resource was not asked.
+            Err(words) => {
+                let failed = StepError::new(Kind::Failed(None), format!("panicked: {words}"));
+                return StepEnd::Failed(failed.judged((Outcome::Ignored, Scope::Call)));
+            }
+            Ok(Err(error)) => {
                 let why = format!("{:?} cannot go on: {}", job.kind, unreadable(&error));
                 return StepEnd::Unreadable(why);
             }

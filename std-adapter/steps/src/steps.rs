@@ -81,7 +81,9 @@ impl<D: Store> Steps<D> {
         Ok(ran.read(Some(id)))
     }
 
-    /// Keeps a job for any worker. There is only one of each kind and key: if it exists, its id is returned.
+    /// Keeps a job for any worker. There is only one of each kind and key: if it exists, its id is returned, **even if it
+    /// has ended** and nothing will be done: [`progress`](Self::progress) says. A key is free again once a job that is done
+    /// or cancelled is [forgotten](super::StepsBuilder::retention); one that is dead is kept until a person deals with it.
     ///
     /// # Errors
     /// [`EnqueueError`]: no job is kept, unless the store failed without an answer.

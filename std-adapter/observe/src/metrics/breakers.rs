@@ -156,7 +156,8 @@ impl BreakerCounts {
         standing
     }
 
-    /// Looks the state up from now on, instead of waiting for a notification. `None` once the breaker is gone.
+    /// Looks the state up from now on, instead of waiting for a notification. `None` once the breaker is gone: its last
+    /// state is nobody's, even if its metrics are shared and stay.
     pub(super) fn look_up(
         &self,
         standing: &Arc<Standing>,
@@ -164,10 +165,8 @@ impl BreakerCounts {
     ) {
         let weak = Arc::downgrade(standing);
         self.watch(weak.as_ptr().addr(), move |looked| {
-            let standing = weak.upgrade()?;
-            if let Some(state) = state() {
-                standing.note(|| state);
-            }
+            let (standing, state) = (weak.upgrade()?, state()?);
+            standing.note(|| state);
             looked.add_single(&standing);
             Some(())
         });

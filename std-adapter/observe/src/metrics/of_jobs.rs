@@ -86,7 +86,9 @@ const ENDS: [Status; 3] = [Status::Done, Status::Dead, Status::Parked];
 impl JobObserver for Metrics<OfJobs> {
     fn built(&self, kinds: &[(&'static str, &'static str)], lanes: &[&'static str]) {
         let declare = |metric, labels: Labels<'_>| {
-            self.0.meter.counter(metric, labels, false);
+            // An alert has to see the end of a job, even one that ended before the first scrape.
+            let rises = metric == ENDED;
+            self.0.meter.counter(metric, labels, rises);
         };
         {
             let mut stored = lock(&self.0.stored.0);

@@ -42,6 +42,9 @@ use crate::label::{Mode, OTHER};
 /// the gauges of `other` show whether one of them is down, and since when the first has been seen to be.
 /// Labels are never given back, because the series of a counter must continue. A new key is published at zero first, so
 /// that rates see it rise. Clones count together.
+///
+/// Give each registry a name of its own: if two of one name have the same key, its outage in one of them seems to begin
+/// anew whenever the other one closes it.
 #[derive(Clone)]
 pub struct OfKeys {
     all: &'static BreakerCounts,

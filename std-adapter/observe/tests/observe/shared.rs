@@ -50,6 +50,18 @@ fn a_state_that_another_process_has_changed_is_looked_up() {
 }
 
 #[test]
+fn a_breaker_that_is_gone_is_not_shown_though_its_metrics_are_shared() {
+    let metrics = Arc::new(Metrics::new("gone"));
+    let builder = MappedBuilder::new(Config::new()).observer(Arc::clone(&metrics));
+    let database = Arc::new(builder.for_forks().unwrap());
+    metrics.watch_state(&database);
+    database.trip();
+    assert!(states("gone", "open", 1));
+    drop(database);
+    assert!(states("gone", "open", 0));
+}
+
+#[test]
 fn keys_that_another_process_has_opened_are_shown_under_their_names() {
     let metrics: Metrics<OfKeys> = Metrics::new("slab").max_keys(2);
     let rules = Config::new().consecutive_failures(1);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use thiserror::Error;
 
 use super::undone::{Undone, Unreported};
 use crate::ending::StepEnd;
@@ -12,7 +13,20 @@ use crate::in_progress::Batch;
 use crate::inner::{Inner, running};
 use crate::lane::Full;
 use crate::room::Start;
-use crate::{EnqueueError, JobId, NewJob, Put, Ran, StepError, Steps, Store, StoreError, Workflow};
+use crate::{
+    EnqueueError, Job, JobId, NewJob, Put, Ran, Status, StepError, Steps, Store, StoreError,
+    Workflow,
+};
+
+/// Why a call is not kept.
+#[derive(Debug, Error)]
+enum Unkept {
+    #[error(transparent)]
+    Store(StoreError),
+    /// A job of the same key was kept before, and has ended without success.
+    #[error("job {} of the same key is {}", .0.id, .0.status.name())]
+    Before(Job),
+}
 
 impl<D: Store> Steps<D> {
     /// Runs the only step of a workflow now, and keeps a job only if that did not succeed: what succeeds at once costs
@@ -37,7 +51,8 @@ impl<D: Store> Steps<D> {
     /// **Nothing looks for a job of the same key before the call**: if one waits, this call is made all the same, and
     /// the job runs later. Steps must tolerate that, as they may run again in any case. To have each key done in order
     /// use [`run`](Self::run). If this call is to be kept and there is a job of that key already, no second one is
-    /// made; the result so far of the existing one is returned.
+    /// made; the result so far of the existing one is returned. If that one is dead or was cancelled, and the caller has
+    /// gone, the call is one that cannot be kept.
     ///
     /// # Errors
     /// [`EnqueueError::NotKept`] when it was not done, and the store failed; with the others nothing was tried.
@@ -60,14 +75,19 @@ impl<D: Store> Steps<D> {
         let called = called.spawn(|batch| inner.call(start, job, batch));
         match called.await {
             Ok(Ok((id, ran))) => Ok(ran.read(id)),
-            Ok(Err((unreported, store))) => {
+            Ok(Err((unreported, unkept))) => {
                 let why = unreported.report();
-                let Some(store) = store else {
-                    let (id, error) = (None, why.words());
-                    return Ok(Ran::Ended { id, error });
-                };
-                let why = why.error;
-                Err(EnqueueError::NotKept { why, store })
+                match unkept {
+                    None => Ok(Ran::Ended {
+                        id: None,
+                        error: why.words(),
+                    }),
+                    Some(Unkept::Before(job)) => Ok(Ran::of(job).read(None)),
+                    Some(Unkept::Store(store)) => {
+                        let why = why.error;
+                        Err(EnqueueError::NotKept { why, store })
+                    }
+                }
             }
             Err(_) => Err(EnqueueError::NotKept {
                 why: "it was cut off".into(),
@@ -78,13 +98,13 @@ impl<D: Store> Steps<D> {
 }
 
 impl<D: Store> Inner<D> {
-    /// Returns an error if the job is not kept: because it has ended, or the store has failed.
+    /// Returns an error if the job is not kept: because it has ended, or for another reason.
     async fn call(
         self: Arc<Self>,
         start: Result<Start, Full>,
         job: NewJob,
         batch: Batch,
-    ) -> Result<(Option<JobId>, Ran<String>), (Unreported<D>, Option<StoreError>)> {
+    ) -> Result<(Option<JobId>, Ran<String>), (Unreported<D>, Option<Unkept>)> {
         let (why, is_try) = match start {
             Ok(start) => match self.first_try(start, &job, &batch).await {
                 StepEnd::Done(state) => return Ok((None, Ran::Done(state))),
@@ -101,23 +121,34 @@ impl<D: Store> Inner<D> {
             }
         };
         let undone = Undone { job, why, is_try };
-        let store = if self.ends(&undone) {
+        let unkept = if self.ends(&undone) {
             None
         } else {
-            match self.keep(&undone).await {
+            match self.keep_call(&undone).await {
                 Ok(Put::New(id, _)) => {
                     return Ok((Some(id), Ran::later(&running(&undone.job, id))));
                 }
                 Ok(Put::Exists(job)) => return Ok((Some(job.id), Ran::of(job))),
-                Err(error) => Some(error),
+                Err(unkept) => Some(unkept),
             }
         };
         let inner = Arc::clone(&self);
         let keep = async move |undone: Undone| {
-            let keep = || inner.keep(&undone);
-            inner.keep_at_last(&undone.job, keep, |_| true).await;
+            let keep = || inner.keep_call(&undone);
+            let later = |why: &Unkept| matches!(why, Unkept::Store(_));
+            inner.keep_at_last(&undone.job, keep, later).await;
         };
-        Err((Unreported::new(self, &batch, undone, keep), store))
+        Err((Unreported::new(self, &batch, undone, keep), unkept))
+    }
+
+    /// Keeps the job. One of its key that no worker takes up any more does not stand for it.
+    async fn keep_call(&self, undone: &Undone) -> Result<Put, Unkept> {
+        match self.keep(undone).await.map_err(Unkept::Store)? {
+            Put::Exists(job) if matches!(job.status, Status::Dead | Status::Cancelled) => {
+                Err(Unkept::Before(job))
+            }
+            put => Ok(put),
+        }
     }
 
     async fn first_try(&self, mut start: Start, job: &NewJob, batch: &Batch) -> StepEnd {

@@ -17,7 +17,7 @@
 //! | `looking`, `looking_fleet`, `not_run` | workers that look for jobs while others call; what they claim and do not run |
 //! | `probes` | steps that are probes of their lane, and what a breaker is told of a step |
 //! | `within` | steps whose calls go through the breaker of their lane |
-//! | `keep_calls`, `keep_dropped` | calls that are kept if they do not succeed; callers that leave in the middle |
+//! | `keep_calls`, `keep_dropped`, `keep_ended` | calls that are kept if they do not succeed; callers that leave in the middle; keys of jobs that have ended |
 //! | `keep_requests`, `keep_limits`, `keep_bodies`, `keep_secrets`, `keep_replay` | kept requests: which, how many, how stored, how sent again |
 //! | `keep_in_flight` | requests under way that may be kept |
 //! | `keep_faults` | requests with stores that fail or are late, and clients that hang |
@@ -29,6 +29,7 @@
 //! | `rows` | what each call does to a job as a store may keep it |
 //! | `workers` | workers that stop, die, or are given up |
 //! | `deaths` | processes that die, or are cut off and come back |
+//! | `unreadable` | states whose type panics as it is read |
 //! | `words` | secrets in the words of errors |
 //! | `broken` | stores that break a promise, which the contract finds out |
 //! | `settings` | invalid settings and their errors |
@@ -46,6 +47,7 @@ mod keep_calls;
 #[cfg(feature = "reqwest")]
 mod keep_clients;
 mod keep_dropped;
+mod keep_ended;
 #[cfg(feature = "http")]
 mod keep_faults;
 #[cfg(feature = "http")]
@@ -81,6 +83,7 @@ mod schedule;
 mod settings;
 mod support;
 mod told;
+mod unreadable;
 mod waiting;
 mod within;
 mod words;

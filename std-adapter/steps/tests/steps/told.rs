@@ -96,3 +96,17 @@ async fn a_job_whose_worker_died_is_due_until_another_takes_it_up() {
     assert_eq!(store.counts().await.unwrap().oldest_due, None);
     assert_eq!(only_job(&store).await.status, Status::Done);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_is_tried_again_is_as_old_as_before() {
+    let (store, script) = (MemoryStore::new(), Script::new([Do::Fail; 9]));
+    let workflow = script.workflow().schedule(schedule(2));
+    let (steps, mail) = with_mailbox(&store, &workflow);
+    let _worker = steps.work();
+    let id = steps.enqueue(&workflow, "k", &Vec::new()).await.unwrap();
+    sleep(61 * MINUTE).await;
+    assert_eq!(told(&mail), [Status::Dead]);
+    assert!(store.retry_now(id).await.unwrap());
+    sleep(MINUTE).await;
+    assert_eq!(told(&mail)[1..], [Status::Waiting, Status::Dead]);
+}
