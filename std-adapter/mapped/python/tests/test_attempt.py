@@ -211,6 +211,27 @@ def test_a_slow_call_is_a_failure_even_if_it_succeeded() -> None:
     assert breaker.state == State.OPEN
 
 
+def test_a_probe_that_is_renewed_after_its_repair_is_not_slow() -> None:
+    for is_renewed, state in ((False, State.OPEN), (True, State.CLOSED)):
+        breaker = half_open(slow_call=0.5)
+        with breaker.attempt() as probe:
+            time.sleep(0.6)
+            assert not is_renewed or probe.renew()
+        assert breaker.state == state
+        assert not probe.renew()
+
+
+def test_a_report_that_is_too_late_is_not_renewed() -> None:
+    breaker = half_open()
+    with breaker.attempt() as probe:
+        breaker.trip()
+        assert not probe.renew()
+    with Breaker().attempt() as call:
+        assert call.renew()
+        call.success()
+        assert not call.renew()
+
+
 def test_one_that_is_disabled_lets_all_pass_and_learns_nothing() -> None:
     breaker = Breaker()
     breaker.disable()

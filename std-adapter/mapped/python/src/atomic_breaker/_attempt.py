@@ -170,6 +170,16 @@ class Attempt:
         """How often the breaker has opened in a row if this is a probe: how far to repair first. Otherwise 0."""
         return int(library.trips(byref(self._token))) if self._state == _HELD and self._is_own() else 0
 
+    def renew(self) -> bool:
+        """The call begins only now, after the repair before a probe: with `slow_call` the time of the repair would count.
+
+        Returns whether the report still counts. If not, the breaker has gone on without it, and another call may be the probe.
+        """
+        if self._state != _HELD or not self._is_own():
+            return self._state == _PASSED
+        breaker = self._breaker
+        return bool(library.renew(breaker._word, breaker._rules, byref(self._token), library.now_ms()))
+
     def success(self) -> None:
         """The call succeeded, whatever exception follows."""
         self._report(library.report, True)
