@@ -12,9 +12,11 @@ use crate::error::CallError;
 /// A retry demands it, because the natural way to limit the time of each try,
 /// `breaker.retry(policy, || breaker.call_timeout(limit, send))`, has the breaker inside itself: while it is half-open, the
 /// outer call holds the probe slot, the inner one is rejected, and this counts as a failed probe, so the breaker never
-/// closes again. [`Retry::try_limit`](crate::wait::Retry::try_limit) is what was meant. So do the pings of a
-/// [`Prober`](crate::wait::Prober), which the breaker itself would reject. An operation that *another* breaker
+/// closes again. [`Retry::try_limit`](crate::wait::Retry::try_limit) is what was meant. An operation that *another* breaker
 /// guards goes through the variant with a classifier, which says what the rejection of that other one means.
+///
+/// The pings of a [`Prober`](crate::wait::Prober) demand it as well: the breaker that they are to close rejects what goes
+/// through it.
 ///
 /// Generic code passes the bound on: `fn send<E: Unguarded>(..)`, `radio: impl Write<Error: Unguarded>`.
 ///
@@ -23,6 +25,7 @@ use crate::error::CallError;
     message = "the operation is guarded already: its error `{Self}` may be a rejection",
     label = "a breaker would be inside this one",
     note = "within a retry, call the operation itself, with `Retry::try_limit` in place of `call_timeout`",
+    note = "a ping of a prober goes to the resource itself",
     note = "a bus in a guard (`GuardedI2c`, `GuardedSpi`, `GuardedIo`) is guarded already: give the driver the bus itself",
     note = "if another breaker guards the operation, take the variant with a classifier, `retry_with`, \
             and say what a rejection by that breaker means",

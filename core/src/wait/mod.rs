@@ -30,6 +30,7 @@ mod prober;
 mod repeatable;
 mod retry;
 mod time_limit;
+mod timed_operation;
 mod try_limit;
 mod waiter;
 
@@ -38,7 +39,8 @@ pub use has_timer::{HasTimer, WithTimer};
 pub use prober::Prober;
 pub use repeatable::{Mutating, Repairing, Repeatable};
 pub use retry::{Retry, Tried, Tries};
-pub use time_limit::{Limit, OneFailure, Repaired, TimeLimit, Timed, TimedOperation, ToldTrips};
+pub use time_limit::{Limit, OneFailure, TimeLimit, Timed};
+pub use timed_operation::{Repaired, TimedOperation, ToldTrips};
 pub use try_limit::TryLimit;
 
 use core::pin::Pin;

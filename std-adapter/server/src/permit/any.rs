@@ -78,7 +78,7 @@ pub trait AnyPermit: Sized {
         self.end(outcome, true, Some(why))
     }
 
-    /// Reports how the call ended, and whom that concerns beside it. It is [`report_because`](Self::report_because) unless the
+    /// Reports how the call ended, and whom that concerns: as [`report_because`](Self::report_because) does, unless the
     /// [scope](Scope) says otherwise.
     fn report_scoped(
         self,

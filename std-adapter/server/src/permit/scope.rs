@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whom the end of a call concerns.
 
-/// Whom the end of a call concerns beside the call itself, and so how often it counts:
+/// Whom the end of a call concerns, and so how often it counts:
 /// [`AnyPermit::report_scoped`](crate::AnyPermit::report_scoped).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]

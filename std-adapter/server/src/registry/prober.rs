@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use atomic_breaker::{Clock, Snapshot, State, Tally, wait::Prober};
+use atomic_breaker::{Clock, Snapshot, State, Tally, Unguarded, wait::Prober};
 use tokio::time::{sleep, timeout};
 
 use super::{KeyedObserver, Registry};
@@ -27,7 +27,8 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     ///   second. 0 counts as 1.
     /// - `ping` is given the key and how far to [repair](crate::AnyPermit::trips) it first: how often in a row it has tripped,
     ///   plus the pings that have failed in this outage. A ping that panics or takes longer than the prober's limit, repair
-    ///   included, has failed. It must not go through the registry, which would reject it.
+    ///   included, has failed. It goes to the resource itself, as the registry would reject it: so its error is [`Unguarded`];
+    ///   if another breaker guards it, map the error.
     /// - A key that answers pings but fails again when callers return is not pinged for two pauses, then four, and at most
     ///   64; once it has stayed up for 64 pauses, this is forgotten. Meanwhile its open time ends with a probe as usual.
     /// - An open time of which a part was demanded, by a `Retry-After` or an operator, is waited for, **all of it**, as the
@@ -59,7 +60,19 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     /// tokio::spawn(SHARDS.run_prober(Prober::every(Duration::from_secs(1)), 10, ping));
     /// # }
     /// ```
-    pub async fn run_prober<V, E, F>(
+    ///
+    /// Not through the registry:
+    ///
+    /// ```compile_fail,E0277
+    /// # use atomic_breaker_server::{Config, Guard, Prober, Registry};
+    /// # use std::{io, sync::LazyLock, time::Duration};
+    /// # static SHARDS: LazyLock<Registry<u16>> = LazyLock::new(|| Registry::new(Config::new()).unwrap());
+    /// # async fn select_one(_: u16) -> io::Result<()> { Ok(()) }
+    /// let pings = SHARDS.run_prober(Prober::every(Duration::from_secs(1)), 10, |shard, _| async move {
+    ///     SHARDS.of(*shard).call_async(|| select_one(*shard)).await
+    /// });
+    /// ```
+    pub async fn run_prober<V, E: Unguarded, F>(
         &self,
         prober: Prober,
         at_once: usize,
