@@ -11,6 +11,8 @@ const _: () = {
 
     // "at most 65 535 (255 in a 32-bit word)"
     assert!(WIDE.max_failures() == 65_535 && NARROW.max_failures() == 255);
+    // "at most 32 767 (127 in a 32-bit word)"
+    assert!(WIDE.max_lasting_failures() == 32_767 && NARROW.max_lasting_failures() == 127);
     // "at most 255 (15 in a 32-bit word)"
     assert!(WIDE.max_probes() == 255 && NARROW.max_probes() == 15);
     // "the 31st (7th) trip in a row"

@@ -26,16 +26,27 @@ impl From<Failure> for Outcome {
     }
 }
 
-/// A failure: how much it weighs, whether it trips at once and for how long at least, and whether the call was only too
-/// slow.
+/// A failure: its weight, whether it trips at once, for how long at least the breaker should open, and whether the call was
+/// only too slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[must_use]
 pub struct Failure {
     pub(crate) weight: u16,
-    pub(crate) trips: bool,
+    pub(crate) demand: Demand,
     slow: bool,
     pub(crate) retry_after_ms: Option<u32>,
+}
+
+/// What a failure demands besides being counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub(crate) enum Demand {
+    Nothing,
+    /// A minimum open time, if it trips.
+    Time,
+    /// To trip at once.
+    Trip,
 }
 
 impl Failure {
@@ -49,7 +60,7 @@ impl Failure {
     pub const fn with_weight(weight: u16) -> Self {
         Self {
             weight,
-            trips: false,
+            demand: Demand::Nothing,
             slow: false,
             retry_after_ms: None,
         }
@@ -67,18 +78,46 @@ impl Failure {
     /// A failure that trips at once, whatever was counted before.
     pub const fn tripping() -> Self {
         Self {
-            trips: true,
+            demand: Demand::Trip,
             ..Self::new()
         }
     }
 
     /// A failure that trips at once and keeps the breaker open for at least `time`, rounded up to milliseconds and cut to
-    /// [`Config::max_retry_after`](crate::Config::max_retry_after): the `Retry-After` of a server, the back-off hint of
-    /// a radio.
-    pub const fn retry_after(time: Duration) -> Self {
+    /// [`Config::max_retry_after`](crate::Config::max_retry_after): for an answer that speaks for the whole resource, such as
+    /// the back-off hint of a radio.
+    pub const fn tripping_for(time: Duration) -> Self {
         Self {
             retry_after_ms: Some(ms(time)),
             ..Self::tripping()
+        }
+    }
+
+    /// A failure of weight 1 that asks for a pause of at least `time`, rounded up to milliseconds and cut to
+    /// [`Config::max_retry_after`](crate::Config::max_retry_after): the `Retry-After` of a server. It counts like any
+    /// failure. If the rules trip by it, or it is a probe's, the breaker stays open for at least this long.
+    ///
+    /// On its own it opens nothing: one overloaded instance of twenty asks only those whom it has answered to wait. For
+    /// that there is [`tripping_for`](Self::tripping_for).
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, Config, Failure, ManualClock};
+    /// use core::time::Duration;
+    ///
+    /// let config = Config::new().consecutive_failures(2).open_for(Duration::from_secs(1));
+    /// let breaker = Breaker::new(config, ManualClock::new());
+    /// let overloaded = Failure::retry_after(Duration::from_secs(10));
+    ///
+    /// breaker.acquire()?.report(overloaded);
+    /// breaker.acquire()?.report(overloaded);
+    /// assert_eq!(breaker.acquire().unwrap_err().retry_in(), Some(Duration::from_secs(10)));
+    /// # Ok::<(), atomic_breaker::Rejected>(())
+    /// ```
+    pub const fn retry_after(time: Duration) -> Self {
+        Self {
+            demand: Demand::Time,
+            retry_after_ms: Some(ms(time)),
+            ..Self::new()
         }
     }
 
@@ -89,7 +128,7 @@ impl Failure {
 
     /// Whether it trips at once.
     pub const fn is_tripping(self) -> bool {
-        self.trips
+        matches!(self.demand, Demand::Trip)
     }
 
     /// Whether the call succeeded, but took too long. The breaker treats it like any failure of its weight; an observer
@@ -98,7 +137,7 @@ impl Failure {
         self.slow
     }
 
-    /// The shortest open time that it asks for.
+    /// The shortest open time that it asks for, if it trips.
     pub const fn min_open_time(self) -> Option<Duration> {
         time_of(self.retry_after_ms)
     }

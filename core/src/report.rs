@@ -16,7 +16,7 @@ use crate::clock::{Clock, Now};
 use crate::config::{AsRules, Memory};
 use crate::machine::{Machine, Step};
 use crate::observer::Observer;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{Demand, Failure, Outcome};
 use crate::short_way::{HAS_SHORT_WAY, Way};
 use crate::tally::{Call, Tally, Verdict};
 use crate::token::Ticket;
@@ -70,8 +70,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
 
     #[inline(always)]
     fn fail(&self, ticket: Ticket<W::Bits>, failure: Failure) -> Applied<W::Bits> {
-        if failure.trips {
-            self.trip_at_once(ticket, failure)
+        if failure.demand != Demand::Nothing {
+            self.fail_demanding(ticket, failure)
         } else if HAS_SHORT_WAY && self.has_tally() {
             let machine = self.machine();
             match self.count_remembered(machine, ticket, failure.weight) {
@@ -172,7 +172,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         self.apply_if_current(machine, ticket, |circuit, now| {
             let recorded = self.record(machine, &mut verdict, circuit, Some(weight));
             let ratio_reached = recorded == Verdict::Trip;
-            machine.count(circuit, weight, ratio_reached, now)
+            machine.count(circuit, weight, ratio_reached, 0, now)
         })
     }
 
@@ -210,13 +210,19 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
 
     #[cold]
     #[inline(never)]
-    fn trip_at_once(&self, ticket: Ticket<W::Bits>, failure: Failure) -> Applied<W::Bits> {
+    fn fail_demanding(&self, ticket: Ticket<W::Bits>, failure: Failure) -> Applied<W::Bits> {
         let machine = self.machine();
+        let mut verdict = None;
         let applied = self.apply(|circuit, now| {
-            if machine.holds(circuit, ticket.granted) {
+            if !machine.holds(circuit, ticket.granted) {
+                machine.demand_late(circuit, ticket.granted, failure, now)
+            } else if failure.is_tripping() {
                 machine.trip_at_once(circuit, failure, now)
             } else {
-                machine.demand_late(circuit, ticket.granted, failure, now)
+                let recorded = self.record(machine, &mut verdict, circuit, Some(failure.weight));
+                let ratio_reached = recorded == Verdict::Trip;
+                let shortest_ms = machine.demanded_ms(failure);
+                machine.count(circuit, failure.weight, ratio_reached, shortest_ms, now)
             }
         });
         self.reported(applied, failure.into())

@@ -25,9 +25,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     ///   it in boot 13 (boot 7 in a 32-bit word with its default tick, whose last half is shorter than a tick). It takes
     ///   no more than 32 (15) boots for any open time.
     /// - **Probes** that were in flight are forgotten, and those that succeeded still count.
-    /// - **A gradual return** is over: the breaker is closed.
+    /// - **A return** is over: the breaker is closed, and its trips are forgotten.
     /// - **A window of failures** starts over.
-    /// - Failures in a row are kept, and so is what an operator has set.
+    /// - Failures in a row are kept, and have [lasted](crate::Config::lasting). So is what an operator has set.
     ///
     /// If the time is known, [`restore_after`](Self::restore_after) counts it; if the clock ran on, such as a real-time
     /// clock, [`restore_running`](Self::restore_running) keeps all times exactly.

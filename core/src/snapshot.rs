@@ -68,7 +68,7 @@ impl Snapshot {
     }
 
     /// Closed or returning: the weights of the failures counted. Those of a window that has passed are
-    /// counted until the next call reports.
+    /// counted until the next call reports; of a row that must [last](crate::Config::lasting), no more than its limit.
     pub const fn failures(&self) -> u16 {
         self.failures
     }
@@ -162,9 +162,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         snapshot.wait_ms = machine.wait(circuit, now_ms);
         let is_admitted = snapshot.wait_ms.is_none();
         match circuit.state() {
-            State::Closed => snapshot.failures = circuit.failures() as u16,
+            State::Closed => snapshot.failures = machine.failures(circuit) as u16,
             State::Returning => {
-                snapshot.failures = circuit.failures() as u16;
+                snapshot.failures = machine.failures(circuit) as u16;
                 snapshot.returning_percent = Some(machine.returning_percent(circuit, now_ms) as u8);
             }
             State::Open => {

@@ -99,8 +99,9 @@ named! {
     Open = "open",
     /// A few probes pass, everything else is rejected.
     HalfOpen = "half-open",
-    /// Enough probes have succeeded, and traffic returns gradually: a growing share of the calls passes, the rest are
-    /// rejected.
+    /// Enough probes have succeeded, and trips are not forgotten yet. With a [gradual
+    /// return](crate::Config::gradual_return) a growing share of the calls passes, and the rest are rejected; otherwise
+    /// every call passes.
     Returning = "returning",
     /// Every call is rejected until an operator releases the breaker.
     ForcedOpen = "forced open",

@@ -299,7 +299,7 @@ fn a_permit_shows_whether_it_is_a_probe() {
 
 #[test]
 fn a_failure_shows_what_it_asks_for() {
-    let failure = Failure::retry_after(ms(30));
+    let failure = Failure::tripping_for(ms(30));
     assert_eq!((failure.weight(), failure.is_tripping()), (1, true));
     assert_eq!(failure.min_open_time(), Some(ms(30)));
     let plain = Failure::default();

@@ -220,7 +220,8 @@ fn a_probe_now_goes_on_counting_trips<W: AnyWord>() {
         assert_eq!(breaker.snapshot().retry_in(), Some(ms(20)));
         probe(&breaker);
         breaker.acquire().unwrap().success();
-        assert_eq!(breaker.state(), Closed);
+        assert_eq!(breaker.state(), Returning);
+        assert_eq!(breaker.snapshot().trips(), 2);
     }
 }
 

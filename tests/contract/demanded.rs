@@ -15,7 +15,7 @@ pub(crate) fn long<W: AnyWord>() -> Duration {
 }
 
 pub(crate) fn demand(time: Duration) -> Failure {
-    Failure::retry_after(time)
+    Failure::tripping_for(time)
 }
 
 pub(crate) fn config<W: AnyWord>() -> Config {

@@ -34,17 +34,18 @@ fn a_whole_life_is_reported_transition_by_transition<W: AnyWord>() {
     breaker
         .acquire()
         .unwrap()
-        .report(Failure::retry_after(ms(1_024)));
+        .report(Failure::tripping_for(ms(1_024)));
 
     let (closed, open, half_open) = (State::Closed, State::Open, State::HalfOpen);
+    let returning = State::Returning;
     let expected = [
         (closed, open, Cause::FailureLimit, 1_000, 1, 16),
         (open, half_open, Cause::OpenTimeOver, 1_016, 1, 0),
         (half_open, open, Cause::ProbeFailed, 1_016, 2, 32),
         (open, half_open, Cause::OpenTimeOver, 1_048, 2, 0),
         (half_open, half_open, Cause::ProbeLost, 1_056, 2, 0),
-        (half_open, closed, Cause::ProbesSucceeded, 1_056, 0, 0),
-        (closed, open, Cause::TripDemanded, 1_056, 1, 16),
+        (half_open, returning, Cause::ProbesSucceeded, 1_056, 2, 0),
+        (returning, open, Cause::TripDemanded, 1_056, 3, 64),
         (open, closed, Cause::Manual, 1_056, 0, 0),
         (closed, open, Cause::RetryAfter, 1_056, 1, 1_024),
     ];

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use atomic_breaker::config::Growth;
 use atomic_breaker::word::Layout;
-use atomic_breaker::{Config, ManualClock, State};
+use atomic_breaker::{Config, Failure, ManualClock, State};
 
-use super::support::{AnyWord, breaker, ms, on_both_words, opened_for, rules};
+use super::support::{AnyWord, Tested, breaker, ms, on_both_words, opened_for, rules};
 
 /// The open times, in milliseconds, of the given number of trips in a row.
 fn open_times<W: AnyWord>(config: Config, trips: usize) -> Vec<u64> {
@@ -60,19 +60,113 @@ fn growth_takes_any_factor<W: AnyWord>() {
     }
 }
 
-fn closing_starts_growth_over<W: AnyWord>() {
-    let clock = ManualClock::new();
-    let config = rules().open_for(ms(10)).exponential(2, ms(40));
-    let breaker = breaker::<W>(config, &clock);
+/// Open for 20 ms, then a probe that succeeds.
+fn recovered<W: AnyWord>(config: Config, clock: &ManualClock) -> Tested<'_, W> {
+    let breaker = breaker::<W>(config.open_for(ms(10)).exponential(2, ms(400)), clock);
     breaker.trip();
     clock.advance(ms(10));
     breaker.acquire().unwrap().failure();
     assert_eq!(opened_for(&breaker), ms(20));
     clock.advance(ms(20));
     breaker.acquire().unwrap().success();
+    breaker
+}
+
+/// A resource that answers each probe and fails what follows used to be tried again after the first open time, for ever.
+fn trips_are_remembered_for_as_long_as_it_was_open<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = recovered::<W>(rules(), &clock);
+    assert_eq!(breaker.state(), State::Returning);
+    clock.advance(ms(19));
+    breaker.acquire().unwrap().success();
+    assert_eq!(breaker.snapshot().trips(), 2);
+    breaker.acquire().unwrap().report(Failure::tripping());
+    assert_eq!(opened_for(&breaker), ms(40));
+    // Once more, and now it is well for as long.
+    clock.advance(ms(40));
+    breaker.acquire().unwrap().success();
+    clock.advance(ms(40));
+    breaker.acquire().unwrap().success();
     assert_eq!(breaker.state(), State::Closed);
+    assert_eq!(breaker.snapshot().trips(), 0);
     breaker.trip();
     assert_eq!(opened_for(&breaker), ms(10));
+}
+
+/// Without a gradual return no call is rejected, whatever the dice, and no snapshot says so.
+fn all_calls_pass_while_trips_are_remembered<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = recovered::<W>(rules(), &clock);
+    for _ in 0..20 {
+        assert_eq!(breaker.state(), State::Returning);
+        assert_eq!(breaker.snapshot().returning_percent(), Some(100));
+        assert_eq!(breaker.snapshot().rejection(), None);
+        breaker.acquire().unwrap().success();
+        clock.advance(ms(1));
+    }
+    breaker.acquire().unwrap().success();
+    assert_eq!(breaker.state(), State::Closed);
+}
+
+/// The share has grown to all calls long before the trips are forgotten, or the other way round.
+fn a_gradual_return_and_the_growth_end_together<W: AnyWord>() {
+    for over in [4, 50] {
+        let clock = ManualClock::new();
+        let breaker = recovered::<W>(rules().gradual_return(100, ms(over)), &clock);
+        let both = over.max(20);
+        clock.advance(ms(both - 1));
+        breaker.acquire().unwrap().success();
+        assert_eq!(breaker.state(), State::Returning, "{over}");
+        clock.advance(ms(1));
+        breaker.acquire().unwrap().success();
+        assert_eq!(breaker.state(), State::Closed, "{over}");
+    }
+}
+
+/// A background of failures below the limit of a window lasts longer than the return, and trips nothing.
+fn a_window_is_judged_by_the_whole_return<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let config = rules().failures_within(4, ms(5));
+    let breaker = recovered::<W>(config, &clock);
+    for _ in 0..10 {
+        breaker.acquire().unwrap().failure();
+        clock.advance(ms(2));
+    }
+    breaker.acquire().unwrap().success();
+    assert_eq!(breaker.state(), State::Closed);
+}
+
+/// Nothing grows, so there is nothing to remember.
+fn without_growth_it_closes_at_once<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(rules().open_for(ms(10)), &clock);
+    breaker.trip();
+    clock.advance(ms(10));
+    breaker.acquire().unwrap().success();
+    assert_eq!(breaker.state(), State::Closed);
+}
+
+/// A resource that answers each probe, and fails every other call for an hour, with one call each 10 ms.
+fn a_resource_that_flaps_is_left_alone_for_longer_each_time<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let config = rules().consecutive_failures(5).open_for(ms(100));
+    let breaker = breaker::<W>(config.exponential(2, ms(6_400)), &clock);
+    let mut wasted = 0;
+    for _ in 0..360_000 {
+        if let Ok(permit) = breaker.acquire() {
+            if permit.is_probe() {
+                permit.success();
+            } else {
+                wasted += 1;
+                permit.failure();
+            }
+        }
+        clock.advance(ms(10));
+    }
+    // Seven times until the longest, then five every 6.4 s and the 60 ms of the calls.
+    let expected = 5 * (7 + 3_600_000 / 6_460);
+    assert!(wasted <= expected, "{wasted} of {expected}");
+    assert!(wasted >= expected / 2, "{wasted} of {expected}");
 }
 
 /// With a factor of 1.5, each open time is half as long again as the one before.
@@ -160,7 +254,12 @@ on_both_words!(
     every_trip_opens_for_the_same_time_without_growth,
     growth_goes_up_to_its_maximum_and_stays_there,
     growth_takes_any_factor,
-    closing_starts_growth_over,
+    trips_are_remembered_for_as_long_as_it_was_open,
+    all_calls_pass_while_trips_are_remembered,
+    a_gradual_return_and_the_growth_end_together,
+    a_window_is_judged_by_the_whole_return,
+    without_growth_it_closes_at_once,
+    a_resource_that_flaps_is_left_alone_for_longer_each_time,
     growth_by_150_percent,
     growth_by_any_percentage_is_at_least_that,
     a_factor_is_so_many_hundred_percent,

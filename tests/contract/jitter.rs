@@ -177,7 +177,7 @@ fn jitter_lengthens_a_minimum_open_time<W: AnyWord>() {
             breaker
                 .acquire()
                 .unwrap()
-                .report(Failure::retry_after(ms(4_096)));
+                .report(Failure::tripping_for(ms(4_096)));
             assert!(opened_for(&breaker) >= ms(4_096), "asked for");
             opened_for(&breaker)
         })
@@ -330,7 +330,7 @@ fn without_jitter_nothing_is_drawn() {
         let breaker = Breaker::new(config, NoDice);
         breaker.trip();
         breaker.reset();
-        let demand = Failure::retry_after(ms(9_000));
+        let demand = Failure::tripping_for(ms(9_000));
         breaker.acquire().unwrap().report(demand);
         assert_eq!(breaker.state(), State::Open);
     }

@@ -4,7 +4,7 @@
 //! | file | behaviours |
 //! |---|---|
 //! | `cost` | closed calls; loads, swaps and clock readings of everything else |
-//! | `closed` | trip rules, weights |
+//! | `closed`, `lasting`, `weighed` | trip rules, weights; rows that must last; failures that ask for a pause |
 //! | `ratio`, `basis_points`, `tallies`, `forgotten` | the share of the last calls, several rules in one breaker, what an outage forgets |
 //! | `open`, `growth`, `jitter` | rejection and deadline, growth and jitter |
 //! | `demanded`, `demanded_late` | open times that were demanded |
@@ -52,6 +52,7 @@ mod growth;
 mod half_open;
 mod holds;
 mod jitter;
+mod lasting;
 mod late_reports;
 mod late_successes;
 mod long_probes;
@@ -79,5 +80,6 @@ mod taken_over;
 mod tallies;
 mod time;
 mod waits;
+mod weighed;
 mod within;
 mod word;

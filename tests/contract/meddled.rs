@@ -106,7 +106,7 @@ fn a_demand_of_a_permit_that_nobody_granted_changes_nothing() {
     let breaker = Breaker::over(AtomicU64::new(0), RULES, &clock);
     breaker.trip();
     let before = breaker.to_bits();
-    let demand = Failure::retry_after(Duration::from_secs(30));
+    let demand = Failure::tripping_for(Duration::from_secs(30));
     for bits in [u64::MAX, u64::MAX - 1] {
         assert_eq!(
             breaker.resume(Token::from_raw(bits, 0)).report(demand),

@@ -276,7 +276,7 @@ fn every_report_returns_the_transition_it_caused<W: AnyWord>() {
         Some(Cause::ProbesSucceeded),
     );
     answers(
-        permit().report(Failure::retry_after(ms(20))),
+        permit().report(Failure::tripping_for(ms(20))),
         Some(Cause::RetryAfter),
     );
     answers(breaker.trip_for(ms(40)), Some(Cause::Manual));

@@ -109,7 +109,7 @@ fn a_minimum_open_time_trips_at_once_and_lengthens_but_never_shortens<W: AnyWord
         breaker
             .acquire()
             .unwrap()
-            .report(Failure::retry_after(hint));
+            .report(Failure::tripping_for(hint));
         assert_eq!(breaker.state(), State::Open);
         assert_eq!(opened_for(&breaker), ms(expected));
     }
@@ -123,7 +123,7 @@ fn a_minimum_open_time_of_a_probe_counts_too<W: AnyWord>() {
     breaker
         .acquire()
         .unwrap()
-        .report(Failure::retry_after(ms(512)));
+        .report(Failure::tripping_for(ms(512)));
     assert_eq!(opened_for(&breaker), ms(512));
 }
 
@@ -134,7 +134,7 @@ fn a_minimum_open_time_is_cut_to_its_limit<W: AnyWord>() {
     limited
         .acquire()
         .unwrap()
-        .report(Failure::retry_after(Duration::MAX));
+        .report(Failure::tripping_for(Duration::MAX));
     assert_eq!(opened_for(&limited), ms(1_024));
 
     let config = rules().max_retry_after(ms(u64::from(W::LONGEST)));
@@ -142,7 +142,7 @@ fn a_minimum_open_time_is_cut_to_its_limit<W: AnyWord>() {
     longest
         .acquire()
         .unwrap()
-        .report(Failure::retry_after(Duration::MAX));
+        .report(Failure::tripping_for(Duration::MAX));
     assert_eq!(
         opened_for(&longest),
         ms(u64::from(W::LONGEST)),
@@ -159,7 +159,7 @@ fn a_minimum_open_time_is_cut_to_five_minutes_by_default<W: AnyWord>() {
         breaker
             .acquire()
             .unwrap()
-            .report(Failure::retry_after(hint));
+            .report(Failure::tripping_for(hint));
         let limit = W::LONGEST.min(300_000);
         assert_eq!(opened_for(&breaker), ms(limit.into()), "{hint:?}");
     }
@@ -176,7 +176,7 @@ fn less_than_a_millisecond_is_rounded_up<W: AnyWord>() {
     breaker
         .acquire()
         .unwrap()
-        .report(Failure::retry_after(hint));
+        .report(Failure::tripping_for(hint));
     assert_eq!(opened_for(&breaker), ms(3));
 }
 

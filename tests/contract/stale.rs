@@ -15,7 +15,7 @@ const DEMAND_MS: u64 = 1_000;
 /// Everything that a permit can report; the demand comes first.
 fn reports<W: AnyWord>() -> [Report<W>; 8] {
     [
-        |permit| permit.report(Failure::retry_after(ms(DEMAND_MS))),
+        |permit| permit.report(Failure::tripping_for(ms(DEMAND_MS))),
         |permit| permit.success(),
         |permit| permit.failure(),
         |permit| permit.report(Failure::with_weight(9)),

@@ -173,6 +173,7 @@ bool AB_NAME(probe_now)(ab_t *, const ab_rules *, uint32_t now_ms); /* ends the 
 typedef struct {
     uint32_t failures;             /* in a row, or within the window, that trip: 1 to 255, with 64 bits 65535 */
     uint32_t window_ms;            /* 0: in a row */
+    uint32_t lasting_ms;           /* in a row: only if the first was so long ago; up to 127, with 64 bits 32767; 0: at once */
     uint32_t open_ms;              /* how long the first trip lasts */
     uint32_t growth_percent;       /* of the open time of each further trip in a row: 200 doubles it, 0 is no growth */
     uint32_t growth_step_ms;       /* or this much longer each time; 0 is no growth */
@@ -189,7 +190,7 @@ typedef struct {
     uint32_t return_over_ms;       /* how long the gradual return takes */
 } ab_settings;
 
-#define AB_DEFAULTS {5, 0, 5000, 0, 0, 0, 0, 0, 300000, 1, 0, 30000, 250, 0, 0, 0}
+#define AB_DEFAULTS {5, 0, 0, 5000, 0, 0, 0, 0, 0, 300000, 1, 0, 30000, 250, 0, 0, 0}
 
 /* Checks settings and makes rules of them. NULL if they are right; otherwise what to change, and the rules are not
  * changed. */

@@ -41,6 +41,9 @@ macro_rules! texts {
 texts! {
     Failures(NoFailures, TooManyFailures) c"failures: 1 to 255" c"failures: 1 to 65535"
     Window(WindowTooLong) c"window_ms: at most 2^20" c"window_ms: at most 2^31"
+    Lasting(LastingWithoutRow, TooManyLastingFailures, LastingTooLong)
+        c"lasting_ms: at most 2^20, with 1 to 127 failures in a row"
+        c"lasting_ms: at most 2^31, with 1 to 32767 failures in a row"
     Open(OpenForTooLong) c"open_ms: at most 2^20" c"open_ms: at most 2^31"
     Jitter(TooMuchJitter) c"jitter_percent: at most 100" c"jitter_percent: at most 100"
     GrowthPercent(GrowthTooSmall) c"growth_percent: more than 100" c"growth_percent: more than 100"

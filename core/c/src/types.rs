@@ -138,6 +138,7 @@ pub struct CSnapshot {
 pub struct CSettings {
     pub failures: u32,
     pub window_ms: u32,
+    pub lasting_ms: u32,
     pub open_ms: u32,
     pub growth_percent: u32,
     pub growth_step_ms: u32,
@@ -159,20 +160,25 @@ impl CSettings {
     /// set.
     #[cfg(feature = "command")]
     pub(crate) fn of(config: &Config) -> Self {
-        let (failures, window_ms) = match config.trip {
-            TripRule::Consecutive { failures } => (failures, 0),
+        let (failures, window_ms, lasting_ms) = match config.trip {
+            TripRule::Consecutive { failures } => (failures, 0, 0),
+            TripRule::Lasting {
+                failures,
+                lasting_ms,
+            } => (failures, 0, lasting_ms),
             TripRule::Within {
                 failures,
                 window_ms,
-            } => (failures, window_ms),
+            } => (failures, window_ms, 0),
             // Refused before.
-            TripRule::TallyOnly => (0, 0),
+            TripRule::TallyOnly => (0, 0, 0),
         };
         let growth = config.growth;
         let back = config.gradual_return;
         Self {
             failures,
             window_ms,
+            lasting_ms,
             open_ms: config.open_for_ms,
             growth_percent: growth.and_then(Growth::percent).unwrap_or(0),
             growth_step_ms: growth.and_then(Growth::step_ms).unwrap_or(0),
@@ -197,11 +203,20 @@ impl CSettings {
     pub fn config(&self) -> Result<Config, Text> {
         // Field by field, as they are in milliseconds there, too.
         let mut config = Config::new();
-        config.trip = match (self.failures, self.window_ms) {
-            (failures, 0) => TripRule::Consecutive { failures },
-            (failures, window_ms) => TripRule::Within {
+        config.trip = match (self.failures, self.window_ms, self.lasting_ms) {
+            (failures, 0, 0) => TripRule::Consecutive { failures },
+            (failures, 0, lasting_ms) => TripRule::Lasting {
+                failures,
+                lasting_ms,
+            },
+            (failures, window_ms, 0) => TripRule::Within {
                 failures,
                 window_ms,
+            },
+            // The time of a row without one, which the check of the rules explains.
+            (_, _, lasting_ms) => TripRule::Lasting {
+                failures: 0,
+                lasting_ms,
             },
         };
         config.open_for_ms = self.open_ms;

@@ -22,6 +22,7 @@ use atomic_breaker_c::types::{CRules, CSettings, CToken, NO_RULES};
 const DEFAULTS: CSettings = CSettings {
     failures: 2,
     window_ms: 0,
+    lasting_ms: 0,
     open_ms: 1_000,
     growth_percent: 200,
     growth_step_ms: 0,
@@ -261,6 +262,7 @@ fn settings_are_those_of_the_builder() {
         return_over_ms: 900,
         failures: 4,
         window_ms: 700,
+        lasting_ms: 0,
         close_after: 3,
         slow_call_ms: 0,
         ..plain

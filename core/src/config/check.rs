@@ -179,6 +179,10 @@ const fn ratio_fault(config: &Config) -> Option<Fault> {
 const fn trip_fault(config: &Config, layout: Layout) -> Option<Fault> {
     let (failures, window_ms) = match config.trip {
         TripRule::Consecutive { failures } => (failures, None),
+        TripRule::Lasting {
+            failures,
+            lasting_ms,
+        } => return lasting_fault(failures, lasting_ms, layout),
         TripRule::Within {
             failures,
             window_ms,
@@ -196,6 +200,19 @@ const fn trip_fault(config: &Config, layout: Layout) -> Option<Fault> {
         Some(ms) if ms > layout.max_ms() => Some(Fault::WindowTooLong),
         _ => None,
     }
+}
+
+const fn lasting_fault(failures: u32, lasting_ms: u32, layout: Layout) -> Option<Fault> {
+    if failures == 0 {
+        return Some(Fault::LastingWithoutRow);
+    }
+    if failures > layout.max_lasting_failures() {
+        return Some(Fault::TooManyLastingFailures);
+    }
+    if lasting_ms > layout.max_ms() {
+        return Some(Fault::LastingTooLong);
+    }
+    None
 }
 
 const fn open_fault(config: &Config, layout: Layout) -> Option<Fault> {

@@ -75,6 +75,13 @@ faults! {
     TooManyFailures =
         "a word counts at most 65535 failures (255 in a 32-bit word): lower the limit or use a \
          64-bit word",
+    LastingWithoutRow =
+        "lasting is the time that failures in a row must last: set consecutive_failures of at least 1 \
+         with it, not failures_within or tally_only",
+    TooManyLastingFailures =
+        "with lasting a word counts at most 32767 failures in a row (127 in a 32-bit word): lower the \
+         limit or leave lasting out",
+    LastingTooLong = too_long!("lasting", "shorten it"),
     WindowOfNoTime =
         "a window of 0 cannot hold two failures: lengthen it or use consecutive_failures",
     WindowTooLong = too_long!("the window", "shorten it"),

@@ -17,6 +17,8 @@ use super::{Config, GradualReturn, Growth, Ratio, TripRule};
 struct File {
     #[serde(skip_serializing_if = "Option::is_none")]
     consecutive_failures: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lasting_ms: Option<u32>,
     #[serde(deserialize_with = "by_name", skip_serializing_if = "Option::is_none")]
     failures_within: Option<FailuresWithin>,
     #[serde(skip_serializing_if = "is_false")]
@@ -103,6 +105,7 @@ impl From<&Config> for File {
     fn from(config: &Config) -> Self {
         let mut file = Self {
             consecutive_failures: None,
+            lasting_ms: None,
             failures_within: None,
             tally_only: false,
             failure_ratio: config.failure_ratio.map(FailureRatio::from),
@@ -121,7 +124,18 @@ impl From<&Config> for File {
             gradual_return: config.gradual_return,
         };
         match config.trip {
-            TripRule::Consecutive { failures } => file.consecutive_failures = Some(failures),
+            TripRule::Consecutive { failures } => {
+                file.consecutive_failures = Some(failures);
+                // Written, as a program may have another default.
+                file.lasting_ms = Some(0);
+            }
+            TripRule::Lasting {
+                failures,
+                lasting_ms,
+            } => {
+                file.consecutive_failures = Some(failures);
+                file.lasting_ms = Some(lasting_ms);
+            }
             TripRule::Within {
                 failures,
                 window_ms,
@@ -190,24 +204,28 @@ impl FailureRatio {
 impl File {
     /// These settings; those that are left out are as in the other configuration.
     fn over(self, other: Config) -> Result<Config, &'static str> {
-        let trip = match (
+        let with_trip = match (
             self.consecutive_failures,
             self.failures_within,
             self.tally_only,
         ) {
-            (None, None, true) => TripRule::TallyOnly,
-            (Some(failures), None, false) => TripRule::Consecutive { failures },
-            (None, Some(within), false) => TripRule::Within {
-                failures: within.failures,
-                window_ms: within.window_ms,
-            },
-            (None, None, false) => other.trip,
+            (None, None, true) => other.tally_only(),
+            (Some(failures), None, false) => other.consecutive_failures(failures),
+            (None, Some(within), false) => {
+                let window = Duration::from_millis(within.window_ms.into());
+                other.failures_within(within.failures, window)
+            }
+            (None, None, false) => other,
             _ => {
                 return Err(
                     "consecutive_failures, failures_within and tally_only exclude each other: keep one \
                      (failure_ratio goes with any of them)",
                 );
             }
+        };
+        let with_trip = match self.lasting_ms {
+            Some(ms) => with_trip.lasting(Duration::from_millis(ms.into())),
+            None => with_trip,
         };
         let growth = match (self.exponential, self.exponential_percent, self.linear) {
             (None, None, None) => other.growth,
@@ -226,7 +244,7 @@ impl File {
         let ratio = self.failure_ratio.map(|it| it.over(other.failure_ratio));
         let ratio = ratio.transpose()?;
         Ok(Config {
-            trip,
+            trip: with_trip.trip,
             failure_ratio: ratio.or(other.failure_ratio),
             slow_call_ms: self.slow_call_ms.or(other.slow_call_ms),
             open_for_ms: self.open_for_ms.unwrap_or(other.open_for_ms),

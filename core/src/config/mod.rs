@@ -129,15 +129,73 @@ impl Config {
 
     /// Trips after `failures` failures (their weights added up) with no success between them: the *failure threshold*.
     /// At least 1, at most 65 535 (255 in a 32-bit word). The clock is not read until it trips. Replaces
-    /// [`failures_within`](Self::failures_within).
+    /// [`failures_within`](Self::failures_within); a time set by [`lasting`](Self::lasting) stays.
+    ///
+    /// On its own it fits up to some ten calls a second. Five in a row mean five seconds of failure at one call a second,
+    /// and 5 ms at a thousand; where a quarter of the calls fails by chance, they come once a second at a thousand calls.
+    /// So busy resources need a row that [lasts](Self::lasting).
     #[doc(alias = "failure_threshold")]
     pub const fn consecutive_failures(mut self, failures: u32) -> Self {
-        self.trip = TripRule::Consecutive { failures };
+        self.trip = match self.trip {
+            TripRule::Lasting { lasting_ms, .. } => TripRule::Lasting {
+                failures,
+                lasting_ms,
+            },
+            _ => TripRule::Consecutive { failures },
+        };
+        self
+    }
+
+    /// Trips after [failures in a row](Self::consecutive_failures) only if the first of them is at least `time` ago,
+    /// rounded up to milliseconds and to ticks. With it at most 32 767 failures in a row (127 in a 32-bit word) can be
+    /// set. Zero, the default, takes the time back.
+    ///
+    /// For resources that are called often: a few calls that are lost at once, or a replica of many that fails, open
+    /// nothing, as a call succeeds within the time. The price is the calls of that time when the resource is dead: 100 ms
+    /// at a thousand calls a second are a hundred calls. 100 ms suit most servers; use more if a fail-over takes longer.
+    ///
+    /// A failure reads the clock. While traffic [returns](Self::gradual_return), the time counts from the failure that
+    /// reaches the number. A clock that stands still never trips it. A row that was interrupted by a reset of the device
+    /// has lasted, once the breaker is [restored](crate::Breaker::restore).
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, Config, ManualClock};
+    /// use core::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let config = Config::new().consecutive_failures(3).lasting(Duration::from_millis(100));
+    /// let breaker = Breaker::new(config, &clock);
+    ///
+    /// // Ten calls that are lost at once.
+    /// for _ in 0..10 {
+    ///     let _ = breaker.call(|| Err::<(), _>("lost"));
+    /// }
+    /// assert!(breaker.acquire().is_ok());
+    /// // Nothing has succeeded since.
+    /// clock.advance(Duration::from_millis(100));
+    /// let _ = breaker.call(|| Err::<(), _>("down"));
+    /// assert!(breaker.acquire().is_err());
+    /// ```
+    pub const fn lasting(mut self, time: Duration) -> Self {
+        let failures = match self.trip {
+            TripRule::Consecutive { failures } | TripRule::Lasting { failures, .. } => failures,
+            // There is no row that could last, which is an error unless one is set later.
+            TripRule::Within { .. } | TripRule::TallyOnly => 0,
+        };
+        let lasting_ms = ms(time);
+        self.trip = match self.trip {
+            TripRule::Lasting { .. } if lasting_ms == 0 => TripRule::Consecutive { failures },
+            trip if lasting_ms == 0 => trip,
+            _ => TripRule::Lasting {
+                failures,
+                lasting_ms,
+            },
+        };
         self
     }
 
     /// Trips after `failures` failures (their weights added up) within `window`, even with successes between them.
-    /// Replaces [`consecutive_failures`](Self::consecutive_failures).
+    /// Replaces [`consecutive_failures`](Self::consecutive_failures) and [`lasting`](Self::lasting).
     ///
     /// The window starts with a failure; the first failure at or after its end starts the next one, and a success after
     /// its end clears the count. So up to `2 × failures − 3` failures can fall within one window length without
@@ -198,8 +256,12 @@ impl Config {
         self
     }
 
-    /// Lets the open time grow: `open_for · factorⁿ` at the n-th trip after the first one without closing in between,
-    /// at most `max`. Closing resets it.
+    /// Lets the open time grow: `open_for · factorⁿ` at the n-th trip in a row after the first one, at most `max`.
+    ///
+    /// Trips are forgotten once the breaker has let calls pass for as long as it was last open, without jitter and demands:
+    /// so a resource that answers each probe and fails the calls after it is left alone for longer each time. Until then
+    /// the breaker is [returning](crate::State::Returning), with all calls passing unless the return is
+    /// [gradual](Self::gradual_return).
     ///
     /// `factor` is at least 2. Growth ends with the 31st trip in a row (the 7th in a 32-bit word); a `max` that cannot
     /// be reached is rejected.
@@ -215,7 +277,8 @@ impl Config {
         self
     }
 
-    /// Lets the open time grow by `step` at each trip without closing in between, up to `max`. Closing resets it.
+    /// Lets the open time grow by `step` at each trip in a row, up to `max`. Trips are forgotten as with
+    /// [`exponential`](Self::exponential).
     pub const fn linear(mut self, step: Duration, max: Duration) -> Self {
         self.growth = Some(Growth::linear(ms(step), ms(max)));
         self

@@ -15,6 +15,14 @@ pub enum TripRule {
         /// So many trip.
         failures: u32,
     },
+    /// [Failures with no success between them](super::Config::consecutive_failures), the first of which is at least
+    /// [so long ago](super::Config::lasting).
+    Lasting {
+        /// So many trip.
+        failures: u32,
+        /// The shortest time since the first of them, in milliseconds.
+        lasting_ms: u32,
+    },
     /// [Failures since the first one of a window](super::Config::failures_within), even with successes between them.
     Within {
         /// So many trip.

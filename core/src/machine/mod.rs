@@ -9,10 +9,12 @@
 
 mod admit;
 mod control;
+mod lasting;
 mod open;
 mod probe;
 mod report;
 mod restore;
+mod returning;
 
 pub(crate) use control::Command;
 

@@ -9,6 +9,7 @@ use crate::circuit::Circuit;
 use crate::clock::{Clock, Now};
 use crate::number::scramble;
 use crate::observer::Cause;
+use crate::outcome::Failure;
 use crate::state::State;
 use crate::time::TimeBase;
 use crate::word::Bits;
@@ -79,9 +80,10 @@ impl<B: Bits> Machine<'_, B> {
         }
     }
 
-    /// A minimum that a failure asks for, cut to the longest that is allowed.
-    pub(super) fn allowed(self, shortest_ms: u32) -> u32 {
-        shortest_ms.min(self.config.longest_retry_after_ms(B::LAYOUT.max_ms()))
+    /// The minimum that a failure asks for, cut to the longest that is allowed; 0 if it asks for none.
+    pub(crate) fn demanded_ms(self, failure: Failure) -> u32 {
+        let longest_ms = self.config.longest_retry_after_ms(B::LAYOUT.max_ms());
+        failure.retry_after_ms.map_or(0, |ms| ms.min(longest_ms))
     }
 
     /// Open until exactly `wanted` ticks from now: the amount by which the stored open time is longer is
@@ -104,7 +106,7 @@ impl<B: Bits> Machine<'_, B> {
 
     /// The open time without any demand: `open_for`, grown with each trip in a row.
     #[inline]
-    fn own_open_ms(self, trips: u32) -> u32 {
+    pub(super) fn own_open_ms(self, trips: u32) -> u32 {
         let open_ms = self.config.open_for_ms;
         match self.config.growth {
             // The first trip in a row does not grow yet.

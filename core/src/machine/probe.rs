@@ -82,12 +82,10 @@ impl<B: Bits> Machine<'_, B> {
     ) -> Step<B> {
         let successes = circuit.successes() + 1;
         if successes >= self.config.needed_successes() {
-            let next = match self.config.gradual_return {
-                Some(_) => circuit
-                    .enter(State::Returning)
-                    .with_trips(circuit.trips().max(1))
-                    .with_time(B::stamp(now.ms())),
-                None => circuit.enter(State::Closed),
+            let next = if self.keeps_trips() {
+                Self::recovered(circuit, now.ms())
+            } else {
+                circuit.enter(State::Closed)
             };
             return Step::Transition(next, Cause::ProbesSucceeded);
         }

@@ -72,28 +72,27 @@ impl<B: Bits> Machine<'_, B> {
         }
         let is_over = match self.config.trip {
             // Failures counted beside a tally are left over from rules that were replaced.
-            TripRule::Consecutive { .. } | TripRule::TallyOnly => true,
+            TripRule::Consecutive { .. } | TripRule::Lasting { .. } | TripRule::TallyOnly => true,
             // Failures that stayed would look recent again after the time wraps.
             TripRule::Within { window_ms, .. } => {
                 circuit.trips() == 0 && B::age(now.ms(), circuit.time()) >= B::ticks(window_ms)
             }
         };
         if is_over {
-            Step::Update(Self::cleared(circuit))
+            Step::Update(self.cleared(circuit))
         } else {
             Step::Keep
         }
     }
 
     /// With no failures counted.
-    pub(crate) fn cleared(circuit: Circuit<B>) -> Circuit<B> {
-        let cleared = circuit.with_failures(0);
-        if circuit.trips() != 0 {
-            // The stored time is the start of the return.
-            cleared
+    pub(crate) fn cleared(self, circuit: Circuit<B>) -> Circuit<B> {
+        let time = if circuit.trips() != 0 {
+            self.returning_since(circuit)
         } else {
-            cleared.with_time(0)
-        }
+            0
+        };
+        circuit.with_failures(0).with_time(time)
     }
 
     /// Arrow 2, or 5 of a probe: a failure in the current epoch that trips at once.
@@ -103,9 +102,10 @@ impl<B: Bits> Machine<'_, B> {
         failure: Failure,
         now: &Now<'_, impl Clock>,
     ) -> Step<B> {
-        let (shortest_ms, demanded) = match failure.retry_after_ms {
-            Some(ms) => (self.allowed(ms), Cause::RetryAfter),
-            None => (0, Cause::TripDemanded),
+        let shortest_ms = self.demanded_ms(failure);
+        let demanded = match failure.retry_after_ms {
+            Some(_) => Cause::RetryAfter,
+            None => Cause::TripDemanded,
         };
         if circuit.is_half_open() {
             self.trip(circuit, shortest_ms, now, Cause::ProbeFailed)
@@ -124,7 +124,7 @@ impl<B: Bits> Machine<'_, B> {
         failure: Failure,
         now: &Now<'_, impl Clock>,
     ) -> Step<B> {
-        let shortest_ms = failure.retry_after_ms.map_or(0, |ms| self.allowed(ms));
+        let shortest_ms = self.demanded_ms(failure);
         if shortest_ms > 0 && Self::has_just_opened(circuit, granted) {
             self.extend(circuit, shortest_ms, now)
         } else {
@@ -133,12 +133,13 @@ impl<B: Bits> Machine<'_, B> {
     }
 
     /// Arrow 1, or 5 of a probe: a failure in the current epoch, which trips if a limit is reached or the tally says
-    /// that the failure ratio is.
+    /// that the failure ratio is, and then for at least `shortest_ms`.
     pub(crate) fn count(
         self,
         circuit: Circuit<B>,
         weight: u16,
         ratio_reached: bool,
+        shortest_ms: u32,
         now: &Now<'_, impl Clock>,
     ) -> Step<B> {
         let cause = if circuit.is_half_open() {
@@ -158,7 +159,11 @@ impl<B: Bits> Machine<'_, B> {
                 Some(next) => return Step::Update(next),
             }
         };
-        self.trip(circuit, 0, now, cause)
+        let cause = match cause {
+            Cause::FailureLimit | Cause::FailureRatio if shortest_ms > 0 => Cause::RetryAfter,
+            _ => cause,
+        };
+        self.trip(circuit, shortest_ms, now, cause)
     }
 
     /// With `weight` more failures; `None` if they reach the limit.
@@ -173,6 +178,10 @@ impl<B: Bits> Machine<'_, B> {
             TripRule::Consecutive { failures: limit } => {
                 Self::counted_in_a_row(circuit, weight, limit)
             }
+            TripRule::Lasting {
+                failures: limit,
+                lasting_ms,
+            } => self.counted_lasting(circuit, weight, (limit, lasting_ms), now.ms()),
             // While traffic returns, the stored time is the start of the return.
             TripRule::Within {
                 failures: limit,
@@ -219,10 +228,9 @@ impl<B: Bits> Machine<'_, B> {
         window_ms: u32,
     ) -> bool {
         let window = B::ticks(window_ms);
-        // Rules without a gradual return may have taken over.
-        let back = self.config.gradual_return;
-        let over = back.map_or(0, |back| B::ticks(back.over_ms));
-        let lasted = B::age(now.ms(), circuit.time()).min(over).max(window);
+        // Rules that keep no trips may have taken over.
+        let whole = self.return_ticks(circuit);
+        let lasted = B::age(now.ms(), circuit.time()).min(whole).max(window);
         // `failures / lasted >= limit / window`, multiplied by both: no division.
         failures >= B::LAYOUT.max_failures()
             || u64::from(failures) * u64::from(window) >= u64::from(limit) * u64::from(lasted)

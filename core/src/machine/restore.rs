@@ -42,7 +42,7 @@ impl<B: Bits> Machine<'_, B> {
             }
             // The word cannot tell how much of it has passed, so restored again and again it would never end.
             State::Returning => circuit.enter(State::Closed),
-            State::Closed => match self.window_after(circuit, asleep_ms, now) {
+            State::Closed => match self.failures_after(circuit, asleep_ms, now) {
                 Some(next) => next,
                 None => return Step::Keep,
             },
@@ -66,25 +66,28 @@ impl<B: Bits> Machine<'_, B> {
         }
     }
 
-    /// Closed, with a window of failures that began with the sleep; `None` if there is no window.
-    fn window_after(
+    /// Closed, with a window of failures that began with the sleep, or a row that has lasted; `None` if there is neither.
+    fn failures_after(
         self,
         circuit: Circuit<B>,
         asleep_ms: Option<u32>,
         now: &Now<'_, impl Clock>,
     ) -> Option<Circuit<B>> {
-        let TripRule::Within { window_ms, .. } = self.config.trip else {
-            return None;
+        let asleep = asleep_ms.unwrap_or(0) >> B::SHIFT;
+        let (ago, is_over) = match self.config.trip {
+            TripRule::Within { window_ms, .. } => (asleep, asleep >= B::ticks(window_ms)),
+            // Resets that come sooner than that would keep it from tripping for ever.
+            TripRule::Lasting { lasting_ms, .. } => (B::ticks(lasting_ms), false),
+            TripRule::Consecutive { .. } | TripRule::TallyOnly => return None,
         };
         if circuit.failures() == 0 {
             return None;
         }
         let closed = circuit.enter(State::Closed);
-        let asleep = asleep_ms.unwrap_or(0) >> B::SHIFT;
-        if asleep >= B::ticks(window_ms) {
+        if is_over {
             return Some(closed);
         }
-        let began = B::earlier(B::stamp(now.ms()), asleep);
+        let began = B::earlier(B::stamp(now.ms()), ago);
         Some(closed.with_failures(circuit.failures()).with_time(began))
     }
 

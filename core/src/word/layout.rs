@@ -137,6 +137,13 @@ impl Layout {
         self.payload.max()
     }
 
+    /// The largest number of failures in a row that must last: all but the top bit of the count, which says while
+    /// traffic returns that the row has reached its limit.
+    #[inline]
+    pub(crate) const fn max_lasting_failures(self) -> u32 {
+        self.payload.max() >> 1
+    }
+
     /// The largest number of probes, and of successes that close.
     #[inline]
     pub(crate) const fn max_probes(self) -> u32 {

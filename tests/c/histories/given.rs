@@ -14,9 +14,10 @@ const MAX_RETRY_AFTER: u64 = 300_000;
 
 /// The rules as C sets them.
 pub(crate) fn settings(rules: &Rules) -> CSettings {
-    let (failures, window_ms) = match rules.trip {
-        Trip::InARow(failures) => (failures, 0),
-        Trip::Within(failures, window) => (failures, window as u32),
+    let (failures, window_ms, lasting_ms) = match rules.trip {
+        Trip::InARow(failures) => (failures, 0, 0),
+        Trip::Lasting(failures, time) => (failures, 0, time as u32),
+        Trip::Within(failures, window) => (failures, window as u32, 0),
         Trip::ByRatio => unreachable!("needs memory"),
     };
     let (growth_percent, growth_step_ms, max_open_ms) = match rules.growth {
@@ -28,6 +29,7 @@ pub(crate) fn settings(rules: &Rules) -> CSettings {
     CSettings {
         failures,
         window_ms,
+        lasting_ms,
         open_ms: rules.open_for as u32,
         growth_percent,
         growth_step_ms,

@@ -69,7 +69,7 @@ fn named(settings: CSettings) -> String {
         };
     }
     let fields = fields!(
-        failures window_ms open_ms growth_percent growth_step_ms max_open_ms jitter_percent seed max_retry_after_ms
+        failures window_ms lasting_ms open_ms growth_percent growth_step_ms max_open_ms jitter_percent seed max_retry_after_ms
         probes close_after probe_lease_ms cancel_limit_ms slow_call_ms return_first_percent return_over_ms
     );
     format!("{{{fields}}}")

@@ -231,6 +231,7 @@ fn random_settings_are_accepted_by_c_exactly_when_rust_accepts_them() {
         let settings = CSettings {
             failures: any(3),
             window_ms: any(0),
+            lasting_ms: any(0),
             open_ms: any(2_000),
             growth_percent: any(200),
             growth_step_ms: any(0),

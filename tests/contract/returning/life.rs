@@ -91,7 +91,7 @@ fn a_permit_of_the_return_changes_nothing_once_it_is_over<W: AnyWord>() {
     drop(breaker.acquire().unwrap());
     let bits = breaker.to_bits();
     for permit in permits {
-        assert_eq!(permit.report(Failure::retry_after(ms(500))), None);
+        assert_eq!(permit.report(Failure::tripping_for(ms(500))), None);
     }
     assert_eq!(breaker.to_bits(), bits);
 }
@@ -142,7 +142,7 @@ fn a_success_changes_nothing_where_nothing_is_counted<W: AnyWord>() {
 fn a_failure_that_demands_trips_a_return<W: AnyWord>() {
     for (failure, cause, open, demanded) in [
         (Failure::tripping(), Cause::TripDemanded, 10, false),
-        (Failure::retry_after(ms(90)), Cause::RetryAfter, 90, true),
+        (Failure::tripping_for(ms(90)), Cause::RetryAfter, 90, true),
     ] {
         let (clock, diary) = (Diced::default(), Diary::default());
         let breaker = returning::<W>(config(), &clock, &diary);
@@ -154,7 +154,7 @@ fn a_failure_that_demands_trips_a_return<W: AnyWord>() {
         );
         assert_eq!(made.open_for(), Some(ms(open)));
         assert_eq!(breaker.snapshot().is_demanded(), demanded);
-        late.report(Failure::retry_after(ms(800)));
+        late.report(Failure::tripping_for(ms(800)));
         assert_eq!(
             breaker.snapshot().retry_in(),
             Some(ms(800)),

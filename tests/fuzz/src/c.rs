@@ -23,6 +23,7 @@ fn settings(draw: &mut Draw<'_>) -> Option<CSettings> {
     Some(CSettings {
         failures: of(20)?,
         window_ms: of(60_000)?,
+        lasting_ms: of(200)?,
         open_ms: of(100_000)?,
         growth_percent: of(300)?,
         growth_step_ms: of(1)?,

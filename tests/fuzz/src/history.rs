@@ -88,11 +88,12 @@ fn play<W: Word>(word: W, memory: impl Memory, grain: Grain, kind: Kind, bytes: 
 /// Events as bytes: what, and with which numbers.
 impl Draw<'_> {
     fn report(&mut self) -> Option<Report> {
-        Some(match self.byte()? % 6 {
+        Some(match self.byte()? % 7 {
             0 | 1 => Report::Success,
             2 => Report::Failure(self.byte()?.into()),
             3 => Report::TripAtOnce,
             4 => Report::RetryAfter(self.time()?),
+            5 => Report::TripFor(self.time()?),
             _ => Report::Nothing,
         })
     }

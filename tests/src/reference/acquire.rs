@@ -21,8 +21,9 @@ impl Reference {
                 let left = self.left(*last, self.lease());
                 (left > 0).then_some(Wait::AtMost(ms(left)))
             }
-            Mode::Returning { began, .. } => {
-                let left = self.left(*began, self.rules.returning?.ticks(self.rules.grain));
+            Mode::Returning { .. } => {
+                let over = self.rules.returning?.ticks(self.rules.grain);
+                let left = self.left(self.returning_since(), over);
                 (left > 0).then_some(Wait::AtMost(ms(left)))
             }
             Mode::Held(holds) if holds.last() == Some(&Hold::ForcedOpen) => {
@@ -46,10 +47,12 @@ impl Reference {
         self.admitted += 1;
         let number = self.admitted;
         let now = self.stamp();
-        let (slots, is_over) = (self.slots(), self.wait().is_none());
+        let (slots, is_returned) = (self.slots(), self.is_returned());
         match &mut self.mode {
             Mode::Open { .. } => self.new_round(number, 0, 0, Cause::OpenTimeOver),
-            Mode::Returning { .. } if is_over => self.enter(Mode::CLEAR, Cause::TrafficReturned),
+            Mode::Returning { .. } if is_returned => {
+                self.enter(Mode::CLEAR, Cause::TrafficReturned)
+            }
             Mode::Closed { .. } | Mode::Held(_) | Mode::Returning { .. } => {}
             Mode::Probing {
                 out,
@@ -103,12 +106,9 @@ impl Reference {
     /// Whether the dice let a call pass while traffic returns.
     fn is_lucky(&self, dice: u32) -> bool {
         match (&self.mode, self.rules.returning) {
-            (Mode::Returning { began, .. }, Some(back)) => {
+            (Mode::Returning { .. }, Some(back)) => {
                 let over = back.ticks(self.rules.grain);
-                let age = self
-                    .age(*began)
-                    .clamp(0, over.cast_signed())
-                    .cast_unsigned();
+                let age = self.return_age().min(over);
                 // The first share is weighted with the time that is left, the share of all calls with the time
                 // that has passed, in units of one in 2³²; one percent is rounded up to whole units.
                 let percent = (1_u64 << 32).div_ceil(100);

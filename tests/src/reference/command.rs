@@ -27,6 +27,13 @@ impl Reference {
         self.noticed = None;
         let slept = asleep.map(|ms| ms / self.rules.grain.tick);
         let mode = match (&self.mode, self.rules.trip) {
+            // A reset in between took at least as long.
+            (Mode::Closed { failures, .. }, Trip::Lasting(_, time)) if *failures > 0 => {
+                Mode::Closed {
+                    failures: *failures,
+                    window_began: self.stamp() - self.rules.grain.up(time),
+                }
+            }
             (Mode::Closed { failures, .. }, Trip::Within(_, window)) if *failures > 0 => {
                 let slept = slept.unwrap_or(0);
                 if slept >= self.rules.grain.up(window) {

@@ -10,6 +10,9 @@ pub struct Grain {
     pub significant: u32,
     /// Failures are counted up to this number.
     pub most_failures: u32,
+    /// Failures in a row that must last are counted up to this number. Above it, while traffic returns, stands how old the
+    /// return was when the row had reached its limit.
+    pub most_lasting: u32,
     /// Trips in a row are counted up to this number.
     pub most_trips: u32,
     /// Lost rounds in a row are counted up to this number.
@@ -34,6 +37,7 @@ impl Grain {
         tick: 1,
         significant: 11,
         most_failures: 65_535,
+        most_lasting: 32_767,
         most_trips: 31,
         most_lost: 4,
         longest: 1 << 31,
@@ -46,6 +50,7 @@ impl Grain {
             tick,
             significant: 4,
             most_failures: 255,
+            most_lasting: 127,
             most_trips: 7,
             most_lost: 4,
             longest: 1 << 14,

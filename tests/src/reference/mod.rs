@@ -18,6 +18,7 @@
 //! | `report` | reports and dropped permits |
 //! | `command` | commands, and words that outlived their clock |
 //! | `open` | opening, and deadlines that only move later |
+//! | `returning` | traffic that returns, and trips that are kept |
 //! | `time` | ages and stamps |
 //! | `rules`, `grain` | the rules, and the precision of a word |
 //! | `terms`, `view` | permits, reports, commands and notices; the visible state |
@@ -31,6 +32,7 @@ mod grain;
 mod open;
 mod real;
 mod report;
+mod returning;
 mod rules;
 mod terms;
 mod time;
@@ -49,7 +51,7 @@ use atomic_breaker::{Cause, State};
 pub enum Mode {
     Closed {
         failures: u32,
-        /// 0 if nothing is counted, or if failures are counted without a time.
+        /// When the window began, or the row; 0 if nothing is counted, or if failures are counted without a time.
         window_began: u64,
     },
     Open {
@@ -65,10 +67,9 @@ pub enum Mode {
         last: u64,
         lost_rounds: u32,
     },
-    Returning {
-        failures: u32,
-        began: u64,
-    },
+    /// If a row has reached its limit and must last, `began` is when it did, and the failures say how old the return was
+    /// then.
+    Returning { failures: u32, began: u64 },
     /// The operators' holds, the last one on top: never empty, none twice.
     Held(Vec<Hold>),
 }

@@ -14,6 +14,7 @@ pub fn outcome(report: Report) -> Outcome {
         Report::Failure(weight) => Failure::with_weight(weight as u16).into(),
         Report::Slow => Failure::slow().into(),
         Report::TripAtOnce => Failure::tripping().into(),
+        Report::TripFor(time) => Failure::tripping_for(Duration::from_millis(time)).into(),
         Report::RetryAfter(time) => Failure::retry_after(Duration::from_millis(time)).into(),
         Report::Nothing => Outcome::Ignored,
     }

@@ -15,7 +15,7 @@ impl Reference {
         };
         if !self.holds(permit) {
             match report {
-                Report::RetryAfter(time) => self.report_late(permit, time),
+                Report::RetryAfter(time) | Report::TripFor(time) => self.report_late(permit, time),
                 Report::Success if self.has_lost(permit) => self.succeeded(),
                 _ => {}
             }
@@ -25,10 +25,14 @@ impl Reference {
         match report {
             Report::Nothing => {}
             Report::Success => self.succeeded(),
-            Report::Failure(weight) => self.failed(weight),
-            Report::Slow => self.failed(1),
-            Report::TripAtOnce => self.trip_at_once(Cause::TripDemanded),
-            Report::RetryAfter(time) => {
+            Report::Failure(weight) => self.failed(weight, 0),
+            Report::Slow => self.failed(1, 0),
+            Report::RetryAfter(time) => self.failed(1, self.rules.allowed(time)),
+            Report::TripAtOnce => {
+                let cause = self.or_probe_failed(Cause::TripDemanded);
+                self.trip(0, cause);
+            }
+            Report::TripFor(time) => {
                 let cause = self.or_probe_failed(Cause::RetryAfter);
                 let time = self.rules.allowed(time);
                 self.trip(time, cause);
@@ -51,7 +55,7 @@ impl Reference {
                 self.trip(0, Cause::ProbeCancelled);
             }
         } else if was_slow {
-            self.failed(1);
+            self.failed(1, 0);
         }
     }
 
@@ -97,15 +101,17 @@ impl Reference {
     fn succeeded(&mut self) {
         self.remember(false);
         let is_window_over = self.is_window_over();
+        let returning_since = self.returning_since();
         match &mut self.mode {
             Mode::Closed { failures, .. } if *failures > 0 => match self.rules.trip {
-                Trip::InARow(_) | Trip::ByRatio => self.mode = Mode::CLEAR,
+                Trip::InARow(_) | Trip::Lasting(..) | Trip::ByRatio => self.mode = Mode::CLEAR,
                 Trip::Within(..) if is_window_over => self.mode = Mode::CLEAR,
                 Trip::Within(..) => {}
             },
-            Mode::Returning { failures, .. } => {
-                if let Trip::InARow(_) | Trip::ByRatio = self.rules.trip {
+            Mode::Returning { failures, began } => {
+                if let Trip::InARow(_) | Trip::Lasting(..) | Trip::ByRatio = self.rules.trip {
                     *failures = 0;
+                    *began = returning_since;
                 }
             }
             Mode::Probing { successes, .. } => {
@@ -120,36 +126,38 @@ impl Reference {
 
     /// Enough probes succeeded.
     fn recover(&mut self) {
-        let mode = match self.rules.returning {
-            Some(_) => {
-                self.trips = self.trips.max(1);
-                Mode::Returning {
-                    failures: 0,
-                    began: self.stamp(),
-                }
+        let mode = if self.rules.keep_trips() {
+            self.trips = self.trips.max(1);
+            Mode::Returning {
+                failures: 0,
+                began: self.stamp(),
             }
-            None => Mode::CLEAR,
+        } else {
+            Mode::CLEAR
         };
         self.enter(mode, Cause::ProbesSucceeded);
     }
 
-    fn failed(&mut self, weight: u32) {
+    /// A failure that demands this many milliseconds, if it trips.
+    fn failed(&mut self, weight: u32, demand: u64) {
         if self.state() == State::HalfOpen {
-            return self.trip_at_once(Cause::ProbeFailed);
+            return self.trip(demand, Cause::ProbeFailed);
         }
         if weight == 0 {
             return;
         }
         self.remember(true);
-        if self.count(weight) {
-            self.trip(0, Cause::FailureLimit);
-        } else if self
+        let is_by_ratio = self
             .rules
             .ratio
-            .is_some_and(|ratio| ratio.is_reached(&self.calls))
-        {
-            self.trip(0, Cause::FailureRatio);
-        }
+            .is_some_and(|ratio| ratio.is_reached(&self.calls));
+        let cause = match (self.count(weight), is_by_ratio) {
+            (false, false) => return,
+            _ if demand > 0 => Cause::RetryAfter,
+            (true, _) => Cause::FailureLimit,
+            (false, true) => Cause::FailureRatio,
+        };
+        self.trip(demand, cause);
     }
 
     /// Counts a failure while calls pass. Returns whether the limit is reached.
@@ -158,6 +166,7 @@ impl Reference {
         let is_window_over = self.is_window_over();
         let limit = match self.rules.trip {
             Trip::InARow(limit) | Trip::Within(limit, _) => limit,
+            Trip::Lasting(limit, time) => return self.count_lasting(weight, limit, time),
             Trip::ByRatio => return false,
         };
         let windows = self.windows_of_the_return();
@@ -184,19 +193,40 @@ impl Reference {
         }
     }
 
+    /// Counts a failure of a row that must last. Returns whether it trips.
+    fn count_lasting(&mut self, weight: u32, limit: u32, time: u64) -> bool {
+        let lasting = self.rules.grain.up(time);
+        if self.state() == State::Returning && self.rules.keep_trips() {
+            return self.count_while_returning(weight, limit, lasting);
+        }
+        let now = self.stamp();
+        let (Mode::Closed {
+            failures,
+            window_began: began,
+        }
+        | Mode::Returning { failures, began }) = &mut self.mode
+        else {
+            return false;
+        };
+        if *failures == 0 {
+            *began = now;
+        }
+        *failures = (*failures + weight).min(limit);
+        let (has_reached, began) = (*failures >= limit, *began);
+        has_reached && self.age(began).max(0) >= lasting.cast_signed()
+    }
+
     /// The number of windows of failures for which traffic has been returning, as a fraction: at least one,
     /// and no more than the whole return.
     fn windows_of_the_return(&self) -> (u64, u64) {
-        let (Mode::Returning { began, .. }, Trip::Within(_, window)) =
-            (&self.mode, self.rules.trip)
+        let (Mode::Returning { .. }, Trip::Within(_, window)) = (&self.mode, self.rules.trip)
         else {
             return (1, 1);
         };
         let grain = self.rules.grain;
         let window = grain.up(window);
-        let whole = self.rules.returning.map_or(0, |back| back.ticks(grain));
-        let lasted = self.age(*began).max(0).cast_unsigned();
-        (lasted.min(whole).max(window), window)
+        let whole = self.rules.trips_kept_for(self.trips);
+        (self.return_age().min(whole).max(window), window)
     }
 
     /// Whether the window of the failures counted has passed.
@@ -217,12 +247,6 @@ impl Reference {
             let too_many = self.calls.len().saturating_sub(ratio.of_last);
             self.calls.drain(..too_many);
         }
-    }
-
-    /// A failure that trips by itself.
-    fn trip_at_once(&mut self, cause: Cause) {
-        let cause = self.or_probe_failed(cause);
-        self.trip(0, cause);
     }
 
     fn or_probe_failed(&self, cause: Cause) -> Cause {

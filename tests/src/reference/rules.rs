@@ -31,6 +31,8 @@ pub struct Rules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Trip {
     InARow(u32),
+    /// Failures in a row, the first of them at least this long ago.
+    Lasting(u32, u64),
     Within(u32, u64),
     /// Only the failure ratio trips.
     ByRatio,
@@ -79,6 +81,9 @@ impl Rules {
             .seed(self.jitter.1);
         config = match self.trip {
             Trip::InARow(failures) => config.consecutive_failures(failures),
+            Trip::Lasting(failures, time) => {
+                config.consecutive_failures(failures).lasting(ms(time))
+            }
             Trip::Within(failures, window) => config.failures_within(failures, ms(window)),
             Trip::ByRatio => config.tally_only(),
         };
@@ -117,6 +122,21 @@ impl Rules {
             open = self.growth.map_or(open, |growth| growth.after(open));
         }
         open
+    }
+
+    /// Whether trips are kept for a while when probes have succeeded.
+    pub(super) fn keep_trips(&self) -> bool {
+        self.growth.is_some() || self.returning.is_some()
+    }
+
+    /// How long they are kept, in ticks: until the return is over, and as long as it was last open.
+    pub(super) fn trips_kept_for(&self, trips: u32) -> u64 {
+        let return_time = self.returning.map_or(0, |back| back.over);
+        let open_time = match self.growth {
+            Some(_) => self.own_open_time(trips),
+            None => 0,
+        };
+        self.grain.up(return_time.max(open_time))
     }
 
     /// A failure's demand, cut to the limit.

@@ -24,6 +24,8 @@ pub enum Report {
     Slow,
     TripAtOnce,
     /// Milliseconds.
+    TripFor(u64),
+    /// Milliseconds.
     RetryAfter(u64),
     Nothing,
 }

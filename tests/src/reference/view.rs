@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use atomic_breaker::{Snapshot, State, Wait};
 
-use super::{Mode, Reference};
+use super::{Mode, Reference, Trip};
 
 /// A snapshot, field by field. All times but the waits are in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,22 +102,25 @@ impl Reference {
                 view.lost_rounds = *lost_rounds;
                 view.is_due = wait.is_none();
             }
-            Mode::Returning { failures, began } => {
-                view.failures = *failures;
-                view.returning_percent = Some(self.percent(*began));
+            Mode::Returning { failures, .. } => {
+                view.failures = match (self.age_when_reached(), self.rules.trip) {
+                    (Some(_), Trip::Lasting(limit, _)) => limit,
+                    _ => *failures,
+                };
+                view.returning_percent = Some(self.percent());
             }
             Mode::Held(_) => {}
         }
         view
     }
 
-    /// The share of calls that pass while traffic returns since a stored time.
-    fn percent(&self, began: u64) -> u64 {
+    /// The share of calls that pass while traffic returns.
+    fn percent(&self) -> u64 {
         let Some(back) = self.rules.returning else {
             return 100;
         };
         let over = back.ticks(self.rules.grain);
-        let age = self.age(began).clamp(0, over.cast_signed()).cast_unsigned();
+        let age = self.return_age().min(over);
         (back.first_percent * (over - age) + 100 * age) / over
     }
 }

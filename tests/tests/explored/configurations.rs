@@ -37,6 +37,11 @@ pub(crate) fn small(grain: Grain) -> Vec<Named> {
         ),
         ("2 in a window of 2, slow at 2", vec![slow(base)]),
         ("2 in a row, back from 30 % in 4", vec![returning(base)]),
+        ("2 in a row that last 2", vec![lasting(base)]),
+        (
+            "2 in a row that last 2, growth, back from 30 % in 4",
+            vec![lasting_while_returning(base)],
+        ),
     ]
 }
 
@@ -98,6 +103,23 @@ fn returning(base: Rules) -> Rules {
     }
 }
 
+fn lasting(base: Rules) -> Rules {
+    Rules {
+        trip: Trip::Lasting(2, 2),
+        open_for: 1,
+        lease: 1,
+        ..base
+    }
+}
+
+fn lasting_while_returning(base: Rules) -> Rules {
+    Rules {
+        trip: Trip::Lasting(2, 2),
+        growth: Some(Growth::Times(2, 2)),
+        ..returning(base)
+    }
+}
+
 /// Rounds are lost again and again, so the lease grows as far as the word can count.
 pub(crate) fn losing(grain: Grain) -> Named {
     let rules = Rules {
@@ -136,6 +158,14 @@ pub(crate) fn pairs(grain: Grain) -> Vec<Named> {
         (
             "2 in a window with 2 of 3 probes and back from 30 % in 4",
             vec![windowed(base), returning(base)],
+        ),
+        (
+            "2 in a row that last 2, back from 30 % in 4, and 2 in a row",
+            vec![lasting_while_returning(base), base],
+        ),
+        (
+            "2 in a row that last 2 and 2 in a window with 2 of 3 probes",
+            vec![lasting(base), windowed(base)],
         ),
         (
             "back from 30 % in 4 and from 100 % in 1 by a window",

@@ -40,12 +40,13 @@ impl Event {
 /// The longest open time that is demanded, in milliseconds.
 pub(crate) const LONGEST_DEMAND: u64 = 4;
 
-const REPORTS: [Report; 7] = [
+const REPORTS: [Report; 8] = [
     Report::Success,
     Report::Failure(0),
     Report::Failure(1),
     Report::Failure(2),
     Report::TripAtOnce,
+    Report::TripFor(3),
     Report::RetryAfter(3),
     Report::Nothing,
 ];

@@ -40,11 +40,13 @@ impl Ages {
         } in sets.iter().map(|set| set.plain)
         {
             let ticks = |ms: u64| ms.div_ceil(grain.tick);
-            if let Trip::Within(_, window) = trip {
-                ages.window = ages.window.max(ticks(window));
+            if let Trip::Within(_, time) | Trip::Lasting(_, time) = trip {
+                ages.window = ages.window.max(ticks(time));
             }
             ages.lease = ages.lease.max(ticks(lease));
-            ages.over = ages.over.max(returning.map_or(0, |back| ticks(back.over)));
+            let kept = growth.map_or(0, Growth::max);
+            let over = returning.map_or(0, |back| back.over).max(kept);
+            ages.over = ages.over.max(ticks(over));
             ages.cancel_limit = ages.cancel_limit.max(ticks(cancel_limit));
             ages.slow_ms = ages.slow_ms.max(slow);
             let most = growth.map_or(open_for, Growth::max);
@@ -65,7 +67,8 @@ impl Ages {
             Mode::Closed { .. } => self.window,
             Mode::Open { lasts, .. } => *lasts,
             Mode::Probing { lost_rounds, .. } => self.lease << lost_rounds,
-            Mode::Returning { .. } => self.over,
+            // Of the return, or of a row that has reached its limit.
+            Mode::Returning { .. } => self.over.max(self.window),
             Mode::Held(_) => 0,
         }
     }

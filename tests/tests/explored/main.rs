@@ -136,8 +136,12 @@ fn every_state_of_the_32_bit_word_behaves_as_the_reference() {
         across_wraps: true,
         ..THREE_CALLERS
     };
-    let mut causes =
-        explore::<Narrow>(&others, reach, &[7_500, 12_000, 41_000, 19_000, 12_500], 40);
+    let mut causes = explore::<Narrow>(
+        &others,
+        reach,
+        &[7_500, 12_000, 41_000, 19_000, 12_500, 8_000, 24_500],
+        60,
+    );
     causes.extend(explore::<Narrow>(&slow, THREE_CALLERS, &[85_000], 2));
     causes.extend(explore::<Narrow>(&slow, TWO_CALLERS, &[29_000], 11));
     assert_eq!(causes, all_causes());
@@ -146,9 +150,13 @@ fn every_state_of_the_32_bit_word_behaves_as_the_reference() {
 #[test]
 fn every_state_of_the_32_bit_word_with_a_coarse_tick_behaves_as_the_reference() {
     let configurations = small(Grain::narrow(2));
-    let least = [13_000, 20_000, 78_000, 41_000, 134_000, 23_000];
+    let least = [
+        13_000, 20_000, 78_000, 41_000, 134_000, 23_000, 16_000, 39_000,
+    ];
     let mut causes = explore::<Coarse>(&configurations, THREE_CALLERS, &least, 9);
-    let least = [9_500, 13_500, 33_000, 19_000, 48_000, 14_500];
+    let least = [
+        9_500, 13_500, 33_000, 19_000, 48_000, 14_500, 11_000, 25_500,
+    ];
     causes.extend(explore::<Coarse>(&configurations, TWO_CALLERS, &least, 50));
     assert_eq!(causes, all_causes());
 }
@@ -156,9 +164,13 @@ fn every_state_of_the_32_bit_word_with_a_coarse_tick_behaves_as_the_reference() 
 #[test]
 fn every_state_of_the_64_bit_word_behaves_as_the_reference() {
     let configurations = small(Grain::WIDE);
-    let least = [28_000, 46_000, 160_000, 75_000, 210_000, 53_000];
+    let least = [
+        28_000, 46_000, 160_000, 75_000, 210_000, 53_000, 28_000, 104_000,
+    ];
     let mut causes = explore::<AtomicU64>(&configurations, THREE_CALLERS, &least, 17);
-    let least = [21_500, 33_000, 72_000, 36_000, 100_000, 33_000];
+    let least = [
+        21_500, 33_000, 72_000, 36_000, 100_000, 33_000, 21_500, 70_000,
+    ];
     causes.extend(explore::<AtomicU64>(
         &configurations,
         TWO_CALLERS,
@@ -176,17 +188,26 @@ fn every_age_of_a_permit_that_the_32_bit_word_can_tell_behaves_as_the_reference(
         across_wraps: true,
         ..OLD_PERMITS
     };
-    let least = [12_500, 12_000, 13_500, 12_000, 42_000, 16_500];
+    let least = [
+        12_500, 12_000, 13_500, 12_000, 42_000, 16_500, 22_000, 30_000,
+    ];
     explore::<Narrow>(&configurations, one_caller, &least, 33);
     let (others, _) = apart(configurations);
-    let least = [245_000, 250_000, 315_000, 250_000, 370_000];
+    let least = [
+        245_000, 250_000, 315_000, 250_000, 370_000, 400_000, 650_000,
+    ];
     explore::<Narrow>(&others, OLD_PERMITS, &least, 40);
 }
 
 #[test]
 fn every_state_under_rules_that_take_each_others_place_behaves_as_the_reference() {
     let grain = Grain::narrow(1);
-    explore::<Narrow>(&pairs(grain), TWO_CALLERS, &[39_000, 49_000, 24_000], 43);
+    explore::<Narrow>(
+        &pairs(grain),
+        TWO_CALLERS,
+        &[39_000, 49_000, 34_000, 39_000, 24_000],
+        75,
+    );
     let reach = Reach {
         across_wraps: false,
         ..TWO_CALLERS

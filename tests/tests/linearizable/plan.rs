@@ -150,6 +150,7 @@ impl Draw<'_> {
             13 => Report::TripAtOnce,
             // A demand that comes late moves the deadline without a word, so that nobody knows the time drawn.
             14 if self.kind.has_jitter() => Report::TripAtOnce,
+            14 if self.random.below(2) == 0 => Report::TripFor(self.random.below(120)),
             14 => Report::RetryAfter(self.random.below(120)),
             _ => Report::Nothing,
         }

@@ -11,20 +11,24 @@ pub(crate) enum Kind {
     OneProbe,
     ManyProbes,
     Window,
+    Lasting,
     Returning,
     WindowWhileReturning,
+    LastingWhileReturning,
     Jitter,
     Slow,
     Replaced,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::OneProbe,
         Self::ManyProbes,
         Self::Window,
+        Self::Lasting,
         Self::Returning,
         Self::WindowWhileReturning,
+        Self::LastingWhileReturning,
         Self::Jitter,
         Self::Slow,
         Self::Replaced,
@@ -88,7 +92,17 @@ impl Kind {
             close_after: 3,
             ..base
         };
+        let lasting = Rules {
+            trip: Trip::Lasting(2, 12),
+            ..base
+        };
         match self {
+            Self::Lasting => vec![lasting],
+            Self::LastingWhileReturning => vec![Rules {
+                trip: Trip::Lasting(2, 12),
+                growth: Some(Growth::Times(2, 40)),
+                ..returning
+            }],
             Self::OneProbe => vec![base],
             Self::ManyProbes => vec![many],
             Self::Window => vec![window],
@@ -104,7 +118,7 @@ impl Kind {
                 ..base
             }],
             Self::Slow => vec![slow],
-            Self::Replaced => vec![base, many, window, returning, slow],
+            Self::Replaced => vec![base, many, window, returning, slow, lasting],
         }
     }
 }

@@ -14,6 +14,7 @@ pub(crate) fn reports() -> impl Strategy<Value = Report> {
         16 => Just(Report::Success),
         6 => (0_u32..5).prop_map(Report::Failure),
         1 => Just(Report::TripAtOnce),
+        2 => times().prop_map(Report::TripFor),
         2 => times().prop_map(Report::RetryAfter),
         2 => Just(Report::Nothing),
     ]

@@ -265,7 +265,11 @@ impl<W: Word, T: Memory> Pair<W, T> {
         let changed = self.reference.mode != *before;
         let name = match (self.reference.noticed, event) {
             (Some(notice), _) => format!("{:?}", notice.cause),
-            (None, Event::Report(_, Report::RetryAfter(_))) if changed => "late demand".into(),
+            (None, Event::Report(_, Report::RetryAfter(_) | Report::TripFor(_)))
+                if changed && matches!(self.reference.mode, Mode::Open { .. }) =>
+            {
+                "late demand".into()
+            }
             (None, Event::Rules(_)) => format!("other rules while {}", self.reference.state()),
             _ => return,
         };

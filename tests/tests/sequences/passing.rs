@@ -71,7 +71,7 @@ impl<W: Word, T: Memory> Pair<W, T> {
         let rules = &self.reference.rules;
         let since = self.stored() * rules.grain.tick;
         let window = match rules.trip {
-            Trip::Within(_, window) => window,
+            Trip::Within(_, time) | Trip::Lasting(_, time) => time,
             _ => 0,
         };
         let start = self.held.last().and_then(|(_, permit)| permit.started);
@@ -80,6 +80,7 @@ impl<W: Word, T: Memory> Pair<W, T> {
             since + rules.cancel_limit,
             since + rules.lease,
             since + rules.returning.map_or(0, |back| back.over / 2),
+            since + rules.growth.map_or(0, |_| rules.open_for),
             start.unwrap_or(since) + rules.slow.unwrap_or(0),
         ];
         edges[which % edges.len()]

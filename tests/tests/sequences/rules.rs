@@ -75,8 +75,10 @@ fn trips(grain: Grain) -> impl Strategy<Value = Trip> {
     let failures = prop_oneof![3 => 1..10_u32, 1 => 1..=most];
     prop_oneof![
         3 => failures.clone().prop_map(Trip::InARow),
-        3 => (failures, time(grain, 1))
+        3 => (failures.clone(), time(grain, 1))
             .prop_map(|(failures, window)| Trip::Within(failures, window)),
+        3 => (failures, time(grain, 1))
+            .prop_map(move |(failures, time)| Trip::Lasting(failures.min(grain.most_lasting), time)),
         1 => Just(Trip::ByRatio),
     ]
 }

@@ -69,7 +69,7 @@ impl ClientConfig {
         let of_ratio = rules.failure_ratio.and_then(Ratio::within_ms);
         let of_failures = match rules.trip {
             TripRule::Within { window_ms, .. } => Some(window_ms),
-            TripRule::Consecutive { .. } | TripRule::TallyOnly => None,
+            TripRule::Consecutive { .. } | TripRule::Lasting { .. } | TripRule::TallyOnly => None,
         };
         for ms in of_ratio.into_iter().chain(of_failures) {
             let window = Duration::from_millis(ms.into());
@@ -173,6 +173,16 @@ impl ClientConfig {
         match rules.trip {
             TripRule::Consecutive { failures } => {
                 write!(f, " after {failures} failures in a row")?;
+            }
+            TripRule::Lasting {
+                failures,
+                lasting_ms,
+            } => {
+                let lasting = time(lasting_ms);
+                write!(
+                    f,
+                    " after {failures} failures in a row that last {lasting:?}"
+                )?;
             }
             TripRule::Within {
                 failures,

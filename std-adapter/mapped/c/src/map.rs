@@ -172,7 +172,7 @@ fn explained(settings: &CSettings, text: &CStr) -> String {
             }
         };
     }
-    let value = value_of!(failures window_ms open_ms growth_percent growth_step_ms max_open_ms jitter_percent
+    let value = value_of!(failures window_ms lasting_ms open_ms growth_percent growth_step_ms max_open_ms jitter_percent
         max_retry_after_ms probes close_after probe_lease_ms cancel_limit_ms slow_call_ms
         return_first_percent return_over_ms);
     match value {

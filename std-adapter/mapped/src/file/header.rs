@@ -174,8 +174,14 @@ fn described([keys, bytes]: [u64; 2]) -> String {
 /// is not part of it: each process may draw its jitter from its own seed. Nor is a failure ratio: such rules are rejected.
 pub(crate) fn digest(config: &Config) -> u64 {
     let or_absent = |number: Option<u32>| number.map_or(u64::MAX, u64::from);
+    let lasting_ms = match config.trip {
+        TripRule::Lasting { lasting_ms, .. } => Some(lasting_ms),
+        _ => None,
+    };
     let (in_a_row, within, window_ms) = match config.trip {
-        TripRule::Consecutive { failures } => (Some(failures), None, None),
+        TripRule::Consecutive { failures } | TripRule::Lasting { failures, .. } => {
+            (Some(failures), None, None)
+        }
         TripRule::Within {
             failures,
             window_ms,
@@ -185,6 +191,7 @@ pub(crate) fn digest(config: &Config) -> u64 {
     let returning = config.gradual_return;
     let settings = [
         or_absent(in_a_row),
+        or_absent(lasting_ms),
         or_absent(within),
         or_absent(window_ms),
         or_absent(config.slow_call_ms),

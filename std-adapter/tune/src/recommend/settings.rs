@@ -27,6 +27,13 @@ pub fn builder_line(config: &Config) -> String {
             TripRule::Consecutive { failures } => {
                 add("consecutive_failures", &[failures.to_string()]);
             }
+            TripRule::Lasting {
+                failures,
+                lasting_ms,
+            } => {
+                add("consecutive_failures", &[failures.to_string()]);
+                add("lasting", &[time(lasting_ms)]);
+            }
             TripRule::Within {
                 failures,
                 window_ms,

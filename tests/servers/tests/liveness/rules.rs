@@ -83,7 +83,7 @@ pub(crate) fn rules(dice: &mut Dice) -> Config {
 /// The rules that trip on consecutive failures.
 pub(crate) fn trips_of(rules: &[Config]) -> Trips {
     let after = rules.iter().filter_map(|config| match config.trip {
-        TripRule::Consecutive { failures } => Some(failures),
+        TripRule::Consecutive { failures } | TripRule::Lasting { failures, .. } => Some(failures),
         // A window that starts over: twice this many failures may fall into two windows.
         TripRule::Within { failures, .. } => Some(2 * failures),
         TripRule::TallyOnly => None,

@@ -29,6 +29,7 @@ use atomic_breaker_mapped_c::read::ab_settings_read;
 pub(crate) const DEFAULTS: CSettings = CSettings {
     failures: 5,
     window_ms: 0,
+    lasting_ms: 0,
     open_ms: 5_000,
     growth_percent: 0,
     growth_step_ms: 0,
