@@ -189,6 +189,7 @@ fn every_setting_and_every_question_is_const() {
     const RULES: Config = Config::new()
         .failures_within(3, Duration::from_secs(1))
         .consecutive_failures(3)
+        .lasting(Duration::from_millis(1))
         .failure_ratio(RATIO)
         .open_for(Duration::from_secs(1))
         .linear(Duration::from_secs(1), Duration::from_secs(7))
@@ -213,14 +214,15 @@ fn every_setting_and_every_question_is_const() {
     const WAIT: Wait = REJECTED.wait();
     const MADE: Transition = Transition::new(State::Closed, State::Open, Cause::Manual);
     const WORDS: &str = MADE.cause.text();
-    const TIMEOUT: Failure = Failure::retry_after(Duration::from_secs(1));
+    const TIMEOUT: Failure = Failure::tripping_for(Duration::from_secs(1));
+    const OVERLOADED: Failure = Failure::retry_after(Duration::from_secs(1));
     const { assert!(FITS && TRIED && REACHED && PROBES == 2) };
     assert_eq!(OPEN_FOR_MS, 1_000);
     assert_eq!(
         (WAIT, WORDS),
         (Wait::For(Duration::from_secs(3)), "by command")
     );
-    assert!(TIMEOUT.is_tripping());
+    assert!(TIMEOUT.is_tripping() && !OVERLOADED.is_tripping());
 }
 
 #[test]
@@ -256,7 +258,7 @@ fn every_breaker_is_made_in_a_static() {
 
     FULL.acquire()
         .unwrap()
-        .report(Failure::retry_after(Duration::from_secs(1)));
+        .report(Failure::tripping_for(Duration::from_secs(1)));
     assert_eq!(LOG.pop().map(|made| made.cause), Some(Cause::RetryAfter));
     let all: [&dyn Control; 6] = [
         &SMALL,

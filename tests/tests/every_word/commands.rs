@@ -124,15 +124,20 @@ impl<F: Form> Case<'_, F> {
         }
     }
 
-    /// Whether a window of failures began with the sleep, so that it lasts no longer than it must.
+    /// Whether a window of failures began with the sleep, so that it lasts no longer than it must, and a row has lasted.
     fn keeps_window(&self, after: &Meaning, way: u32) -> bool {
         let asleep = match way {
             0 => 0,
             1 => 30,
             _ => return self.memory.bits() == self.word,
         };
-        let is_within = matches!(self.ruled.config.trip, TripRule::Within { .. });
-        if self.before.failures == 0 || !is_within {
+        let asleep = match self.ruled.config.trip {
+            TripRule::Within { .. } => asleep,
+            // A row has lasted.
+            TripRule::Lasting { lasting_ms, .. } => lasting_ms.into(),
+            TripRule::Consecutive { .. } | TripRule::TallyOnly => -1,
+        };
+        if self.before.failures == 0 || asleep < 0 {
             return self.memory.bits() == self.word;
         }
         let is_kept = after.kind == Kind::Closed && after.failures == self.before.failures;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::time::Duration;
 
-use atomic_breaker::{Breaker, Cause, Failure, Outcome, Rules, State, Transition};
+use atomic_breaker::{Breaker, Cause, Failure, Outcome, Rules, State, Transition, TripRule};
 
 use crate::arrows::{self, Arrow};
 use crate::fault::Fault;
@@ -19,11 +19,14 @@ pub(crate) type Bare<'a, F> =
     Breaker<&'a Memory<F>, &'a Memory<F>, (), &'a Memory<F>, &'a Rules<F>>;
 
 /// How a report ends a call.
-pub(crate) const OUTCOMES: [Option<Outcome>; 7] = [
+pub(crate) const OUTCOMES: [Option<Outcome>; 8] = [
     Some(Outcome::Success),
     Some(Outcome::Failure(Failure::new())),
     Some(Outcome::Failure(Failure::with_weight(u16::MAX))),
     Some(Outcome::Failure(Failure::tripping())),
+    Some(Outcome::Failure(Failure::tripping_for(
+        Duration::from_millis(40),
+    ))),
     Some(Outcome::Failure(Failure::retry_after(
         Duration::from_millis(40),
     ))),
@@ -267,11 +270,16 @@ impl<F: Form> Case<'_, F> {
             if made.from != self.before.state() {
                 fault("from another state");
             }
+            // A heavy failure that does not trip at once, as the row must last, counts no more than its limit.
+            let most = match self.ruled.config.trip {
+                TripRule::Lasting { failures, .. } => failures,
+                _ => 1,
+            };
             let is_fresh = Meaning {
                 epoch: (self.before.epoch + 1) % F::EPOCHS,
                 // That of a report whose permit belongs to the epoch that begins.
                 failures: if what == "a report" {
-                    after.failures.min(1)
+                    after.failures.min(most)
                 } else {
                     0
                 },

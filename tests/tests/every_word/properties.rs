@@ -40,7 +40,13 @@ impl<F: Form> Case<'_, F> {
         let told = Meaning {
             trips: snapshot.trips().into(),
             epoch: snapshot.epoch().into(),
-            failures: snapshot.failures().into(),
+            failures: match (self.age_when_reached(), self.ruled.config.trip) {
+                (Some(_), TripRule::Lasting { failures, .. }) => {
+                    assert_eq!(u32::from(snapshot.failures()), failures);
+                    before.failures
+                }
+                _ => snapshot.failures().into(),
+            },
             open_for: snapshot.open_for().map_or(0, |it| it.as_millis() as u64),
             is_demanded: snapshot.is_demanded(),
             in_flight: snapshot.probes_in_flight().into(),
@@ -69,6 +75,7 @@ impl<F: Form> Case<'_, F> {
         let after = self.end("a call", &OF_CALLS);
         let before = &self.before;
         let age = before.age::<F>(self.memory.now_ms.get());
+        let return_age = self.return_age();
         let retry_in = answer.err().and_then(|rejected| rejected.retry_in_ms());
         let is_same = self.is_corrupt || self.memory.bits() == self.word;
         let is_right = match (before.kind, answer) {
@@ -93,7 +100,7 @@ impl<F: Form> Case<'_, F> {
                 let is_new = after.in_flight == 1 && age >= self.lease();
                 is_probe && after.kind == Kind::HalfOpen && (is_next || is_new)
             }
-            (Kind::Returning, Ok(is_probe)) => !is_probe && self.passes_wholly(&after, age),
+            (Kind::Returning, Ok(is_probe)) => !is_probe && self.passes_wholly(&after, return_age),
             (Kind::Returning, Err(_)) => retry_in.is_some() && is_same,
         };
         assert!(
@@ -109,10 +116,57 @@ impl<F: Form> Case<'_, F> {
         lease.min(F::LONGEST).cast_signed()
     }
 
+    /// The age of the return, in ticks.
+    fn return_age(&self) -> i64 {
+        let reached = self.age_when_reached().unwrap_or(0) % F::RANGE;
+        let begun = Meaning {
+            time: (self.before.time + F::RANGE - reached) % F::RANGE,
+            ..self.before
+        };
+        begun.age::<F>(self.memory.now_ms.get())
+    }
+
+    /// The age of the return, in ticks, when a row that must last had reached its limit, if it has.
+    fn age_when_reached(&self) -> Option<u64> {
+        let most = F::MOST_FAILURES >> 1;
+        let keeps =
+            self.ruled.config.gradual_return.is_some() || self.ruled.config.growth.is_some();
+        let is_lasting = matches!(self.ruled.config.trip, TripRule::Lasting { .. });
+        let is_returning = self.before.kind == Kind::Returning;
+        if !(is_returning && is_lasting && keeps && self.before.failures > most) {
+            return None;
+        }
+        let mut unit = 1;
+        while self.ruled.keeps_trips_for(self.before.trips) / unit > u64::from(most) {
+            unit *= 2;
+        }
+        let units = u64::from(self.before.failures - most - 1);
+        Some(units * unit)
+    }
+
+    /// Whether a failure in a row that must last did what it must.
+    fn lasts(&self, weight: u32, (limit, lasting): (u32, i64), after: &Meaning) -> bool {
+        let before = &self.before;
+        let most = F::MOST_FAILURES >> 1;
+        let keeps = self.ruled.keeps_trips_for(before.trips) > 0;
+        let age = before.age::<F>(self.memory.now_ms.get());
+        let failures = before.failures.saturating_add(weight);
+        let is_open = after.kind == Kind::Open;
+        if before.kind == Kind::Closed || !keeps {
+            let has_lasted = before.failures > 0 && age >= lasting;
+            return is_open == (has_lasted && failures >= limit)
+                && (is_open || after.failures == failures.min(limit));
+        }
+        match self.age_when_reached() {
+            Some(_) => is_open == (age >= lasting) && (is_open || self.memory.bits() == self.word),
+            None if failures < limit => after.failures == failures,
+            None => after.kind == Kind::Returning && after.failures > most,
+        }
+    }
+
     /// Whether a returning word closes once its time is over, and not before.
     fn passes_wholly(&self, after: &Meaning, age: i64) -> bool {
-        let back = self.ruled.config.gradual_return;
-        let over = back.map_or(0, |back| i64::from(back.over_ms));
+        let over = self.ruled.keeps_trips_for(self.before.trips).cast_signed();
         // A time that lies ahead of the clock, by no more than the clock may step back, is now.
         let is_over = age.max(0) >= over;
         after.kind
@@ -185,9 +239,19 @@ impl<F: Form> Case<'_, F> {
             }
             (Kind::HalfOpen, None) => is_open == (was_slow || self.is_dropped_late()),
             (Kind::Closed | Kind::Returning, Some(Outcome::Failure(failure))) => {
-                let weighs = failure.weight() == u16::MAX;
-                let must_trip =
-                    failure.is_tripping() || failure.min_open_time().is_some() || weighs;
+                if let TripRule::Lasting {
+                    failures,
+                    lasting_ms,
+                } = self.ruled.config.trip
+                    && !failure.is_tripping()
+                {
+                    return self.lasts(
+                        failure.weight().into(),
+                        (failures, lasting_ms.into()),
+                        after,
+                    );
+                }
+                let must_trip = failure.is_tripping() || failure.weight() == u16::MAX;
                 if is_open {
                     must_trip || self.may_trip()
                 } else {

@@ -24,6 +24,26 @@ const fn ms(ms: u64) -> Duration {
 }
 
 impl<F: Form> Ruled<F> {
+    /// How long trips are kept once probes have succeeded, in ticks: until a gradual return is over, and as long as the last
+    /// open time was without jitter.
+    pub(crate) fn keeps_trips_for(&self, trips: u32) -> u64 {
+        let config = &self.config;
+        let over = config
+            .gradual_return
+            .map_or(0, |back| u64::from(back.over_ms));
+        let Some(growth) = config.growth else {
+            return over;
+        };
+        let percent = u64::from(growth.percent().unwrap_or(100));
+        let step = u64::from(growth.step_ms().unwrap_or(0));
+        let mut open = u64::from(config.open_for_ms);
+        for _ in 1..trips {
+            let grown = open * (percent * 256).div_ceil(100) / 256 + step;
+            open = grown.min(growth.max_ms.into());
+        }
+        over.max(open)
+    }
+
     fn new(config: Config, probes: u32, lease: u64, span: u64) -> Self {
         Self {
             config,
@@ -85,6 +105,28 @@ pub(crate) fn all<F: Form>() -> Vec<Ruled<F>> {
             F::MOST_PROBES,
             F::LONGEST,
             255,
+        ),
+        Ruled::new(
+            Config::new()
+                .consecutive_failures(2)
+                .lasting(ms(50))
+                .open_for(ms(10))
+                .probe_lease(ms(30)),
+            1,
+            30,
+            50,
+        ),
+        Ruled::new(
+            Config::new()
+                .consecutive_failures(3)
+                .lasting(ms(40))
+                .open_for(ms(10))
+                .exponential(2, ms(320))
+                .probe_lease(ms(30))
+                .gradual_return(10, ms(40)),
+            1,
+            30,
+            40,
         ),
         Ruled::new(
             Config::new()

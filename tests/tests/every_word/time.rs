@@ -9,6 +9,7 @@ use crate::spec::Meaning;
 pub(crate) fn ages<F: Form>(meaning: &Meaning, ruled: &Ruled<F>) -> Vec<u64> {
     let lease = ruled.lease << meaning.lost;
     let edges = [
+        ruled.keeps_trips_for(meaning.trips),
         meaning.open_for,
         lease.min(F::LONGEST),
         F::LONGEST,
