@@ -190,7 +190,7 @@ fn real_calls_are_let_through_while_a_ping_is_out() {
 }
 
 #[test]
-fn a_retry_after_is_not_ended_by_pings() {
+fn a_demanded_time_is_not_ended_by_pings() {
     let breaker = breaker(RULES);
     let (pings, works) = (Times::default(), Cell::new(true));
     let mut sim = Sim::new();
@@ -205,7 +205,7 @@ fn a_retry_after_is_not_ended_by_pings() {
     breaker
         .acquire()
         .unwrap()
-        .report(Failure::retry_after(minute));
+        .report(Failure::tripping_for(minute));
     sim.pass(59_999);
     assert_eq!(
         (pings.len(), breaker.state()),
@@ -218,13 +218,13 @@ fn a_retry_after_is_not_ended_by_pings() {
 
 /// The example of its documentation: an open time of ten minutes, and a server that asks for one.
 #[test]
-fn a_retry_after_shorter_than_the_open_time_is_not_ended_by_pings() {
+fn a_demand_shorter_than_the_open_time_is_not_ended_by_pings() {
     for seconds in [1, 60, 299, 300, 599] {
         let breaker = breaker(RULES.open_for(Duration::from_secs(600)));
         let (pings, works) = (Cell::new(0), Cell::new(true));
         let mut sim = Sim::new();
         sim.spawn(async { breaker.run_prober(EVERY, || ping(&pings, &works)).await });
-        let demanded = Failure::retry_after(Duration::from_secs(seconds));
+        let demanded = Failure::tripping_for(Duration::from_secs(seconds));
         breaker.acquire().unwrap().report(demanded);
         sim.pass(seconds * 1_000);
         assert_eq!((pings.get(), breaker.state()), (0, State::Open));

@@ -108,7 +108,7 @@ fn end<H: AnyBreaker>(permit: Permit<H>, random: &mut Random) -> Option<Transiti
         7..11 => permit.failure(),
         11 => permit.report(Failure::with_weight(3)),
         12 if random.below(2) == 0 => permit.report(Failure::tripping()),
-        12 => permit.report(Failure::retry_after(Duration::from_millis(700))),
+        12 => permit.report(Failure::tripping_for(Duration::from_millis(700))),
         13 => permit.report(Outcome::Ignored),
         _ => permit.cancel(),
     }

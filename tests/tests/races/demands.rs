@@ -19,12 +19,12 @@ fn just_opened() -> (Arc<Modelled>, Token<u64>) {
     let breaker = breaker(Config::new().open_for(SECOND));
     let late = breaker.acquire().unwrap().into_token();
     let first = breaker.acquire().unwrap();
-    first.report(Failure::retry_after(SECOND));
+    first.report(Failure::tripping_for(SECOND));
     (breaker, late)
 }
 
 fn demand(breaker: &Modelled, token: Token<u64>, time: Duration) {
-    let answer = breaker.resume(token).report(Failure::retry_after(time));
+    let answer = breaker.resume(token).report(Failure::tripping_for(time));
     assert_eq!(answer, None, "no transition");
 }
 
@@ -60,7 +60,7 @@ fn of_two_late_demands_the_later_deadline_stands() {
         let breaker = breaker(Config::new().open_for(SECOND));
         let [one, other_one] = [(); 2].map(|()| breaker.acquire().unwrap().into_token());
         let first = breaker.acquire().unwrap();
-        first.report(Failure::retry_after(SECOND));
+        first.report(Failure::tripping_for(SECOND));
         let other = breaker.clone();
         let there = thread::spawn(move || demand(&other, one, LONG));
         demand(&breaker, other_one, 2 * SECOND);
@@ -78,12 +78,12 @@ fn of_two_demands_one_trips_and_the_later_deadline_stands() {
         let [one, other_one] = [(); 2].map(|()| breaker.acquire().unwrap().into_token());
         let other = breaker.clone();
         let there = thread::spawn(move || {
-            let made = other.resume(one).report(Failure::retry_after(LONG));
+            let made = other.resume(one).report(Failure::tripping_for(LONG));
             made.is_some()
         });
         let here = breaker
             .resume(other_one)
-            .report(Failure::retry_after(2 * SECOND))
+            .report(Failure::tripping_for(2 * SECOND))
             .is_some();
         let there = there.join().unwrap();
         assert!(here != there, "one of them trips");

@@ -72,7 +72,7 @@ fn call<W: Cell>(breaker: &Adjusted<'_, W>, random: &mut Random) {
         12..18 => permit.failure(),
         18 => permit.report(Outcome::Ignored),
         19 => permit.cancel(),
-        20 => permit.report(Failure::retry_after(TICK)),
+        20 => permit.report(Failure::tripping_for(TICK)),
         21 => permit.report(Failure::with_weight(random.below(9) as u16)),
         22 => breaker.resume(permit.into_token()).success(),
         _ => {

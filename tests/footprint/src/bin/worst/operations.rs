@@ -138,7 +138,7 @@ fn failure() {
 
 #[inline(never)]
 fn failure_with_retry_after() {
-    permit().report(Failure::retry_after(LONGEST));
+    permit().report(Failure::tripping_for(LONGEST));
 }
 
 /// What dropping a permit does.
