@@ -143,3 +143,44 @@ fn a_failure_that_is_counted_leaves_nothing_in_a_held_word() {
     });
     assert_eq!(ends, HashSet::from([(vec![Manual], State::ForcedOpen)]));
 }
+
+fn lasting() -> Config {
+    config(2).lasting(Duration::from_millis(100))
+}
+
+/// Two failures of a row that must last reach its limit at once, so neither trips; the next one after the time does.
+#[test]
+fn two_failures_at_once_have_not_lasted() {
+    let ends = model("two failures of a row that lasts", || {
+        let breaker = breaker_of(LoomWord::new(), lasting(), ());
+        let [one, other_one] = [(); 2].map(|()| breaker.acquire().unwrap().into_token());
+        let other = breaker.clone();
+        let there = thread::spawn(move || other.resume(one).failure().is_some());
+        let here = breaker.resume(other_one).failure().is_some();
+        assert!(!here && !there.join().unwrap());
+        let failures = breaker.snapshot().failures();
+        breaker.clock().advance(Duration::from_millis(100));
+        assert!(breaker.acquire().unwrap().failure().is_some());
+        (history(&breaker), failures)
+    });
+    assert_eq!(ends, HashSet::from([(vec![FailureLimit], 2)]));
+}
+
+/// A success meets the row that has reached its limit, as one more failure comes: the row goes on, or ends and begins anew.
+#[test]
+fn a_success_ends_a_row_that_lasts_or_comes_too_late() {
+    let ends = model("success against a row that lasts", || {
+        let breaker = breaker_of(LoomWord::new(), lasting(), ());
+        breaker.acquire().unwrap().failure();
+        let [failing, clearing] = [(); 2].map(|()| breaker.acquire().unwrap().into_token());
+        breaker.clock().advance(Duration::from_millis(100));
+        let other = breaker.clone();
+        let there = thread::spawn(move || other.resume(failing).failure());
+        breaker.resume(clearing).success();
+        there.join().unwrap();
+        assert_eq!(breaker.check(), Ok(()));
+        (history(&breaker), breaker.snapshot().failures())
+    });
+    let trips = (vec![FailureLimit], 0);
+    assert_eq!(ends, HashSet::from([trips, (vec![], 1)]));
+}
