@@ -29,36 +29,15 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// Counts a failure in a row, if that is all it does.
     #[inline]
     pub(crate) fn count_in_a_row(&self, ticket: Ticket<W::Bits>, weight: u16) -> bool {
+        let TripRule::Consecutive { failures } = self.config().trip else {
+            return false;
+        };
         // The word is usually still what it was when the permit was granted.
-        weight != 0 && self.count_row(self.machine(), ticket, ticket.granted, weight)
-    }
-
-    /// Counts a failure in a row, if that is the rule and it does not trip.
-    #[inline]
-    fn count_row(
-        &self,
-        machine: Machine<'_, W::Bits>,
-        ticket: Ticket<W::Bits>,
-        seen: W::Bits,
-        weight: u16,
-    ) -> bool {
-        match machine.config.trip {
-            TripRule::Consecutive { failures } => self.change_closed(ticket, seen, |circuit| {
+        weight != 0
+            && self.change_closed(ticket, ticket.granted, |circuit| {
                 let counted = Machine::counted_in_a_row(circuit, weight.into(), failures);
                 counted.filter(|_| word::is_valid(circuit.bits()))
-            }),
-            TripRule::Lasting {
-                failures,
-                lasting_ms,
-            } => {
-                let (rule, now_ms) = ((failures, lasting_ms), self.clock.now_ms());
-                self.change_closed(ticket, seen, |circuit| {
-                    let counted = machine.counted_lasting(circuit, weight.into(), rule, now_ms);
-                    counted.filter(|_| word::is_valid(circuit.bits()))
-                })
-            }
-            TripRule::Within { .. } | TripRule::TallyOnly => false,
-        }
+            })
     }
 
     /// Records a failure in the tally, and counts it in a row if that is the rule.
@@ -76,8 +55,14 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         }
         let verdict = self.record_in(machine, Circuit::of_valid(seen), Some(weight));
         let is_all = verdict == Verdict::Keep
-            && (machine.config.trip == TripRule::TallyOnly
-                || self.count_row(machine, ticket, seen, weight));
+            && match machine.config.trip {
+                TripRule::TallyOnly => true,
+                TripRule::Consecutive { failures } => self.change_closed(ticket, seen, |circuit| {
+                    let counted = Machine::counted_in_a_row(circuit, weight.into(), failures);
+                    counted.filter(|_| word::is_valid(circuit.bits()))
+                }),
+                TripRule::Lasting { .. } | TripRule::Within { .. } => false,
+            };
         if is_all {
             Way::Short
         } else {
@@ -90,10 +75,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     pub(crate) fn clear(&self, ticket: Ticket<W::Bits>) -> Way {
         let seen = word::load_relaxed(&self.word);
         let is_clearing = ticket.started_ms.is_none()
-            && matches!(
-                self.config().trip,
-                TripRule::Consecutive { .. } | TripRule::Lasting { .. }
-            )
+            && matches!(self.config().trip, TripRule::Consecutive { .. })
             && seen.is_closed()
             && seen.is_same_epoch(ticket.granted)
             // A closed word that counts failures is valid.
@@ -105,7 +87,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
             .has_tally()
             .then(|| self.record_in(self.machine(), Circuit::of_valid(seen), None));
         let is_cleared = self.change_closed(ticket, seen, |circuit| {
-            (circuit.failures() != 0).then(|| self.machine().cleared(circuit))
+            (circuit.failures() != 0).then(|| Machine::cleared(circuit))
         });
         if is_cleared {
             Way::Short

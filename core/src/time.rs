@@ -55,6 +55,13 @@ pub(crate) trait TimeBase: Bits {
         }
     }
 
+    /// Whether `ticks` have passed since `then`: whether its [`age`](Self::age) is at least that.
+    fn has_passed(now_ms: u32, then: u32, ticks: u32) -> bool {
+        // Counted from the start of the guard band, so that a step back of the clock comes first.
+        let age = Self::since(now_ms, then).wrapping_add(Self::GUARD) & Self::MASK;
+        age >= ticks + Self::GUARD
+    }
+
     /// The ticks from `stamp`, a reading in ticks, until `wait` ticks have passed since `then`; 0 when they have.
     fn left_from(stamp: u32, then: u32, wait: u32) -> u32 {
         // Counted from the start of the guard band, so that times before `then` come first.

@@ -253,6 +253,12 @@ fn limits_of_a_row_that_lasts() {
             "{message}"
         );
     }
+    let mut none = Config::new();
+    none.trip = TripRule::Lasting {
+        failures: 5,
+        lasting_ms: 0,
+    };
+    assert!(fault(none, Layout::WIDE).contains("use that rule"));
     let row = |failures| Config::new().consecutive_failures(failures).lasting(ms(1));
     assert!(row(32_767).check(Layout::WIDE).is_ok());
     assert!(fault(row(32_768), Layout::WIDE).contains("at most 32767"));

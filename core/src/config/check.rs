@@ -209,6 +209,9 @@ const fn lasting_fault(failures: u32, lasting_ms: u32, layout: Layout) -> Option
     if failures > layout.max_lasting_failures() {
         return Some(Fault::TooManyLastingFailures);
     }
+    if lasting_ms == 0 {
+        return Some(Fault::LastingOfNoTime);
+    }
     if lasting_ms > layout.max_ms() {
         return Some(Fault::LastingTooLong);
     }

@@ -81,6 +81,7 @@ faults! {
     TooManyLastingFailures =
         "with lasting a word counts at most 32767 failures in a row (127 in a 32-bit word): lower the \
          limit or leave lasting out",
+    LastingOfNoTime = "a row that must last 0 is one of consecutive_failures: use that rule or lengthen it",
     LastingTooLong = too_long!("lasting", "shorten it"),
     WindowOfNoTime =
         "a window of 0 cannot hold two failures: lengthen it or use consecutive_failures",

@@ -17,7 +17,9 @@ impl<B: Bits> Machine<'_, B> {
 
     /// With `weight` more failures; `None` if they reach the limit and the row has lasted. No more are counted than the
     /// limit.
-    pub(crate) fn counted_lasting(
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as `count`")]
+    pub(super) fn counted_lasting(
         self,
         circuit: Circuit<B>,
         weight: u32,
@@ -27,16 +29,16 @@ impl<B: Bits> Machine<'_, B> {
         if self.keeps_trips() && circuit.trips() != 0 {
             return self.counted_while_returning(circuit, weight, (limit, lasting_ms), now_ms);
         }
-        let begun = if circuit.failures() == 0 {
-            circuit.with_time(B::stamp(now_ms))
-        } else {
-            circuit
-        };
         let failures = (circuit.failures() + weight).min(limit);
-        let has_lasted = B::age(now_ms, begun.time()) >= B::ticks(lasting_ms);
-        (failures < limit || !has_lasted).then(|| begun.with_failures(failures))
+        let counted = circuit.with_failures(failures);
+        if circuit.failures() == 0 {
+            return Some(counted.with_time(B::stamp(now_ms)));
+        }
+        let has_lasted = B::has_passed(now_ms, circuit.time(), B::ticks(lasting_ms));
+        (failures < limit || !has_lasted).then_some(counted)
     }
 
+    #[cold]
     fn counted_while_returning(
         self,
         circuit: Circuit<B>,
@@ -44,9 +46,9 @@ impl<B: Bits> Machine<'_, B> {
         (limit, lasting_ms): (u32, u32),
         now_ms: u32,
     ) -> Option<Circuit<B>> {
-        let lasting = B::ticks(lasting_ms);
         if circuit.failures() >= Self::HAS_REACHED {
-            return (B::age(now_ms, circuit.time()) < lasting).then_some(circuit);
+            let has_lasted = B::has_passed(now_ms, circuit.time(), B::ticks(lasting_ms));
+            return (!has_lasted).then_some(circuit);
         }
         let failures = circuit.failures() + weight;
         if failures < limit {
@@ -55,10 +57,8 @@ impl<B: Bits> Machine<'_, B> {
         // From the time that is stored, so that nothing is lost by rounding it up.
         let age = B::age(now_ms.wrapping_add(B::BELOW_A_TICK), circuit.time());
         let units = (age >> self.unit(circuit)).min(B::LAYOUT.max_lasting_failures());
-        let reached = circuit
-            .with_failures(Self::HAS_REACHED | units)
-            .with_time(B::stamp(now_ms));
-        (lasting != 0).then_some(reached)
+        let reached = circuit.with_failures(Self::HAS_REACHED | units);
+        Some(reached.with_time(B::stamp(now_ms)))
     }
 
     /// When traffic began to return, in ticks.
