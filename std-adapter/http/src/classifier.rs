@@ -7,12 +7,12 @@ use std::time::Duration;
 use atomic_breaker_server::{AnyError, AnyPermit, Classify, Report};
 use http::StatusCode;
 
-use crate::errors::{is_quota, scope_of_status};
+use crate::errors::{is_quota, of_one_request, scope_of_status};
 use crate::rules::{at_head, report_head};
 use crate::{AtEnd, ErrorRule, Failure, Head, HttpRules, Outcome, ResponseHead, RetryAfter, Scope};
 
-/// The [classifier](Classify) of HTTP: 5xx, 408 and every `Err` count as failed, a 429 is neutral, a `Retry-After` of a 503
-/// opens the breaker at once. The [table](crate#what-counts-as-what) says why, and how to change it. It looks at the head of the response;
+/// The [classifier](Classify) of HTTP: 5xx, 408 and every `Err` count as failed, but not a 501, 505, 507 or 511, which
+/// answer one request; a 429 is neutral, a `Retry-After` of a 503 opens the breaker at once. The [table](crate#what-counts-as-what) says why, and how to change it. It looks at the head of the response;
 /// [`at_end_of_body`](Self::at_end_of_body) waits for the body as well.
 ///
 /// `Copy`, four words in addition to what its rule for errors captures, and usable for any number of breakers.
@@ -54,7 +54,7 @@ struct Responses {
 }
 
 impl HttpClassifier {
-    /// 5xx, 408 and every error are failures of weight 1; a 429 is neutral.
+    /// 5xx, 408 and every error are failures of weight 1, except 501, 505, 507 and 511; a 429 is neutral.
     pub const fn new() -> Self {
         let responses = Responses {
             statuses: usual,
@@ -68,6 +68,9 @@ impl HttpClassifier {
 
 /// Even with "404 Not Found" the server has responded.
 fn usual(status: StatusCode) -> Outcome {
+    if let Some(outcome) = of_one_request(status) {
+        return outcome;
+    }
     match status {
         // It concerns one tenant, and may come from a limiter in front of a server that is dead.
         StatusCode::TOO_MANY_REQUESTS => Outcome::Ignored,

@@ -58,6 +58,20 @@ pub(crate) fn is_quota(status: StatusCode) -> bool {
     status == StatusCode::TOO_MANY_REQUESTS
 }
 
+/// The outcome of a status of 500 and above that answers one request and says nothing of the others; `None` for any other
+/// status.
+pub(crate) fn of_one_request(status: StatusCode) -> Option<Outcome> {
+    match status {
+        // The server has understood the request, and says no: to this method, this version, this much to store.
+        StatusCode::NOT_IMPLEMENTED
+        | StatusCode::HTTP_VERSION_NOT_SUPPORTED
+        | StatusCode::INSUFFICIENT_STORAGE => Some(Outcome::Success),
+        // From a network that wants a login first (RFC 6585, 6): the server was not asked.
+        StatusCode::NETWORK_AUTHENTICATION_REQUIRED => Some(Outcome::Ignored),
+        _ => None,
+    }
+}
+
 /// Whom a response concerns.
 pub(crate) fn scope_of_status(status: StatusCode, outcome: Outcome) -> Scope {
     if is_quota(status) && outcome == Outcome::Ignored {

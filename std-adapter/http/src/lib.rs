@@ -30,7 +30,9 @@
 //! | 429 | [ignored](Scope::Quota), but a probe succeeds; its `Retry-After` is for [its caller](HttpClassifier::retry_hint) | the server has responded; the quota of one tenant must not shut out the others | [`trip_on_429`](HttpClassifier::trip_on_429) |
 //! | other 4xx | success | the server has responded, the request was wrong | [`statuses`](HttpClassifier::statuses) |
 //! | 503 with `Retry-After` | opens at once, at least for that time, [at most 300 s](RetryAfter) | the server asks for it | [`max_retry_after`](HttpClassifier::max_retry_after) |
-//! | 5xx | failure; a `Retry-After` is read only with 503, the only one of them for which RFC 9110 describes it | | [`statuses`](HttpClassifier::statuses) |
+//! | 501, 505, 507 | success | the server answers one request, and says no: five PROPFIND must not shut it for every GET | [`statuses`](HttpClassifier::statuses) |
+//! | 511 | ignored | a network on the way wants a login first: the server was not asked | [`statuses`](HttpClassifier::statuses) |
+//! | other 5xx | failure; a `Retry-After` is read only with 503, the only one of them for which RFC 9110 describes it | | [`statuses`](HttpClassifier::statuses) |
 //! | `Err` | failure; with [`UsualErrors`] not for the caller's own mistakes, and a connection that was lost or refused its requests counts once for all of them | there was no response | [`errors`](HttpClassifier::errors) |
 //! | truncated body | the head alone counts | to see it, something must wait for the body | [`at_end_of_body`](HttpClassifier::at_end_of_body) |
 //! | gRPC, whose status is 200 whatever happened | see [`GrpcClassifier`] | the code comes in the trailers | [`codes`](GrpcClassifier::codes) |

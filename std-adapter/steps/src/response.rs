@@ -18,8 +18,9 @@ use crate::error::{BoxError, Kind};
 /// | 2xx, "303 See Other" | `Ok` |
 /// | 503 with `Retry-After` | [`StepError::retry_after`]: the breaker of its lane opens for that time, too |
 /// | 429 | one try; due again by the schedule, not before its `Retry-After`. The breaker of its lane [counts nothing](atomic_breaker_http::Scope::Quota), and a probe succeeds: others may have a larger quota |
-/// | any other failure by this classifier, such as 5xx, 408 | one try; due again by the schedule |
-/// | the rest | [`StepError::end`]: the server would say the same again |
+/// | any other failure by this classifier, such as 500, 502, 504, 408 | one try; due again by the schedule |
+/// | 507, 511, which time may change | one try; due again by the schedule. The breaker of its lane [counts what it is](atomic_breaker_http#what-counts-as-what) |
+/// | the rest, 501 and 505 among them | [`StepError::end`]: the server would say the same again |
 ///
 /// # Errors
 /// The table says which; the text of the error is the status.
@@ -52,7 +53,8 @@ pub fn step_result<X>(
     let status = response.status();
     let words = status.to_string();
     let hint = classifier.retry_hint(response);
-    Err(match classifier.response(response) {
+    let outcome = classifier.response(response);
+    Err(match outcome {
         Outcome::Failure(failure) => {
             let not_before = failure.min_open_time().or(hint);
             let judged = (failure.into(), Scope::Call);
@@ -61,6 +63,12 @@ pub fn step_result<X>(
         // Of no concern to the breaker, but the job may be done later.
         Outcome::Ignored if status == StatusCode::TOO_MANY_REQUESTS => {
             StepError::over_quota(hint.unwrap_or_default(), words)
+        }
+        // Nor these two: there is no room for it now, or a network wants a login first.
+        _ if status == StatusCode::INSUFFICIENT_STORAGE
+            || status == StatusCode::NETWORK_AUTHENTICATION_REQUIRED =>
+        {
+            StepError::new(Kind::Failed(None), words).judged((outcome, Scope::Call))
         }
         _ if status.is_success() || status == StatusCode::SEE_OTHER => return Ok(()),
         _ => StepError::end(words),

@@ -103,8 +103,9 @@ fn moment(text: &str, unit: i128) -> Result<Option<i128>, Unclear> {
 fn end(text: &str) -> Option<End> {
     if let Ok(status) = text.parse::<u16>() {
         return match status {
+            429 | 499 | 511 => Some(End::Ignored),
+            501 | 505 | 507 => Some(End::Ok),
             408 | 500..=599 => Some(End::Failed),
-            429 | 499 => Some(End::Ignored),
             100..=498 => Some(End::Ok),
             _ => None,
         };

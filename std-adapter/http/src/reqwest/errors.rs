@@ -14,7 +14,7 @@ use crate::{ClientError, ErrorRule, HttpClassifier, Outcome, Scope, UsualErrors}
 /// |---|---|
 /// | `is_builder` (a URL without a host, a scheme that is not HTTP) | ignored |
 /// | `is_redirect` (too many of them, or one that leads nowhere) | success: the host has responded |
-/// | an error with a status (`error_for_status`) | like the status: 5xx and 408 are failures, 429 is [neutral](Scope::Quota) |
+/// | an error with a status (`error_for_status`) | like the status: 5xx but for 501, 505, 507, 511 and 408 are failures, 429 is [neutral](Scope::Quota) |
 /// | all others | what [`UsualErrors`] says |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReqwestErrors;

@@ -16,6 +16,7 @@
 //! | `keyed` | guards for other keys than hosts |
 //! | `leaving` | callers that leave before their host has answered |
 //! | `liveness` | days with a host that fails and recovers, and callers of any patience |
+//! | `partial` | a host that answers most requests: what serves one of them ill shuts out no other |
 //! | `passes` | a health check passes its own guard and nothing else |
 //! | `quota` | one tenant over its quota, beside others |
 //! | `refused` | requests that a host refuses unprocessed, through a stack of layers, over loopback |
@@ -40,6 +41,7 @@ mod in_flight;
 mod keyed;
 mod leaving;
 mod liveness;
+mod partial;
 mod passes;
 mod quota;
 #[cfg(feature = "http2")]

@@ -33,6 +33,8 @@ database = Breaker(FOLDER / "database", RULES)
 warehouses = Breakers(FOLDER / "warehouses", RULES, keys=100, key_bytes=40)
 # Shorter than the lease.
 LIMIT = 2
+# Statuses that say no to one request, and nothing about the server.
+OF_ONE_REQUEST = (501, 505, 507, 511)
 
 
 @asynccontextmanager
@@ -62,7 +64,7 @@ async def ask(request: Request, attempt: Attempt, address: str) -> httpx.Respons
     response: httpx.Response = await request.app.state.client.get(address)
     if response.status_code in (429, 503):
         attempt.down(response.headers.get("Retry-After"))
-    elif response.status_code >= 500:
+    elif response.status_code >= 500 and response.status_code not in OF_ONE_REQUEST:
         attempt.failure()
     return response
 

@@ -41,7 +41,7 @@ async fn when_it_is_done_its_headers_and_body_are_gone() {
 
 #[tokio::test(start_paused = true)]
 async fn an_unsuccessful_response_is_reported_to_a_person() {
-    for status in [400, 401, 404, 409, 422, 301, 302, 307] {
+    for status in [400, 401, 404, 409, 422, 301, 302, 307, 501] {
         let server = Server::new([Say::Status(503), Say::Status(status)]);
         let process = Process::new(&server, &KeepConfig::new());
         let _worker = process.steps.work();

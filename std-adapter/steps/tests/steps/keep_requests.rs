@@ -74,6 +74,7 @@ async fn a_transient_failure_is_kept_and_counts_as_the_first_try() {
         (Say::RetryAfter(503, 30), "503 Service Unavailable", 30_000),
         (Say::RetryAfter(429, 40), "429 Too Many Requests", 40_000),
         (Say::Status(408), "408 Request Timeout", 1_000),
+        (Say::Status(507), "507 Insufficient Storage", 1_000),
         (Say::Fail("connection refused"), "connection refused", 1_000),
     ] {
         let server = Server::new([says]);

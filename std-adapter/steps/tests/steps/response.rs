@@ -67,7 +67,7 @@ async fn a_response_is_done_or_again_or_never() {
         assert!(error.starts_with(&status.to_string()), "{error}");
         assert_eq!(breaker, State::Closed);
     }
-    for status in [301, 304, 400, 401, 404, 409, 422] {
+    for status in [301, 304, 400, 401, 404, 409, 422, 501, 505] {
         let (job, _, error, breaker) = after(answer(status, None)).await;
         assert_eq!((job, breaker), (Status::Dead, State::Closed), "{status}");
         assert!(error.starts_with(&status.to_string()), "{error}");
@@ -83,6 +83,17 @@ async fn a_busy_server_rests_its_lane_and_a_used_up_quota_its_job() {
     // Only these two say when to retry.
     let (job, due, ..) = after(answer(500, Some(60))).await;
     assert_eq!((job, due), (Status::Waiting, 1));
+}
+
+/// There may be room later, and a network lets it through after a login; of the server neither says anything.
+#[tokio::test(start_paused = true)]
+async fn no_room_and_a_login_of_a_network_are_tried_again_uncounted() {
+    let often = Config::new().consecutive_failures(1);
+    for status in [507, 511] {
+        let (job, due, error, breaker) = after_by(&HTTP, often, answer(status, None)).await;
+        assert_eq!((job, due, breaker), (Status::Waiting, 1, State::Closed));
+        assert!(error.starts_with(&status.to_string()), "{error}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -152,10 +152,11 @@ pub(super) fn doubt(row: &LineFields<'_>) -> Option<(UnitDoubt, bool)> {
 pub(super) fn outcome(text: &str) -> Result<RecordedOutcome, String> {
     if let Ok(status) = text.parse::<u16>() {
         return match status {
+            // The caller's quota; of nginx: its client has left; a network that wants a login first.
+            429 | 499 | 511 => Ok(RecordedOutcome::Ignored),
+            // Those of 500 and above answer one request.
+            100..=407 | 409..=498 | 501 | 505 | 507 => Ok(RecordedOutcome::Ok),
             408 | 500..=599 => Ok(RecordedOutcome::Failed),
-            // The caller's quota; of nginx: its client has left.
-            429 | 499 => Ok(RecordedOutcome::Ignored),
-            100..=499 => Ok(RecordedOutcome::Ok),
             _ => Err(format!("{status} is not a status of HTTP")),
         };
     }

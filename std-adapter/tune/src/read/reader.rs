@@ -46,9 +46,9 @@ use crate::log::CallLog;
 ///
 /// | outcome | counts as |
 /// |---|---|
-/// | `ok`, `success`, `true`, statuses 100 to 399, and 400 to 498 but for 408 and 429 | success: the resource has answered |
-/// | 408, statuses 500 to 599 | failure |
-/// | `ignored`, `cancelled`, `canceled`, 499: the caller has left; 429: its quota is used up | nothing that is known of the resource |
+/// | `ok`, `success`, `true`, statuses 100 to 399, and 400 to 498 but for 408 and 429; 501, 505, 507 | success: the resource has answered |
+/// | 408, the other statuses from 500 to 599 | failure |
+/// | `ignored`, `cancelled`, `canceled`, 499: the caller has left; 429: its quota is used up; 511: a network wants a login first | nothing that is known of the resource |
 /// | `rejected` | a breaker rejected it: it would have ended as its neighbour did |
 /// | any other word, such as `failed`, `timeout`, `refused` | failure; [`ReadSummary::failures`] lists them |
 #[derive(Clone, Debug, Default)]

@@ -19,15 +19,16 @@ use tower::{ServiceBuilder, ServiceExt, service_fn};
 use crate::support::{RULES, SECOND, just_before};
 
 /// Http.Resilience: 5xx, 408 and 429 are transient failures, other statuses are not; errors of the client are failures.
-/// Here a 429 is retried, too, but is of no concern to the breaker.
+/// Here a 429 is retried, too, but is of no concern to the breaker, and 501, 505, 507 and 511 answer one request.
 #[test]
 fn transient_statuses_are_failures_and_all_others_are_not() {
     let http = HttpClassifier::new();
     for status in 100..600 {
         let outcome = http.status(StatusCode::from_u16(status).unwrap());
         let expected = match status {
+            429 | 511 => Outcome::Ignored,
+            501 | 505 | 507 => Outcome::Success,
             408 | 500..=599 => Failure::new().into(),
-            429 => Outcome::Ignored,
             _ => Outcome::Success,
         };
         assert_eq!(outcome, expected, "{status}");

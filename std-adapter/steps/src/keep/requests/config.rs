@@ -55,7 +55,7 @@ type Key = dyn Fn(&Parts) -> String + Send + Sync;
 /// | [`largest_body`](Self::largest_body) | 64 KiB |
 /// | [`most`](Self::most): how many | 10,000 |
 /// | [`key`](Self::key): there is one job for each | the `Idempotency-Key` with method and URI, otherwise one of its own |
-/// | [`classify`](Self::classify): what is a temporary failure | 5xx, 408, 429 and errors that are not the caller's own |
+/// | [`classify`](Self::classify): what is a temporary failure | 5xx but for 501 and 505, 408, 429 and errors that are not the caller's own |
 ///
 /// **What is kept is not encrypted**, path and body included. User name and password of a URI are never kept. Headers
 /// that are not allowed are not sent again, so allow those that the server needs, and let the client of the replay add
@@ -159,7 +159,8 @@ impl KeepConfig {
     }
 
     /// What is a temporary failure, for the first try and the replays; and how long a `Retry-After` may be. A response
-    /// that it ignores or calls a success is returned as it is, but a 429 that it ignores is a temporary failure, too.
+    /// that it ignores or calls a success is returned as it is, but a 429 that it ignores is a temporary failure, too, and
+    /// so are a 507 and a 511 of either kind.
     pub fn classify<X>(mut self, http: HttpClassifier<X>) -> Self
     where
         X: ErrorRule<dyn Error + Send + Sync> + Send + Sync + 'static,
