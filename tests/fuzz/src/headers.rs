@@ -128,9 +128,7 @@ fn code_of(text: &[u8]) -> GrpcCode {
 
 fn outcome_of(code: GrpcCode, asked: Option<Duration>) -> Outcome {
     match (code, asked) {
-        (GrpcCode::Unavailable | GrpcCode::ResourceExhausted, Some(time)) => {
-            Failure::retry_after(time).into()
-        }
+        (GrpcCode::Unavailable, Some(time)) => Failure::retry_after(time).into(),
         (
             GrpcCode::Unavailable
             | GrpcCode::Internal

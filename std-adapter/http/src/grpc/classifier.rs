@@ -7,7 +7,7 @@ use std::time::Duration;
 use atomic_breaker_server::AnyError;
 use http::{HeaderMap, StatusCode, header::CONTENT_TYPE};
 
-use crate::errors::is_quota;
+use crate::errors::{is_quota, of_one_request};
 use crate::{
     AtEnd, AtHead, ErrorRule, Failure, GrpcCode, Head, HttpRules, Outcome, ResponseHead,
     RetryAfter, Scope,
@@ -20,22 +20,24 @@ use crate::{
 ///
 /// | code | counts as |
 /// |---|---|
-/// | `UNAVAILABLE`, `INTERNAL`, `DATA_LOSS`, `UNKNOWN`, `DEADLINE_EXCEEDED` | failure |
-/// | `RESOURCE_EXHAUSTED` | with push-back a failure that opens at once; without it neutral, as it concerns [one tenant](Scope::Quota) |
+/// | `UNAVAILABLE`, `INTERNAL`, `DATA_LOSS`, `DEADLINE_EXCEEDED` | failure |
+/// | `UNKNOWN` | failure, as HTTP's 500 is: a server sends it when a handler throws. Where handlers send it for mistakes of their callers, too, [say so](Self::codes) |
+/// | `RESOURCE_EXHAUSTED` | neutral, with or without push-back, as it concerns [one tenant](Scope::Quota) |
 /// | `CANCELLED` | ignored |
 /// | the other eleven | success: the server has responded |
 ///
 /// | otherwise | counts as |
 /// |---|---|
 /// | `grpc-status` that is not a valid code | `UNKNOWN` |
-/// | body that ends without `grpc-status` | `UNKNOWN` |
-/// | HTTP status other than 200 without `grpc-status`, such as from a proxy | what the [table](GrpcCode::from_http) of gRPC says, except that 429 is `RESOURCE_EXHAUSTED` |
-/// | content type other than `application/grpc`, without `grpc-status` | `UNKNOWN`: the response is not from the server but from something in front of it |
+/// | body that ends without `grpc-status` | failure, whatever `UNKNOWN` counts as: the server has said nothing |
+/// | HTTP status other than 200 without `grpc-status`, such as from a proxy | what the [table](GrpcCode::from_http) of gRPC says, except that 429 is `RESOURCE_EXHAUSTED`, that 501, 505, 507 and 511 count [as with HTTP](crate#what-counts-as-what), and that the rest are failures |
+/// | content type other than `application/grpc`, without `grpc-status` | failure: the response is not from the server but from something in front of it |
 /// | `Err`, error of the body | failure, unless [set](Self::errors) [otherwise](AtEnd::body_errors) |
 /// | body dropped before its end | cancelled, see [`ReportingBody`](crate::ReportingBody): without a status there is no verdict |
 ///
 /// - A **probe** succeeds with the first data of a body of unknown length, since streams may be endless.
-/// - `grpc-retry-pushback-ms` with `UNAVAILABLE` or `RESOURCE_EXHAUSTED` opens the breaker at once, at least
+/// - `grpc-retry-pushback-ms` is for this call ([gRFC A6]): its retry waits, by [`retry_hint`](Self::retry_hint). With
+///   `UNAVAILABLE` it opens the breaker at once, at least
 ///   for that time; so does the `Retry-After` of a proxy's 503. See
 ///   [`max_push_back`](Self::max_push_back).
 /// - With [`Config::slow_call`](crate::Config::slow_call) a stream that lives longer counts as slow, since the measured
@@ -69,6 +71,8 @@ use crate::{
 /// }
 /// # let _ = classify::<()>;
 /// ```
+///
+/// [gRFC A6]: https://github.com/grpc/proposal/blob/master/A6-client-retries.md#pushback
 #[derive(Clone, Copy)]
 #[must_use]
 pub struct GrpcClassifier<X = AnyError> {
@@ -90,7 +94,13 @@ impl GrpcClassifier {
 
 /// The settings.
 impl<X> GrpcClassifier<X> {
-    /// What each code counts as, its push-back aside.
+    /// The outcome of each code that a server sends, its push-back aside. A call that ends without a `grpc-status` is a
+    /// failure in any case, unless its HTTP status says more.
+    ///
+    /// Many servers in Go send UNKNOWN for any error of a handler, such as an entity that does not exist. Unless these are
+    /// more than half of the calls, or many in a row, the breaker bears that; otherwise count it as a success, which it is
+    /// for those: `GrpcCode::Unknown => Outcome::Success`. A server that answers everything by UNKNOWN then keeps its
+    /// breaker closed.
     ///
     /// ```
     /// use atomic_breaker_http::{Failure, GrpcClassifier, GrpcCode};
@@ -156,12 +166,9 @@ impl<X> GrpcClassifier<X> {
     /// What a code with its trailers says: for use without a response, such as with a `tonic::Status`.
     pub fn code(&self, code: GrpcCode, metadata: &HeaderMap) -> Outcome {
         let outcome = (self.codes)(code);
-        let may_trip = match code {
-            GrpcCode::Unavailable => matches!(outcome, Outcome::Failure(_)),
-            GrpcCode::ResourceExhausted => outcome != Outcome::Success,
-            _ => false,
-        };
-        let time = may_trip.then(|| self.hints.push_back(metadata)).flatten();
+        let is_busy = matches!(code, GrpcCode::Unavailable | GrpcCode::ResourceExhausted);
+        let asks = is_busy && matches!(outcome, Outcome::Failure(_));
+        let time = asks.then(|| self.hints.push_back(metadata)).flatten();
         time.map_or(outcome, |time| Failure::retry_after(time).into())
     }
 
@@ -187,7 +194,8 @@ impl<X> HttpRules for GrpcClassifier<X> {
                 let outcome = self.response(code, response);
                 return Head::Over(outcome, scope_of(code, outcome));
             }
-            Said::Later => (self.codes)(GrpcCode::Unknown),
+            Said::Otherwise(outcome) => return Head::Over(outcome, Scope::Call),
+            Said::Later => Failure::new().into(),
             Said::InData => Outcome::Ignored,
         };
         let dropped = None;
@@ -203,6 +211,7 @@ impl<X> HttpRules for GrpcClassifier<X> {
     fn words(&self, response: &(impl ResponseHead + ?Sized)) -> String {
         match said(response) {
             Said::Code(code) => format!("grpc {code}"),
+            Said::Otherwise(_) => format!("grpc {}", GrpcCode::Unknown),
             Said::Later | Said::InData => String::new(),
         }
     }
@@ -218,6 +227,8 @@ impl<E: ?Sized, X: ErrorRule<E>> ErrorRule<E> for GrpcClassifier<X> {
 enum Said {
     /// The call is over.
     Code(GrpcCode),
+    /// The same, without a code, which gRPC calls UNKNOWN: the server itself has not said so.
+    Otherwise(Outcome),
     /// The code arrives at the end of the body.
     Later,
     /// In the data of the body, as gRPC-Web has it.
@@ -231,8 +242,14 @@ fn said(response: &(impl ResponseHead + ?Sized)) -> Said {
     if is_quota(response.status()) {
         return Said::Code(GrpcCode::ResourceExhausted);
     }
+    let no_answer = Said::Otherwise(Failure::new().into());
     if response.status() != StatusCode::OK {
-        return Said::Code(GrpcCode::from_http(response.status()));
+        return match GrpcCode::from_http(response.status()) {
+            GrpcCode::Unknown => {
+                of_one_request(response.status()).map_or(no_answer, Said::Otherwise)
+            }
+            code => Said::Code(code),
+        };
     }
     let kind = response.headers().get(CONTENT_TYPE);
     let kind = kind.map_or(&b""[..], |kind| kind.as_bytes());
@@ -246,7 +263,7 @@ fn said(response: &(impl ResponseHead + ?Sized)) -> Said {
         // Without a content type it may still be gRPC: the end of the body decides.
         Said::Later
     } else {
-        Said::Code(GrpcCode::Unknown)
+        no_answer
     }
 }
 

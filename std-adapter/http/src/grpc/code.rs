@@ -112,7 +112,7 @@ impl GrpcCode {
 
     /// What a call that ended so counts as, unless a rule says [otherwise](crate::GrpcClassifier::codes): failures of
     /// weight 1, and successes if the server has responded. `Cancelled` is ignored, and so is `ResourceExhausted`, which
-    /// concerns [one tenant](crate::Scope::Quota).
+    /// concerns [one tenant](crate::Scope::Quota). `Unknown` is a failure, as HTTP's 500 is.
     pub fn outcome(self) -> Outcome {
         match self {
             Self::Unavailable

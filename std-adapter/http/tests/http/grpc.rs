@@ -6,7 +6,7 @@ use std::io;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    AtHead, Config, Failure, GrpcClassifier, GrpcCode, Guard, HttpRules, Outcome, Timed,
+    AtHead, Config, Failure, GrpcClassifier, GrpcCode, Guard, Head, HttpRules, Outcome, Timed,
     UsualErrors, WithCauses, breaker,
 };
 use atomic_breaker_server::{Classify, Report, Resource};
@@ -115,12 +115,13 @@ fn an_http_status_is_mapped_where_no_code_is_given() {
         let code = GrpcCode::from_http(StatusCode::from_u16(status).unwrap());
         assert_eq!(code, expected, "{status}");
         if status != 200 {
-            // The quota of a caller is no outage, whatever the table makes of it.
+            // The quota of a caller is no outage, whatever the table makes of it, nor is the answer to one request.
             let expected = match status {
-                429 => GrpcCode::ResourceExhausted,
-                _ => expected,
+                429 | 511 => Outcome::Ignored,
+                501 | 505 | 507 => Outcome::Success,
+                _ => usual(expected as i32),
             };
-            assert_eq!(at_head(status, &[]), usual(expected as i32), "{status}");
+            assert_eq!(at_head(status, &[]), expected, "{status}");
             let given = [("grpc-status", "5")];
             assert_eq!(
                 at_head(status, &given),
@@ -147,12 +148,12 @@ fn a_page_of_a_proxy_is_not_a_response_of_the_server() {
 }
 
 #[test]
-fn push_back_opens_where_the_server_is_busy_and_nowhere_else() {
+fn push_back_says_how_long_only_where_the_server_is_unavailable() {
     let pushed = Outcome::Failure(Failure::retry_after(Duration::from_millis(1_500)));
     for code in GrpcCode::ALL {
         let metadata = headers(&[("grpc-retry-pushback-ms", "1500")]);
         let expected = match code {
-            GrpcCode::Unavailable | GrpcCode::ResourceExhausted => pushed,
+            GrpcCode::Unavailable => pushed,
             other => usual(other as i32),
         };
         assert_eq!(GRPC.code(code, &metadata), expected, "{code}");
@@ -222,6 +223,34 @@ fn rules_are_replaced() {
     );
 
     assert_eq!(BY_FUNCTION.code(GrpcCode::Ok, &busy), Outcome::Ignored);
+}
+
+/// A handler that fails is not a server that says nothing.
+#[test]
+fn what_unknown_counts_as_is_no_rule_for_an_answer_without_a_code() {
+    let grpc = GRPC.codes(|code| match code {
+        GrpcCode::Unknown => Outcome::Success,
+        other => other.outcome(),
+    });
+    for (status, list, expected) in [
+        (200, &[("grpc-status", "2")][..], Outcome::Success),
+        (200, &[("grpc-status", "99")], Outcome::Success),
+        (200, &[("content-type", "text/html")], ONE),
+        (500, &[], ONE),
+        (500, &[("grpc-status", "2")], Outcome::Success),
+        (503, &[], ONE),
+    ] {
+        let answer = Ok::<_, Infallible>(response(status, list, ()));
+        assert_eq!(
+            grpc.at_head().classify(&answer),
+            expected,
+            "{status} {list:?}"
+        );
+    }
+    let Head::Open { without, .. } = grpc.head(&response(200, &[], ())) else {
+        panic!("the end of the body decides");
+    };
+    assert_eq!(without, ONE);
 }
 
 #[test]

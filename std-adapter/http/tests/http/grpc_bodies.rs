@@ -58,7 +58,7 @@ fn the_trailers_decide() {
 #[test]
 fn trailers_carry_push_back() {
     let log = Log::default();
-    let trailers = headers(&[("grpc-status", "8"), ("grpc-retry-pushback-ms", "250")]);
+    let trailers = headers(&[("grpc-status", "14"), ("grpc-retry-pushback-ms", "250")]);
     let answer = response(200, &[KIND], script([Trailers(trailers), End]));
     read(&mut call(&log, true, answer));
     let pushed = Failure::retry_after(std::time::Duration::from_millis(250));
@@ -67,11 +67,19 @@ fn trailers_carry_push_back() {
 
 #[test]
 fn a_used_up_quota_in_trailers_is_neutral_and_as_a_probe_a_success() {
+    let pushes_back = || {
+        Trailers(headers(&[
+            ("grpc-status", "8"),
+            ("grpc-retry-pushback-ms", "9000"),
+        ]))
+    };
     for (is_probe, expected) in [(false, IGNORED), (true, SUCCESS)] {
-        let log = Log::default();
-        let steps = script([status("8"), End]);
-        read(&mut call(&log, is_probe, response(200, &[KIND], steps)));
-        assert_eq!(log.end(), expected);
+        for trailers in [status("8"), pushes_back()] {
+            let log = Log::default();
+            let steps = script([trailers, End]);
+            read(&mut call(&log, is_probe, response(200, &[KIND], steps)));
+            assert_eq!(log.end(), expected);
+        }
     }
 }
 
