@@ -50,6 +50,7 @@ struct Full {
     trips: u8,
     is_probe: bool,
     is_admitted: bool,
+    is_enforced: bool,
     renews: bool,
 }
 
@@ -76,6 +77,10 @@ impl AnyPermit for Full {
         self.is_admitted
     }
 
+    fn is_enforced(&self) -> bool {
+        self.is_enforced
+    }
+
     fn renew(&mut self) -> bool {
         self.renews
     }
@@ -91,7 +96,7 @@ fn a_permit_with_the_required_methods_only_is_admitted_is_not_renewed_and_probes
     for trips in [0, 1, 7] {
         let mut permit = Plain(trips, &ends);
         assert_eq!(permit.is_probe(), trips > 0);
-        assert!(permit.is_admitted() && !permit.renew());
+        assert!(permit.is_admitted() && permit.is_enforced() && !permit.renew());
         permit.report(failure());
         Plain(trips, &ends).report_because(Outcome::Success, || "why".to_owned());
         Plain(trips, &ends).report_shared(failure(), || "lost".to_owned());
@@ -107,13 +112,14 @@ fn a_permit_with_the_required_methods_only_is_admitted_is_not_renewed_and_probes
 #[test]
 fn a_counted_permit_answers_as_the_one_inside_it() {
     let limit = InFlightLimit::new((), 100);
-    for bits in 0..8 {
-        let [is_probe, is_admitted, renews] = [1, 2, 4].map(|bit| bits & bit != 0);
+    for bits in 0..16 {
+        let [is_probe, is_admitted, is_enforced, renews] = [1, 2, 4, 8].map(|bit| bits & bit != 0);
         let trips = 3 + bits;
         let inside = Full {
             trips,
             is_probe,
             is_admitted,
+            is_enforced,
             renews,
         };
         let shown = format!("InFlightPermit {{ permit: {inside:?}, .. }}");
@@ -123,7 +129,10 @@ fn a_counted_permit_answers_as_the_one_inside_it() {
             (permit.trips(), permit.is_probe(), permit.is_admitted()),
             (trips, is_probe, is_admitted)
         );
-        assert_eq!(permit.renew(), renews);
+        assert_eq!(
+            (permit.is_enforced(), permit.renew()),
+            (is_enforced, renews)
+        );
     }
 }
 
@@ -233,12 +242,16 @@ fn a_permit_of_a_guard_is_renewed_while_its_report_would_count() {
     server.enforcement().set_percent(0).unwrap();
     let mut passes = server.acquire().unwrap();
     assert!(!passes.renew(), "not admitted");
+    assert!(!passes.is_enforced() && !permit.is_enforced());
     let shown = "GuardPermit { is_probe: false, is_admitted: false, .. }";
     assert_eq!(format!("{passes:?}"), shown);
 
     let keys = Registry::new(RULES).unwrap();
     let mut of_key = keys.of("a.example").acquire().unwrap();
     assert!(!of_key.renew(), "its slot may change hands");
+    assert!(of_key.is_enforced());
+    keys.enforcement().set_percent(0).unwrap();
+    assert!(!of_key.is_enforced());
 }
 
 #[test]

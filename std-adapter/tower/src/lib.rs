@@ -31,7 +31,7 @@
 //! | `service` | [`BreakerLayer`] |
 //! | `outliving`, `try_layer` | one try that may go on when its caller leaves; [`TryLayer`] |
 //! | `gate` | [`GateLayer`] |
-//! | `time_limit` | [`TimeLimitLayer`] |
+//! | `time_limit` | the limit of a try and of a probe; [`TimeLimitLayer`] |
 //! | `retry` | [`RetryLayer`], its policy and its budgets |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
@@ -110,6 +110,8 @@ pub use retry::{
     RetryConfigError, RetryFuture, RetryLayer, RetryPolicy, RetryService,
 };
 pub use service::{BreakerLayer, BreakerService, ResponseFuture};
+#[doc(hidden)]
+pub use time_limit::TryLimit;
 pub use time_limit::{TimeLimitFuture, TimeLimitLayer, TimeLimitService};
 pub use try_layer::{TryLayer, TryService};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The time limit of one try.
+//! The time limit of one try, and of one that is a probe.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -11,7 +11,70 @@ use tower::util::Oneshot;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::Timed;
+use crate::{AnyPermit, Timed};
+
+/// How long a try may take, and one that is a probe: the caller of a probe of a service that hangs should not wait as long
+/// as one of a service that works.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TryLimit {
+    of_try: Duration,
+    of_first_probe: Option<Duration>,
+}
+
+impl TryLimit {
+    /// Probes have the limit of any other try.
+    pub const fn new(of_try: Duration) -> Self {
+        Self {
+            of_try,
+            of_first_probe: None,
+        }
+    }
+
+    /// The same probes, with another limit of a try.
+    #[must_use]
+    pub const fn other_tries(mut self, limit: Duration) -> Self {
+        self.of_try = limit;
+        self
+    }
+
+    /// The limit of the first probe after a trip; `None` for that of a try.
+    #[must_use]
+    pub const fn first_probe(mut self, limit: Option<Duration>) -> Self {
+        self.of_first_probe = limit;
+        self
+    }
+
+    /// The limit of a try that is no probe.
+    pub const fn of_try(&self) -> Duration {
+        self.of_try
+    }
+
+    /// The limit of a try with this permit. It doubles with each probe that fails, and the fourth in a row has that of any
+    /// other try: so a service that is healthy, but takes longer than the first, is served again.
+    ///
+    /// `slow` is asked for the time after which an answer counts as a failure anyway: a probe that takes so long has
+    /// nothing left to say. It is not cut off before half of a try, as its caller may still want the answer.
+    pub fn of(&self, permit: &impl AnyPermit, slow: impl FnOnce() -> Option<Duration>) -> Duration {
+        if permit.is_probe() && permit.is_enforced() {
+            self.of_probe(permit.trips(), slow())
+        } else {
+            self.of_try
+        }
+    }
+
+    /// The limit of a probe after that many trips in a row.
+    pub fn of_probe(&self, trips: u8, slow: Option<Duration>) -> Duration {
+        let by_slow = slow.map(|slow| slow.max(self.of_try / 2));
+        let by_trips = match (self.of_first_probe, trips) {
+            // A probe follows at least one trip.
+            (Some(first), trips @ ..4) => Some(first.saturating_mul(1 << trips.saturating_sub(1))),
+            _ => None,
+        };
+        let limits = [by_slow, by_trips].into_iter().flatten();
+        limits.fold(self.of_try, Duration::min)
+    }
+}
 
 /// Limits how long a request may take, from when it is made until its response, including the wait until the service is
 /// ready. Belongs below a [`BreakerLayer`](super::BreakerLayer), where a timeout counts as a failure.

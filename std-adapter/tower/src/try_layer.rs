@@ -13,7 +13,7 @@ use tower_service::Service;
 
 use crate::outliving::{Leaving, Try};
 use crate::service::ResponseFuture;
-use crate::{Admit, AnyPermit, AtOnce, Report, ServiceError, TimeLimitLayer, Timed};
+use crate::{Admit, AnyPermit, AtOnce, Report, ServiceError, TimeLimitLayer, Timed, TryLimit};
 
 /// A [`BreakerLayer`](crate::BreakerLayer) with a [`TimeLimitLayer`] below it, in which a try goes on when its caller
 /// leaves: in a task, until the service has answered or the limit has passed. So the breaker learns what the service
@@ -65,7 +65,7 @@ use crate::{Admit, AnyPermit, AtOnce, Report, ServiceError, TimeLimitLayer, Time
 pub struct TryLayer<A, C = AnyError> {
     admit: A,
     report: C,
-    limit: Duration,
+    limit: TryLimit,
     places: Option<Arc<InFlightLimit<()>>>,
 }
 
@@ -86,7 +86,7 @@ impl<A> TryLayer<A> {
         Self {
             admit,
             report: AnyError,
-            limit,
+            limit: TryLimit::new(limit),
             places: Some(Arc::new(InFlightLimit::new((), OUTLIVING))),
         }
     }
@@ -107,6 +107,27 @@ impl<A, C> TryLayer<A, C> {
             limit: self.limit,
             places: self.places,
         }
+    }
+
+    /// The limit of the first probe after a trip, so that its caller does not wait for a service that hangs as long as for
+    /// one that works: that of a try unless set. It doubles with each probe that fails, and the fourth in a row has the
+    /// limit of a try: a service that is healthy, but slower than this, is served again after up to three open times more.
+    /// A probe that takes longer is dropped and has failed. In shadow mode it does not apply.
+    ///
+    /// # Panics
+    /// When it is 0, or longer than the limit of a try.
+    #[must_use]
+    pub fn probe_limit(mut self, limit: Duration) -> Self {
+        assert!(
+            !limit.is_zero(),
+            "no probe ends within 0: lengthen its limit, or leave it out for that of a try"
+        );
+        assert!(
+            limit <= self.limit.of_try(),
+            "a probe may not take longer than a try: shorten its limit, or leave it out for that of a try"
+        );
+        self.limit = self.limit.first_probe(Some(limit));
+        self
     }
 
     /// How many tries may go on at a time when their callers leave, those of all services of this layer together; 256
@@ -165,10 +186,11 @@ where
             Err(rejection) => return Try::ended(Err(rejection.into())),
         };
         // What passes in shadow mode is not reported, so nothing requires it to continue.
-        let may_go_on = permit.is_admitted() && layer.limit < Duration::MAX;
+        let may_go_on = permit.is_admitted() && layer.limit.of_try() < Duration::MAX;
         let leaving = layer.places.as_ref().filter(|_| may_go_on);
         let leaving = leaving.map(|places| Leaving::new(Arc::clone(places), (), permit.is_probe()));
-        let limited = TimeLimitLayer::new(layer.limit).layer(self.inner.clone());
+        let limit = layer.limit.of(&permit, || None);
+        let limited = TimeLimitLayer::new(limit).layer(self.inner.clone());
         let call = Oneshot::new(limited, request);
         let call = ResponseFuture::new(call, false, permit, layer.report.clone());
         Try::new(call, leaving)

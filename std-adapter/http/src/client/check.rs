@@ -13,6 +13,7 @@ use atomic_breaker_server::SlidingRatio;
 use atomic_breaker_server::check_capacity;
 
 use super::ClientConfig;
+use super::config::slow_call;
 use crate::StdClock;
 
 /// Settings that contradict each other, or invalid ones; the message names them, and says what to do.
@@ -46,6 +47,19 @@ impl ClientConfig {
                 "one try may take as long as the whole request: the limit of a try, {try_limit:?}, must be shorter than the \
                  deadline, {deadline:?}"
             ));
+        }
+        match self.probe_limit {
+            Some(Duration::ZERO) => {
+                return refuse(
+                    "no probe ends within 0: lengthen probe_limit, or leave it out".to_owned(),
+                );
+            }
+            Some(limit) if limit > try_limit => {
+                return refuse(format!(
+                    "a probe is a try, too: probe_limit, {limit:?}, must not be longer than the limit of a try, {try_limit:?}"
+                ));
+            }
+            _ => {}
         }
         self.retry().check().map_err(ClientConfigError::of)?;
         self.budget.check().map_err(ClientConfigError::of)?;
@@ -230,6 +244,16 @@ impl ClientConfig {
                 write!(f, "; {limit:?} {what}")?;
             }
         }
-        write!(f, "\n      {:?} for a try", self.try_limit)
+        write!(f, "\n      {:?} for a try", self.try_limit)?;
+        let first = self.try_limits().of_probe(1, slow_call(&rules));
+        if first < self.try_limit {
+            let whose = if self.probe_limit.is_some_and(|limit| limit == first) {
+                "the first probe"
+            } else {
+                "a probe"
+            };
+            write!(f, ", {first:?} for {whose}")?;
+        }
+        Ok(())
     }
 }

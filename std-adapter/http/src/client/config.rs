@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use atomic_breaker::{Config, Ratio};
-use atomic_breaker_tower::RetryConfig;
+use atomic_breaker_tower::{RetryConfig, TryLimit};
 
 use crate::{Backoff, BodyLimits, BudgetConfig};
 
@@ -41,6 +41,7 @@ use crate::{Backoff, BodyLimits, BudgetConfig};
 pub struct ClientConfig {
     pub(super) deadline: Duration,
     pub(crate) try_limit: Duration,
+    pub(super) probe_limit: Option<Duration>,
     pub(super) retry: RetryConfig,
     pub(super) budget: BudgetConfig,
     pub(super) shares_budget: bool,
@@ -79,6 +80,7 @@ impl ClientConfig {
         Self {
             deadline: Duration::from_secs(10),
             try_limit: Duration::from_secs(3),
+            probe_limit: None,
             retry: RetryConfig::new(),
             budget: BudgetConfig::new(),
             shares_budget: false,
@@ -168,6 +170,19 @@ impl ClientConfig {
     /// enough, as the connection goes on). A try that is refused to its end is a failure of the host, counted once for all that were under way.
     pub const fn try_limit(mut self, time: Duration) -> Self {
         self.try_limit = time;
+        self
+    }
+
+    /// The limit of a try that is the first probe after a trip, so that its caller does not wait for a host that hangs as
+    /// long as for one that works. It doubles with each probe that fails, and the fourth in a row has the limit of a try: a
+    /// host that is healthy, but slower than this, is served again after up to three open times more. At most the limit of a
+    /// try.
+    ///
+    /// Whether it is set or not, a probe ends when its answer would count as [slow](Config::slow_call) and so as a failure,
+    /// but not before half of a try: after 1.5 s, with the defaults. No host is found later for that. In shadow mode probes
+    /// have the limit of a try.
+    pub const fn probe_limit(mut self, time: Duration) -> Self {
+        self.probe_limit = Some(time);
         self
     }
 
@@ -274,6 +289,11 @@ impl ClientConfig {
         self
     }
 
+    /// The limits of tries and of those that are probes.
+    pub(crate) const fn try_limits(&self) -> TryLimit {
+        TryLimit::new(self.try_limit).first_probe(self.probe_limit)
+    }
+
     pub(super) fn retry(&self) -> RetryConfig {
         self.retry.within(self.deadline)
     }
@@ -287,6 +307,13 @@ impl ClientConfig {
             _ => self.breaker,
         }
     }
+}
+
+/// The time after which a call is slow by these rules.
+pub(super) fn slow_call(rules: &Config) -> Option<Duration> {
+    rules
+        .slow_call_ms
+        .map(|ms| Duration::from_millis(ms.into()))
 }
 
 impl Default for ClientConfig {

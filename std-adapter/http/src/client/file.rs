@@ -21,6 +21,7 @@ use crate::{Backoff, BodyLimits, BudgetConfig};
 struct File {
     deadline_ms: Option<u64>,
     try_limit_ms: Option<u64>,
+    probe_limit_ms: Option<u64>,
     tries: Option<u32>,
     backoff: Option<Named<BackoffFile>>,
     rejection_waits: Option<u32>,
@@ -121,6 +122,7 @@ impl<'de> Deserialize<'de> for ClientConfig {
         let mut config = Self::new();
         config.deadline = file.deadline_ms.map_or(config.deadline, ms);
         config.try_limit = file.try_limit_ms.map_or(config.try_limit, ms);
+        config.probe_limit = file.probe_limit_ms.map(ms).or(config.probe_limit);
         config.retry.tries = file.tries.unwrap_or(config.retry.tries);
         config.retry.backoff = file.backoff.map_or(config.retry.backoff, |it| it.0.into());
         config.retry.rejection_waits = file.rejection_waits.unwrap_or(config.retry.rejection_waits);

@@ -5,11 +5,13 @@ use std::fmt;
 use std::hash::Hash;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Duration;
 
 use atomic_breaker::{Clock, Config};
 use atomic_breaker_server::{RetryCounts, SlidingRatio};
 use atomic_breaker_tower::RetryBudgets;
 
+use super::config::slow_call;
 use super::{ClientConfig, ClientConfigError};
 use crate::per_host::HostCounts;
 use crate::{KeyedObserver, Origin, Registry, RetryBudget, StdClock};
@@ -199,6 +201,11 @@ impl<C: Clock, K: Hash + Eq + Clone> ClientGuard<C, K> {
     /// the head of its response. Without a limit they are not counted.
     pub fn in_flight(&self, host: &K) -> Option<u64> {
         Some(self.in_flight.as_ref()?.in_flight_of(host))
+    }
+
+    /// The time after which a call to a host is slow by its rules, as they are now.
+    pub(crate) fn slow_call_of(&self, host: &K) -> Option<Duration> {
+        slow_call(&self.hosts.config_of(host))
     }
 
     /// The places of tries that continue without their callers. `None` if none may.

@@ -103,7 +103,8 @@ where
         // What passes in shadow mode, or unguarded, is not reported, so nothing requires it to continue.
         let places = permit.is_admitted().then(|| self.guard.places()).flatten();
         let leaving = places.map(|it| Leaving::new(it, host.shared(), permit.is_probe()));
-        let limit = self.guard.config().try_limit;
+        let limits = self.guard.config().try_limits();
+        let limit = limits.of(&permit, || self.guard.slow_call_of(&host.key));
         let (guard, budget) = (self.guard.clone(), host.budget);
         let is_retry = request.extensions().get::<ResendCount>().is_some();
         let (client, report) = (self.client.clone(), self.report.clone());
@@ -172,7 +173,7 @@ where
 /// How often in a row the breaker of the host has tripped before this probe, at least 1: among the extensions of the
 /// requests of a [`ClientGuard`] that are probes, and of no others. A layer below the guard that finds it repairs what the
 /// request needs, a step further each time: it resolves the name again, opens new connections, gets a new token. That
-/// takes from the limit of the try, and an error or a panic is the probe's failure.
+/// takes from the limit of the probe, and an error or a panic is the probe's failure.
 ///
 /// ```
 /// use atomic_breaker_http::ProbeTrips;

@@ -19,7 +19,24 @@ use crate::callers_limit::{CallersLimit, timed_out};
 use crate::client::{AtEitherEnd, Tried};
 use crate::retries::may_be_sent_twice;
 use crate::usual_errors::Again;
-use crate::{ClientResponse, ErrorRule, Outcome, WithCauses};
+use crate::{ClientGuard, ClientResponse, Clock, ErrorRule, Origin, Outcome, WithCauses};
+
+/// The time after which a call to the host of a request counts as slow, where the rules are known: with a guard.
+#[derive(Clone)]
+pub(super) struct SlowCall(Option<Arc<dyn Fn(&Origin) -> Option<Duration> + Send + Sync>>);
+
+impl SlowCall {
+    pub(super) const UNKNOWN: Self = Self(None);
+
+    /// That of the host's rules as they are now.
+    pub(super) fn of_hosts<C: Clock + Send + Sync>(guard: &'static ClientGuard<C>) -> Self {
+        Self(Some(Arc::new(|host| guard.slow_call_of(host))))
+    }
+
+    pub(super) fn of(&self, request: &Request) -> Option<Duration> {
+        self.0.as_ref()?(&Origin::of_reqwest(request).ok()?)
+    }
+}
 
 /// A call with all that it needs, as it may go on without its caller.
 pub(super) struct Call<P, X> {

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_server::{Admit, AnyPermit};
-use atomic_breaker_tower::{Leaving, Try};
+use atomic_breaker_tower::{Leaving, Try, TryLimit};
 use http::Extensions;
 use reqwest::{Request, Response};
 use reqwest_middleware::{ClientWithMiddleware, Error, Middleware, Next, Result};
 use tokio::time::timeout;
 
 use super::ReqwestErrors;
-use super::call::Call;
+use super::call::{Call, SlowCall};
 use super::created::not_sent;
 use super::last::Last;
 use super::upload::{Caller, Upload};
@@ -116,7 +116,8 @@ pub struct BreakerMiddleware<A, X = ReqwestErrors> {
     client: Arc<ClientWithMiddleware>,
     last: Last,
     report: AtEitherEnd<Tried<X>>,
-    limit: Duration,
+    limit: TryLimit,
+    slow: SlowCall,
     /// The places of tries that go on without their callers. `None` if none do.
     places: Option<Arc<HostCounts>>,
 }
@@ -144,7 +145,8 @@ impl<A> BreakerMiddleware<A> {
                 http: HttpClassifier::new().errors(Tried(ReqwestErrors)),
                 at_end: None,
             },
-            limit: USUAL_LIMIT,
+            limit: TryLimit::new(USUAL_LIMIT),
+            slow: SlowCall::UNKNOWN,
             places: Some(Arc::new(HostCounts::by_key((), OUTLIVING).for_keys(PLACES))),
         }
     }
@@ -167,7 +169,21 @@ impl<A, X> BreakerMiddleware<A, X> {
             !limit.is_zero(),
             "no response comes within 0: lengthen the time limit, or set Duration::MAX for none"
         );
-        self.limit = limit;
+        self.limit = self.limit.other_tries(limit);
+        self
+    }
+
+    /// The limit of a call that is the first probe after a trip: [`TryLayer::probe_limit`](atomic_breaker_tower::TryLayer::probe_limit)
+    /// says more. That of any other call unless set, and never longer.
+    ///
+    /// # Panics
+    /// When it is 0.
+    pub const fn probe_limit(mut self, limit: Duration) -> Self {
+        assert!(
+            !limit.is_zero(),
+            "no probe ends within 0: lengthen its limit, or leave it out for that of a call"
+        );
+        self.limit = self.limit.first_probe(Some(limit));
         self
     }
 
@@ -191,6 +207,7 @@ impl<A, X> BreakerMiddleware<A, X> {
                 at_end: self.report.at_end,
             },
             limit: self.limit,
+            slow: self.slow,
             places: self.places,
         }
     }
@@ -253,6 +270,7 @@ where
     async fn guard(&self, mut request: Request, extensions: &mut Extensions) -> Result<Response> {
         let permit = self.admit.admit(&request).map_err(not_sent)?;
         let leaving = self.leaving(&permit, &request);
+        let limit = self.limit.of(&permit, || self.slow.of(&request));
         let callers_limit = CallersLimit::take(&mut request);
         let url = callers_limit.map(|_| request.url().clone());
         let upload = Upload::watch(&mut request);
@@ -262,7 +280,7 @@ where
             request,
             extensions: extensions.clone(),
             client: Arc::clone(&self.client),
-            limit: self.limit,
+            limit,
             callers_limit,
             upload,
             report: self.report.clone(),
@@ -284,7 +302,7 @@ where
     /// What is needed to go on when the caller leaves, unless the call must not: without a limit, it might never end.
     fn leaving(&self, permit: &A::Permit, request: &Request) -> Option<Leaving<Origin>> {
         let places = self.places.as_ref()?;
-        if self.limit == Duration::MAX || !permit.is_admitted() {
+        if self.limit.of_try() == Duration::MAX || !permit.is_admitted() {
             return None;
         }
         let host = Origin::of_reqwest(request).ok()?;
@@ -297,16 +315,16 @@ impl<A: fmt::Debug, X> fmt::Debug for BreakerMiddleware<A, X> {
         f.debug_struct("BreakerMiddleware")
             .field("admit", &self.admit)
             .field("http", &self.report.http)
-            .field("time_limit", &self.limit)
+            .field("time_limit", &self.limit.of_try())
             .field("at_end_of_body", &self.report.at_end.is_some())
             .finish_non_exhaustive()
     }
 }
 
-impl<C: Clock> ClientGuard<C> {
+impl<C: Clock + Send + Sync> ClientGuard<C> {
     /// This guard's breakers and its tries as a middleware for reqwest-middleware, whose own retries go above it:
     /// `ClientBuilder::new(client.clone()).with(retry).with(GUARD.middleware(client)).build()`. As in the guard's
-    /// [`layer`](Self::layer), tries have its limit and go on when their callers leave; its deadline, tries, budget and
+    /// [`layer`](Self::layer), tries and probes have its limits and go on when their callers leave; its deadline, tries, budget and
     /// [limit of tries in flight](crate::ClientConfig::in_flight_limit) apply only there. [`BreakerMiddleware`] says what
     /// the client is.
     pub fn middleware(
@@ -314,8 +332,9 @@ impl<C: Clock> ClientGuard<C> {
         client: impl Into<ClientWithMiddleware>,
     ) -> BreakerMiddleware<PerHost<&'static Hosts<C>>> {
         let config = self.config();
-        let mut middleware =
-            BreakerMiddleware::new(PerHost::new(self.hosts()), client).time_limit(config.try_limit);
+        let mut middleware = BreakerMiddleware::new(PerHost::new(self.hosts()), client);
+        middleware.limit = config.try_limits();
+        middleware.slow = SlowCall::of_hosts(self);
         middleware.report.at_end = config.at_end;
         middleware.report.http = middleware.report.http.trip_on_429(config.trip_on_429);
         middleware.places = self.places();

@@ -49,6 +49,7 @@ fn every_setting_has_the_name_of_its_method() {
     let file = r"
         deadline_ms = 30_000
         try_limit_ms = 4_000
+        probe_limit_ms = 500
         tries = 4
         backoff = { first_ms = 50, longest_ms = 1_000, factor = 3 }
         rejection_waits = 1
@@ -80,6 +81,7 @@ fn every_setting_has_the_name_of_its_method() {
     let built = ClientConfig::new()
         .deadline(30 * SECOND)
         .try_limit(4 * SECOND)
+        .probe_limit(SECOND / 2)
         .tries(4)
         .backoff(backoff)
         .rejection_waits(1)

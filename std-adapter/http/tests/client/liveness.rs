@@ -142,15 +142,14 @@ async fn repair(_: Arc<Origin>, trips: u8) -> io::Result<()> {
 }
 
 async fn days(rules: Config, bound: Duration) {
-    days_beside(rules, bound, false).await;
+    days_beside(ClientConfig::new().breaker(rules), bound, 1_400, false).await;
 }
 
 /// With health checks that lie, whose repairs fail as well, the host is still not called often, and is served as soon.
-async fn days_beside(rules: Config, bound: Duration, has_lies: bool) {
+async fn days_beside(config: ClientConfig, bound: Duration, slowest_ms: u64, has_lies: bool) {
     let seed = fastrand::u64(..);
-    println!("seed {seed}, {rules:?}");
+    println!("seed {seed}, {config:?}");
     fastrand::seed(seed);
-    let config = ClientConfig::new().breaker(rules);
     let guard = ClientGuard::with(config, TokioClock, ()).unwrap().leak();
     let host = Arc::new(Host::default());
     let client = {
@@ -200,7 +199,7 @@ async fn days_beside(rules: Config, bound: Duration, has_lies: bool) {
             reached >= 2 && reached <= 40 * (1 + lies) + 20 * minutes,
             "{round}: {reached} by {ill:?}"
         );
-        host.takes_ms.store(fastrand::u64(1..1_400), Relaxed);
+        host.takes_ms.store(fastrand::u64(1..slowest_ms), Relaxed);
         *host.ill.lock().unwrap() = None;
         let (last, unserved) = call(&client, guard, 10 * MINUTE, bound).await;
         assert!(last <= bound, "{round}: shut for {last:?} after {ill:?}");
@@ -238,6 +237,13 @@ async fn with_failures_counted_within_a_time() {
 
 #[tokio::test(start_paused = true)]
 async fn with_health_checks_that_lie_and_repairs_that_fail() {
-    let rules = ClientConfig::new().get_breaker();
-    days_beside(rules, BACK, true).await;
+    days_beside(ClientConfig::new(), BACK, 1_400, true).await;
+}
+
+/// A healthy host may take twenty times as long as its first probe may.
+#[tokio::test(start_paused = true)]
+async fn with_a_short_limit_of_probes_and_hosts_that_are_slow() {
+    let config = ClientConfig::new().without_slow_limit();
+    let config = config.probe_limit(140 * MS);
+    days_beside(config, BACK, 2_900, false).await;
 }

@@ -18,6 +18,7 @@
 //! | `liveness` | days with a host that fails and recovers, and callers of any patience |
 //! | `partial` | a host that answers most requests: what serves one of them ill shuts out no other |
 //! | `passes` | a health check passes its own guard and nothing else |
+//! | `probe_limits` | how long a probe may take |
 //! | `quota` | one tenant over its quota, beside others |
 //! | `refused` | requests that a host refuses unprocessed, through a stack of layers, over loopback |
 //! | `requests` | what becomes of requests |
@@ -43,6 +44,7 @@ mod leaving;
 mod liveness;
 mod partial;
 mod passes;
+mod probe_limits;
 mod quota;
 #[cfg(feature = "http2")]
 mod refused;

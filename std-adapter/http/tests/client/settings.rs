@@ -11,6 +11,7 @@ use atomic_breaker_http::{
 use http::{Request, Uri};
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 
+const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 
 fn fault(config: ClientConfig) -> String {
@@ -52,6 +53,12 @@ fn settings_that_contradict_each_other_are_errors_that_name_both() {
         );
     }
     assert!(fault(config.try_limit(Duration::ZERO)).contains("lengthen the limit of a try"));
+    assert_eq!(
+        fault(config.probe_limit(3_001 * MS)),
+        "a probe is a try, too: probe_limit, 3.001s, must not be longer than the limit of a try, 3s"
+    );
+    assert_eq!(config.probe_limit(3 * SECOND).check(), Ok(()));
+    assert!(fault(config.probe_limit(Duration::ZERO)).contains("lengthen probe_limit"));
     assert!(fault(config.tries(0)).contains("set at least 1"));
     let never = BudgetConfig::new().max_tokens(0);
     assert!(fault(config.budget(never)).contains("a budget of 0 tokens"));
@@ -140,7 +147,12 @@ fn the_defaults_fit_and_their_plan_can_be_read() {
          a budget of retries per host: 100 at most, 20 % of one for each success, 1 a second\n    \
          a breaker per host, 4096 at most: opens after 5 failures in a row or when 50 % of at least 20 calls \
          within 10s fail, for 1s up to 30s, up to 20 % longer by jitter; slow after 1.5s\n      \
-         3s for a try; 32 per host go on when their callers leave"
+         3s for a try, 1.5s for a probe; 32 per host go on when their callers leave"
+    );
+    let short = config.probe_limit(250 * MS).to_string();
+    assert!(
+        short.contains("3s for a try, 250ms for the first probe;"),
+        "{short}"
     );
 }
 

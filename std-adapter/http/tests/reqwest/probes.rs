@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Probes of the middleware whose connections break before a response.
+//! Probes of the middleware: whose connections break before a response, and of hosts that hang.
 
 use std::io::{Read, Write};
+use std::time::{Duration, Instant};
 
-use atomic_breaker_http::{BreakerMiddleware, State};
+use atomic_breaker_http::{BreakerMiddleware, ClientConfig, ClientGuard, Origin, State};
+use reqwest_middleware::ClientWithMiddleware;
 
 use super::middleware::{one, through};
 use super::server::{Server, reqwest};
@@ -94,4 +96,47 @@ async fn a_429_is_neutral_and_closes_as_the_answer_to_a_probe() {
         assert_eq!(get().await.unwrap().status(), 429);
         assert_eq!(breaker.state(), State::Closed);
     }
+}
+
+/// With a limit of its own, and with a guard that knows when an answer would be slow.
+#[tokio::test]
+async fn a_probe_of_a_host_that_hangs_ends_before_a_call_would() {
+    let server = Server::serving(|mut connection, _| {
+        let _ = connection.read(&mut [0; 4_096]);
+        std::thread::sleep(Duration::from_secs(20));
+    });
+    let url = server.url("/");
+    let held = |client: ClientWithMiddleware| {
+        let url = url.clone();
+        async move {
+            let begun = Instant::now();
+            let error = client.get(url).send().await.unwrap_err();
+            assert!(error.is_timeout(), "{error}");
+            begun.elapsed()
+        }
+    };
+    let breaker = one();
+    breaker.trip();
+    breaker.probe_now();
+    let middleware = BreakerMiddleware::new(breaker, reqwest());
+    let middleware = middleware.probe_limit(Duration::from_millis(200));
+    assert!(held(through(middleware)).await < Duration::from_secs(5));
+    assert_eq!(breaker.state(), State::Open);
+
+    let plan = ClientConfig::new()
+        .try_limit(Duration::from_secs(4))
+        .tries(1);
+    let guard = ClientGuard::new(plan.deadline(Duration::from_secs(60)))
+        .unwrap()
+        .leak();
+    let host = Origin::of(&url.parse().unwrap()).unwrap();
+    let probe = guard
+        .hosts()
+        .command(&host, |host| (host.trip(), host.probe_now()));
+    probe.unwrap();
+    let took = held(through(guard.middleware(reqwest()))).await;
+    assert!(
+        took >= Duration::from_secs(2) && took < Duration::from_millis(3_900),
+        "{took:?}"
+    );
 }

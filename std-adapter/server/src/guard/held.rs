@@ -161,6 +161,10 @@ impl<G: Grants> AnyPermit for GuardPermit<G> {
         self.granted.kind != Kind::Unguarded
     }
 
+    fn is_enforced(&self) -> bool {
+        self.guard.is_enforced(|| lot(|| self.guard.random()))
+    }
+
     /// Returns `false` for a call that passes in shadow mode, so that permission is asked for again each time, because the
     /// mode may have changed.
     fn renew(&mut self) -> bool {

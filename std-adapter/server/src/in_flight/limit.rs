@@ -258,6 +258,10 @@ impl<H: Deref<Target: AsRef<CallCounts>>, P: AnyPermit> AnyPermit for InFlightPe
         self.permit.is_admitted()
     }
 
+    fn is_enforced(&self) -> bool {
+        self.permit.is_enforced()
+    }
+
     fn renew(&mut self) -> bool {
         self.permit.renew()
     }

@@ -46,6 +46,12 @@ pub trait AnyPermit: Sized {
         true
     }
 
+    /// Whether what the breaker decides is enforced for this call: not in shadow mode, in which it must get what it would get
+    /// without a breaker.
+    fn is_enforced(&self) -> bool {
+        true
+    }
+
     /// Starts the permit again if its report would still count: [`Permit::renew`]. If this returns `false`, as it does
     /// by default, the holder gives the permit back and asks for another one.
     fn renew(&mut self) -> bool {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
+use atomic_breaker_server::word;
 use atomic_breaker_tower::{
     Breaker, BreakerLayer, Config, ServiceError, State, TimeLimitLayer, Timed, TokioClock, TryLayer,
 };
@@ -179,4 +180,53 @@ async fn a_try_that_takes_longer_than_its_limit_has_failed() {
 #[should_panic(expected = "no try ends within 0")]
 fn a_limit_of_zero_is_an_error() {
     let _ = TryLayer::new(one(Config::new()), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_of_probes_doubles_and_the_fourth_has_that_of_a_try() {
+    let breaker = one(Config::new());
+    let layer = TryLayer::new(Arc::clone(&breaker), LIMIT).probe_limit(SECOND / 2);
+    let client = layer.layer(taking(HANGS, &Arc::default()));
+    breaker.trip();
+    for limit in [SECOND / 2, SECOND, 2 * SECOND, LIMIT, LIMIT] {
+        breaker.probe_now();
+        let begun = Instant::now();
+        let late = client.clone().oneshot(()).await.unwrap_err();
+        assert!(matches!(late, ServiceError::Failed(Timed::TimedOut)));
+        assert_eq!(begun.elapsed(), limit);
+        assert_eq!(breaker.state(), State::Open);
+    }
+    breaker.reset();
+    let late = timeout(LIMIT - MS, client.oneshot(())).await;
+    assert!(late.is_err(), "no probe");
+}
+
+/// Also without growth, and in a word with few trips.
+#[tokio::test(start_paused = true)]
+async fn a_service_that_is_slower_than_its_first_probes_is_served_again() {
+    let word = word::AtomicU32::new(0);
+    let breaker = Arc::new(Breaker::over(word, Config::new(), TokioClock));
+    let layer = TryLayer::new(Arc::clone(&breaker), LIMIT).probe_limit(MS);
+    let client = layer.layer(taking(LIMIT - MS, &Arc::default()));
+    breaker.trip();
+    let mut probes = 0;
+    while breaker.state() != State::Closed {
+        // The open time, in the ticks of this word.
+        sleep(6 * SECOND).await;
+        let _ = client.clone().oneshot(()).await;
+        probes += 1;
+    }
+    assert_eq!(probes, 4);
+}
+
+#[test]
+#[should_panic(expected = "a probe may not take longer than a try")]
+fn a_limit_of_probes_beyond_that_of_a_try_is_an_error() {
+    let _ = TryLayer::new(one(Config::new()), LIMIT).probe_limit(LIMIT + MS);
+}
+
+#[test]
+#[should_panic(expected = "no probe ends within 0")]
+fn a_limit_of_probes_of_zero_is_an_error() {
+    let _ = TryLayer::new(one(Config::new()), LIMIT).probe_limit(Duration::ZERO);
 }
