@@ -87,10 +87,7 @@ impl Failure {
     /// [`Config::max_retry_after`](crate::Config::max_retry_after): for an answer that speaks for the whole resource, such as
     /// the back-off hint of a radio.
     pub const fn tripping_for(time: Duration) -> Self {
-        Self {
-            retry_after_ms: Some(ms(time)),
-            ..Self::tripping()
-        }
+        Self::tripping().asking_for(time)
     }
 
     /// A failure of weight 1 that asks for a pause of at least `time`, rounded up to milliseconds and cut to
@@ -114,11 +111,17 @@ impl Failure {
     /// # Ok::<(), atomic_breaker::Rejected>(())
     /// ```
     pub const fn retry_after(time: Duration) -> Self {
-        Self {
-            demand: Demand::Time,
-            retry_after_ms: Some(ms(time)),
-            ..Self::new()
+        Self::new().asking_for(time)
+    }
+
+    /// The same failure, which also asks for a pause of at least `time`, as [`retry_after`](Self::retry_after) does: for one
+    /// of another weight.
+    pub const fn asking_for(mut self, time: Duration) -> Self {
+        if let Demand::Nothing = self.demand {
+            self.demand = Demand::Time;
         }
+        self.retry_after_ms = Some(ms(time));
+        self
     }
 
     /// How many failures this one counts as.

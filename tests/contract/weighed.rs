@@ -87,6 +87,23 @@ fn a_hint_that_comes_late_moves_the_deadline<W: AnyWord>() {
     assert_eq!(breaker.snapshot().retry_in(), Some(ms(1_000)));
 }
 
+fn a_hint_changes_neither_weight_nor_trip_of_its_failure<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let config = rules().consecutive_failures(4).open_for(ms(100));
+    let breaker = breaker::<W>(config, &clock);
+    let heavy = Failure::with_weight(3).asking_for(ms(1_000));
+    assert_eq!(breaker.acquire().unwrap().report(heavy), None);
+    assert_eq!(breaker.snapshot().failures(), 3);
+    assert!(breaker.acquire().unwrap().report(heavy).is_some());
+    assert_eq!(breaker.snapshot().retry_in(), Some(ms(1_000)));
+    let light = Failure::with_weight(0).asking_for(ms(1_000));
+    breaker.reset();
+    assert_eq!(breaker.acquire().unwrap().report(light), None);
+    let tripping = Failure::tripping().asking_for(ms(1_000));
+    assert_eq!(tripping, Failure::tripping_for(ms(1_000)));
+    assert!(breaker.acquire().unwrap().report(tripping).is_some());
+}
+
 fn a_limit_of_zero_leaves_an_ordinary_failure<W: AnyWord>() {
     let clock = ManualClock::new();
     let config = rules().consecutive_failures(2).open_for(ms(100));
@@ -128,6 +145,7 @@ on_both_words!(
     a_hint_in_a_window_and_one_that_must_last,
     a_probe_that_is_asked_to_wait_opens_for_as_long,
     a_hint_that_comes_late_moves_the_deadline,
+    a_hint_changes_neither_weight_nor_trip_of_its_failure,
     a_limit_of_zero_leaves_an_ordinary_failure,
     hints_are_calls_of_a_ratio,
 );

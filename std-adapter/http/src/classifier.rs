@@ -12,7 +12,8 @@ use crate::rules::{at_head, report_head};
 use crate::{AtEnd, ErrorRule, Failure, Head, HttpRules, Outcome, ResponseHead, RetryAfter, Scope};
 
 /// The [classifier](Classify) of HTTP: 5xx, 408 and every `Err` count as failed, but not a 501, 505, 507 or 511, which
-/// answer one request; a 429 is neutral, a `Retry-After` of a 503 opens the breaker at once. The [table](crate#what-counts-as-what) says why, and how to change it. It looks at the head of the response;
+/// answer one request; a 429 is neutral, and a `Retry-After` of a 503 says for how long to open once the rules trip. The
+/// [table](crate#what-counts-as-what) says why, and how to change it. It looks at the head of the response;
 /// [`at_end_of_body`](Self::at_end_of_body) waits for the body as well.
 ///
 /// `Copy`, four words in addition to what its rule for errors captures, and usable for any number of breakers.
@@ -23,7 +24,7 @@ use crate::{AtEnd, ErrorRule, Failure, Head, HttpRules, Outcome, ResponseHead, R
 /// use std::{io, time::Duration};
 ///
 /// static HTTP: HttpClassifier = HttpClassifier::new();
-/// static PAYMENTS: Breaker = breaker(Config::new());
+/// static PAYMENTS: Breaker = breaker(Config::new().consecutive_failures(2));
 ///
 /// fn call() -> io::Result<Response<&'static str>> {
 ///     let mut response = Response::new("maintenance");
@@ -32,7 +33,8 @@ use crate::{AtEnd, ErrorRule, Failure, Head, HttpRules, Outcome, ResponseHead, R
 ///     Ok(response)
 /// }
 ///
-/// // The caller has its response, and the breaker knows.
+/// // The callers have their responses. The second failure in a row trips, for the time that the server asks for.
+/// assert_eq!(*PAYMENTS.call_with(HTTP, call)?.body(), "maintenance");
 /// assert_eq!(*PAYMENTS.call_with(HTTP, call)?.body(), "maintenance");
 /// let wait = PAYMENTS.acquire().unwrap_err().retry_in();
 /// assert!(wait > Some(Duration::from_secs(29)));
@@ -82,8 +84,8 @@ fn usual(status: StatusCode) -> Outcome {
 
 /// The settings.
 impl<X> HttpClassifier<X> {
-    /// What each status counts as, with or without a weight, in place of the default; a `Retry-After` of a 503 still
-    /// counts, if 503 is a failure, and a 429 that is ignored still lets a probe [succeed](Scope::Quota).
+    /// What each status counts as, with or without a weight, in place of the default; a `Retry-After` of a 503 is still
+    /// heeded, if 503 is a failure, and a 429 that is ignored still lets a probe [succeed](Scope::Quota).
     ///
     /// ```
     /// use atomic_breaker_http::{Failure, HttpClassifier, Outcome};
@@ -136,8 +138,9 @@ impl<X> HttpClassifier<X> {
     /// A `Retry-After` is honoured up to this time, 300 s unless set. Beyond 5 minutes the breaker needs a
     /// [`Config::max_retry_after`](crate::Config::max_retry_after) as well.
     ///
-    /// With zero it is ignored, and a 503 counts like any failure: where one breaker stands for several servers, and one
-    /// of them says that it alone is restarting. A retry above that should wait for it has a classifier of its own.
+    /// It says for how long to open once the rules trip; on its own it opens nothing, so that one overloaded instance of
+    /// many shuts out none of the others. With zero it is ignored: the breaker opens for its own time, however long a
+    /// server asks for. A retry above that should wait for it has a classifier of its own.
     pub const fn max_retry_after(mut self, limit: Duration) -> Self {
         self.responses.hints = RetryAfter::with_limit(limit);
         self
@@ -160,11 +163,15 @@ impl<X> HttpClassifier<X> {
 impl<X> HttpClassifier<X> {
     /// What a response says: for use without a `Result`, such as in axum middleware.
     pub fn response(&self, response: &(impl ResponseHead + ?Sized)) -> Outcome {
-        let outcome = self.status(response.status());
-        let is_failure = matches!(outcome, Outcome::Failure(_));
-        let trips = is_failure && (self.responses.trip_on_429 || !is_quota(response.status()));
-        let hint = trips.then(|| self.retry_hint(response)).flatten();
-        hint.map_or(outcome, |hint| Failure::retry_after(hint).into())
+        let (status, trips) = (response.status(), self.responses.trip_on_429);
+        match self.status(status) {
+            Outcome::Failure(failure) => match self.retry_hint(response) {
+                Some(hint) if !is_quota(status) => failure.asking_for(hint).into(),
+                Some(hint) if trips => Failure::tripping_for(hint).into(),
+                _ => failure.into(),
+            },
+            outcome => outcome,
+        }
     }
 
     /// What a status alone says.

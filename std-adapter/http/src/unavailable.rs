@@ -12,9 +12,9 @@ use http::{Response, StatusCode};
 ///
 /// # For one dependency, or for the whole service
 ///
-/// A caller that has a breaker for your host takes a 503 with `Retry-After` at its word, and sends *nothing* to your host for
-/// that time. If only one of your dependencies is down, that shuts out all requests that do not need it. So the answer is a
-/// plain 503, unless you say that [without this dependency nothing works](Self::of_whole_service). Callers of which half of the
+/// A caller that has a breaker for your host and opens it by a 503 with `Retry-After` sends *nothing* to your host for that
+/// time, and many breakers open by the first. If only one of your dependencies is down, that shuts out all requests that do
+/// not need it. So the answer is a plain 503, unless you say that [without this dependency nothing works](Self::of_whole_service). Callers of which half of the
 /// requests or more need the dependency may still open: [another status](Self::status), or breakers by route at the caller,
 /// prevents that.
 ///

@@ -43,7 +43,8 @@ impl StepError {
     }
 
     /// The step failed, and is not to be tried again before this time has passed: what a `Retry-After` says. The schedule may
-    /// choose a later time; more than ten years counts as ten. The lane's breaker opens for that time, too, up to its
+    /// choose a later time; more than ten years counts as ten. For the lane's breaker it is a failure like others: if the rules
+    /// trip by it, or it is a probe's, it opens for at least that time, up to its
     /// [`max_retry_after`](crate::Config::max_retry_after).
     pub fn retry_after(time: Duration, error: impl Into<BoxError>) -> Self {
         let failure = Failure::retry_after(time);

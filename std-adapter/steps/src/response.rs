@@ -16,7 +16,7 @@ use crate::error::{BoxError, Kind};
 /// | the response | the step |
 /// |---|---|
 /// | 2xx, "303 See Other" | `Ok` |
-/// | 503 with `Retry-After` | [`StepError::retry_after`]: the breaker of its lane opens for that time, too |
+/// | 503 with `Retry-After` | [`StepError::retry_after`]: once the rules of its lane's breaker trip, it opens for at least that time |
 /// | 429 | one try; due again by the schedule, not before its `Retry-After`. The breaker of its lane [counts nothing](atomic_breaker_http::Scope::Quota), and a probe succeeds: others may have a larger quota |
 /// | any other failure by this classifier, such as 500, 502, 504, 408 | one try; due again by the schedule |
 /// | 507, 511, which time may change | one try; due again by the schedule. The breaker of its lane [counts what it is](atomic_breaker_http#what-counts-as-what) |

@@ -134,7 +134,7 @@ const RUNS: u32 = 15;
 
 /// The table of `docs/http.md`, with `--nocapture`: means, which differ a little from run to run.
 #[tokio::test(start_paused = true)]
-async fn only_a_time_to_stay_away_shuts_out_requests_that_do_not_need_the_dependency() {
+async fn a_dependency_that_few_requests_need_shuts_out_none_of_the_others() {
     let shares = [1, 3, 5, 8];
     for (answer, by) in [
         (Answer::OfWholeService, By::Host),
@@ -159,8 +159,9 @@ async fn only_a_time_to_stay_away_shuts_out_requests_that_do_not_need_the_depend
         };
         match answer {
             _ if by == By::Route => assert_eq!(percents, [100; 4]),
-            Answer::OfWholeService => assert!(tenth < 50 && third < 25, "{percents:?}"),
-            Answer::Plain => assert_eq!((tenth, third), (100, 100), "{half} {most}"),
+            Answer::OfWholeService | Answer::Plain => {
+                assert_eq!((tenth, third), (100, 100), "{half} {most}");
+            }
             Answer::FailedDependency => assert_eq!(percents, [100; 4]),
         }
     }

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use atomic_breaker_http::{Failure, Outcome};
+use atomic_breaker_http::{Failure, HttpClassifier, Outcome};
 use atomic_breaker_server::CallError;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::header::RETRY_AFTER;
@@ -62,17 +62,12 @@ impl Client {
 /// What a failed call says about the host.
 fn classify<T>(result: &Result<T, Error>) -> Outcome {
     match result {
-        // Of one caller's quota, and of no concern to the others.
-        Err(Error::Status(StatusCode::TOO_MANY_REQUESTS, _)) => Outcome::Ignored,
-        Err(Error::Status(_, Some(time))) => Failure::retry_after(*time).into(),
-        // The host responded: the mistake is in the request, unless it ran out of time.
-        Err(Error::Status(status, None))
-            if status.is_redirection()
-                || status.is_client_error() && *status != StatusCode::REQUEST_TIMEOUT =>
-        {
-            Outcome::Success
-        }
         Ok(_) => Outcome::Success,
+        // Most say something of the request alone.
+        Err(Error::Status(status, hint)) => match (HttpClassifier::new().status(*status), hint) {
+            (Outcome::Failure(failure), Some(time)) => failure.asking_for(*time).into(),
+            (outcome, _) => outcome,
+        },
         Err(_) => Failure::new().into(),
     }
 }

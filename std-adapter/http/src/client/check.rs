@@ -13,7 +13,7 @@ use atomic_breaker_server::SlidingRatio;
 use atomic_breaker_server::check_capacity;
 
 use super::ClientConfig;
-use super::config::slow_call;
+use super::rules::slow_call;
 use crate::StdClock;
 
 /// Settings that contradict each other, or invalid ones; the message names them, and says what to do.
@@ -227,6 +227,11 @@ impl ClientConfig {
         }
         if let Some(most) = self.in_flight_limit {
             write!(f, "; opens with more than {most} in flight")?;
+        }
+        match self.max_retry_after {
+            Some(Duration::ZERO) => f.write_str("; a Retry-After says nothing to it")?,
+            Some(most) => write!(f, "; a Retry-After holds it open for at most {most:?}")?,
+            None => {}
         }
         if self.trip_on_429 {
             f.write_str("; a 429 is a failure")?;

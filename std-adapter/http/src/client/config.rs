@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use atomic_breaker::{Config, Ratio};
-use atomic_breaker_tower::{RetryConfig, TryLimit};
+use atomic_breaker_tower::RetryConfig;
 
 use crate::{Backoff, BodyLimits, BudgetConfig};
 
@@ -50,6 +50,7 @@ pub struct ClientConfig {
     pub(super) capacity: usize,
     pub(super) outliving: u32,
     pub(super) in_flight_limit: Option<u32>,
+    pub(super) max_retry_after: Option<Duration>,
     pub(crate) trip_on_429: bool,
     pub(crate) at_end: Option<BodyRules>,
 }
@@ -95,6 +96,7 @@ impl ClientConfig {
             capacity: 4_096,
             outliving: 32,
             in_flight_limit: None,
+            max_retry_after: None,
             trip_on_429: false,
             at_end: None,
         }
@@ -229,11 +231,11 @@ impl ClientConfig {
     }
 
     /// The rules of each host's breaker. Unless set: 5 failures in a row, or half of at least 20 within 10 s; open for 1 s,
-    /// doubled up to 30 s, 20 % jitter; a `Retry-After` opens it for 60 s at most.
+    /// doubled up to 30 s, 20 % jitter; a `Retry-After` holds it open for 60 s at most.
     ///
     /// All of them: what is not set has core's default, not that of this type. So
-    /// [`Config::max_retry_after`] is 5 minutes unless set: for that long each host may keep its breaker open, and its
-    /// place among the [hosts](Self::capacity) that are remembered.
+    /// [`Config::max_retry_after`] is 5 minutes unless set there or by [`max_retry_after`](Self::max_retry_after): for that
+    /// long each host may keep its breaker open, and its place among the [hosts](Self::capacity) that are remembered.
     pub const fn breaker(mut self, breaker: Config) -> Self {
         self.breaker = breaker;
         self
@@ -280,6 +282,15 @@ impl ClientConfig {
         self
     }
 
+    /// For how long a `Retry-After` may hold the breaker of a host open, in place of the
+    /// [`Config::max_retry_after`] of the [rules](Self::breaker), which is a minute in the preset. With zero such hints say
+    /// nothing to the breaker, which opens for its own time. On its own a hint opens nothing; it counts once the rules
+    /// trip. The retry of the caller that got it waits in any case.
+    pub const fn max_retry_after(mut self, time: Duration) -> Self {
+        self.max_retry_after = Some(time);
+        self
+    }
+
     /// Whether a 429 is a failure of its host, and with `Retry-After` opens its breaker at once, at least for that time.
     /// By default it concerns only the [caller](crate::Scope::Quota), whose retry waits for the `Retry-After`: one tenant
     /// over its quota does not shut out the others. Set it where all calls to a host share one quota, so that none is sent
@@ -288,32 +299,6 @@ impl ClientConfig {
         self.trip_on_429 = trip;
         self
     }
-
-    /// The limits of tries and of those that are probes.
-    pub(crate) const fn try_limits(&self) -> TryLimit {
-        TryLimit::new(self.try_limit).first_probe(self.probe_limit)
-    }
-
-    pub(super) fn retry(&self) -> RetryConfig {
-        self.retry.within(self.deadline)
-    }
-
-    /// The rules of each host's breaker as they apply: [those that were set](Self::breaker), with the limit for slow calls
-    /// that follows from the limit of a try. For `simulate` of atomic-breaker-simulate, or to show them.
-    pub fn breaker_rules(&self) -> Config {
-        let is_half_a_try = self.slow_is_half_a_try && self.at_end.is_none();
-        match self.breaker.slow_call_ms {
-            None if is_half_a_try => self.breaker.slow_call(self.try_limit / 2),
-            _ => self.breaker,
-        }
-    }
-}
-
-/// The time after which a call is slow by these rules.
-pub(super) fn slow_call(rules: &Config) -> Option<Duration> {
-    rules
-        .slow_call_ms
-        .map(|ms| Duration::from_millis(ms.into()))
 }
 
 impl Default for ClientConfig {

@@ -33,6 +33,7 @@ struct File {
     capacity: Option<usize>,
     outliving: Option<u32>,
     in_flight_limit: Option<u32>,
+    max_retry_after_ms: Option<u64>,
     #[serde(default)]
     trip_on_429: bool,
     #[serde(default)]
@@ -140,6 +141,7 @@ impl<'de> Deserialize<'de> for ClientConfig {
         config.breaker = file.breaker.map_or(config.breaker, |rules| rules.0);
         config.capacity = file.capacity.unwrap_or(config.capacity);
         config.outliving = file.outliving.unwrap_or(config.outliving);
+        config.max_retry_after = file.max_retry_after_ms.map(ms).or(config.max_retry_after);
         config.trip_on_429 = file.trip_on_429;
         let at_end = file.at_end_of_body || file.probes_at_end || file.body_limits.is_some();
         config.at_end = at_end.then(|| BodyRules {

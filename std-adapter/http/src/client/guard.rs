@@ -11,7 +11,7 @@ use atomic_breaker::{Clock, Config};
 use atomic_breaker_server::{RetryCounts, SlidingRatio};
 use atomic_breaker_tower::RetryBudgets;
 
-use super::config::slow_call;
+use super::rules::slow_call;
 use super::{ClientConfig, ClientConfigError};
 use crate::per_host::HostCounts;
 use crate::{KeyedObserver, Origin, Registry, RetryBudget, StdClock};

@@ -131,6 +131,7 @@ where
         let http = HttpClassifier::new().trip_on_429(config.trip_on_429);
         let http = http.errors(Tried(self.errors.clone()));
         let retry = RetryLayer::new(config.retry(), HostsOf(guard.clone()), http.clone());
+        let http = config.judge(http);
         let unguarded = client.clone();
         let retried = retry.layer(Tries {
             client,

@@ -8,7 +8,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `config`, `check` | [`ClientConfig`]: the settings; those that contradict each other; as text |
+//! | `config`, `rules`, `check` | [`ClientConfig`]: the settings; what they mean; those that contradict each other, and as text |
 //! | `ending` | when a try is reported: at the head, or at the end of the body |
 //! | `guard` | [`ClientGuard`]: the state that outlives the requests; what leads to its parts |
 //! | `health` | [`HealthCheck`]: asks hosts that are shut out whether they are back |
@@ -25,6 +25,7 @@ mod guard;
 mod health;
 mod key;
 mod layer;
+mod rules;
 mod tries;
 
 pub use check::ClientConfigError;

@@ -37,9 +37,8 @@ use crate::{
 ///
 /// - A **probe** succeeds with the first data of a body of unknown length, since streams may be endless.
 /// - `grpc-retry-pushback-ms` is for this call ([gRFC A6]): its retry waits, by [`retry_hint`](Self::retry_hint). With
-///   `UNAVAILABLE` it opens the breaker at once, at least
-///   for that time; so does the `Retry-After` of a proxy's 503. See
-///   [`max_push_back`](Self::max_push_back).
+///   `UNAVAILABLE`, which is a failure like others, the breaker opens for at least that time if the rules trip by it, or if
+///   it is a probe's; likewise by the `Retry-After` of a proxy's 503. See [`max_push_back`](Self::max_push_back).
 /// - With [`Config::slow_call`](crate::Config::slow_call) a stream that lives longer counts as slow, since the measured
 ///   time ends with the body. For streams, use [`at_head`](Self::at_head) or no limit.
 /// - For **gRPC-Web**, whose status is within the data of the body, the breaker belongs above the layer that translates
@@ -136,8 +135,7 @@ impl<X> GrpcClassifier<X> {
     /// A push-back is honoured up to this time, 300 s unless set. Beyond 5 minutes the breaker needs a
     /// [`Config::max_retry_after`](crate::Config::max_retry_after) as well.
     ///
-    /// With zero it is ignored, and a call with it counts like any other of its [code](Self::codes): where push-back is
-    /// for one of several tenants of a server.
+    /// With zero it is ignored: the breaker opens for its own time, however long a server asks for.
     pub const fn max_push_back(mut self, limit: Duration) -> Self {
         self.hints = RetryAfter::with_limit(limit);
         self
@@ -169,7 +167,7 @@ impl<X> GrpcClassifier<X> {
         let is_busy = matches!(code, GrpcCode::Unavailable | GrpcCode::ResourceExhausted);
         let asks = is_busy && matches!(outcome, Outcome::Failure(_));
         let time = asks.then(|| self.hints.push_back(metadata)).flatten();
-        time.map_or(outcome, |time| Failure::retry_after(time).into())
+        asking_for(outcome, time)
     }
 
     /// What a response that carries its code says. A proxy without gRPC support sends `Retry-After`.
@@ -177,13 +175,10 @@ impl<X> GrpcClassifier<X> {
         let outcome = self.code(code, response.headers());
         let by_proxy = response.status() == StatusCode::SERVICE_UNAVAILABLE
             && GrpcCode::read(response.headers()).is_none();
-        match outcome {
-            Outcome::Failure(failure) if by_proxy && !failure.is_tripping() => {
-                let hint = self.hints.read(response.headers());
-                hint.map_or(outcome, |hint| Failure::retry_after(hint).into())
-            }
-            _ => outcome,
-        }
+        let is_pushed_back =
+            matches!(outcome, Outcome::Failure(failure) if failure.min_open_time().is_some());
+        let hint = (by_proxy && !is_pushed_back).then(|| self.hints.read(response.headers()));
+        asking_for(outcome, hint.flatten())
     }
 }
 
@@ -220,6 +215,14 @@ impl<X> HttpRules for GrpcClassifier<X> {
 impl<E: ?Sized, X: ErrorRule<E>> ErrorRule<E> for GrpcClassifier<X> {
     fn judge(&self, error: &E) -> (Outcome, Scope) {
         self.errors.judge(error)
+    }
+}
+
+/// A failure that asks for this time.
+fn asking_for(outcome: Outcome, time: Option<Duration>) -> Outcome {
+    match (outcome, time) {
+        (Outcome::Failure(failure), Some(time)) => failure.asking_for(time).into(),
+        _ => outcome,
     }
 }
 

@@ -336,7 +336,7 @@ impl<C: Clock + Send + Sync> ClientGuard<C> {
         middleware.limit = config.try_limits();
         middleware.slow = SlowCall::of_hosts(self);
         middleware.report.at_end = config.at_end;
-        middleware.report.http = middleware.report.http.trip_on_429(config.trip_on_429);
+        middleware.report.http = config.judge(middleware.report.http);
         middleware.places = self.places();
         middleware
     }

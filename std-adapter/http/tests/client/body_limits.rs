@@ -18,6 +18,8 @@ use http_body_util::BodyExt;
 use tokio::time::{Instant, Sleep, sleep, timeout};
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 
+use crate::is_served;
+
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -246,7 +248,7 @@ async fn a_host_that_streams_again_is_served_again() {
     sleep(2 * SECOND).await;
     let well = client(guard, &WELL);
     assert_eq!(read(ask(&well).await).await.0, 3);
-    assert_eq!(guard.hosts().state(&origin()), State::Closed);
+    assert!(is_served(guard.hosts().state(&origin())));
 }
 
 #[tokio::test(start_paused = true)]

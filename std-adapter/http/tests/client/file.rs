@@ -58,6 +58,7 @@ fn every_setting_has_the_name_of_its_method() {
         capacity = 128
         outliving = 8
         in_flight_limit = 64
+        max_retry_after_ms = 5_000
         trip_on_429 = true
         body_limits = { first_byte_ms = 60_000, idle_ms = 10_000, whole_ms = 600_000 }
         [breaker]
@@ -90,6 +91,7 @@ fn every_setting_has_the_name_of_its_method() {
         .capacity(128)
         .outliving(8)
         .in_flight_limit(64)
+        .max_retry_after(5 * SECOND)
         .trip_on_429(true)
         .body_limits(limits)
         .breaker(rules);

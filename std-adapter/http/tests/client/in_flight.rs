@@ -14,6 +14,8 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 
+use crate::is_served;
+
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -75,7 +77,7 @@ async fn one_call_too_many_opens_the_breaker_of_its_host_and_of_no_other() {
     sleep(SECOND * 3 / 2).await;
     assert_eq!(guard.in_flight(&origin(1)), Some(10));
     assert!(client.clone().oneshot(get(1)).await.is_ok(), "the probe");
-    assert_eq!(guard.hosts().state(&origin(1)), State::Closed);
+    assert!(is_served(guard.hosts().state(&origin(1))));
 }
 
 #[tokio::test(start_paused = true)]

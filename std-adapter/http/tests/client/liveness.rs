@@ -9,11 +9,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    ClientBody, ClientConfig, ClientGuard, ClientService, Config, Origin, State, TokioClock,
+    ClientBody, ClientConfig, ClientGuard, ClientService, Config, Origin, TokioClock,
 };
 use http::{Method, Request, Response, StatusCode, Uri};
 use tokio::time::{Instant, sleep, timeout};
 use tower::{ServiceBuilder, ServiceExt, service_fn};
+
+use crate::is_served;
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -28,8 +30,8 @@ enum Ill {
     Answers(u16),
     /// 503, with a `Retry-After` of that many seconds.
     Asks(u32),
-    /// Takes longer than half of a try's limit.
-    Slow,
+    /// Takes longer than what counts as slow.
+    Slow(Duration),
 }
 
 #[derive(Default)]
@@ -71,7 +73,7 @@ impl Host {
                 *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
                 response.headers_mut().insert("retry-after", seconds.into());
             }
-            Some(Ill::Slow) => sleep(2 * SECOND).await,
+            Some(Ill::Slow(time)) => sleep(time).await,
         }
         Ok(response)
     }
@@ -97,7 +99,7 @@ fn request() -> Request<()> {
     request.uri("http://a.example/").body(()).unwrap()
 }
 
-/// Makes calls for that long. Returns how long after the start the host was last not closed, and how many patient
+/// Makes calls for that long. Returns how long after the start the host was last shut out, and how many patient
 /// callers that came after `bound` were not served.
 async fn call(
     client: &ClientService<(), Response<ClientBody<String, Guard>>, io::Error>,
@@ -117,7 +119,7 @@ async fn call(
             unserved.fetch_add(u32::from(counts && !is_served), Relaxed);
         });
         sleep(fastrand::u32(1..1_000) * MS).await;
-        if guard.hosts().state(&origin()) != State::Closed {
+        if !is_served(guard.hosts().state(&origin())) {
             last = begin.elapsed();
         }
     }
@@ -142,11 +144,11 @@ async fn repair(_: Arc<Origin>, trips: u8) -> io::Result<()> {
 }
 
 async fn days(rules: Config, bound: Duration) {
-    days_beside(ClientConfig::new().breaker(rules), bound, 1_400, false).await;
+    days_beside(ClientConfig::new().breaker(rules), bound, false).await;
 }
 
 /// With health checks that lie, whose repairs fail as well, the host is still not called often, and is served as soon.
-async fn days_beside(config: ClientConfig, bound: Duration, slowest_ms: u64, has_lies: bool) {
+async fn days_beside(config: ClientConfig, bound: Duration, has_lies: bool) {
     let seed = fastrand::u64(..);
     println!("seed {seed}, {config:?}");
     fastrand::seed(seed);
@@ -169,13 +171,16 @@ async fn days_beside(config: ClientConfig, bound: Duration, slowest_ms: u64, has
         let check = guard.health_check("/health").unwrap().every(SECOND);
         tokio::spawn(check.run_repairing(client.clone(), repair));
     }
+    // That of a healthy host.
+    let slow_ms = config.breaker_rules().slow_call_ms.unwrap();
+    let slowest = Duration::from_millis(slow_ms.into()) - 100 * MS;
     for round in 0..20 {
         let ill = match fastrand::u32(0..5) {
             0 => Ill::Hangs,
             1 => Ill::Refuses,
             2 => Ill::Answers(fastrand::choice([500, 502, 503, 504, 508, 520, 599]).unwrap()),
             3 => Ill::Asks(fastrand::u32(1..30)),
-            _ => Ill::Slow,
+            _ => Ill::Slow(slowest + 600 * MS),
         };
         *host.ill.lock().unwrap() = Some(ill);
         host.reached.store(0, Relaxed);
@@ -199,7 +204,8 @@ async fn days_beside(config: ClientConfig, bound: Duration, slowest_ms: u64, has
             reached >= 2 && reached <= 40 * (1 + lies) + 20 * minutes,
             "{round}: {reached} by {ill:?}"
         );
-        host.takes_ms.store(fastrand::u64(1..slowest_ms), Relaxed);
+        let takes = fastrand::u32(1..1_000) * slowest / 1_000;
+        host.takes_ms.store(takes.as_millis() as u64, Relaxed);
         *host.ill.lock().unwrap() = None;
         let (last, unserved) = call(&client, guard, 10 * MINUTE, bound).await;
         assert!(last <= bound, "{round}: shut for {last:?} after {ill:?}");
@@ -237,13 +243,13 @@ async fn with_failures_counted_within_a_time() {
 
 #[tokio::test(start_paused = true)]
 async fn with_health_checks_that_lie_and_repairs_that_fail() {
-    days_beside(ClientConfig::new(), BACK, 1_400, true).await;
+    days_beside(ClientConfig::new(), BACK, true).await;
 }
 
 /// A healthy host may take twenty times as long as its first probe may.
 #[tokio::test(start_paused = true)]
 async fn with_a_short_limit_of_probes_and_hosts_that_are_slow() {
-    let config = ClientConfig::new().without_slow_limit();
-    let config = config.probe_limit(140 * MS);
-    days_beside(config, BACK, 2_900, false).await;
+    let rules = ClientConfig::new().get_breaker().slow_call(2_400 * MS);
+    let config = ClientConfig::new().breaker(rules).probe_limit(115 * MS);
+    days_beside(config, BACK, false).await;
 }

@@ -29,6 +29,13 @@
 //! | `twice` | the same guard twice in one stack |
 //! | `settings` | settings that contradict each other; the plan as text |
 
+use atomic_breaker_http::State;
+
+/// Whether all calls pass: closed, or returning after an outage.
+fn is_served(state: State) -> bool {
+    matches!(state, State::Closed | State::Returning)
+}
+
 mod bodies;
 mod body_limits;
 mod body_waits;

@@ -80,6 +80,11 @@ async fn a_caller_that_cannot_wait_that_long_gets_the_response_and_not_a_rejecti
     let response = client.clone().oneshot(get("503-9-10.example")).await;
     assert_eq!(response.unwrap().status(), StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(begin.elapsed(), Duration::ZERO, "at once");
+    for _ in 1..5 {
+        sleep(SECOND / 30).await;
+        let response = client.clone().oneshot(get("503-9-10.example")).await;
+        assert_eq!(response.unwrap().status(), StatusCode::SERVICE_UNAVAILABLE);
+    }
     let rejected = client.oneshot(get("503-9-10.example")).await;
     assert!(matches!(rejected, Err(RequestError::Rejected(_))));
 }

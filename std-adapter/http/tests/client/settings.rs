@@ -185,6 +185,19 @@ fn the_plan_names_what_never_ends_and_what_is_left_out() {
         shared.contains("never slow; a 429 is a failure\n"),
         "{shared}"
     );
+    for (most, words) in [
+        (
+            5 * SECOND,
+            "never slow; a Retry-After holds it open for at most 5s\n",
+        ),
+        (
+            Duration::ZERO,
+            "never slow; a Retry-After says nothing to it\n",
+        ),
+    ] {
+        let plan = config.max_retry_after(most).to_string();
+        assert!(plan.contains(words), "{plan}");
+    }
     let once = config.tries(1).to_string();
     assert!(once.contains("\n  1 try\n"), "{once}");
 }
@@ -235,14 +248,32 @@ fn fault_at_end(config: ClientConfig) -> String {
 async fn a_host_that_asks_to_be_left_alone_keeps_its_place_for_a_minute_unless_set() {
     let minute = Duration::from_secs(60);
     let plan = ClientConfig::new();
-    let longer = plan.get_breaker().max_retry_after(minute * 3);
-    for (plan, most) in [(plan, minute), (plan.breaker(longer), minute * 3)] {
+    let rules = plan
+        .get_breaker()
+        .consecutive_failures(1)
+        .lasting(Duration::ZERO);
+    let plan = plan.breaker(rules);
+    for (plan, most) in [
+        (plan, minute),
+        (plan.breaker(rules.max_retry_after(minute * 3)), minute * 3),
+        (plan.max_retry_after(minute * 3), minute * 3),
+        // More than a classifier allows unless set.
+        (plan.max_retry_after(minute * 6), minute * 6),
+        // Whatever the rules say.
+        (
+            plan.max_retry_after(minute * 2)
+                .breaker(rules.max_retry_after(minute)),
+            minute * 2,
+        ),
+        // Its own open time.
+        (plan.max_retry_after(Duration::ZERO), SECOND),
+    ] {
         let guard = ClientGuard::new(plan.tries(1)).unwrap().leak();
         let asks = service_fn(|_: Request<()>| async {
             let response = http::Response::builder().status(503);
             Ok::<_, Infallible>(
                 response
-                    .header("retry-after", "300")
+                    .header("retry-after", "600")
                     .body(String::new())
                     .unwrap(),
             )

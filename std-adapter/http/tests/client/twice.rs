@@ -18,6 +18,8 @@ use tower::timeout::TimeoutLayer;
 use tower::util::MapErrLayer;
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 
+use crate::is_served;
+
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3_600);
 
@@ -90,7 +92,7 @@ async fn a_host_behind_the_same_guard_twice_is_shut_out_and_served_again() {
             assert!(well_since.elapsed() < 40 * SECOND, "day {day}");
             sleep(SECOND).await;
         }
-        assert_eq!(state(guard, "a.example"), State::Closed, "day {day}");
+        assert!(is_served(state(guard, "a.example")), "day {day}");
         sleep(23 * HOUR).await;
         host.calls.store(0, Relaxed);
     }
@@ -197,6 +199,6 @@ async fn a_deadline_of_the_caller_is_no_failure_of_a_breaker_above() {
         client.clone().oneshot(request).await.map(drop).unwrap_err();
         sleep(SECOND).await;
     }
-    assert_eq!(state(hosts, "a.example"), State::Open, "it hangs");
+    assert!(!is_served(state(hosts, "a.example")), "it hangs");
     assert_eq!(shop.state(), State::Closed);
 }

@@ -181,7 +181,7 @@ fn push_back_says_how_long_only_where_the_server_is_unavailable() {
 }
 
 #[test]
-fn a_proxys_retry_after_opens_and_a_quotas_does_not() {
+fn a_proxys_retry_after_says_how_long_and_a_quotas_does_not() {
     let retry = ("retry-after", "9");
     let hinted = Outcome::Failure(Failure::retry_after(Duration::from_secs(9)));
     assert_eq!(at_head(503, &[retry]), hinted);

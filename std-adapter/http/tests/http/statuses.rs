@@ -40,16 +40,17 @@ fn every_status_from_100_to_999_counts_as_documented() {
 fn a_hint_counts_for_503_alone_and_429_alone_by_option() {
     let retry = [("retry-after", "7")];
     let hinted = Outcome::Failure(Failure::retry_after(Duration::from_secs(7)));
+    let tripping = Outcome::Failure(Failure::tripping_for(Duration::from_secs(7)));
     for code in 100..=999 {
         let response = response(code, &retry, ());
         let status = response.status();
         let plain = HTTP.status(status);
         let expected = if code == 503 { hinted } else { plain };
         assert_eq!(HTTP.response(&response), expected, "{code}");
-        let expected = if matches!(code, 429 | 503) {
-            hinted
-        } else {
-            plain
+        let expected = match code {
+            429 => tripping,
+            503 => hinted,
+            _ => plain,
         };
         assert_eq!(
             HTTP.trip_on_429(true).response(&response),
@@ -74,6 +75,24 @@ fn a_hint_of_a_status_that_is_no_failure_by_rule_is_for_the_caller_alone() {
     let busy = response(503, &[("retry-after", "7")], ());
     assert_eq!(http.response(&busy), Outcome::Success);
     assert_eq!(http.retry_hint(&busy), Some(Duration::from_secs(7)));
+}
+
+#[test]
+fn a_hint_changes_nothing_else_of_what_a_failure_is_by_rule() {
+    let seven = Duration::from_secs(7);
+    let busy = response(503, &[("retry-after", "7")], ());
+    for (rule, expected) in [
+        (
+            HTTP.statuses(|_| Failure::with_weight(3).into()),
+            Failure::with_weight(3).asking_for(seven),
+        ),
+        (
+            HTTP.statuses(|_| Failure::tripping().into()),
+            Failure::tripping_for(seven),
+        ),
+    ] {
+        assert_eq!(rule.response(&busy), expected.into());
+    }
 }
 
 #[test]
@@ -105,7 +124,7 @@ fn every_error_is_a_failure_unless_a_rule_says_otherwise() {
 }
 
 #[test]
-fn a_503_with_a_hint_opens_for_that_long_and_a_429_counts_nowhere() {
+fn a_503_with_a_hint_is_weighed_and_a_429_counts_nowhere() {
     let clock = ManualClock::new();
     let breaker = Breaker::new(Config::new().consecutive_failures(3), &clock);
     let call = |code, retry| {
@@ -117,7 +136,8 @@ fn a_503_with_a_hint_opens_for_that_long_and_a_429_counts_nowhere() {
     assert!(call(500, "60"));
     assert!(call(429, "60"));
     assert_eq!(breaker.snapshot().failures(), 1, "nor does it hide others");
-    assert_eq!(breaker.state(), State::Closed);
+    assert!(call(503, "60"));
+    assert_eq!(breaker.state(), State::Closed, "a failure like others");
 
     assert!(call(503, "60"));
     assert_eq!(breaker.state(), State::Open);
@@ -126,6 +146,10 @@ fn a_503_with_a_hint_opens_for_that_long_and_a_429_counts_nowhere() {
     clock.advance(Duration::from_millis(59_999));
     assert!(!call(200, ""), "not before");
     clock.advance(Duration::from_millis(1));
+    assert!(call(503, "20"), "a probe");
+    let wait = breaker.acquire().unwrap_err().retry_in();
+    assert_eq!(wait, Some(Duration::from_secs(20)));
+    clock.advance(Duration::from_secs(20));
     assert!(call(200, ""));
     assert_eq!(breaker.state(), State::Closed);
 }
@@ -165,7 +189,7 @@ fn a_429_is_neutral_and_as_a_probe_a_success() {
         log.end()
     }
     let by_rule = HTTP.statuses(|_| Outcome::Ignored);
-    let hinted = Outcome::Failure(Failure::retry_after(Duration::from_secs(9)));
+    let hinted = Outcome::Failure(Failure::tripping_for(Duration::from_secs(9)));
     let grpc = GrpcClassifier::new();
     for (is_probe, expected) in [(false, Outcome::Ignored), (true, Outcome::Success)] {
         assert_eq!(report(is_probe, &HTTP), Fate::Reported(expected));

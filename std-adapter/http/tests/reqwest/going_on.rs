@@ -49,9 +49,13 @@ async fn callers_that_leave_do_not_keep_a_healthy_host_shut() {
     // They leave before and after the cancel limit, or by a limit of their own.
     for patience in [PATIENCE, 300 * MS, 399 * MS] {
         for is_own_limit in [false, true] {
-            guard.hosts().command(&origin, |host| host.trip()).unwrap();
+            let tripped = guard.hosts().command(&origin, |host| {
+                host.reset();
+                host.trip()
+            });
+            tripped.unwrap();
             let begun = tokio::time::Instant::now();
-            while guard.hosts().state(&origin) != State::Closed {
+            while matches!(guard.hosts().state(&origin), State::Open | State::HalfOpen) {
                 let request = client.get("http://a.example/");
                 if is_own_limit {
                     tokio::spawn(request.timeout(patience).send());

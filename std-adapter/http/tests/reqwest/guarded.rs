@@ -77,13 +77,17 @@ async fn a_host_that_fails_is_tried_again_and_then_rejected_without_a_connection
 }
 
 #[tokio::test]
-async fn a_retry_after_opens_at_once_for_its_time() {
-    let (server, guard) = (start(), guard(PLAN));
-    let answer = client(guard).oneshot(get(&server.url("/503/later"))).await;
-    // The pause would end after the deadline, so this is the answer.
-    assert_eq!(answer.unwrap().status(), StatusCode::SERVICE_UNAVAILABLE);
-    assert_eq!(server.connections(), 1);
-    assert_eq!(guard.hosts().state(&origin(&server.url("/"))), State::Open);
+async fn a_retry_after_says_how_long_it_opens_once_the_rules_trip() {
+    let rules = Config::new().consecutive_failures(2).open_for(HOUR / 3_600);
+    let (server, guard) = (start(), guard(PLAN.breaker(rules)));
+    for _ in 0..2 {
+        let answer = client(guard).oneshot(get(&server.url("/503/later"))).await;
+        // The pause would end after the deadline, so this is the answer.
+        assert_eq!(answer.unwrap().status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(server.connections(), 1, "since the last look");
+    }
+    let entry = guard.hosts().entry(&origin(&server.url("/"))).unwrap();
+    assert!(entry.snapshot.is_demanded(), "{:?}", entry.snapshot);
 }
 
 #[tokio::test]

@@ -76,8 +76,11 @@ async fn a_response_is_done_or_again_or_never() {
 
 #[tokio::test(start_paused = true)]
 async fn a_busy_server_rests_its_lane_and_a_used_up_quota_its_job() {
-    let (job, due, _, breaker) = after(answer(503, Some(60))).await;
-    assert_eq!((job, due, breaker), (Status::Waiting, 60, State::Open));
+    let often = Config::new().consecutive_failures(1);
+    for (rules, is) in [(often, State::Open), (Config::new(), State::Closed)] {
+        let (job, due, _, breaker) = after_by(&HTTP, rules, answer(503, Some(60))).await;
+        assert_eq!((job, due, breaker), (Status::Waiting, 60, is));
+    }
     let (job, due, _, breaker) = after(answer(429, Some(60))).await;
     assert_eq!((job, due, breaker), (Status::Waiting, 60, State::Closed));
     // Only these two say when to retry.

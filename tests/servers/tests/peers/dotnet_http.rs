@@ -219,16 +219,17 @@ async fn each_authority_has_its_own_breaker() {
 }
 
 /// Http.Resilience: a retry waits for `Retry-After`, whatever the status. Here it is honoured for a 429, which delays
-/// only its own caller, and for a 503, which also opens the breaker of its host for all callers; other statuses have
-/// none.
+/// only its own caller, and for a 503, where it also says for how long the breaker of its host opens once the rules trip;
+/// other statuses have none.
 #[tokio::test(start_paused = true)]
-async fn retry_after_of_429_delays_its_caller_and_of_503_opens_the_host() {
-    for (uri, state, is_waited_for) in [
-        ("http://a.example/429?2", State::Closed, true),
-        ("http://a.example/503?2", State::Open, true),
-        ("http://a.example/502?2", State::Closed, false),
+async fn retry_after_delays_its_caller_and_of_503_lengthens_an_open_time() {
+    for (uri, state, is_waited_for, is_demanded) in [
+        ("http://a.example/429?2", State::Closed, true, false),
+        ("http://a.example/503?2", State::Open, true, true),
+        ("http://a.example/502?2", State::Open, false, false),
     ] {
-        let config = ClientConfig::new().rejection_waits(1);
+        let rules = Config::new().consecutive_failures(3).open_for(SECOND);
+        let config = ClientConfig::new().breaker(rules).rejection_waits(1);
         let (guard, hosts) = (guard(config), Hosts::default());
         let begin = Instant::now();
         let _ = hosts.behind(guard).oneshot(get(uri)).await;
@@ -236,7 +237,10 @@ async fn retry_after_of_429_delays_its_caller_and_of_503_opens_the_host() {
         assert!(calls.len() >= 2, "{uri}");
         assert_eq!(calls[1] - begin >= 2 * SECOND, is_waited_for, "{uri}");
         let host = Origin::of(&Uri::from_static("http://a.example")).unwrap();
-        assert_eq!(guard.hosts().state(&host), state);
+        assert_eq!(guard.hosts().state(&host), state, "{uri}");
+        let entry = guard.hosts().entry(&host);
+        let asks = entry.is_some_and(|entry| entry.snapshot.is_demanded());
+        assert_eq!(asks, is_demanded, "{uri}");
     }
 }
 
