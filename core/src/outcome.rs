@@ -114,8 +114,8 @@ impl Failure {
         Self::new().asking_for(time)
     }
 
-    /// The same failure, which also asks for a pause of at least `time`, as [`retry_after`](Self::retry_after) does: for one
-    /// of another weight.
+    /// Adds to a failure that it asks for a pause of at least `time`, as [`retry_after`](Self::retry_after) does for one of
+    /// weight 1.
     pub const fn asking_for(mut self, time: Duration) -> Self {
         if let Demand::Nothing = self.demand {
             self.demand = Demand::Time;

@@ -111,7 +111,7 @@ pub use retry::{
 };
 pub use service::{BreakerLayer, BreakerService, ResponseFuture};
 #[doc(hidden)]
-pub use time_limit::TryLimit;
+pub use time_limit::TryLimits;
 pub use time_limit::{TimeLimitFuture, TimeLimitLayer, TimeLimitService};
 pub use try_layer::{TryLayer, TryService};
 

@@ -17,12 +17,12 @@ use crate::{AnyPermit, Timed};
 /// as one of a service that works.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TryLimit {
+pub struct TryLimits {
     of_try: Duration,
     of_first_probe: Option<Duration>,
 }
 
-impl TryLimit {
+impl TryLimits {
     /// Probes have the limit of any other try.
     pub const fn new(of_try: Duration) -> Self {
         Self {
@@ -31,7 +31,7 @@ impl TryLimit {
         }
     }
 
-    /// The same probes, with another limit of a try.
+    /// Sets another limit of a try, for the same probes.
     #[must_use]
     pub const fn other_tries(mut self, limit: Duration) -> Self {
         self.of_try = limit;

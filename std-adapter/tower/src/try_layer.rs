@@ -13,7 +13,7 @@ use tower_service::Service;
 
 use crate::outliving::{Leaving, Try};
 use crate::service::ResponseFuture;
-use crate::{Admit, AnyPermit, AtOnce, Report, ServiceError, TimeLimitLayer, Timed, TryLimit};
+use crate::{Admit, AnyPermit, AtOnce, Report, ServiceError, TimeLimitLayer, Timed, TryLimits};
 
 /// A [`BreakerLayer`](crate::BreakerLayer) with a [`TimeLimitLayer`] below it, in which a try goes on when its caller
 /// leaves: in a task, until the service has answered or the limit has passed. So the breaker learns what the service
@@ -65,7 +65,7 @@ use crate::{Admit, AnyPermit, AtOnce, Report, ServiceError, TimeLimitLayer, Time
 pub struct TryLayer<A, C = AnyError> {
     admit: A,
     report: C,
-    limit: TryLimit,
+    limit: TryLimits,
     places: Option<Arc<InFlightLimit<()>>>,
 }
 
@@ -86,7 +86,7 @@ impl<A> TryLayer<A> {
         Self {
             admit,
             report: AnyError,
-            limit: TryLimit::new(limit),
+            limit: TryLimits::new(limit),
             places: Some(Arc::new(InFlightLimit::new((), OUTLIVING))),
         }
     }

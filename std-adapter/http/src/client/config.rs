@@ -282,7 +282,7 @@ impl ClientConfig {
         self
     }
 
-    /// For how long a `Retry-After` may hold the breaker of a host open, in place of the
+    /// The longest time for which a `Retry-After` may hold the breaker of a host open, in place of the
     /// [`Config::max_retry_after`] of the [rules](Self::breaker), which is a minute in the preset. With zero such hints say
     /// nothing to the breaker, which opens for its own time. On its own a hint opens nothing; it counts once the rules
     /// trip. The retry of the caller that got it waits in any case.

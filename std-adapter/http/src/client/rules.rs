@@ -4,15 +4,15 @@
 use std::time::Duration;
 
 use atomic_breaker::Config;
-use atomic_breaker_tower::{RetryConfig, TryLimit};
+use atomic_breaker_tower::{RetryConfig, TryLimits};
 
 use super::ClientConfig;
 use crate::HttpClassifier;
 
 impl ClientConfig {
     /// The limits of tries and of those that are probes.
-    pub(crate) const fn try_limits(&self) -> TryLimit {
-        TryLimit::new(self.try_limit).first_probe(self.probe_limit)
+    pub(crate) const fn try_limits(&self) -> TryLimits {
+        TryLimits::new(self.try_limit).first_probe(self.probe_limit)
     }
 
     pub(super) fn retry(&self) -> RetryConfig {

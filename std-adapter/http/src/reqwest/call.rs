@@ -28,7 +28,7 @@ pub(super) struct SlowCall(Option<Arc<dyn Fn(&Origin) -> Option<Duration> + Send
 impl SlowCall {
     pub(super) const UNKNOWN: Self = Self(None);
 
-    /// That of the host's rules as they are now.
+    /// Asks the host's rules as they are now.
     pub(super) fn of_hosts<C: Clock + Send + Sync>(guard: &'static ClientGuard<C>) -> Self {
         Self(Some(Arc::new(|host| guard.slow_call_of(host))))
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker_server::{Admit, AnyPermit};
-use atomic_breaker_tower::{Leaving, Try, TryLimit};
+use atomic_breaker_tower::{Leaving, Try, TryLimits};
 use http::Extensions;
 use reqwest::{Request, Response};
 use reqwest_middleware::{ClientWithMiddleware, Error, Middleware, Next, Result};
@@ -116,7 +116,7 @@ pub struct BreakerMiddleware<A, X = ReqwestErrors> {
     client: Arc<ClientWithMiddleware>,
     last: Last,
     report: AtEitherEnd<Tried<X>>,
-    limit: TryLimit,
+    limit: TryLimits,
     slow: SlowCall,
     /// The places of tries that go on without their callers. `None` if none do.
     places: Option<Arc<HostCounts>>,
@@ -145,7 +145,7 @@ impl<A> BreakerMiddleware<A> {
                 http: HttpClassifier::new().errors(Tried(ReqwestErrors)),
                 at_end: None,
             },
-            limit: TryLimit::new(USUAL_LIMIT),
+            limit: TryLimits::new(USUAL_LIMIT),
             slow: SlowCall::UNKNOWN,
             places: Some(Arc::new(HostCounts::by_key((), OUTLIVING).for_keys(PLACES))),
         }
