@@ -217,6 +217,9 @@ impl Config {
 
     /// Counts nothing in the word: only the [`failure_ratio`](Self::failure_ratio), or a [`Tally`](crate::Tally) with
     /// its own rule, decides when to trip. Rejected if there is neither.
+    ///
+    /// A share with a minimum does not see a resource that hangs, if too few calls end within the time: set it only where
+    /// the minimum is reached even when each call takes as long as it may.
     pub const fn tally_only(mut self) -> Self {
         self.trip = TripRule::TallyOnly;
         self

@@ -6,7 +6,7 @@ use std::fmt;
 use std::time::Duration;
 
 use atomic_breaker::{
-    Breaker, Ratio, Rules, TripRule,
+    Breaker, Config, Ratio, Rules, TripRule,
     word::{AtomicU64, Layout},
 };
 use atomic_breaker_server::SlidingRatio;
@@ -94,7 +94,51 @@ impl ClientConfig {
                 ));
             }
         }
-        Ok(())
+        self.check_reachable(&rules)
+    }
+
+    /// Refuses rules that a host which hangs never reaches: with so many tries in flight, of which each takes its limit, too
+    /// few of them end within a window.
+    fn check_reachable(&self, rules: &Config) -> Result<(), ClientConfigError> {
+        let Some(in_flight) = self.in_flight_limit else {
+            return Ok(());
+        };
+        let most = |window_ms: u32| {
+            // Eight slices, which are rounded up.
+            let seen_ms = u64::from(window_ms).next_multiple_of(8) + u64::from(window_ms / 100_000);
+            let seen = Duration::from_millis(seen_ms).as_nanos();
+            let rounds = seen.div_ceil(self.try_limit.as_nanos());
+            rounds.saturating_mul(in_flight.into())
+        };
+        let by_count = match rules.trip {
+            TripRule::Within {
+                failures,
+                window_ms,
+            } => Some((window_ms, failures, "failures_within")),
+            TripRule::TallyOnly => None,
+            TripRule::Consecutive { .. } | TripRule::Lasting { .. } => return Ok(()),
+        };
+        let by_ratio = rules.failure_ratio.and_then(|ratio| {
+            Some((
+                ratio.within_ms()?,
+                ratio.needed_calls(),
+                "the min_calls of failure_ratio",
+            ))
+        });
+        let mut limits = [by_count, by_ratio].into_iter().flatten().peekable();
+        let Some(&(window_ms, needed, name)) = limits.peek() else {
+            return Ok(());
+        };
+        if limits.any(|(window_ms, needed, _)| u128::from(needed) <= most(window_ms)) {
+            return Ok(());
+        }
+        Err(ClientConfigError(format!(
+            "a host that hangs would never open its breaker: of at most {in_flight} tries in flight, each of which takes \
+             {:?}, no more than {} end within {:?}, fewer than {name}, {needed}: set consecutive_failures, or a lower number",
+            self.try_limit,
+            most(window_ms),
+            Duration::from_millis(window_ms.into()),
+        )))
     }
 
     /// Refuses what building the breakers would refuse.

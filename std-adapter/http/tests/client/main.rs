@@ -20,6 +20,7 @@
 //! | `passes` | a health check passes its own guard and nothing else |
 //! | `probe_limits` | how long a probe may take |
 //! | `quota` | one tenant over its quota, beside others |
+//! | `reachable` | minimums that a host which hangs never reaches |
 //! | `refused` | requests that a host refuses unprocessed, through a stack of layers, over loopback |
 //! | `requests` | what becomes of requests |
 //! | `streams` | HTTP/2: what the end of a connection says, over loopback |
@@ -53,6 +54,7 @@ mod partial;
 mod passes;
 mod probe_limits;
 mod quota;
+mod reachable;
 #[cfg(feature = "http2")]
 mod refused;
 mod requests;

@@ -5,6 +5,7 @@ mod edges;
 mod epochs;
 mod exact;
 mod guarded;
+mod hanging;
 mod interrupted;
 mod margins;
 mod rules;
