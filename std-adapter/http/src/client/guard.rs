@@ -157,7 +157,8 @@ impl<C: Clock, K: Hash + Eq + Clone> ClientGuard<C, K> {
         Box::leak(Box::new(self))
     }
 
-    /// Replaces the rules of all breakers while requests are under way; states are kept. With an error nothing changes.
+    /// Replaces the rules of all breakers while requests are under way. States and running open times are kept: a host that
+    /// is open follows another [`open_for`](Config::open_for) from its next trip on. With an error nothing changes.
     pub fn set_breaker(&self, rules: Config) -> Result<(), ClientConfigError> {
         let config = self.config.breaker(rules);
         config.check()?;
@@ -166,8 +167,8 @@ impl<C: Clock, K: Hash + Eq + Clone> ClientGuard<C, K> {
             .map_err(ClientConfigError::of)
     }
 
-    /// Gives one host rules of its own, while requests are under way; its state is kept. It keeps its place among
-    /// the hosts that are remembered. With an error, which may be that there is no room for the host, nothing changes.
+    /// Gives one host rules of its own, while requests are under way; its state and a running open time are kept. It keeps
+    /// its place among the hosts that are remembered. With an error, which may be that there is no room for the host, nothing changes.
     pub fn set_breaker_of(&self, host: &K, rules: Config) -> Result<(), ClientConfigError> {
         let config = self.config.breaker(rules);
         config.check()?;

@@ -75,8 +75,8 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         *self.common().rules.config()
     }
 
-    /// Gives a key rules of its own, instead of the common ones or those of its class. It keeps its slot for as long as
-    /// it has them.
+    /// Gives a key rules of its own, instead of the common ones or those of its class. They apply from the next event on;
+    /// if it is open, it stays so for the time that it opened with. It keeps its slot for as long as it has them.
     pub fn set_config_of(&self, key: &K, config: Config) -> Result<(), RegistryError> {
         let rules = self.checked(config)?;
         let class = self.class_of(key);

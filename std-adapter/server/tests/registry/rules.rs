@@ -25,6 +25,26 @@ fn new_rules_apply_from_the_next_event_on_and_states_are_kept() {
 }
 
 #[test]
+fn a_key_that_is_open_follows_another_open_time_from_its_next_trip() {
+    let clock = ManualClock::new();
+    let keys = build(&clock).build().unwrap();
+    keys.command(&1, |breaker| breaker.trip()).unwrap();
+    let waits = || keys.entry(&1).unwrap().snapshot.retry_in();
+    for open_for in [SECOND, 60 * SECOND] {
+        let before = waits();
+        keys.set_config_of(&1, RULES.open_for(open_for)).unwrap();
+        assert_eq!(
+            waits(),
+            before,
+            "it stays open for the time that it opened with"
+        );
+        keys.command(&1, |breaker| breaker.probe_now()).unwrap();
+        fail(&keys, 1);
+        assert_eq!(waits(), Some(open_for));
+    }
+}
+
+#[test]
 fn bad_rules_change_nothing() {
     let clock = ManualClock::new();
     let keys = build(&clock).build().unwrap();
