@@ -112,7 +112,8 @@ impl<A, C> TryLayer<A, C> {
     /// The limit of the first probe after a trip, so that its caller does not wait for a service that hangs as long as for
     /// one that works: that of a try unless set. It doubles with each probe that fails, and the fourth in a row has the
     /// limit of a try: a service that is healthy, but slower than this, is served again after up to three open times more.
-    /// A probe that takes longer is dropped and has failed. In shadow mode it does not apply.
+    /// A probe that takes longer is dropped and has failed. In shadow mode it does not apply; in a fleet, whose members take
+    /// turns to probe, set it to more than a healthy service takes.
     ///
     /// # Panics
     /// When it is 0, or longer than the limit of a try.

@@ -178,7 +178,7 @@ impl ClientConfig {
     /// The limit of a try that is the first probe after a trip, so that its caller does not wait for a host that hangs as
     /// long as for one that works. It doubles with each probe that fails, and the fourth in a row has the limit of a try: a
     /// host that is healthy, but slower than this, is served again after up to three open times more. At most the limit of a
-    /// try.
+    /// try. In a fleet, whose members take turns to probe, set it to more than a healthy host takes.
     ///
     /// Whether it is set or not, a probe ends when its answer would count as [slow](Config::slow_call) and so as a failure,
     /// but not before half of a try: after 1.5 s, with the defaults. No host is found later for that. In shadow mode probes

@@ -112,7 +112,8 @@ impl<X> GrpcClassifier<X> {
     /// assert_eq!(GRPC.code(GrpcCode::DataLoss, &HeaderMap::new()), Failure::tripping().into());
     /// ```
     ///
-    /// Where all calls share one quota, `GrpcCode::ResourceExhausted => Failure::new().into()`.
+    /// Where all calls share one quota, `GrpcCode::ResourceExhausted => Failure::tripping().into()` opens at the first,
+    /// for as long as its push-back says.
     pub const fn codes(mut self, codes: fn(GrpcCode) -> Outcome) -> Self {
         self.codes = codes;
         self

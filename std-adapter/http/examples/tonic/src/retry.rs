@@ -140,18 +140,30 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_server_that_asks_for_time_gets_it_and_the_retry_waits_for_the_breaker() {
+    async fn a_server_that_asks_for_time_gets_it() {
+        for mood in [Mood::PushesBack(150), Mood::Limits(150)] {
+            let server = Server::start().await.unwrap();
+            server.set(mood);
+            let begin = Instant::now();
+            let (result, ()) = tokio::join!(ask(&server), async {
+                while server.calls() == 0 {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+                server.set(Mood::Works);
+            });
+            result.unwrap();
+            assert_eq!(server.calls(), 2);
+            assert!(begin.elapsed() >= Duration::from_millis(150));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_quota_that_is_used_up_shuts_out_nobody() {
         let server = Server::start().await.unwrap();
-        server.set(Mood::PushesBack(150));
-        let begin = Instant::now();
-        let (result, ()) = tokio::join!(ask(&server), async {
-            while server.calls() == 0 {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-            server.set(Mood::Works);
-        });
-        result.unwrap();
-        assert_eq!(server.calls(), 2);
-        assert!(begin.elapsed() >= Duration::from_millis(150));
+        server.set(Mood::Limits(-1));
+        for calls in 1..=20 {
+            assert!(matches!(ask(&server).await, Err(ServiceError::Failed(_))));
+            assert_eq!(server.calls(), calls, "not tried again, nor rejected");
+        }
     }
 }

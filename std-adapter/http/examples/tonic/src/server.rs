@@ -22,6 +22,9 @@ pub(crate) enum Mood {
     Fails,
     /// The same, and asks to be tried again after so many milliseconds; not at all if they are negative.
     PushesBack(i32),
+    /// The same of a caller whose quota is used up: `RESOURCE_EXHAUSTED`.
+    #[cfg_attr(not(test), allow(dead_code, reason = "tests alone"))]
+    Limits(i32),
     /// Accepts calls and never responds.
     Hangs,
 }
@@ -88,8 +91,11 @@ impl Health for Answers {
                 status: ServingStatus::Serving.into(),
             })),
             Mood::Fails => Err(Status::unavailable("its database is gone")),
-            Mood::PushesBack(ms) => {
-                let mut status = Status::unavailable("it is busy");
+            Mood::PushesBack(ms) | Mood::Limits(ms) => {
+                let mut status = match mood {
+                    Mood::Limits(_) => Status::resource_exhausted("over its quota"),
+                    _ => Status::unavailable("it is busy"),
+                };
                 let metadata = status.metadata_mut();
                 metadata.insert("grpc-retry-pushback-ms", ms.into());
                 Err(status)
