@@ -121,6 +121,7 @@ pub(super) fn report(how: How, token: u64, has_changed: bool) -> String {
         How::Ignore => ("ignore", String::new()),
         How::Failures(weight) => ("report_failures", format!(r#","weight":{weight}"#)),
         How::Down(ms) => ("report_down", format!(r#","at_least_ms":{ms}"#)),
+        How::RetryAfter(ms) => ("report_retry_after", format!(r#","at_least_ms":{ms}"#)),
         How::Cancel => ("cancel", String::new()),
         How::Renew => return format!(r#""renew","token":{token},"holds":{has_changed}"#),
     };
