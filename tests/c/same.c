@@ -8,7 +8,7 @@
 
 #include "breakers.h"
 
-ab_t plain, growing, gentle;
+ab_t plain, growing, gentle, lasting;
 ab_retained within;
 
 /* The functions of one breaker of the file. */
@@ -20,6 +20,7 @@ typedef struct {
     bool (*report)(ab_token *, bool, uint32_t);
     bool (*ignore)(ab_token *, uint32_t);
     bool (*report_failures)(ab_token *, uint16_t, uint32_t);
+    bool (*report_retry_after)(ab_token *, uint32_t, uint32_t);
     bool (*report_down)(ab_token *, uint32_t, uint32_t);
     bool (*cancel)(ab_token *, uint32_t);
     bool (*renew)(ab_token *, uint32_t);
@@ -31,7 +32,7 @@ typedef struct {
 
 #define GENERATED(name, place)                                                                                       \
     {#name, place, AB_DEFAULTS, name##_acquire, name##_report, name##_ignore, name##_report_failures,                \
-     name##_report_down, name##_cancel, name##_renew, name##_trip,                                                   \
+     name##_report_retry_after, name##_report_down, name##_cancel, name##_renew, name##_trip,                                                   \
      {name##_force_open, name##_release, name##_disable, name##_enable, name##_reset, name##_probe_now},             \
      name##_state, name##_snapshot}
 
@@ -97,6 +98,12 @@ static void play(const generated *of, unsigned long events)
             two = ab_report(&other, &rules, second, false, now);
             break;
         case 11:
+            if (any(4) == 0) {
+                number = any(5000);
+                one = of->report_retry_after(token, number, now);
+                two = ab_report_retry_after(&other, &rules, second, number, now);
+                break;
+            }
             number = any(4);
             one = of->report_failures(token, (uint16_t)number, now);
             two = ab_report_failures(&other, &rules, second, (uint16_t)number, now);
@@ -146,7 +153,7 @@ static void play(const generated *of, unsigned long events)
                 differ(of, "a reset", step);
     }
     for (int i = 0; i < 6; i++)
-        if (states[i] < events / 2000 && (i != AB_RETURNING || of->settings.return_over_ms != 0))
+        if (states[i] < events / 2000 && (i != AB_RETURNING || of->settings.return_over_ms != 0 || of->settings.max_open_ms != 0))
             differ(of, "too little happens: a state that was hardly ever seen", (unsigned long)i);
     if (admitted < events / 50)
         differ(of, "too little happens: the number of admissions", admitted);
@@ -159,7 +166,7 @@ int main(int argc, char **argv)
     printf("seed %" PRIu64 "\n", state);
 
     generated all[] = {GENERATED(plain, &plain), GENERATED(growing, &growing), GENERATED(within, &within.breaker),
-                       GENERATED(gentle, &gentle)};
+                       GENERATED(gentle, &gentle), GENERATED(lasting, &lasting)};
     ab_settings *set = &all[1].settings;
     set->failures = 2;
     set->open_ms = 300;
@@ -183,6 +190,12 @@ int main(int argc, char **argv)
     set->max_retry_after_ms = 10000;
     set->growth_percent = 150;
     set->max_open_ms = 9000;
+    set = &all[4].settings;
+    set->failures = 2;
+    set->lasting_ms = 100;
+    set->open_ms = 300;
+    set->growth_percent = 200;
+    set->max_open_ms = 2000;
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
         play(&all[i], events);
@@ -194,6 +207,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "failed: memory that survives a reset\n");
         return 1;
     }
-    printf("passed: 4 breakers of a file are as those made at run time, %lu events each\n", events);
+    printf("passed: 5 breakers of a file are as those made at run time, %lu events each\n", events);
     return 0;
 }

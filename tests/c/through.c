@@ -22,7 +22,7 @@ int F(state)(const ab_t *breaker)
     return (int)ab_state(breaker);
 }
 
-enum { REPORT, IGNORE, FAILURES, DOWN, CANCEL, RENEW };
+enum { REPORT, IGNORE, FAILURES, DOWN, CANCEL, RENEW, RETRY_AFTER };
 
 bool F(report)(int how, ab_t *breaker, const ab_rules *rules, ab_token *token, uint32_t number, uint32_t now_ms)
 {
@@ -35,6 +35,8 @@ bool F(report)(int how, ab_t *breaker, const ab_rules *rules, ab_token *token, u
         return ab_report_failures(breaker, rules, token, (uint16_t)number, now_ms);
     case DOWN:
         return ab_report_down(breaker, rules, token, number, now_ms);
+    case RETRY_AFTER:
+        return ab_report_retry_after(breaker, rules, token, number, now_ms);
     case CANCEL:
         return ab_cancel(breaker, rules, token, now_ms);
     default:

@@ -44,6 +44,15 @@ READER = [
     ('(state === "open" && retryIn !== 0)', 'state === "open"'),
     ("payload === 2 || payload === 3", "payload === 2 || payload === 4"),
     ("payload > 0x7fff", "payload > 0x3fff"),
+    ("rules.lasting_ms === 0 ||", ""),
+    ("|| !keepsTrips", ""),
+    ("const LARGEST_AGE = 32_767", "const LARGEST_AGE = 16_383"),
+    ("if (age !== null) shown.failures = rules.failures;", ""),
+    ("unit *= 2", "unit += 1"),
+    ("* unit", ""),
+    ("(age ?? 0)) >>> 0", "0) >>> 0"),
+    ("grows ? ownOpenTime(rules, trips) : 0", "0"),
+    ("trip < trips &&", "trip <= trips &&"),
 ]  # fmt: skip
 PACKAGE = [
     ("_CLOSED = 0x7F", "_CLOSED = 0x3"),
@@ -54,6 +63,8 @@ PACKAGE = [
     ("library.Token(~self._word)", "library.Token(self._word)"),
     ("library.Token(~self._word)", "library.Token(~self._word, 1)"),
     ("library.Token(~self._word)", "library.Token(~self._breaker._cell.value)"),
+    ("self._report(library.report_retry_after,", "self._report(library.report_down,"),
+    ("self._report(library.report_down,", "self._report(library.report_retry_after,"),
 ]
 BREAKER = [("c_uint64(1) if file.measures else ", "")]
 

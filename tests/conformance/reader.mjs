@@ -7,10 +7,16 @@
 /**
  * What a reader needs of the rules, by the names of `ab_settings`.
  * @typedef {object} Rules
+ * @property {number} failures that trip
+ * @property {number} lasting_ms 0: a row of failures need not last
+ * @property {number} open_ms
+ * @property {number} growth_percent of the open time; 0: none
+ * @property {number} growth_step_ms 0: none
+ * @property {number} max_open_ms with growth
  * @property {number} probes in flight
  * @property {number} close_after successes that close; 0: as many as probes
  * @property {number} probe_lease_ms
- * @property {number} return_first_percent 0: traffic returns at once
+ * @property {number} return_first_percent 0: traffic does not return gradually
  * @property {number} return_over_ms
  */
 
@@ -18,8 +24,8 @@
  * Times are milliseconds; readings of the clock are modulo 2^32.
  * @typedef {object} Shown
  * @property {State} state
- * @property {number} failures counted while closed or returning
- * @property {number} trips in a row
+ * @property {number} failures counted while closed or returning; without the rules, more than 32,767 may be a row that must last
+ * @property {number} trips that are not forgotten
  * @property {number} epoch transitions, modulo 512
  * @property {number | null} wait until a caller gets through at the latest; null: nobody waits; 0: forced open, not known
  * @property {number | null} retryIn when it is worth asking again; 0: now; null: forced open, not known
@@ -41,6 +47,8 @@
 const GUARD = 65_536;
 const LONGEST = 2 ** 31;
 const LARGEST_CODE = 22_528;
+/** What the age of a return may be, in units; above it stands that a row of failures has reached its number. */
+const LARGEST_AGE = 32_767;
 /** Half-open: a slot may become free at any time. */
 const ASK_AGAIN = 100;
 
@@ -96,6 +104,36 @@ function openTime(code) {
  */
 function left(wait, time, now) {
   return Math.max(0, wait + GUARD - ((now - time + GUARD) >>> 0));
+}
+
+/**
+ * The open time of a trip, without jitter and demands.
+ * @param {Rules} rules
+ * @param {number} trips
+ */
+function ownOpenTime({ open_ms, growth_percent, growth_step_ms, max_open_ms }, trips) {
+  const whole = Math.floor(growth_percent / 100);
+  const factor = growth_percent === 0 ? 256 : 256 * whole + Math.ceil((256 * (growth_percent % 100)) / 100);
+  let time = open_ms;
+  for (let trip = 1; trip < trips && time < max_open_ms; trip += 1) {
+    time = Math.min(Math.floor((time * factor) / 256) + growth_step_ms, max_open_ms);
+  }
+  return time;
+}
+
+/**
+ * How old the return was, in milliseconds, when a row of failures that must last had reached its number; null if none has.
+ * @param {Fields} word which is returning
+ * @param {Rules} rules
+ */
+function ageWhenReached({ trips, payload }, rules) {
+  const grows = rules.max_open_ms !== 0;
+  const keepsTrips = grows || rules.return_first_percent !== 0;
+  if (rules.lasting_ms === 0 || !keepsTrips || payload <= LARGEST_AGE) return null;
+  const whole = Math.max(rules.return_over_ms, grows ? ownOpenTime(rules, trips) : 0);
+  let unit = 1;
+  while (Math.floor(whole / unit) > LARGEST_AGE) unit *= 2;
+  return (payload & LARGEST_AGE) * unit;
 }
 
 /**
@@ -169,8 +207,11 @@ export class Reader {
     } else if (state === "returning") {
       shown.failures = payload;
       if (rules) {
-        shown.percent = percent(rules, time, now);
-        shown.wait = (rules.return_first_percent && left(rules.return_over_ms, time, now)) || null;
+        const age = ageWhenReached(word, rules);
+        const since = (time - (age ?? 0)) >>> 0;
+        if (age !== null) shown.failures = rules.failures;
+        shown.percent = percent(rules, since, now);
+        shown.wait = (rules.return_first_percent && left(rules.return_over_ms, since, now)) || null;
         shown.retryIn = Math.ceil((shown.wait ?? 0) / 2);
       }
     } else if (state === "open") {

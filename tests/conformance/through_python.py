@@ -158,6 +158,8 @@ class Package(Kept):
                 error = Down()
             case "report_failures", (weight,):
                 attempt.failure(weight)
+            case "report_retry_after", (ms,):
+                attempt.failure(retry_after=ms / 1_000)
             case "report_down", (ms,):
                 attempt.down(ms / 1_000)
             case "ignore", _:
@@ -209,8 +211,12 @@ def rules_of(settings):
     return rules
 
 
-ARGUMENT = {"report": "succeeded", "report_failures": "weight", "report_down": "at_least_ms", "trip": "at_least_ms"}
-REPORTS = {"report", "ignore", "report_failures", "report_down", "cancel", "renew"}
+ARGUMENT = {
+    "report": "succeeded", "report_failures": "weight", "report_retry_after": "at_least_ms", "report_down": "at_least_ms",
+    "trip": "at_least_ms",
+}  # fmt: skip
+REPORTS = {"report", "ignore", "report_failures", "report_retry_after", "report_down", "cancel", "renew"}
+VERSION = 2
 
 
 def answer(kept, permits, step):
@@ -270,6 +276,8 @@ def main():
     histories = steps = passed = unreported = differences = 0
     for line in sys.stdin:
         history = json.loads(line)
+        if history.get("version") != VERSION:
+            sys.exit(f"a line of version {history.get('version')}, and this plays {VERSION}")
         for way in (Kept, ByHand, Package):
             kept = way(history)
             difference = play(kept, history)

@@ -10,6 +10,7 @@ import { Reader } from "./reader.mjs";
 const STATES = ["closed", "open", "half-open", "returning", "forced open", "disabled"];
 const UNTIL_RELEASED = 2 ** 32 - 1;
 const MOST_PRINTED = 5;
+const VERSION = 2;
 
 // As workers share memory.
 const words = new BigUint64Array(new SharedArrayBuffer(16));
@@ -52,7 +53,8 @@ function shows({ now, shows: [state, failures, trips, epoch, wait], also = {} },
 }
 
 /** Plays a history up to the first difference. */
-function play({ rules, steps }) {
+function play({ version, rules, steps }) {
+  if (version !== VERSION) throw new Error(`a line of version ${version}, and this plays ${VERSION}`);
   let set = rules[0];
   words[1] = 0n;
   for (const step of steps) {

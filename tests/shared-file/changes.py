@@ -5,6 +5,7 @@ from bisect import bisect_left
 from collections import namedtuple
 
 from sharedfile import CLOCK, GUARD, bits, is_written_by_breakers, open_time, state
+from shown import MOST_LASTING, age, age_unit, keeps_trips, returning_since
 
 Fields = namedtuple("Fields", "st trips payload time epoch", defaults=(0, 0, 0, 0, 0))
 
@@ -24,14 +25,33 @@ def with_failures(was, count, time=None):
     return was._replace(payload=count, time=was.time if time is None else time)
 
 
-def updates(was, now, weight):
+HAS_REACHED = MOST_LASTING + 1
+
+
+def lasting(was, now, weight, rules, since):
+    """A failure of a row that must last, if it does not trip."""
+    limit = rules.get("consecutive_failures", 5)
+    if was.trips == 0:
+        name, begun = ("row goes on", was.time) if was.payload else ("row begins", now)
+        yield name, with_failures(was, min(was.payload + weight, limit), begun)
+    elif was.payload < HAS_REACHED and was.payload + weight < limit:
+        yield "failure", with_failures(was, was.payload + weight)
+    elif was.payload < HAS_REACHED:
+        units = min(age(now, since) // age_unit(rules, was.trips), MOST_LASTING)
+        yield "row is reached", with_failures(was, HAS_REACHED + units, now)
+
+
+def updates(was, now, weight, rules, since):
     """Changes within an epoch: names, and what the word becomes."""
     if was.st == 0:
         closed = was.trips == 0
-        yield "failure", with_failures(was, was.payload + weight)
-        yield "success", with_failures(was, 0, 0 if closed else None)
-        if closed:
+        if rules.get("lasting_ms"):
+            yield from lasting(was, now, weight, rules, since)
+        else:
+            yield "failure", with_failures(was, was.payload + weight)
+        if "failures_within" in rules and closed:
             yield "window begins", with_failures(was, weight, now)
+        yield "success", with_failures(was, 0, 0 if closed else since)
     is_half_open = was.st == 2 or was.st == 3 and was.trips > 0
     if is_half_open:
         slot = BUSY if was.st == 3 else SLOT
@@ -43,7 +63,7 @@ def updates(was, now, weight):
             yield "probe ended", was._replace(payload=was.payload - slot)
 
 
-def transitions(was, now):
+def transitions(was, now, keeps):
     """Changes into the next epoch, but those that open: an open time depends on the rules."""
     held = was.payload if was.st == 3 and was.trips == 0 else 0
     is_half_open = was.st == 2 or was.st == 3 and not held
@@ -56,8 +76,10 @@ def transitions(was, now):
         successes = was.payload & 0xFF
         lost = 1 if was.st == 2 else (was.payload >> 8 & 0x7F) + 2
         yield "round lost", Fields(3, at_least_one, successes | min(lost - 1, 3) << 8 | BUSY, now)
-        yield "closed", Fields()
-        yield "returning", Fields(0, at_least_one, 0, now)
+        if keeps:
+            yield "returning", Fields(0, at_least_one, 0, now)
+        else:
+            yield "closed", Fields()
         yield "restored", Fields(2, was.trips, successes)
     if was.st == 0 and was.trips > 0:
         yield "returned", Fields()
@@ -107,12 +129,15 @@ def opens(was, then, now, own, demand, is_fixed):
         yield "moved"
 
 
-def names_of_change(before, after, now, weight, *rules):
+def names_of_change(before, after, now, weight, demand, is_fixed, rules):
     """The events of the tables that lead from one word to the other."""
     if not (is_written_by_breakers(before) and is_written_by_breakers(after)):
         return ["a word that no breaker writes"]
     was, then = fields(before), fields(after)
-    names = [name for name, found in updates(was, now, weight) if found == then]
+    since = returning_since(before, rules)
+    names = [name for name, found in updates(was, now, weight, rules, since) if found == then]
     risen = (was.epoch + 1) % 512
-    names += [name for name, found in transitions(was, now) if found._replace(epoch=risen) == then]
-    return names + list(opens(was, then, now, *rules)) + [f"from {state(before)} to {state(after)}"]
+    changed = transitions(was, now, keeps_trips(rules))
+    names += [name for name, found in changed if found._replace(epoch=risen) == then]
+    own = rules.get("open_for_ms", 5_000)
+    return names + list(opens(was, then, now, own, demand, is_fixed)) + [f"from {state(before)} to {state(after)}"]

@@ -10,7 +10,7 @@ Requests come one a line; so do the answers, as JSON with its keys in order.
   create          PATH EXPECTED SECRET
   join            PATH EXPECTED       opens it as the library does, says whether it made the file, and keeps it
   die             PATH EXPECTED STEP  dies while it creates the file
-  changes         BEFORE AFTER NOW WEIGHT OPEN_FOR DEMAND IS_FIXED   the events of the page that lead from one word to the other
+  changes         BEFORE AFTER NOW WEIGHT DEMAND IS_FIXED RULES   the events of the page that lead from one word to the other
   page                                the examples on the page
 
 RULES are as in a file of rules; EXPECTED is [clock, keys, bytes of a key, fingerprint].
@@ -24,7 +24,8 @@ from pathlib import Path
 
 import opening
 from changes import names_of_change
-from sharedfile import CLOCK, Expected, fingerprint, is_written_by_breakers, may_pass, siphash24, snapshot
+from sharedfile import CLOCK, Expected, fingerprint, is_written_by_breakers, may_pass, siphash24
+from shown import snapshot
 
 PAGE = Path(__file__).parents[2] / "docs/shared-file.md"
 
@@ -74,8 +75,9 @@ def page():
     check("SipHash", siphash24(0x0706050403020100, 0x0F0E0D0C0B0A0908, bytes(range(15))), 0xA129CA6149BE45E5)
     for rules, wanted in re.findall(r"^\| `(\{.*?\})` \| .* \| `(0x[0-9A-F]{16})` \|$", text, re.M):
         check(rules, f"0x{fingerprint(json.loads(rules)):016X}", wanted)
-    for word, wanted in re.findall(r"^\| `(0x[0-9A-F]{16})` \| .*? \| `(\{.*\})` \|$", text, re.M):
-        shown = snapshot(int(word, 16), 100_000, {})
+    for word, rules, wanted in re.findall(r"^\| `(0x[0-9A-F]{16})` \| (.*?) \| `(\{.*\})` \|$", text, re.M):
+        rules = json.loads(rules.strip("`")) if rules.startswith("`{") else {}
+        shown = snapshot(int(word, 16), 100_000, rules)
         wanted = json.loads(wanted)
         check(word, {name: shown[name] for name in wanted}, wanted)
     if count < 12:

@@ -13,10 +13,11 @@ MASK = 2**64 - 1
 CLOCK = 2**32
 GUARD = 65_536
 LONGEST = 2**31
+MOST_PERCENT = 1_677_721_599
 
 # Header
 
-WHOLE, BEGUN, VERSION = 0x41746F6D42726B72, 0x41746F6D42726B3F, 1
+WHOLE, BEGUN, VERSION = 0x41746F6D42726B72, 0x41746F6D42726B3F, 2
 HEADER, SINGLE, KEYS, REFUSED = 32, 24, 16, 17
 # In the byte order of the machine.
 WORD = struct.Struct("=Q")
@@ -170,59 +171,6 @@ def state(word):
     return "open" if st == 1 else "half-open"
 
 
-# What it shows
-
-
-def successes_needed(rules):
-    return rules.get("close_after", rules.get("probes", 1))
-
-
-def snapshot(word, now, rules):
-    if not is_written_by_breakers(word):
-        word = (bits(word, 55, 63) + 1) % 512 << 55
-    moment = bits(word, 23, 54)
-    shown = {
-        "state": state(word), "epoch": bits(word, 55, 63), "failures": 0, "trips": bits(word, 2, 6), "in_flight": 0,
-        "successes": 0, "lost": 0, "percent": None, "opened_at": None, "open_for": None, "demanded": False,
-        "wait": None, "due": False,
-    }  # fmt: skip
-
-    def left(wait):
-        return max(0, wait + GUARD - (now - moment + GUARD) % CLOCK) or None
-
-    match shown["state"]:
-        case "closed":
-            shown["failures"] = bits(word, 7, 22)
-        case "returning":
-            shown["failures"] = bits(word, 7, 22)
-            shown["percent"] = 100
-            if back := rules.get("gradual_return"):
-                length, first = back["over_ms"], back["first_percent"]
-                age = (now - moment) % CLOCK
-                age = 0 if age > CLOCK - GUARD - 1 else min(age, length)
-                shown["percent"] = (first * (length - age) + 100 * age) // length
-                shown["wait"] = left(length)
-        case "open":
-            shown["opened_at"], shown["open_for"] = moment, open_time(bits(word, 7, 21))
-            shown["demanded"] = bool(bits(word, 22, 22))
-            shown["wait"] = left(shown["open_for"])
-            shown["due"] = shown["wait"] is None
-        case "half-open":
-            shown["successes"] = bits(word, 7, 14)
-            if bits(word, 0, 1) == 3:
-                shown["lost"], shown["in_flight"], slots = bits(word, 15, 21) + 1, bits(word, 22, 22), 1
-            else:
-                shown["in_flight"] = bits(word, 15, 22)
-                slots = min(rules.get("probes", 1), max(1, successes_needed(rules) - shown["successes"]))
-            if shown["in_flight"] >= slots:
-                lease = rules.get("probe_lease_ms", 30_000)
-                shown["wait"] = left(min(lease << shown["lost"], LONGEST))
-            shown["due"] = shown["wait"] is None
-        case "forced open":
-            shown["wait"] = 0
-    return shown
-
-
 # Calls without the library
 
 
@@ -281,6 +229,17 @@ def flaw_of_content(data, expected):
     return "rules" if words[7] != expected.rules else None
 
 
+# The rules
+
+
+def successes_needed(rules):
+    return rules.get("close_after", rules.get("probes", 1))
+
+
+def growth_of(rules):
+    return rules.get("exponential") or rules.get("exponential_percent") or rules.get("linear")
+
+
 # Fingerprint of the rules
 
 
@@ -292,16 +251,17 @@ def fingerprint(rules):
     percent = setting("exponential_percent", "percent")
     if "exponential" in rules:
         percent = 100 * rules["exponential"]["factor"]
-    growth = rules.get("exponential") or rules.get("exponential_percent") or rules.get("linear") or {}
+    growth = growth_of(rules) or {}
     in_a_row = None if "failures_within" in rules else rules.get("consecutive_failures", 5)
     numbers = [
         in_a_row,
+        rules.get("lasting_ms") or None,
         setting("failures_within", "failures"),
         setting("failures_within", "window_ms"),
         setting("slow_call_ms"),
         rules.get("open_for_ms", 5_000),
         growth.get("max_ms"),
-        None if percent is None else min(percent, 1_677_721_599),
+        None if percent is None else min(percent, MOST_PERCENT),
         setting("linear", "step_ms"),
         rules.get("jitter_percent", 0),
         rules.get("max_retry_after_ms", 300_000),

@@ -103,7 +103,7 @@ typedef enum {
     AB_CLOSED = 0,      /* every call passes */
     AB_OPEN = 1,        /* every call is rejected until the open time is over */
     AB_HALF_OPEN = 2,   /* a few probes pass */
-    AB_RETURNING = 3,   /* a growing share of the calls passes */
+    AB_RETURNING = 3,   /* closed, but trips are not forgotten yet; with a gradual return a growing share of the calls passes */
     AB_FORCED_OPEN = 4, /* every call is rejected until ab_release() */
     AB_DISABLED = 5     /* every call passes, nothing is learned */
 } ab_state_t;
@@ -112,13 +112,13 @@ typedef enum {
 typedef struct {
     ab_state_t state;
     uint32_t failures; /* counted while closed or returning */
-    uint32_t trips;    /* in a row, without closing in between; at most 7, with 64 bits 31 */
+    uint32_t trips;    /* that are not forgotten: in a row, at most 7, with 64 bits 31 */
     uint32_t epoch;    /* the number of changes of state, modulo 16, with 64 bits 512 */
     uint32_t wait_ms;  /* 0 if a call may pass now; otherwise as in ab_permit */
 } ab_snapshot_t;
 
 /* Asks for the right to one call: about two loads while the breaker is closed. The first probe makes it half-open, and the
- * first call after a gradual return closes it: see `epoch` above. */
+ * first call after a return closes it: see `epoch` above. */
 AB_USE_RESULT ab_permit AB_NAME(acquire)(ab_t *, const ab_rules *, uint32_t now_ms);
 
 /* These report how the call went, clear the token, and return whether the state has changed. A success is a failure
@@ -131,7 +131,13 @@ bool AB_NAME(ignore)(ab_t *, const ab_rules *, ab_token *, uint32_t now_ms);
 /* A failure that counts as `weight` of them; 0 counts nowhere while closed. */
 bool AB_NAME(report_failures)(ab_t *, const ab_rules *, ab_token *, uint16_t weight, uint32_t now_ms);
 
-/* The resource said that it is down: opens at once, for at least this long (at most max_retry_after_ms). */
+/* A failure with which the resource asks for a pause: counts as one, and if the rules trip by it, or it is a probe's, the
+ * breaker is open for at least this long (at most max_retry_after_ms). For one of several servers that is overloaded: on
+ * its own it opens nothing. */
+bool AB_NAME(report_retry_after)(ab_t *, const ab_rules *, ab_token *, uint32_t at_least_ms, uint32_t now_ms);
+
+/* The whole resource said that it is down, as a radio does with its back-off: opens at once, for at least this long (at most
+ * max_retry_after_ms). */
 bool AB_NAME(report_down)(ab_t *, const ab_rules *, ab_token *, uint32_t at_least_ms, uint32_t now_ms);
 
 /* The call was given up: nothing is known. A probe that is cancelled after cancel_limit_ms counts as failed. */
@@ -173,14 +179,14 @@ bool AB_NAME(probe_now)(ab_t *, const ab_rules *, uint32_t now_ms); /* ends the 
 typedef struct {
     uint32_t failures;             /* in a row, or within the window, that trip: 1 to 255, with 64 bits 65535 */
     uint32_t window_ms;            /* 0: in a row */
-    uint32_t lasting_ms;           /* in a row: only if the first was so long ago; up to 127, with 64 bits 32767; 0: at once */
+    uint32_t lasting_ms;           /* in a row, at most 127, with 64 bits 32767: that trip once the first is so long ago; 0: at once */
     uint32_t open_ms;              /* how long the first trip lasts */
     uint32_t growth_percent;       /* of the open time of each further trip in a row: 200 doubles it, 0 is no growth */
     uint32_t growth_step_ms;       /* or this much longer each time; 0 is no growth */
     uint32_t max_open_ms;          /* with growth: the longest */
     uint32_t jitter_percent;       /* 0 to 100: lengthens each open time by a random part of it */
     uint32_t seed;                 /* of the jitter: the chip's unique number */
-    uint32_t max_retry_after_ms;   /* the longest that ab_report_down() may ask for */
+    uint32_t max_retry_after_ms;   /* the longest that ab_report_down() and ab_report_retry_after() may ask for */
     uint32_t probes;               /* in flight while half-open: 1 to 15, with 64 bits 255 */
     uint32_t close_after;          /* successes of probes that close; 0: as many as probes */
     uint32_t probe_lease_ms;       /* a probe without a report is lost after this time: longer than the longest call */
@@ -209,6 +215,7 @@ void ab_leave_critical(uint32_t state);
 #define ab_report AB_NAME(report)
 #define ab_ignore AB_NAME(ignore)
 #define ab_report_failures AB_NAME(report_failures)
+#define ab_report_retry_after AB_NAME(report_retry_after)
 #define ab_report_down AB_NAME(report_down)
 #define ab_cancel AB_NAME(cancel)
 #define ab_renew AB_NAME(renew)

@@ -102,6 +102,7 @@ macro_rules! functions {
                 "report" report(succeeded: bool);
                 "ignore" ignore();
                 "report_failures" report_failures(weight: u16);
+                "report_retry_after" report_retry_after(at_least_ms: u32);
                 "report_down" report_down(at_least_ms: u32);
                 "cancel" cancel();
                 "renew" renew();

@@ -47,7 +47,10 @@ macro_rules! common {
 
 common! {
     counts_in_a_row |config| matches!(config.trip, TripRule::Consecutive { .. });
+    counts_lasting |config| matches!(config.trip, TripRule::Lasting { .. });
     counts_within |config| matches!(config.trip, TripRule::Within { .. });
+    never_lasting |config| !matches!(config.trip, TripRule::Lasting { .. });
+    never_within |config| !matches!(config.trip, TripRule::Within { .. });
     needs_no_tally |config| !config.needs_tally();
     never_slow |config| config.slow_call_ms.is_none();
     never_grows |config| config.growth.is_none();

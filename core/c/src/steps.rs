@@ -56,10 +56,15 @@ reports! {
     ignore() |permit| permit.report(Outcome::Ignored);
     /// `ab_report_failures`.
     report_failures(weight: u16) |permit| permit.report(Failure::with_weight(weight));
+    /// `ab_report_retry_after`.
+    report_retry_after(at_least_ms: u32) |permit| permit.report(match at_least_ms {
+        0 => Failure::new(),
+        ms => Failure::retry_after(Duration::from_millis(ms.into())),
+    });
     /// `ab_report_down`.
     report_down(at_least_ms: u32) |permit| permit.report(match at_least_ms {
         0 => Failure::tripping(),
-        ms => Failure::retry_after(Duration::from_millis(ms.into())),
+        ms => Failure::tripping_for(Duration::from_millis(ms.into())),
     });
     /// `ab_cancel`.
     cancel() |permit| permit.cancel();

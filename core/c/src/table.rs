@@ -149,6 +149,7 @@ macro_rules! functions {
                 "_report" report(succeeded: bool);
                 "_ignore" ignore();
                 "_report_failures" report_failures(weight: u16);
+                "_report_retry_after" report_retry_after(at_least_ms: u32);
                 "_report_down" report_down(at_least_ms: u32);
                 "_cancel" cancel();
                 "_renew" renew();

@@ -11,6 +11,7 @@ fn made(text: &str) -> Generated {
 const ALL: &str = r#"
 [radio]
 consecutive_failures = 3
+lasting_ms = 250
 slow_call_ms = 900
 open_for_ms = 2_000
 exponential = { factor = 2, max_ms = 60000 }
@@ -41,6 +42,7 @@ fn every_setting_becomes_a_call_of_the_builder_with_its_numbers_in_order() {
     let rust = made(ALL).rust;
     for call in [
         ".consecutive_failures(3)",
+        ".lasting(Duration::from_millis(250))",
         ".slow_call(Duration::from_millis(900))",
         ".open_for(Duration::from_millis(2000))",
         ".exponential(2, Duration::from_millis(60000))",
@@ -78,6 +80,7 @@ fn the_header_declares_what_the_program_defines_and_what_it_calls() {
         "extern uint32_t device_id;",
         "AB_USE_RESULT ab_permit radio_acquire(uint32_t now_ms);",
         "bool radio_report(ab_token *, bool succeeded, uint32_t now_ms);",
+        "bool radio_report_retry_after(ab_token *, uint32_t at_least_ms, uint32_t now_ms);",
         "bool modem_restore(uint32_t now_ms);",
         "bool modem_restore_after(uint32_t asleep_ms, uint32_t now_ms);",
         "bool modem_restore_running(uint32_t now_ms);",
@@ -126,6 +129,18 @@ const WRONG: &[(&str, &str)] = &[
     (
         "[radio]\nconsecutive_failures = 3\nfailures_within = { failures = 2, window_ms = 1000 }",
         "[radio]: consecutive_failures and failures_within exclude each other: keep one",
+    ),
+    (
+        "[radio]\nconsecutive_failures = 128\nlasting_ms = 1",
+        "[radio]: with lasting a word counts at most 32767 failures in a row (127 in a 32-bit word): lower",
+    ),
+    (
+        "[radio]\nlasting_ms = 1048577",
+        "the longest time with this tick is 1048576 ms",
+    ),
+    (
+        "[radio]\nfailures_within = { failures = 2, window_ms = 1000 }\nlasting_ms = 100",
+        "set consecutive_failures of at least 1 with it, not failures_within",
     ),
     (
         "[radio]\nopen_for_ms = 1048577",
@@ -279,13 +294,6 @@ fn names_of_c_and_of_the_library_are_no_breakers() {
     }
 }
 
-#[test]
-fn two_breakers_may_share_a_seed() {
-    made(
-        "[a]\njitter_percent = 1\nseed_from = \"id\"\n[b]\njitter_percent = 1\nseed_from = \"id\"\n",
-    );
-}
-
 /// Whatever is in the file, what comes out is text that names only what was checked.
 #[test]
 fn files_with_random_changes_are_refused_or_give_plain_text() {
@@ -326,9 +334,17 @@ fn files_with_random_changes_are_refused_or_give_plain_text() {
 
 #[test]
 fn what_is_refused_for_c_is_not_offered() {
-    let said = generate("[radio]\nprobse = 1").unwrap_err();
-    assert!(said.contains("`gradual_return`"), "{said}");
-    for refused in ["failure_ratio", "tally_only"] {
-        assert!(!said.contains(refused), "{said}");
+    for (wrong, offered) in [
+        ("probse = 1", "`gradual_return`"),
+        (
+            "failures_within = { failures = 2, window_ms = 1000 }\nlasting_ms = 100",
+            "consecutive_failures",
+        ),
+    ] {
+        let said = generate(&format!("[radio]\n{wrong}")).unwrap_err();
+        assert!(said.contains(offered), "{said}");
+        for refused in ["failure_ratio", "tally_only"] {
+            assert!(!said.contains(refused), "{said}");
+        }
     }
 }

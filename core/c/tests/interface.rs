@@ -97,7 +97,10 @@ both! {
         assert_eq!(f::trips(&probe.token), 1);
         assert!(f::report(word, rules, &mut probe.token, true, rejected.wait_ms + 1));
         assert_eq!(f::trips(&probe.token), 0, "reported");
-        assert_eq!(f::snapshot(word, rules, 5_000).state, 0);
+        assert_eq!((f::state(word), f::snapshot(word, rules, 700).trips), (3, 1), "and every call passes");
+        let mut last = f::acquire(word, rules, rejected.wait_ms + 1_100);
+        assert!(last.admitted && !f::report(word, rules, &mut last.token, true, rejected.wait_ms + 1_100));
+        assert_eq!((f::state(word), f::snapshot(word, rules, 2_000).trips), (0, 0), "as long as it was open");
     }
 
     commands_and_other_reports_change_the_state |f, Word, Bits| {
@@ -118,6 +121,41 @@ both! {
         let mut permit = f::acquire(word, rules, 0);
         assert!(f::report_down(word, rules, &mut permit.token, 5_000, 0));
         assert!(f::snapshot(word, rules, 0).wait_ms >= 5_000);
+    }
+
+    a_pause_that_is_asked_for_counts_as_one_failure |f, Word, Bits| {
+        let mut rules = MaybeUninit::<CRules<Bits>>::zeroed();
+        assert!(f::rules_init(rules.as_mut_ptr(), &DEFAULTS).is_null());
+        let (own, rules) = (Word::new(0), rules.as_ptr());
+        let word = &raw const own;
+        let mut permit = f::acquire(word, rules, 0);
+        assert!(!f::report_retry_after(word, rules, &mut permit.token, 5_000, 0), "one of two");
+        assert_eq!((f::state(word), f::snapshot(word, rules, 0).failures), (0, 1));
+        let mut permit = f::acquire(word, rules, 0);
+        assert!(f::report_retry_after(word, rules, &mut permit.token, 5_000, 0));
+        assert!(f::snapshot(word, rules, 0).wait_ms >= 5_000);
+        assert!(f::reset(word, rules, 0));
+        for reported in [false, true] {
+            let mut permit = f::acquire(word, rules, 0);
+            assert_eq!(f::report_retry_after(word, rules, &mut permit.token, 0, 0), reported);
+        }
+        assert!(f::snapshot(word, rules, 0).wait_ms < 5_000, "0 is an ordinary failure");
+    }
+
+    a_row_trips_once_it_has_lasted |f, Word, Bits| {
+        let lasting = CSettings { failures: 3, lasting_ms: 128, ..DEFAULTS };
+        let mut rules = MaybeUninit::<CRules<Bits>>::zeroed();
+        assert!(f::rules_init(rules.as_mut_ptr(), &lasting).is_null());
+        let (own, rules) = (Word::new(0), rules.as_ptr());
+        let word = &raw const own;
+        for now_ms in [64, 64, 64, 64, 128] {
+            let mut permit = f::acquire(word, rules, now_ms);
+            assert!(!f::report(word, rules, &mut permit.token, false, now_ms));
+        }
+        assert_eq!(f::snapshot(word, rules, 128).failures, 3);
+        let mut permit = f::acquire(word, rules, 192);
+        assert!(f::report(word, rules, &mut permit.token, false, 192));
+        assert_eq!(f::state(word), 1);
     }
 
     every_state_has_the_number_of_the_header |f, Word, Bits| {
@@ -257,12 +295,16 @@ fn settings_are_those_of_the_builder() {
         };
         assert_eq!(ours(&both), Err("growth"), "{both:?}");
     }
+    let lasting = CSettings {
+        lasting_ms: 250,
+        ..plain
+    };
+    assert_eq!(ours(&lasting), Ok(expected.lasting(ms(250))));
     let returning = CSettings {
         return_first_percent: 5,
         return_over_ms: 900,
         failures: 4,
         window_ms: 700,
-        lasting_ms: 0,
         close_after: 3,
         slow_call_ms: 0,
         ..plain

@@ -42,3 +42,10 @@ fn a_file_has_up_to_200_breakers_of_one_tick_and_a_mebibyte() {
     let error = generate(&long((1 << 20) + 1)).unwrap_err();
     assert_eq!(error, "it is longer than 1 MiB");
 }
+
+#[test]
+fn two_breakers_may_share_a_seed() {
+    rust(
+        "[a]\njitter_percent = 1\nseed_from = \"id\"\n[b]\njitter_percent = 1\nseed_from = \"id\"\n",
+    );
+}

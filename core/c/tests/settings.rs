@@ -13,6 +13,25 @@ fn a_file_of_settings_has_at_most_a_mebibyte() {
 }
 
 #[test]
+fn a_row_that_lasts_is_read_beside_its_number() {
+    let read = settings("[a]\nlasting_ms = 100\nconsecutive_failures = 7", "a").unwrap();
+    assert_eq!(
+        (read.failures, read.window_ms, read.lasting_ms),
+        (7, 0, 100)
+    );
+    let without = settings("[a]\nconsecutive_failures = 7", "a").unwrap();
+    assert_eq!((without.failures, without.lasting_ms), (7, 0));
+
+    let error = "[a]\nlasting_ms = 100\nfailures_within = { failures = 7, window_ms = 1000 }";
+    let error = settings(error, "a").unwrap_err();
+    assert_eq!(
+        error,
+        "[a], line 1: lasting is the time that failures in a row must last: set consecutive_failures of at least 1 \
+         with it, not failures_within"
+    );
+}
+
+#[test]
 fn a_breaker_that_is_not_in_the_file_is_named_beside_those_that_are() {
     for (name, said) in [
         ("c", "there is no [c] in it, but: a"),

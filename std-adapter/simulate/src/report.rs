@@ -16,6 +16,8 @@ use crate::scenario::Scenario;
 #[must_use]
 pub struct SimulationReport {
     scenario: Scenario,
+    /// How long a gradual return takes, in microseconds; 0 without one.
+    return_us: u64,
     figures: Figures,
     pub(crate) changes: Vec<StateChange>,
     /// When the calls of the outage began that were made.
@@ -25,9 +27,10 @@ pub struct SimulationReport {
 }
 
 impl SimulationReport {
-    pub(crate) fn new(scenario: Scenario) -> Self {
+    pub(crate) fn new(scenario: Scenario, return_us: u64) -> Self {
         Self {
             scenario,
+            return_us,
             figures: Figures::default(),
             changes: Vec::new(),
             made: Vec::new(),
@@ -92,20 +95,33 @@ impl SimulationReport {
         Duration::from_micros(self.longest_us as u64)
     }
 
-    /// The time from the end of the outage until the breaker was closed for good, with all traffic let through: zero if it was
-    /// closed at once, `Duration::MAX` if it was not closed at the end of the scenario.
+    /// The time from the end of the outage until the breaker let all traffic through for good: zero if it did at once,
+    /// `Duration::MAX` if it did not at the end of the scenario. Whether its trips are forgotten by then does not matter.
     pub fn time_until_closed(&self) -> Duration {
-        if !self.is_closed() {
-            return Duration::MAX;
-        }
-        let closed = self.changes.last().map_or(0, |last| last.at_us);
-        Duration::from_micros(closed.saturating_sub(self.scenario.ends_us()))
+        self.closed_us().map_or(Duration::MAX, |closed| {
+            Duration::from_micros(closed.saturating_sub(self.scenario.ends_us()))
+        })
     }
 
-    /// Whether the breaker is closed at the end of the scenario.
+    /// Whether the breaker lets all traffic through at the end of the scenario: it is closed, or its gradual return is over,
+    /// if it has one, and its trips are not forgotten yet.
     pub fn is_closed(&self) -> bool {
-        let last = self.changes.last();
-        last.is_none_or(|last| last.transition.to == State::Closed)
+        self.closed_us().is_some()
+    }
+
+    /// Since when all traffic passes, in microseconds since the beginning.
+    fn closed_us(&self) -> Option<u64> {
+        let passes = |change: &StateChange| match change.transition.to {
+            State::Closed => Some(change.at_us),
+            State::Returning => Some(change.at_us + self.return_us),
+            _ => None,
+        };
+        let Some(last) = self.changes.last() else {
+            return Some(0);
+        };
+        let since = self.changes.iter().rev().map_while(passes).min()?;
+        // The last calls end later than they begin.
+        (since <= self.scenario.over_us().max(last.at_us)).then_some(since)
     }
 
     /// How often the breaker opened after it had let calls through, also without an outage.

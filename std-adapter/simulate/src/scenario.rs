@@ -114,7 +114,8 @@ impl Scenario {
         Self::new(OutageKind::Cold(server))
     }
 
-    /// The resource refuses every call, and asks its callers to wait this long (`Retry-After`).
+    /// The resource refuses every call, and asks its callers to wait this long (`Retry-After`). Such a failure counts like any
+    /// other, and says for how long the breaker opens once its rules trip.
     pub const fn rate_limited(retry_after: Duration) -> Self {
         Self::new(OutageKind::RateLimited(retry_after))
     }
@@ -203,6 +204,11 @@ impl Scenario {
         self.begins_us() + micros(self.lasts)
     }
 
+    /// When the last call begins.
+    pub(crate) const fn over_us(&self) -> u64 {
+        self.ends_us() + micros(self.well_for)
+    }
+
     pub(crate) const fn is_outage(&self, at_us: u64) -> bool {
         self.begins_us() <= at_us && at_us < self.ends_us()
     }
@@ -218,7 +224,7 @@ impl Scenario {
             every_us > 0,
             "a caller makes at most a million calls a second: set fewer calls, or more callers"
         );
-        let end = self.ends_us() + micros(self.well_for);
+        let end = self.over_us();
         let mut random = Rng::with_seed(self.seed);
         Callers::new(self.callers, every_us, move |at| {
             (at < end).then(|| PlannedCall::new(at, self.completion_at(at, &mut random)))

@@ -33,7 +33,8 @@ use crate::scenario::Scenario;
 /// If the settings do not fit, with what to do about it; if a call of the scenario takes longer than 71 min,
 /// or its callers cannot make as many.
 pub fn simulate(config: &Config, scenario: Scenario) -> SimulationReport {
-    let mut report = SimulationReport::new(scenario);
+    let return_ms = config.gradual_return.map_or(0, |back| back.over_ms);
+    let mut report = SimulationReport::new(scenario, u64::from(return_ms) * 1_000);
     let watch = |call: &_, completion| report.add(call, completion);
     match run(
         Some(config),

@@ -42,6 +42,15 @@ fn growth_makes_probes_rare() {
     // Open for 1, 2, 4, 8, 16, 16 and 16 s.
     assert_eq!(report.rounds_of_probes(), 7, "{report}");
     assert_eq!(report.wasted(), 5 + 6);
+    // Its trips are forgotten 16 s after all calls pass.
+    let passes = report.time_until_closed();
+    let last = report.changes().last().unwrap();
+    assert_eq!(last.transition.to, State::Closed);
+    assert!(
+        Duration::from_micros(last.at_us) >= secs(70) + passes + secs(16),
+        "{report}"
+    );
+    assert!(passes < secs(16), "{report}");
 }
 
 #[test]
@@ -100,8 +109,8 @@ fn settings_that_stay_shut_fail_what_one_would_assert() {
 fn a_rate_limit_keeps_it_open_as_long_as_asked() {
     let limited = Scenario::rate_limited(secs(20)).lasts(secs(30));
     let report = simulate(&Config::new(), limited);
-    assert_eq!(report.calls_before_open(), 1, "{report}");
-    assert_eq!(report.wasted(), 2, "one more after 20 s: {report}");
+    assert_eq!(report.calls_before_open(), 5, "{report}");
+    assert_eq!(report.wasted(), 6, "one more after 20 s: {report}");
     assert!(report.time_until_closed() < ms(10_100), "{report}");
 }
 

@@ -4,7 +4,7 @@
 
 use atomic_breaker_tune::{
     BreakerScope, CallLog, ColdServer, Completion, Config, Failure, Figures, LoggedCall,
-    NoRecommendation, Outcome, Recommend, Recommendation, Replay, Weights,
+    NoRecommendation, Outcome, Recommend, Recommendation, Replay, Weights, builder_line,
 };
 
 use std::time::Duration;
@@ -307,4 +307,43 @@ fn an_outage_of_several_keys_is_held_out_as_a_whole() {
         assert_eq!(found.incidents.len() as u64, 20 * outages);
         assert_eq!(found.held_out, held_out);
     }
+}
+
+/// One host that is called 500 times a second, and forty that are called twice. A quarter of the calls fails by chance for
+/// twenty seconds of each minute, as with a bad replica of four; then all hosts are down for ten.
+fn a_bad_replica_and_outages() -> CallLog {
+    let mut random = fastrand::Rng::with_seed(11);
+    let busy = (0..300 * 500_u64).map(|number| (number * 2_000, 0));
+    let quiet = (1..=40_u32).flat_map(|key| {
+        (0..300 * 2_u64).map(move |number| (number * 500_000 + u64::from(key) * 7_000, key))
+    });
+    let mut calls: Vec<_> = busy.chain(quiet).collect();
+    calls.sort_unstable();
+    let mut call = |(start_us, key): (u64, u32)| {
+        let fails = match start_us / 1_000_000 % 60 {
+            20..40 => random.u32(..4) == 0,
+            45..55 => true,
+            _ => false,
+        };
+        let outcome = if fails { FAILED } else { Outcome::Success };
+        LoggedCall::new(start_us, Completion::new(outcome, ms(5))).of_key(key)
+    };
+    let calls = calls.into_iter().map(&mut call);
+    CallLog::new(calls.collect(), Vec::new())
+}
+
+/// Where all are called as often, more failures in a row do as well.
+#[test]
+fn for_hosts_of_different_rates_a_row_that_lasts_is_recommended() {
+    let replay = Replay::new().breakers(BreakerScope::PerKey { capacity: 64 });
+    let today = Config::new().consecutive_failures(5).open_for(ms(1_000));
+    let recommend = Recommend::new().replay(replay).tries(150).today(today);
+    let found = recommend.run(&mut a_bad_replica_and_outages()).unwrap();
+    let line = builder_line(&found.pick.config);
+    println!("{line}");
+    assert!(line.contains("lasting("), "{line}");
+    // Five in a row come by chance several times a second, though most calls are answered.
+    let (pick, today) = (found.pick.all, found.today.unwrap().all);
+    println!("{pick:?} {today:?}");
+    assert!(today.healthy_rejected > 10 * pick.healthy_rejected);
 }

@@ -104,13 +104,19 @@ fn keys_have_breakers_of_their_own() {
 }
 
 #[test]
-fn a_retry_after_is_kept() {
+fn a_retry_after_says_for_how_long_once_the_rules_trip() {
     let asked = Completion::new(Failure::retry_after(ms(20_000)).into(), ms(5));
-    let mut calls = outage(1_000, 0, 0);
-    calls.push(LoggedCall::new(1_000 * MS, asked));
-    let figures = of(Config::new().open_for(ms(100)), calls);
+    let wasted_and_rejected = |failures| {
+        let mut calls = outage(1_000, 0, 0);
+        calls.push(LoggedCall::new(1_000 * MS, asked));
+        let config = Config::new().consecutive_failures(failures);
+        let figures = of(config.open_for(ms(100)), calls);
+        (figures.wasted, figures.rejected)
+    };
     // From 1,010 ms to the end at 9,990 ms.
-    assert_eq!((figures.wasted, figures.rejected), (1, 899));
+    assert_eq!(wasted_and_rejected(1), (1, 899));
+    // One beside successes.
+    assert_eq!(wasted_and_rejected(2), (1, 0));
 }
 
 #[test]

@@ -17,6 +17,7 @@ fn the_builder_line_makes_the_same_settings() {
     let lines = lines! {
         Config::new();
         Config::new().consecutive_failures(8);
+        Config::new().consecutive_failures(8).lasting(Duration::from_millis(250));
         Config::new().failures_within(8, Duration::from_secs(60));
         Config::new().tally_only().failure_ratio(Ratio::percent(50).of_last(20));
         Config::new().failure_ratio(Ratio::percent(50).of_last(20).min_calls(5));

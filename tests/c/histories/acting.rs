@@ -30,10 +30,10 @@ impl<W: Word<Bits: Side<Word = W>> + Default> Pair<W, ()> {
                     Report::Success => (How::Report(true), report),
                     Report::Failure(1) | Report::Slow => (How::Report(false), Report::Failure(1)),
                     Report::Failure(weight) => (How::Failures(weight), report),
-                    Report::TripAtOnce | Report::RetryAfter(0) => {
-                        (How::Down(0), Report::TripAtOnce)
-                    }
-                    Report::RetryAfter(ms) => (How::Down(ms as u32), report),
+                    Report::TripAtOnce | Report::TripFor(0) => (How::Down(0), Report::TripAtOnce),
+                    Report::TripFor(ms) => (How::Down(ms as u32), report),
+                    Report::RetryAfter(0) => (How::RetryAfter(0), Report::Failure(1)),
+                    Report::RetryAfter(ms) => (How::RetryAfter(ms as u32), report),
                     Report::Nothing => (How::Ignore, report),
                 };
                 self.end(caller, how, |reference, permit| {

@@ -10,12 +10,13 @@ use std::mem::MaybeUninit;
 
 use super::through::{How, Side, Since};
 
-const EVERY_REPORT: [How; 6] = [
+const EVERY_REPORT: [How; 7] = [
     How::Report(true),
     How::Report(false),
     How::Ignore,
     How::Failures(3),
     How::Down(1_000),
+    How::RetryAfter(1_000),
     How::Cancel,
 ];
 const EVERY_COMMAND: std::ops::Range<i32> = 0..7;

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use std::marker::PhantomData;
 
 use atomic_breaker::word::{Bits as _, Retained, Word};
-use atomic_breaker::{Breaker, Clock as _, Config, ManualClock};
+use atomic_breaker::{Breaker, Cause, Clock as _, Config, ManualClock};
 use atomic_breaker_c::at::At;
 use atomic_breaker_c::types::{CRules, CToken, UNTIL_RELEASED};
 use proptest::prelude::*;
-use tests::reference::{Permit, Reference, Rules, View, retry_in};
+use tests::reference::{Permit, Reference, Report, Rules, Trip, View, retry_in};
 
 use super::event::Event;
 use super::given::{bytes, checked, settings};
@@ -108,10 +108,28 @@ impl<W: Word<Bits: Side<Word = W>> + Default> Pair<W, ()> {
         if let Some(notice) = self.reference.noticed {
             *self.seen.entry(format!("{:?}", notice.cause)).or_default() += 1;
         }
+        if let Some(rare) = self.rare(event) {
+            *self.seen.entry(rare.into()).or_default() += 1;
+        }
         let (generation, epochs) = (self.reference.generation, self.epochs);
         self.held
             .retain(|(_, permit)| generation - permit.generation < epochs);
         Ok(())
+    }
+
+    /// What the event did, if it is rarer than each cause of a transition.
+    fn rare(&self, event: Event) -> Option<&'static str> {
+        let (rules, cause) = (&self.reference.rules, self.reference.noticed?.cause);
+        match (cause, event, rules.trip) {
+            (Cause::FailureLimit, _, Trip::Lasting(..)) => Some("a row that lasted"),
+            (Cause::RetryAfter, Event::Report(_, Report::RetryAfter(_)), _) => {
+                Some("a hint that was weighed")
+            }
+            (Cause::ProbesSucceeded, ..) if rules.growth.is_some() && rules.returning.is_none() => {
+                Some("trips that are kept")
+            }
+            _ => None,
+        }
     }
 
     fn acquire(&mut self) -> Result<(), TestCaseError> {

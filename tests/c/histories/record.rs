@@ -15,14 +15,17 @@ use atomic_breaker_c::types::CSettings;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
-use tests::reference::{Grain, Rules, View};
+use tests::reference::{Command, Grain, Growth, Report, Return, Rules, Trip, View};
 
-use super::event::events;
+use super::event::{Event, events};
 use super::given::settings;
 use super::pair::Pair;
 use super::rules::{Kind, rule_sets};
 use super::seed::random;
 use super::through::{How, Side as _, Since};
+
+/// Of what lines hold and mean: that of the shared file, whose words they show.
+const VERSION: u32 = 2;
 
 /// A history that is being written down.
 pub(super) struct Record {
@@ -36,7 +39,7 @@ impl Record {
         let sets: Vec<_> = rules.iter().map(settings).map(named).collect();
         let sets = sets.join(",");
         Self {
-            line: format!(r#"{{"start":{start},"rules":[{sets}],"steps":["#),
+            line: format!(r#"{{"version":{VERSION},"start":{start},"rules":[{sets}],"steps":["#),
             did: String::new(),
         }
     }
@@ -121,6 +124,7 @@ pub(super) fn report(how: How, token: u64, has_changed: bool) -> String {
         How::Ignore => ("ignore", String::new()),
         How::Failures(weight) => ("report_failures", format!(r#","weight":{weight}"#)),
         How::Down(ms) => ("report_down", format!(r#","at_least_ms":{ms}"#)),
+        How::RetryAfter(ms) => ("report_retry_after", format!(r#","at_least_ms":{ms}"#)),
         How::Cancel => ("cancel", String::new()),
         How::Renew => return format!(r#""renew","token":{token},"holds":{has_changed}"#),
     };
@@ -194,14 +198,65 @@ fn find(record: &mut Record, pair: &Pair<AtomicU64, ()>, succeeded: bool, token:
     shows(report(how, token, has_changed));
 }
 
+/// Rules of a row that must last also while traffic returns.
+fn rare_rules() -> impl Strategy<Value = Rules> {
+    let returns = (1_u64..=100, 1_u64..=1 << 17);
+    let returns = returns.prop_map(|(first_percent, over)| Return {
+        first_percent,
+        over,
+    });
+    let trips = (1_u32..4, 1_u64..5_000).prop_map(|(limit, time)| Trip::Lasting(limit, time));
+    let any = super::rules::rules(Grain::WIDE, Kind::Plain);
+    (any, trips, returns, 1_u64..20_000).prop_map(|(any, trip, returns, open_for)| Rules {
+        trip,
+        open_for,
+        growth: Some(Growth::Times(2, 16 * open_for)),
+        returning: Some(returns),
+        probes: 1,
+        close_after: 1,
+        slow: None,
+        ..any
+    })
+}
+
+/// Trips, and probes that succeed; then failures while traffic returns.
+fn rare_events() -> impl Strategy<Value = Vec<Event>> {
+    let recovery = [
+        Event::Operator(Command::Trip),
+        Event::AdvanceToDeadline(0),
+        Event::Acquire(0),
+        Event::Report(0, Report::Success),
+    ];
+    let after = prop_oneof![1 => Just(0), 3 => 0_u64..1 << 20];
+    (1_usize..6, after, 1_usize..8).prop_map(move |(trips, after, failures)| {
+        let failure = [Event::Acquire(0), Event::Report(0, Report::Failure(1))];
+        let mut events = recovery.repeat(trips);
+        events.push(Event::Advance(after));
+        events.extend(failure.repeat(failures));
+        events
+    })
+}
+
 /// A line for each history, of at most so many events and a few calls that find any word.
 fn lines(seed: u64, most_events: usize) -> impl Iterator<Item = String> {
     let found = prop::collection::vec((any_word(), any::<bool>()), 4);
     let (sets, events) = (rule_sets(Grain::WIDE, Kind::Plain), events(1 << 16));
-    let drawn = (sets, any::<u32>(), events, found);
+    let rare = (rare_rules(), rare_events());
+    let drawn = (
+        sets,
+        any::<u32>(),
+        events,
+        found,
+        prop::option::weighted(0.25, rare),
+    );
     let mut runner = TestRunner::new_with_rng(ProptestConfig::default(), random(seed, "recorded"));
     std::iter::repeat_with(move || {
-        let (rules, start, events, found) = drawn.new_tree(&mut runner).unwrap().current();
+        let drawn = drawn.new_tree(&mut runner).unwrap().current();
+        let (mut rules, start, mut events, found, rare) = drawn;
+        if let Some((first, before)) = rare {
+            rules[0] = first;
+            events.splice(0..0, before);
+        }
         let mut pair = Pair::<AtomicU64, ()>::new(&rules, start).unwrap();
         pair.record = Some(Record::new(&rules, start));
         for event in events.into_iter().take(most_events) {

@@ -97,6 +97,24 @@ const WRONG: &[Wrong] = &[
         &[(1 << 31) + 1, u32::MAX],
     ),
     (
+        |s, x| s.lasting_ms = x,
+        "lasting_ms",
+        &[(1 << 20) + 1, u32::MAX],
+        &[(1 << 31) + 1, u32::MAX],
+    ),
+    (
+        |s, x| (s.failures, s.lasting_ms) = (x, 100),
+        "lasting_ms",
+        &[0, 128, u32::MAX],
+        &[0, 32_768, u32::MAX],
+    ),
+    (
+        |s, x| (s.window_ms, s.lasting_ms) = (x, 100),
+        "lasting_ms",
+        &[1, 1_000],
+        &[1, 1_000],
+    ),
+    (
         |s, x| s.open_ms = x,
         "open_ms",
         &[(1 << 20) + 1, u32::MAX],
@@ -278,7 +296,7 @@ fn every_fault_that_settings_of_c_can_have_has_a_text() {
         .len();
     assert_eq!(
         Fault::ALL.len() - others,
-        21,
+        24,
         "a new fault needs a text for C in core/c/src/texts.rs"
     );
 }

@@ -13,6 +13,7 @@ pub(crate) enum How {
     Ignore,
     Failures(u32),
     Down(u32),
+    RetryAfter(u32),
     Cancel,
     Renew,
 }
@@ -26,6 +27,7 @@ impl How {
             Self::Down(ms) => (3, ms),
             Self::Cancel => (4, 0),
             Self::Renew => (5, 0),
+            Self::RetryAfter(ms) => (6, ms),
         }
     }
 }

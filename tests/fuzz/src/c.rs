@@ -122,7 +122,12 @@ macro_rules! of_width {
                                 draw.number()? as u16,
                                 now_ms,
                             ),
-                            10 => $f::report_down(word, rules, token, draw.number()?, now_ms),
+                            10 => match draw.number()? {
+                                ms if ms % 2 == 0 => {
+                                    $f::report_down(word, rules, token, ms, now_ms)
+                                }
+                                ms => $f::report_retry_after(word, rules, token, ms, now_ms),
+                            },
                             11 => $f::ignore(word, rules, token, now_ms),
                             12 => $f::cancel(word, rules, token, now_ms),
                             14 => $f::trip(word, rules, draw.number()?, now_ms),

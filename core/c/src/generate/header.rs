@@ -71,6 +71,7 @@ extern {kind} {name};
 bool {name}_report(ab_token *, bool succeeded, uint32_t now_ms);
 bool {name}_ignore(ab_token *, uint32_t now_ms);
 bool {name}_report_failures(ab_token *, uint16_t weight, uint32_t now_ms);
+bool {name}_report_retry_after(ab_token *, uint32_t at_least_ms, uint32_t now_ms);
 bool {name}_report_down(ab_token *, uint32_t at_least_ms, uint32_t now_ms);
 bool {name}_cancel(ab_token *, uint32_t now_ms);
 bool {name}_renew(ab_token *, uint32_t now_ms);

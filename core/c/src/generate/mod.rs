@@ -159,6 +159,11 @@ fn said(error: &toml::de::Error) -> String {
     text
 }
 
+/// The message of a fault, without offering what is refused here.
+fn without_tally(message: &str) -> String {
+    message.replace(" or tally_only", "")
+}
+
 fn no_ratio(is_set: impl Fn(&str) -> bool) -> Result<(), String> {
     match RATIOS.into_iter().find(|ratio| is_set(ratio)) {
         None => Ok(()),
@@ -173,11 +178,11 @@ fn check(config: Config, log2: u32) -> Result<(), String> {
     fn fits<B: Bits>(config: Config) -> Result<(), String> {
         Rules::<B>::try_new(config).map(drop).map_err(|error| {
             let longest = B::LAYOUT.max_ms();
-            let message = error.message();
+            let message = without_tally(error.message());
             if message.contains("longer than") {
                 format!("{message} (the longest time with this tick is {longest} ms)")
             } else {
-                message.into()
+                message
             }
         })
     }
@@ -198,6 +203,7 @@ const SUFFIXES: &[&str] = &[
     "report",
     "ignore",
     "report_failures",
+    "report_retry_after",
     "report_down",
     "cancel",
     "renew",

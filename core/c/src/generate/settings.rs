@@ -10,7 +10,7 @@ use atomic_breaker::{Config, Rules};
 use serde::Deserialize as _;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
-use super::{LONGEST, no_ratio, said};
+use super::{LONGEST, no_ratio, said, without_tally};
 use crate::types::CSettings;
 
 /// Settings that name the firmware around a breaker.
@@ -54,7 +54,10 @@ pub fn settings(text: &str, name: &str) -> Result<CSettings, String> {
         .map_err(|error| format!("{}: {}", place(error.span()), said(&error)))?;
     match Rules::<u64>::try_new(config) {
         Ok(_) => Ok(CSettings::of(&config)),
-        Err(error) => Err(format!("{table}: {error}")),
+        Err(error) => {
+            let message = without_tally(error.message());
+            Err(format!("{table}: {message}"))
+        }
     }
 }
 

@@ -27,8 +27,8 @@ DATABASE = os.environ.get("DATABASE", "http://127.0.0.1:5432")
 # Only these get a breaker: names that come from outside would take all the places.
 WAREHOUSES = dict(pair.split("=") for pair in os.environ.get("WAREHOUSES", "oslo=http://127.0.0.1:8001").split(","))
 
-# Five failures in a row, of all workers together. A worker that is killed in a probe gives its place back after the lease.
-RULES = Rules(open_for=1, exponential=(2, 30), jitter_percent=20, probe_lease=3)
+# Five failures in a row, of all workers together, in which 100 ms have passed. A worker that is killed in a probe gives its place back after the lease.
+RULES = Rules(lasting=0.1, open_for=1, exponential=(2, 30), jitter_percent=20, probe_lease=3)
 database = Breaker(FOLDER / "database", RULES)
 warehouses = Breakers(FOLDER / "warehouses", RULES, keys=100, key_bytes=40)
 # Shorter than the lease.
@@ -62,8 +62,11 @@ async def failed(_request: Request, _error: Exception) -> JSONResponse:
 async def ask(request: Request, attempt: Attempt, address: str) -> httpx.Response:
     """A response that says that the server is in trouble is no exception: the breaker is told."""
     response: httpx.Response = await request.app.state.client.get(address)
-    if response.status_code in (429, 503):
-        attempt.down(response.headers.get("Retry-After"))
+    if response.status_code == 429:
+        # We ask too often, which says nothing of the server.
+        attempt.ignore()
+    elif response.status_code == 503:
+        attempt.failure(retry_after=response.headers.get("Retry-After"))
     elif response.status_code >= 500 and response.status_code not in OF_ONE_REQUEST:
         attempt.failure()
     return response

@@ -66,6 +66,10 @@ def test_what_a_server_asks_for_within_a_probe_is_granted() -> None:
     with breaker.attempt(), breaker.attempt() as inner:
         inner.down("90")
     assert 89 < (breaker.snapshot().retry_in or 0) <= 90
+    breaker = half_open()
+    with breaker.attempt(), breaker.attempt() as inner:
+        inner.failure(retry_after="90")
+    assert 89 < (breaker.snapshot().retry_in or 0) <= 90
 
 
 @pytest.mark.parametrize("say", [Attempt.success, Attempt.ignore, Attempt.cancel])

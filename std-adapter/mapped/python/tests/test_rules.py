@@ -12,6 +12,9 @@ from atomic_breaker import SystemRefused
 
 ALL = """
 [other]
+[busy]
+consecutive_failures = 7
+lasting_ms = 250
 [database]
 failures_within = { failures = 20, window_ms = 10000 }
 slow_call_ms = 2000
@@ -49,7 +52,8 @@ def test_rules_of_a_file_are_those_in_code(folder: pathlib.Path) -> None:
     one.trip()
     assert other.state == one.state
     assert Rules.read(file, "other") == Rules()
-    with pytest.raises(SettingsError, match=r"there is no \[mail\] in it, but: database, other"):
+    assert Rules.read(file, "busy") == Rules(consecutive_failures=7, lasting=0.25)
+    with pytest.raises(SettingsError, match=r"there is no \[mail\] in it, but: busy, database, other"):
         Rules.read(file, "mail")
     with pytest.raises(SystemRefused, match="missing"):
         Rules.read(folder / "missing", "mail")
@@ -65,6 +69,10 @@ def test_rules_of_a_file_are_those_in_code(folder: pathlib.Path) -> None:
         {"consecutive_failures": -1},
         {"consecutive_failures": 2**32 + 5},
         {"failures_within": (5, 0)},
+        {"lasting": -1},
+        {"lasting": timedelta(days=25)},
+        {"lasting": 0.1, "consecutive_failures": 32_768},
+        {"lasting": 0.1, "failures_within": (5, 1)},
         {"open_for": -1},
         {"open_for": float("nan")},
         {"open_for": float("inf")},
@@ -110,6 +118,11 @@ def test_rules_that_do_not_fit_are_an_error_before_anything_is_opened(rules: dic
         ),
         ({"exponential": (0.5, 60)}, "exponential: 0.5 is no factor above 1"),
         ({"consecutive_failures": 3, "failures_within": (9, 1)}, "consecutive_failures, failures_within: one of them"),
+        (
+            {"lasting": 0.1, "consecutive_failures": 32_768},
+            "lasting: at most 2^31 ms, with 1 to 32767 failures in a row",
+        ),
+        ({"lasting": 0.1, "failures_within": (9, 1)}, "lasting, failures_within: one of them"),
         ({"exponential": 2}, "exponential: 2 is not (factor, most seconds)"),
         ({"exponential": ("2", 60)}, "exponential: '2' is no factor above 1"),
         ({"open_for": "1"}, "open_for: '1' is neither seconds nor a timedelta"),

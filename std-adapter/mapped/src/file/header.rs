@@ -29,7 +29,7 @@ const IS_WHOLE: u64 = u64::from_be_bytes(*b"AtomBrkr");
 /// A file of breakers that is being written.
 const IS_BEGUN: u64 = u64::from_be_bytes(*b"AtomBrk?");
 /// Covers all of `docs/shared-file.md`: also the layout of the breaker's word, and the digest.
-const VERSION_HERE: u64 = 1;
+const VERSION_HERE: u64 = 2;
 
 const REMOVE: &str = "stop the processes that use it and remove it, or use another path";
 pub(super) const FOREIGN: &str = "is not a file of breakers: use another path";

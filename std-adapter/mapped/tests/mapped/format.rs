@@ -35,23 +35,32 @@ const LINEAR: Config = Config::new()
     .linear(ms(5_000), ms(20_000))
     .seed(7);
 
-const FINGERPRINTS: [(Config, u64); 3] = [
-    (Config::new(), 0x0015_1FAA_BB56_6693),
-    (DATABASE, 0x629F_64B4_199A_706C),
-    (LINEAR, 0x0600_3299_DA8F_7971),
+const LASTING: Config = Config::new()
+    .consecutive_failures(4)
+    .lasting(ms(100))
+    .exponential(2, ms(60_000))
+    .gradual_return(10, ms(80_000));
+
+const FINGERPRINTS: [(Config, u64); 4] = [
+    (Config::new(), 0x7280_ACAD_56ED_7AA2),
+    (DATABASE, 0xC707_3A83_0869_A26E),
+    (LINEAR, 0x1BCF_1A26_F1D1_B4CD),
+    (LASTING, 0xF07D_3B62_A0D5_B11B),
 ];
 
 type Mapped<'a> = MappedBreaker<&'a ManualClock>;
 
 /// As the page lists them.
-const WORDS: [u64; 12] = [
+const WORDS: [u64; 14] = [
     0x0000_0000_0000_0100,
     0x0000_00B9_8C00_0100,
+    0x0000_00B9_8C00_0200,
     0x0080_00BD_7406_7105,
     0x0080_00BD_72C6_7185,
     0x0100_00BF_E500_8086,
     0x0200_00C2_5640_8087,
     0x0180_00BF_6800_0084,
+    0x0180_00C3_4FE7_0F84,
     0x0080_0000_0000_0083,
     0x0080_0000_0000_0103,
     0x0100_0000_0000_0183,
@@ -97,7 +106,7 @@ fn the_file_of_a_single_breaker_is_byte_for_byte_that_of_the_page() {
     let found = fs::read(&path).unwrap();
     let mut words = [0; 32];
     words[0] = 0x4174_6F6D_4272_6B72;
-    words[1] = 1;
+    words[1] = 2;
     words[2..4].copy_from_slice(&boot());
     words[6] = 1;
     words[7] = FINGERPRINTS[0].1;
@@ -107,7 +116,7 @@ fn the_file_of_a_single_breaker_is_byte_for_byte_that_of_the_page() {
     words[24] = 1 << 7;
     assert_eq!(found, bytes(words));
     if cfg!(target_endian = "little") {
-        assert_eq!(found[..16], *b"rkrBmotA\x01\0\0\0\0\0\0\0");
+        assert_eq!(found[..16], *b"rkrBmotA\x02\0\0\0\0\0\0\0");
     }
     assert_ne!((words[9], words[10]), (0, 0), "a secret was drawn");
 }
@@ -179,7 +188,7 @@ fn a_slot_is_byte_for_byte_that_of_the_page() {
     set_word(&path, 10, 2);
     hosts.breaker("a.example").unwrap().trip();
     let mut slots = [0; 8 * 8];
-    slots[8..12].copy_from_slice(&[TAG, WORDS[2], KEY[0], KEY[1]]);
+    slots[8..12].copy_from_slice(&[TAG, WORDS[3], KEY[0], KEY[1]]);
     assert_eq!(fs::read(&path).unwrap()[256..], bytes(slots));
     assert_eq!(
         [4, 5, 6, 16, 17].map(|at| word(&path, at)),
@@ -222,11 +231,16 @@ fn words_in_every_state_are_those_of_the_page() {
             after(1_000);
             fail(it);
         }),
+        after_play(LASTING, 95_000, &|it| {
+            fail(it);
+            after(99);
+            (0..5).for_each(|_| fail(it));
+        }),
         after_play(Config::new(), 97_000, &|it| {
             it.trip();
         }),
         after_play(Config::new(), 97_000, &|it| {
-            let failure = Failure::retry_after(ms(5_001));
+            let failure = Failure::tripping_for(ms(5_001));
             it.acquire().unwrap().report(failure);
         }),
         after_play(probes, 93_000, &|it| {
@@ -253,6 +267,13 @@ fn words_in_every_state_are_those_of_the_page() {
             succeed(it);
             after(4_000 - 1);
             fail(it);
+        }),
+        after_play(LASTING, 15_000, &|it| {
+            it.trip();
+            after(5_000);
+            succeed(it);
+            after(79_999);
+            (0..4).for_each(|_| fail(it));
         }),
         after_play(Config::new(), 0, &|it| {
             it.force_open();

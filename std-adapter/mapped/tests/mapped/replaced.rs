@@ -18,7 +18,7 @@ fn a_file_from_before_a_restart_is_created_again_whatever_it_holds() {
     let dir = Dir::new();
     let path = dir.file("database");
     let rules = Config::new();
-    for version in [1, 2] {
+    for version in [1, 2, 3] {
         let before = MappedSlab::builder(rules).open(&path).unwrap();
         before.breaker("a.example").unwrap().trip();
         drop(before);

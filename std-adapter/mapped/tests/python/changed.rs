@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use atomic_breaker_mapped::word::AtomicU64;
 use atomic_breaker_mapped::{Breaker, Clock, Config, ManualClock, MappedSlab, Rules, State};
-use atomic_breaker_std::{Failure, Outcome, Token};
+use atomic_breaker_std::{Failure, Outcome, Token, TripRule};
 use test_support::dice::Dice;
 
 use crate::ask::{ask, dice, quoted};
@@ -38,6 +38,29 @@ impl Done {
     }
 }
 
+/// A failure.
+const FAILURE: &[&str] = &[
+    "failure",
+    "window begins",
+    "row begins",
+    "row goes on",
+    "row is reached",
+    "trip",
+];
+/// One that trips at once, or comes late.
+const TRIPPING: &[&str] = &["trip", "demanded", "moved"];
+/// One that asks for a pause.
+const WEIGHED: &[&str] = &[
+    "failure",
+    "window begins",
+    "row begins",
+    "row goes on",
+    "row is reached",
+    "trip",
+    "demanded",
+    "moved",
+];
+
 /// A call, or what becomes of one.
 fn call(dice: &mut Dice, host: &Slot<'_>, calls: &mut Vec<Token<u64>>) -> Done {
     if calls.is_empty() || dice.percent(45) {
@@ -51,7 +74,9 @@ fn call(dice: &mut Dice, host: &Slot<'_>, calls: &mut Vec<Token<u64>>) -> Done {
     }
     let token = calls.swap_remove(dice.below(calls.len() as u64) as usize);
     let mut permit = host.resume(token);
-    match dice.below(12) {
+    // So that rows of failures last while traffic returns, too.
+    let is_returning = host.state() == State::Returning && dice.percent(85);
+    match if is_returning { 4 } else { dice.below(12) } {
         0..4 => {
             permit.success();
             let events = &[
@@ -63,6 +88,9 @@ fn call(dice: &mut Dice, host: &Slot<'_>, calls: &mut Vec<Token<u64>>) -> Done {
                 // It took too long.
                 "failure",
                 "window begins",
+                "row begins",
+                "row goes on",
+                "row is reached",
                 "trip",
             ];
             Done::new("success", events)
@@ -72,21 +100,35 @@ fn call(dice: &mut Dice, host: &Slot<'_>, calls: &mut Vec<Token<u64>>) -> Done {
             permit.report(Failure::with_weight(weight));
             Done {
                 weight,
-                ..Done::new("failure", &["failure", "window begins", "trip"])
+                ..Done::new("failure", FAILURE)
             }
         }
         8 => {
             let demand = dice.within(0..20_000);
-            permit.report(Failure::retry_after(Duration::from_millis(demand.into())));
+            let time = Duration::from_millis(demand.into());
+            let (what, failure, events): (_, _, &[_]) = match dice.below(2) {
+                0 => ("tripping_for", Failure::tripping_for(time), TRIPPING),
+                _ => ("retry_after", Failure::retry_after(time), WEIGHED),
+            };
+            permit.report(failure);
             let most = host.config().longest_retry_after_ms(1 << 31);
             Done {
                 demand: demand.min(most),
-                ..Done::new("failure with a demand", &["trip", "demanded", "moved"])
+                ..Done::new(what, events)
             }
         }
         9 => {
             permit.cancel();
-            Done::new("drop", &["probe ended", "failure", "window begins", "trip"])
+            let events = &[
+                "probe ended",
+                "failure",
+                "window begins",
+                "row begins",
+                "row goes on",
+                "row is reached",
+                "trip",
+            ];
+            Done::new("drop", events)
         }
         10 => {
             permit.report(Outcome::Ignored);
@@ -133,11 +175,16 @@ fn command(dice: &mut Dice, host: &Slot<'_>) -> Done {
 fn wait(dice: &mut Dice, clock: &ManualClock, rules: &Config) {
     let back = rules.gradual_return.map_or(1, |back| back.over_ms);
     let lease = rules.lease_ms(1 << 31);
-    let time = match dice.below(7) {
+    let lasting = match rules.trip {
+        TripRule::Lasting { lasting_ms, .. } => lasting_ms,
+        _ => 50,
+    };
+    let time = match dice.below(8) {
         0..3 => dice.within(0..50),
         3 => rules.open_for_ms,
         4 => lease.saturating_mul(dice.pick(&[1, 2, 4, 8, 16])),
         5 => back,
+        6 => lasting,
         _ => return clock.step_back(Duration::from_millis(dice.below(60_000))),
     };
     clock.advance(Duration::from_millis(time.min(1 << 30).into()));
@@ -150,7 +197,7 @@ fn each_change_in_random_histories_is_one_of_the_page() {
     let dir = Dir::new();
     let (mut requests, mut done) = (vec![], vec![]);
     let (mut files, mut wanted) = (vec![], vec![]);
-    for round in 0..120 {
+    for round in 0..300 {
         let rules = draw(&mut dice);
         let clock = ManualClock::starting_at(dice.next() as u32);
         let path = dir.file(&round.to_string());
@@ -172,10 +219,10 @@ fn each_change_in_random_histories_is_one_of_the_page() {
             let after = host.to_bits();
             if before != after || did.has_changed {
                 let (now, weight, demand) = (clock.now_ms(), did.weight, did.demand);
-                let own = rules.config.open_for_ms;
                 let is_fixed = rules.config.growth.is_none() && rules.config.jitter_percent == 0;
                 requests.push(format!(
-                    "[{before},{after},{now},{weight},{own},{demand},{is_fixed}]"
+                    "[{before},{after},{now},{weight},{demand},{is_fixed},{}]",
+                    rules.json
                 ));
                 done.push((did, rules.json.clone()));
             }
@@ -198,6 +245,7 @@ fn each_change_in_random_histories_is_one_of_the_page() {
         *seen.entry((did.what, *event)).or_default() += 1;
     }
     println!("{} changes: {seen:?}", requests.len());
-    assert!(seen.len() >= 27, "{}", seen.len());
+    assert!(seen.len() >= 45, "{}", seen.len());
+    assert!(seen.contains_key(&("failure", "row is reached")));
     assert_eq!(ask("show", &files), wanted);
 }

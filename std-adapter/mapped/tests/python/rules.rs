@@ -81,11 +81,19 @@ fn attempt(dice: &mut Dice) -> Drawn {
         json: "{".into(),
     };
     let failures = number(dice, 1, 20, 65_535);
-    match dice.below(3) {
+    match dice.below(4) {
         0 => (),
         1 => {
             let json = format!(r#""consecutive_failures":{failures}"#);
             drawn.set(drawn.config.consecutive_failures(failures), &json);
+        }
+        2 => {
+            let failures = number(dice, 1, 4, 32_767);
+            let json = format!(r#""consecutive_failures":{failures}"#);
+            drawn.set(drawn.config.consecutive_failures(failures), &json);
+            let lasting = number(dice, 0, 60_000, HALF);
+            let json = format!(r#""lasting_ms":{lasting}"#);
+            drawn.set(drawn.config.lasting(ms(lasting)), &json);
         }
         _ => {
             let window = number(dice, 1, 60_000, HALF);
@@ -160,7 +168,7 @@ fn fingerprints_of_a_thousand_random_sets_of_rules_are_the_same() {
         }
     }
     println!("{} fingerprints; settings: {settings:?}", distinct.len());
-    assert!(settings.len() >= 21, "a setting was never drawn");
+    assert!(settings.len() >= 22, "a setting was never drawn");
     assert!(settings.values().all(|count| *count >= 20));
     assert!(distinct.len() > 950);
 }

@@ -9,7 +9,8 @@ use atomic_breaker_simulate::engine::{Completion, PlannedCall};
 
 /// A call of a log, in 24 bytes.
 ///
-/// Each failure weighs 1: a log keeps of a failure only how long the resource asks to be left alone (`Retry-After`).
+/// Each failure weighs 1, and trips nothing on its own: a log keeps of a failure only how long the resource asks to be left
+/// alone (`Retry-After`).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct LoggedCall {
     /// When the call began, in microseconds since the beginning of its log.

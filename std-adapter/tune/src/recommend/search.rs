@@ -152,6 +152,7 @@ impl<'s> Search<'s> {
     }
 
     fn add(&mut self, candidates: &mut Vec<Candidate>, candidate: Candidate) {
+        let candidate = self.space.canonical(candidate);
         if self.seen.insert(candidate) {
             candidates.push(candidate);
         }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use atomic_breaker::{Config, Ratio};
+use atomic_breaker::{Config, Ratio, TripRule};
 
 /// A value of a setting.
 pub(super) struct SettingValue {
@@ -19,10 +19,11 @@ fn value(complexity: u32, set: impl Fn(Config) -> Config + Send + Sync + 'static
     }
 }
 
-/// What trips, what is slow, the open time and its growth, probes, and the gradual return.
-pub(super) const SETTINGS: usize = 6;
+/// What trips, what is slow, the open time and its growth, probes, the gradual return, and how long a row must last.
+pub(super) const SETTINGS: usize = 7;
 const TRIP: usize = 0;
 const OPEN: usize = 2;
+const LASTING: usize = 6;
 
 /// A candidate: one value of each setting, by its place in the list.
 pub(super) type Candidate = [u16; SETTINGS];
@@ -70,6 +71,42 @@ fn trips() -> Vec<SettingValue> {
     trips
 }
 
+/// How long a row of failures must last. Another rule stays as it is.
+fn lasting() -> Vec<SettingValue> {
+    let lasting = [50, 100, 250, 500, 1_000].map(|ms| {
+        value(1, move |it: Config| {
+            if is_row(&it) {
+                it.lasting(Duration::from_millis(ms))
+            } else {
+                it
+            }
+        })
+    });
+    let mut values = vec![value(0, |it| it)];
+    values.extend(lasting);
+    values
+}
+
+const fn is_row(config: &Config) -> bool {
+    matches!(
+        config.trip,
+        TripRule::Consecutive { .. } | TripRule::Lasting { .. }
+    )
+}
+
+/// Growth in percent, and to how many times the open time: each can be reached.
+const GROWTHS: [(u32, u32); 9] = [
+    (110, 4),
+    (110, 8),
+    (125, 4),
+    (125, 8),
+    (125, 30),
+    (200, 2),
+    (200, 4),
+    (200, 8),
+    (200, 30),
+];
+
 impl SearchSpace {
     /// The whole space, with these limits for slow calls beside none.
     pub(super) fn new(slow: impl IntoIterator<Item = Duration>) -> Self {
@@ -84,9 +121,10 @@ impl SearchSpace {
             60_000,
         ];
         let open = open.map(|ms| value(0, move |it| it.open_for(Duration::from_millis(ms))));
-        for times in [2, 4, 8, 30] {
+        for (percent, times) in GROWTHS {
             growth.push(value(1, move |it| {
-                it.exponential(2, Duration::from_millis(it.open_for_ms.into()) * times)
+                let max = Duration::from_millis(it.open_for_ms.into()) * times;
+                it.exponential_percent(percent, max)
             }));
         }
         for (at_once, successes) in [(1, 2), (1, 3), (2, 2), (3, 3), (3, 6), (5, 5)] {
@@ -98,7 +136,15 @@ impl SearchSpace {
             returns.push(value(2, move |it| it.gradual_return(percent, secs(over))));
         }
         Self {
-            settings: [trips(), slow_calls, open.into(), growth, probes, returns],
+            settings: [
+                trips(),
+                slow_calls,
+                open.into(),
+                growth,
+                probes,
+                returns,
+                lasting(),
+            ],
         }
     }
 
@@ -130,6 +176,15 @@ impl SearchSpace {
         middle[TRIP] = place(TRIP, |it| it == Config::new().consecutive_failures(5));
         middle[OPEN] = place(OPEN, |it| it.open_for_ms >= 1_000);
         middle
+    }
+
+    /// The same settings with nothing set that has no effect: only a row can last.
+    pub(super) fn canonical(&self, mut candidate: Candidate) -> Candidate {
+        let trip = &self.settings[TRIP][usize::from(candidate[TRIP])];
+        if !is_row(&(trip.set)(Config::new())) {
+            candidate[LASTING] = 0;
+        }
+        candidate
     }
 
     fn values(&self, candidate: Candidate) -> impl Iterator<Item = &SettingValue> {

@@ -193,6 +193,6 @@ fn the_page_lists_every_setting_with_its_default() {
     let (_, defaults) = header.split_once("#define AB_DEFAULTS {").unwrap();
     let defaults = defaults.split_once('}').unwrap().0.split(", ");
     let expected: Vec<(String, String)> = fields.zip(defaults.map(str::to_owned)).collect();
-    assert_eq!(expected.len(), 16);
+    assert_eq!(expected.len(), 17);
     assert_eq!(listed, expected);
 }

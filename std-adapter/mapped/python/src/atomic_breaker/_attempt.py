@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from . import _library as library
-from ._errors import Rejected
+from ._errors import Rejected, SettingsError
 from ._header import seconds
 from ._rules import Time, milliseconds, number
 
@@ -26,6 +26,11 @@ _log = logging.getLogger("atomic_breaker")
 _NEW, _PASSED, _HELD, _WITHIN, _GOES_ON, _TOLD, _OVER = range(7)
 # The innermost attempt of this thread or task that the library has admitted.
 _innermost: ContextVar["weakref.ref[Attempt] | None"] = ContextVar("innermost", default=None)
+
+
+def _asked(retry_after: Time | str) -> int:
+    """Milliseconds."""
+    return milliseconds("retry_after", seconds(retry_after))
 
 
 class Probes:
@@ -56,6 +61,7 @@ os.register_at_fork(after_in_child=_forked)
 _CLOSED = 0x7F
 _NOTHING_COUNTED = 0x7FFFFF
 _EPOCH = 0x1FF << 55
+_FAILURES = (library.report_failures, library.report_retry_after, library.report_down)
 # So many errors that are the causes of each other are looked at.
 _DEEPEST = 20
 
@@ -184,18 +190,29 @@ class Attempt:
         """The call succeeded, whatever exception follows."""
         self._report(library.report, True)
 
-    def failure(self, weight: int = 1) -> None:
+    def failure(self, weight: int = 1, *, retry_after: Time | str | None = None) -> None:
         """The call failed, without an exception: a response that says so, for example. Counts as so many, at most
-        65535; 0 counts only in a probe, which has failed whatever its weight."""
-        self._report(library.report_failures, number("weight", weight, 0, 65_535))
+        65535; 0 counts only in a probe, which has failed whatever its weight.
+
+        retry_after: the server asks for a pause of seconds, a timedelta, or the text of a header Retry-After, which may be a
+            date. The failure counts as one; if the breaker opens by it, then for at least this long, but no longer than
+            `max_retry_after`. On its own it opens nothing: one overloaded server of twenty does not speak for the others. It
+            comes from outside: what is over, or is neither, says nothing.
+        """
+        if retry_after is None:
+            self._report(library.report_failures, number("weight", weight, 0, 65_535))
+        elif weight != 1:
+            raise SettingsError("weight, retry_after: one of them")
+        else:
+            self._report(library.report_retry_after, _asked(retry_after))
 
     def down(self, retry_after: Time | str | None = None) -> None:
-        """The resource said that it is down: opens at once, for at least this long, but no longer than `max_retry_after`.
+        """The whole resource is down, and said so: opens at once, for at least this long, but no longer than
+        `max_retry_after`. For one of several servers, `failure(retry_after=...)`.
 
-        retry_after: seconds, a timedelta, or the text of a header Retry-After, which may be a date. It comes from outside:
-            what is over, or is neither, says nothing.
+        retry_after: as of `failure`.
         """
-        self._report(library.report_down, milliseconds("retry_after", seconds(retry_after or 0)))
+        self._report(library.report_down, _asked(retry_after or 0))
 
     def ignore(self) -> None:
         """The call says nothing about the resource: the request was wrong, for example."""
@@ -229,7 +246,7 @@ class Attempt:
         _innermost.set(reference)
         breaker._probes.latest = reference
         if (before ^ ~permit.token.word) & _EPOCH:
-            # The first probe, or the first call after a gradual return.
+            # The first probe, or the first call after a return.
             breaker._changed()
         return self
 
@@ -309,7 +326,7 @@ class Attempt:
             raise RuntimeError("the attempt is over: say within the block how the call went")
         if state == _WITHIN:
             outer = self._outer() if self._outer is not None else None
-            is_bad = function in (library.report_failures, library.report_down) or argument == (False,)
+            is_bad = function in _FAILURES or argument == (False,)
             if outer is not None and outer._state == _HELD and is_bad:
                 outer._report(function, *argument, error=error)
             return

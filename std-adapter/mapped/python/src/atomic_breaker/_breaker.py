@@ -24,7 +24,6 @@ OnChange = Callable[["Breaker", State], None]
 
 # Of each file and key that is open.
 _probes: "weakref.WeakValueDictionary[Any, Probes]" = weakref.WeakValueDictionary()
-_QUIET = (State.HALF_OPEN, State.RETURNING)
 
 _log = logging.getLogger("atomic_breaker")
 
@@ -37,7 +36,7 @@ class Snapshot:
     failures: int
     """Counted while closed or returning."""
     trips: int
-    """In a row, without closing in between; at most 31."""
+    """In a row, not forgotten yet; at most 31."""
     retry_in: float | None
     """0 if a call may pass now; None if an operator holds it open; otherwise seconds."""
 
@@ -204,8 +203,8 @@ class Breaker:
         if error is not None:
             # Not its text, which may hold what is secret.
             text += f", after {type(error).__name__}"
-        # What opens is worth a warning, and so is that it is over.
-        _log.log(logging.INFO if state in _QUIET else logging.WARNING, "%s", text)
+        # What opens is worth a warning, and so is that calls pass again.
+        _log.log(logging.INFO if state == State.HALF_OPEN else logging.WARNING, "%s", text)
         if self._on_change is not None:
             try:
                 self._on_change(self, state)

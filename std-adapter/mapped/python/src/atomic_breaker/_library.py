@@ -24,7 +24,8 @@ class State(enum.StrEnum):
     HALF_OPEN = "half-open"
     """A few probes pass."""
     RETURNING = "returning"
-    """A growing share of the calls passes."""
+    """Enough probes have succeeded, but trips are not forgotten yet: every call passes, or with a gradual return a growing
+    share."""
     FORCED_OPEN = "forced open"
     """Every call is rejected until `release()`."""
     DISABLED = "disabled"
@@ -66,6 +67,7 @@ class Settings(Structure):
         for name in (
             "failures",
             "window_ms",
+            "lasting_ms",
             "open_ms",
             "growth_percent",
             "growth_step_ms",
@@ -135,6 +137,7 @@ def _report(name: str, *more: Any) -> Any:
 report = _report("report", c_bool)
 ignore = _report("ignore")
 report_failures = _report("report_failures", c_uint16)
+report_retry_after = _report("report_retry_after", c_uint32)
 report_down = _report("report_down", c_uint32)
 cancel = _report("cancel")
 renew = _report("renew")

@@ -63,18 +63,22 @@ class Rules:
 
     consecutive_failures: int = 5
     """Opens after so many failures with no success between them: 1 to 65535."""
+    lasting: Time = 0.0
+    """Only if the first of them is at least so long ago: a service that is called often loses a few calls at once. With it at
+    most 32767 failures."""
     failures_within: tuple[int, Time] | None = None
-    """In place of that: so many failures within this time."""
+    """In place of both: so many failures within this time."""
     open_for: Time = 5.0
     """How long calls are rejected: at most 2^31 ms, 24 days, as each of these times."""
     exponential: tuple[float, Time] | None = None
-    """Each further trip in a row lasts so many times as long (more than 1), up to a maximum."""
+    """Each further trip in a row lasts so many times as long (more than 1), up to a maximum. Trips are forgotten once calls have
+    passed for as long as it was last open."""
     linear: tuple[Time, Time] | None = None
     """Or so much longer, up to a maximum."""
     jitter_percent: int = 0
     """Lengthens each open time by a random part of it: 0 to 100."""
     max_retry_after: Time = 300.0
-    """The longest that a resource may ask for: `Attempt.down`."""
+    """The longest that a resource may ask for: `Attempt.failure`, `Attempt.down`."""
     probes: int = 1
     """Calls in flight while half-open: 1 to 255."""
     close_after: int | None = None
@@ -104,6 +108,8 @@ class Rules:
             return f"open_for{f', or the maximum of {growth}' if is_growing else ''}: {reason} ms"
         if name == "close_after":
             return "close_after: probes to 255"
+        if name == "lasting_ms":
+            return f"lasting: {reason.replace('2^31,', '2^31 ms,')}"
         if name == "failures" and self.failures_within is not None:
             name = "failures_within"
         name = _NAMES.get(name, name.removesuffix("_ms"))
@@ -127,6 +133,7 @@ class Rules:
 
         return cls(
             consecutive_failures=it.failures if not it.window_ms else 5,
+            lasting=it.lasting_ms / 1_000,
             failures_within=(it.failures, it.window_ms / 1_000) if it.window_ms else None,
             open_for=it.open_ms / 1_000,
             exponential=(it.growth_percent / 100, it.max_open_ms / 1_000) if it.growth_percent else None,
@@ -147,10 +154,13 @@ class Rules:
 
         it = library.Settings()
         it.failures = number("consecutive_failures", self.consecutive_failures)
+        it.lasting_ms = time("lasting", self.lasting)
         if self.failures_within is not None:
             failures, window = _pair("failures_within", self.failures_within, "failures, seconds")
             if self.consecutive_failures != 5:
                 raise SettingsError("consecutive_failures, failures_within: one of them")
+            if it.lasting_ms:
+                raise SettingsError("lasting, failures_within: one of them")
             it.failures, it.window_ms = number("failures_within", failures), time("failures_within", window)
             if it.window_ms == 0:
                 raise SettingsError("failures_within: a window of 0 counts nothing")
