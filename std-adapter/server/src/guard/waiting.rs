@@ -114,7 +114,8 @@ impl<G: Grants + Clone> Awaited for Caller<G> {
     /// A caller whose rejection is not enforced has nothing to wait for, which is what a disabled breaker says.
     fn snapshot(&self) -> Snapshot {
         let snapshot = self.guard.awaited().snapshot();
-        if snapshot.wait().is_some() && !self.guard.is_enforced(|| self.die()) {
+        let state = snapshot.state();
+        if snapshot.wait().is_some() && !self.guard.is_enforced(state, || self.die()) {
             return Snapshot::new(State::Disabled);
         }
         snapshot

@@ -92,8 +92,12 @@ impl<H: AnyRegistry> Grants for Key<H> {
         self
     }
 
-    fn is_enforced(&self, random: impl FnOnce() -> u32) -> bool {
-        self.registry.enforcement.is_enforced(random)
+    fn is_enforced(&self, state: State, random: impl FnOnce() -> u32) -> bool {
+        let registry = &*self.registry;
+        registry.enforcement.is_enforced(random) && {
+            let slot = registry.find(&self.key).map(|(place, _)| place.slot());
+            registry.is_within_cap(slot, state)
+        }
     }
 
     fn random(&self) -> u32 {

@@ -7,8 +7,8 @@
 //! | `named`, `key_name` | keys with their hashes; keys that can be read back from their text |
 //! | `ruleset`, `classes` | rules, checked and stored once; rules chosen by a function of the key |
 //! | `turn`, `slot` | how the word of a slot changes hands; a place for one key |
-//! | `walk`, `places` | the order in which slots are looked at, and which keys stay longer; where the next key gets a slot |
-//! | `cap` | when too many keys are shut out |
+//! | `walk`, `called`, `places` | the order in which slots are looked at, and which keys stay longer; how many keys are called; where the next key gets a slot |
+//! | `cap` | which keys are shut out, if too many are down |
 //! | `error`, `keyed_observer` | errors in a configuration; observers of a registry, and those of a slot's breaker, which notify them with the key and the words |
 //! | `breakers`, `builder` | the registry, and handles that lead to one; building it |
 //! | `rules` | the rules of keys, replaced at run time |
@@ -22,6 +22,7 @@ mod admission;
 mod breakers;
 mod builder;
 mod by_key;
+mod called;
 mod cap;
 mod classes;
 mod enforced;

@@ -56,7 +56,14 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     }
 
     fn checked(&self, config: Config) -> Result<Ruleset, RegistryError> {
-        Ok(Ruleset::try_new(config, &self.clock, &self.slots[0].tally)?)
+        let needs_all_keys = self.cap.as_ref().is_some_and(|cap| cap.needs_all_keys());
+        let tally = &self.slots[0].tally;
+        Ok(Ruleset::try_new(
+            config,
+            &self.clock,
+            tally,
+            needs_all_keys,
+        )?)
     }
 
     /// Replaces the common rules while calls are under way: the rules of all keys that have none of their own and whose
