@@ -18,6 +18,7 @@
 //! | `operation` | what an operator sees and does |
 //! | `prober` (`tokio`) | pings keys that are open |
 //! | `key`, `by_key` | one key, whose calls are guarded; one breaker per key of a request, for layers |
+//! | `none_admitted`, `first_of` | what a caller learns whom none of several keys admits; the first of them that does |
 mod admission;
 mod breakers;
 mod builder;
@@ -27,11 +28,13 @@ mod cap;
 mod classes;
 mod enforced;
 mod error;
+mod first_of;
 mod insertion;
 mod key;
 mod key_name;
 mod keyed_observer;
 mod named;
+mod none_admitted;
 mod operation;
 mod places;
 #[cfg(feature = "tokio")]
@@ -49,7 +52,9 @@ pub use breakers::{AnyRegistry, ObservedRegistry, Registry, RegistryOf, WhenFull
 pub use builder::RegistryBuilder;
 pub use by_key::ByKey;
 pub use error::{RegistryError, check_capacity};
+pub use first_of::FirstOf;
 pub use key::Key;
 pub use key_name::KeyName;
 pub use keyed_observer::{Keyed, KeyedObserver, OnKeyTransition};
+pub use none_admitted::NoneAdmitted;
 pub use operation::{Entry, RegistryStats};

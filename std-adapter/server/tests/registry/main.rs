@@ -12,6 +12,7 @@
 //! | `cap_model` | random histories of them against a list |
 //! | `classes` | rules by a function of the key |
 //! | `crowded` | keys that are done with give way; one that fails is guarded, whatever the others do |
+//! | `first_of` | the first of several keys that admits |
 //! | `full` | a registry without room |
 //! | `in_flight` | calls of a key that pile up |
 //! | `observed` | observers that panic, or call the registry themselves; what they are notified of for slow calls |
@@ -34,6 +35,7 @@ mod cap_model;
 mod classes;
 mod crowded;
 mod eviction;
+mod first_of;
 mod full;
 mod in_flight;
 mod keys;
