@@ -67,9 +67,9 @@ pub use permit::{
     Admit, AnyPermit, AtOnce, Gated, LastFailure, Lot, Rejection, Report, Scope, ServiceError,
 };
 pub use registry::{
-    AnyRegistry, ByKey, Entry, Key, KeyBreaker, KeyName, Keyed, KeyedObserver, ObservedRegistry,
-    OnKeyTransition, Registry, RegistryBuilder, RegistryError, RegistryOf, RegistryStats, WhenFull,
-    check_capacity,
+    AnyRegistry, ByKey, Entry, FirstOf, Key, KeyBreaker, KeyName, Keyed, KeyedObserver,
+    NoneAdmitted, ObservedRegistry, OnKeyTransition, Registry, RegistryBuilder, RegistryError,
+    RegistryOf, RegistryStats, WhenFull, check_capacity,
 };
 pub use resource::Resource;
 pub use retry_counts::{RetryCounts, RetryEvent};

@@ -197,7 +197,7 @@ impl<H: Deref<Target = Resource<B>>, B: AnyBreaker> Grants for H {
         &self.breaker
     }
 
-    fn is_enforced(&self, random: impl FnOnce() -> u32) -> bool {
+    fn is_enforced(&self, _: State, random: impl FnOnce() -> u32) -> bool {
         self.enforcement.is_enforced(random)
     }
 

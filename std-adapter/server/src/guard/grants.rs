@@ -3,7 +3,7 @@
 
 use std::hash::Hash;
 
-use atomic_breaker::{Outcome, Token, Transition, wait::Awaited, word::Bits};
+use atomic_breaker::{Outcome, State, Token, Transition, wait::Awaited, word::Bits};
 
 use crate::Rejection;
 use crate::loss::Begun;
@@ -101,9 +101,8 @@ pub trait Grants {
     /// What a waiting caller looks at.
     fn awaited(&self) -> &Self::Awaited;
 
-    /// Whether a rejection is enforced, as far as that does not depend on other keys; `random` is spread evenly over all
-    /// its values.
-    fn is_enforced(&self, random: impl FnOnce() -> u32) -> bool;
+    /// Whether a rejection in this state is enforced; `random` is spread evenly over all its values.
+    fn is_enforced(&self, state: State, random: impl FnOnce() -> u32) -> bool;
 
     /// A random number, spread evenly over all its values.
     fn random(&self) -> u32;

@@ -119,8 +119,11 @@ where
     R: Report<V, E>,
     F: Future<Output = Result<V, E>>,
 {
-    let admit = || GuardPermit::acquire(guard).map_err(ServiceError::Rejected);
-    run_admitted(admit, report, |_| operation(), ServiceError::Failed)
+    let admit = || match GuardPermit::acquire(guard) {
+        Ok(permit) => Ok((permit, ())),
+        Err(rejection) => Err(ServiceError::Rejected(rejection)),
+    };
+    run_admitted(admit, report, |()| operation(), ServiceError::Failed)
 }
 
 impl<G: Grants> AnyPermit for GuardPermit<G> {

@@ -12,3 +12,5 @@ pub(crate) use grants::{Granted, Grants, Kind};
 pub use held::GuardPermit;
 #[cfg(feature = "tokio")]
 pub use waiting::Repeat;
+#[cfg(feature = "tokio")]
+pub(crate) use waiting::{InTime, limited};

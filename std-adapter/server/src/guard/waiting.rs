@@ -89,7 +89,11 @@ impl<G: Grants + Clone> Caller<G> {
             let outcome = classify.classify(&result);
             Ok((result, outcome))
         };
-        let admit = || self.acquire().map_err(ServiceError::Rejected);
+        let admit = || {
+            let permit = self.acquire().map_err(ServiceError::Rejected)?;
+            let trips = permit.trips();
+            Ok((permit, trips))
+        };
         match run_admitted(
             admit,
             Classified,
@@ -114,7 +118,8 @@ impl<G: Grants + Clone> Awaited for Caller<G> {
     /// A caller whose rejection is not enforced has nothing to wait for, which is what a disabled breaker says.
     fn snapshot(&self) -> Snapshot {
         let snapshot = self.guard.awaited().snapshot();
-        if snapshot.wait().is_some() && !self.guard.is_enforced(|| self.die()) {
+        let state = snapshot.state();
+        if snapshot.wait().is_some() && !self.guard.is_enforced(state, || self.die()) {
             return Snapshot::new(State::Disabled);
         }
         snapshot
@@ -193,18 +198,25 @@ where
     E: fmt::Display,
     F: Future<Output = Result<V, E>>,
 {
-    let limited = async move || match limit.limit() {
-        None => operation().await.map_err(Timed::Failed),
-        Some(time) => match timeout(time, operation()).await {
+    guarded(guard, InTime(limit), move || limited(limit, operation()))
+}
+
+/// An operation that is dropped when the time is over.
+pub(crate) async fn limited<V, E>(
+    limit: TimeLimit,
+    operation: impl Future<Output = Result<V, E>>,
+) -> Result<V, Timed<E>> {
+    match limit.limit() {
+        None => operation.await.map_err(Timed::Failed),
+        Some(time) => match timeout(time, operation).await {
             Ok(result) => result.map_err(Timed::Failed),
             Err(_) => Err(Timed::TimedOut),
         },
-    };
-    guarded(guard, InTime(limit), limited)
+    }
 }
 
 /// Reports errors, and calls that took too long.
-struct InTime(TimeLimit);
+pub(crate) struct InTime(pub(crate) TimeLimit);
 
 impl<V, X: fmt::Display> Report<V, Timed<X>> for InTime {
     type Output<P: AnyPermit> = V;

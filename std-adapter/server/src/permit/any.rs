@@ -137,7 +137,7 @@ pub trait AnyPermit: Sized {
         R: Report<T, E>,
         F: Future<Output = Result<T, E>>,
     {
-        run_admitted(|| Ok(self), report, |_| operation(), |error| error)
+        run_admitted(|| Ok((self, ())), report, |()| operation(), |error| error)
     }
 
     /// Returns the permit of a finished call and the verdict on it; if `judge` panics, the call has failed.
@@ -164,13 +164,13 @@ pub trait AnyPermit: Sized {
     }
 }
 
-/// [`AnyPermit::run_async`], and what is done to get the permit: one future, because each layer would hold permit and
-/// operation once more. The methods of this package call this function: with the future of a method of a trait in it,
+/// [`AnyPermit::run_async`], and what is done to get the permit, and with it what the operation is to know: one future,
+/// because each layer would hold permit and operation once more. The methods of this package call this function: with the future of a method of a trait in it,
 /// today's compiler cannot show that a future is `Send` if its result borrows.
-pub(crate) async fn run_admitted<P, T, E, X, R, F>(
-    admit: impl FnOnce() -> Result<P, X>,
+pub(crate) async fn run_admitted<P, A, T, E, X, R, F>(
+    admit: impl FnOnce() -> Result<(P, A), X>,
     report: R,
-    operation: impl FnOnce(u8) -> F,
+    operation: impl FnOnce(A) -> F,
     failed: impl FnOnce(E) -> X,
 ) -> Result<R::Output<P>, X>
 where
@@ -178,10 +178,9 @@ where
     R: Report<T, E>,
     F: Future<Output = Result<T, E>>,
 {
-    let permit = admit()?;
-    let trips = permit.trips();
+    let (permit, known) = admit()?;
     let mut permit = Some(permit);
-    let mut future = pin!(P::count_panic(&mut permit, || operation(trips)));
+    let mut future = pin!(P::count_panic(&mut permit, || operation(known)));
     let result =
         poll_fn(|context| P::count_panic(&mut permit, || future.as_mut().poll(context))).await;
     let permit = permit.expect("taken by a panic alone");

@@ -16,6 +16,7 @@ use super::insertion::COME_BACK_IN;
 use super::named::Wanted;
 use super::ruleset::Ruleset;
 use super::slot::Slot;
+use super::turn::next as next_turn;
 use super::{Keyed, KeyedObserver, Registry, WhenFull};
 use crate::Rejection;
 use crate::guard::{self, Kind};
@@ -124,17 +125,23 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         Ok(Granted::unguarded(Place::NONE))
     }
 
-    /// Whether a slot still belongs to the key that was looked up. If it seems not to, an eviction may be under way
-    /// that will fail: checks again when it is over.
+    /// Whether a slot still belongs to the key that was looked up. If it seems not to, it may have to be noted that the
+    /// key is called, or an eviction may be under way that will fail: checks again when it is over.
     #[inline]
     pub(super) fn is_still(&self, place: Place, slot: &Slot<K, T>) -> bool {
-        slot.turn.is_still(place.turn(), &slot.word) || self.is_still_after_eviction(place, slot)
+        slot.turn.is_still(place.turn(), &slot.word) || self.is_still_after_all(place, slot)
     }
 
     #[cold]
-    fn is_still_after_eviction(&self, place: Place, slot: &Slot<K, T>) -> bool {
+    fn is_still_after_all(&self, place: Place, slot: &Slot<K, T>) -> bool {
+        if let Some(is_noted) = slot.turn.note_call(place.turn(), &slot.word) {
+            if is_noted {
+                self.note_called(place.slot());
+            }
+            return true;
+        }
         let _places = self.places();
-        slot.turn.is_still(place.turn(), &slot.word)
+        slot.turn.is_same(place.turn(), &slot.word)
     }
 
     /// The end of an admission: A looks up its slot and asks the breaker in it, while B evicts A's key and gives the slot to
@@ -159,6 +166,9 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
                 breaker.resume(granted.token()).report(Outcome::Ignored);
             }
         });
+        if made.is_some() {
+            self.note_state(place.slot());
+        }
         if !self.is_still(place, slot) {
             drop(unless_granted);
             if let Some(made) = made {
@@ -171,7 +181,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
             self.notify_changed(key, slot, &made);
         }
         unless_granted.disarm();
-        Some(granted.or_else(|rejected| self.reject(key, slot, rejected, random)))
+        Some(granted.or_else(|rejected| self.reject(key, place, rejected, random)))
     }
 
     fn notify_changed(&self, key: &K, slot: &Slot<K, T>, made: &Transition) {
@@ -190,7 +200,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         let born = AtomicU64::new(slot.word_at_insert.load(Ordering::Relaxed));
         let born = Breaker::over(born, Config::new(), &self.clock).snapshot();
         let since_birth = made.epoch.wrapping_sub(born.epoch()) % 512;
-        let is_next = slot.turn.get() == place.turn().wrapping_add(1);
+        let is_next = slot.turn.get() == next_turn(place.turn());
         let key = slot.key.load_full();
         key.filter(|_| since_birth < 256 || !is_next)
     }
@@ -199,13 +209,14 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     fn reject(
         &self,
         key: &K,
-        slot: &Slot<K, T>,
+        place: Place,
         rejected: Rejected,
         random: impl Fn() -> u32,
     ) -> Result<Granted, Rejection> {
-        if !self.is_enforced(key, rejected, random) {
+        if !self.is_enforced(key, Some(place.slot()), rejected, random) {
             return Ok(Granted::unguarded(Place::NONE));
         }
+        let slot = &self.slots[place.slot()];
         let breaker = self.breaker(slot, ());
         let last_failure = slot.last_failure.of_rejection(&breaker, rejected);
         Err(Rejection::new(rejected, last_failure))
@@ -245,7 +256,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
             });
         }
         let rejected = Rejected::new(State::Open, COME_BACK_IN);
-        if self.is_enforced(key, rejected, random) {
+        if self.is_enforced(key, None, rejected, random) {
             return Err(rejected.into());
         }
         Ok(Granted::unguarded(Place::NONE))

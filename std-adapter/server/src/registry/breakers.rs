@@ -114,7 +114,7 @@ pub struct Registry<K, C = StdClock, T = (), O = (), S = RandomState> {
     pub(super) clock: C,
     pub(super) observer: O,
     pub(super) enforcement: Enforcement,
-    pub(super) cap: Option<Cap>,
+    pub(super) cap: Option<Box<Cap>>,
     /// Numbers the keys that get a slot, and the replacements of rules, in their order: the number of the last one.
     pub(super) newest: AtomicU64,
     pub(super) evicted: AtomicU64,

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 
 use atomic_breaker::{Clock, Config, Tally, Transition};
 
-use super::cap::Cap;
+use super::cap::{Cap, Limit};
 use super::classes::RulesBy;
 use super::error::check_capacity;
 use super::named::AsHashed;
@@ -33,7 +33,7 @@ struct Settings<K> {
     rules_by: Option<RulesBy<K>>,
     capacity: usize,
     when_full: WhenFull,
-    max_shut_out: Option<usize>,
+    max_shut_out: Option<Limit>,
 }
 
 impl<K: Hash + Eq> Registry<K> {
@@ -122,39 +122,78 @@ impl<K, C, T, O, S> RegistryBuilder<K, C, T, O, S> {
     /// Limits how many keys are shut out at a time (at least 1): for hosts that share a load, where too many must not
     /// be removed at once. There is no limit unless set.
     ///
-    /// While breakers shut out `n` keys and `n` is greater than `keys`, each rejection is enforced only with a
-    /// probability of `keys` / `n`. So as many calls are rejected as if `keys` keys were shut out, and each key still
-    /// gets some calls. The other calls pass as in [shadow mode](crate::Enforcement): observers are notified through
-    /// [`would_reject`](super::KeyedObserver::would_reject), and their outcomes are not reported, so a key is closed by
-    /// probes as always. With an enforcement of less than 100 %, the smaller share applies.
+    /// If more keys are down, those that went down first are shut out, and **all calls of the others pass**, as in [shadow
+    /// mode](crate::Enforcement): observers are notified through [`would_reject`](super::KeyedObserver::would_reject), and
+    /// the outcomes are not reported, so each key is closed by probes as always. So a caller that tries one key after the
+    /// other finds one that does not reject.
     ///
     /// ```
     /// use atomic_breaker_server::{Config, Guard, Registry, RegistryError};
     ///
-    /// let hosts = Registry::<u32>::builder(Config::new()).max_shut_out(5).build()?;
-    /// for host in 0..10 {
-    ///     hosts.command(&host, |breaker| breaker.trip())?;
+    /// let replicas = Registry::<u32>::builder(Config::new()).max_shut_out(1).build()?;
+    /// for replica in [1, 2] {
+    ///     replicas.command(&replica, |breaker| breaker.trip())?;
     /// }
-    /// let passed = (0..10_000).filter(|call| hosts.of(call % 10).acquire().is_ok()).count();
-    /// assert!((4_500..5_500).contains(&passed));
+    /// assert!(replicas.of(1).acquire().is_err());
+    /// assert!(replicas.of(2).acquire().is_ok(), "went down last");
+    ///
+    /// replicas.command(&1, |breaker| breaker.reset())?;
+    /// assert!(replicas.of(2).acquire().is_err(), "the only one that is down");
     /// # Ok::<(), RegistryError>(())
     /// ```
     ///
-    /// - **A key is shut out** if it is open, or half-open and all probes are under way. One that [returns
-    ///   gradually](Config::gradual_return) counts in proportion to the share of its calls that it rejects; one whose
-    ///   next call would be a probe does not count.
+    /// - **A key is down** from when it opens until it is closed; while it [returns
+    ///   gradually](Config::gradual_return) it is down as well. A probe that fails does not change the order.
+    /// - **A key that is no longer called** does not count once its open time has been over for as long as it lasted, or
+    ///   if it is half-open and its next call would be a probe. If it is called again and rejects, it has its place in the
+    ///   order again.
     /// - **Keys that are forced open** do not count, and all their calls are rejected.
-    /// - **Keys without a slot** do not count; if [`WhenFull`] rejects their calls, the same share of those rejections
-    ///   is enforced.
-    /// - **It is a number, not a share**, because healthy keys have no slot and are not known. For example, use half
-    ///   the number of hosts that you usually have.
-    /// - **Keys are counted on rejections**, every 100 ms at most, by one caller that looks at 1,024 slots: if there
-    ///   are more slots, they are counted block by block within a second, or within `capacity` / 1,024 milliseconds if
-    ///   that is longer. Until then more keys may be shut out. Calls that are not rejected pay nothing.
+    /// - **Keys without a slot** do not count; if [`WhenFull`] rejects their calls, they are the last ones.
+    /// - **With an enforcement** of less than 100 %, that share of the calls is rejected of the keys that are shut out.
+    /// - **It is exact** at each call in a registry with at most 4,096 slots. If more are in use, the keys that are down
+    ///   are counted in steps of so many slots, one with each rejected call; until the last step, a key that has just gone
+    ///   down is shut out as well, and the next one is not when another has come up.
+    /// - **Calls that are not rejected pay nothing.** A rejected call compares two numbers; after a key has gone down or
+    ///   come up, the next one reads the numbers of up to 4,096 slots, in some microseconds. Each slot takes 8 bytes more.
+    ///
+    /// Replaces [`max_shut_out_percent`](Self::max_shut_out_percent).
     #[doc(alias = "max_ejection_percent")]
     #[doc(alias = "panic_threshold")]
     pub fn max_shut_out(mut self, keys: usize) -> Self {
-        self.settings.max_shut_out = Some(keys);
+        self.settings.max_shut_out = Some(Limit::Keys(keys));
+        self
+    }
+
+    /// [`max_shut_out`](Self::max_shut_out) as a share in percent, 1 to 100, of the keys that are called: rounded down, but
+    /// at least one key. Half of two replicas, or of three, is one.
+    ///
+    /// ```
+    /// use atomic_breaker_server::{Config, Guard, Registry, RegistryError};
+    ///
+    /// let pool = Registry::<u32>::builder(Config::new()).max_shut_out_percent(50).build()?;
+    /// for host in 0..10 {
+    ///     let _ = pool.of(host).call(|| Ok::<_, &str>("called"));
+    /// }
+    /// for host in 0..10 {
+    ///     pool.command(&host, |breaker| breaker.trip())?;
+    /// }
+    /// assert!((0..5).all(|host| pool.of(host).acquire().is_err()));
+    /// assert!((5..10).all(|host| pool.of(host).acquire().is_ok()));
+    /// # Ok::<(), RegistryError>(())
+    /// ```
+    ///
+    /// - **Each key takes a slot with its first call**, because the registry has to know how many there are: set the
+    ///   [capacity](Self::capacity) to more than there ever are at a time.
+    /// - **The keys that are called** are counted while calls are rejected: those of the last minute, or two, so that hosts
+    ///   that are gone do not count. With the first rejection after two minutes without one it begins anew: each key counts
+    ///   from its next call on, and so fewer are shut out until most have been called. A pool whose hosts are called less
+    ///   than once a minute needs a number of keys instead.
+    ///
+    /// Replaces [`max_shut_out`](Self::max_shut_out).
+    #[doc(alias = "max_ejection_percent")]
+    #[doc(alias = "panic_threshold")]
+    pub fn max_shut_out_percent(mut self, percent: u32) -> Self {
+        self.settings.max_shut_out = Some(Limit::Percent(percent));
         self
     }
 
@@ -225,14 +264,16 @@ impl<K, C, T, O, S> RegistryBuilder<K, C, T, O, S> {
         check_capacity(settings.capacity)?;
         let cap = settings
             .max_shut_out
-            .map(|most| Cap::try_new(most, settings.capacity))
+            .map(|limit| Cap::try_new(limit, settings.capacity).map(Box::new))
             .transpose()?;
+        let needs_all_keys = cap.as_ref().is_some_and(|cap| cap.needs_all_keys());
         let slots: Box<[_]> = (0..settings.capacity).map(|_| Slot::new(tally())).collect();
         let tally = &slots[0].tally;
-        let table = RuleTable::new(Ruleset::try_new(settings.config, &self.clock, tally)?);
+        let common = Ruleset::try_new(settings.config, &self.clock, tally, needs_all_keys)?;
+        let table = RuleTable::new(common);
         let classes = settings
             .rules_by
-            .map(|rules_by| rules_by.build(&table, &self.clock, tally))
+            .map(|rules_by| rules_by.build(&table, &self.clock, tally, needs_all_keys))
             .transpose()?;
         Ok(Registry {
             slots,

@@ -57,6 +57,7 @@ impl<K> RulesBy<K> {
         table: &RuleTable,
         clock: &C,
         tally: &T,
+        needs_all_keys: bool,
     ) -> Result<Classes<K>, RegistryError> {
         if self.configs.len() > usize::from(u8::MAX) {
             return Err(RegistryError::TooManyClasses);
@@ -65,7 +66,7 @@ impl<K> RulesBy<K> {
             return Err(RegistryError::RepeatedClass { index });
         }
         let checked = self.configs.iter().enumerate().map(|(index, &config)| {
-            let rules = Ruleset::try_new(config, clock, tally)
+            let rules = Ruleset::try_new(config, clock, tally, needs_all_keys)
                 .map_err(|error| RegistryError::ClassConfig { index, error })?;
             table.insert(rules).map(AtomicU16::new)
         });

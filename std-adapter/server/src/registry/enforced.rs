@@ -1,37 +1,30 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which rejections are enforced.
+//! Which rejections are enforced, and what that depends on: which keys are down, and how many are called.
 
 use std::hash::{BuildHasher, Hash};
 use std::sync::atomic::Ordering;
 
 use atomic_breaker::{Clock, Rejected, State, Tally};
 
-use super::cap::{Cap, KEY};
-use super::insertion::At;
+use super::cap::Cap;
+use super::insertion::{At, is_long_over};
 use super::places::MOST_LOOKS;
-use super::slot::Slot;
 use super::{KeyedObserver, Registry};
 
 impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHasher>
     Registry<K, C, T, O, S>
 {
-    /// Whether a rejection is enforced; notifies the observer of it.
+    /// Whether a rejection is enforced, by the key of a slot or, if it has none, because the registry is full; notifies
+    /// the observer of it.
     pub(super) fn is_enforced(
         &self,
         key: &K,
+        slot: Option<usize>,
         rejected: Rejected,
         random: impl Fn() -> u32,
     ) -> bool {
-        let mut drawn = None;
-        let mut random = || *drawn.get_or_insert_with(&random);
-        let is_enforced = self.enforcement.is_enforced(&mut random)
-            && match &self.cap {
-                Some(cap) if rejected.state() != State::ForcedOpen => {
-                    self.count_some(cap);
-                    cap.admits(random)
-                }
-                _ => true,
-            };
+        let is_enforced =
+            self.enforcement.is_enforced(random) && self.is_within_cap(slot, rejected.state());
         if self.observer.is_listening() {
             if is_enforced {
                 self.observer.rejected(key, rejected);
@@ -42,8 +35,50 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         is_enforced
     }
 
-    /// Recounts the next block of slots, unless one was counted just now.
-    fn count_some(&self, cap: &Cap) {
+    /// Whether a rejection in this state is enforced, as far as it depends on how many keys are shut out.
+    pub(super) fn is_within_cap(&self, slot: Option<usize>, state: State) -> bool {
+        let Some(cap) = &self.cap else {
+            return true;
+        };
+        if state == State::ForcedOpen {
+            return true;
+        }
+        self.look_at_some(cap);
+        let Some(slot) = slot else {
+            return cap.has_room();
+        };
+        if !cap.is_down(slot) {
+            // Whoever has opened it has not noted that yet.
+            self.note_state(slot);
+        }
+        // If it is up by now, it was down when it rejected.
+        !cap.is_down(slot) || cap.shuts_out(slot)
+    }
+
+    /// Notes whether the key of a slot is down, after a transition. Calls no code of the user, so it cannot panic.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_state(&self, slot: usize) {
+        if let Some(cap) = &self.cap {
+            // Once more if it was noted as down, because it may have come up, and that been noted, in between.
+            let _ = self.note_down(cap, slot) && self.note_down(cap, slot);
+        }
+    }
+
+    /// Returns whether it was noted as down, and was not before.
+    fn note_down(&self, cap: &Cap, slot: usize) -> bool {
+        match self.breaker(&self.slots[slot], ()).state() {
+            State::Open | State::HalfOpen | State::Returning => cap.note_down(slot, false),
+            _ => {
+                cap.note_up(slot);
+                false
+            }
+        }
+    }
+
+    /// Looks at the next block of slots that are down, unless one was looked at just now: keys that are not called any more
+    /// do not count once they admit a call.
+    fn look_at_some(&self, cap: &Cap) {
         let now_ms = self.clock.now_ms();
         let until_ms = cap.until_ms.load(Ordering::Relaxed);
         if until_ms != 0 && self.is_ahead(until_ms, now_ms) {
@@ -56,25 +91,63 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         if won.is_err() {
             return;
         }
-        // The lock is held for this statement only.
-        let in_use = self.places().fresh;
-        let slots = &self.slots[..in_use];
-        let blocks = in_use.div_ceil(MOST_LOOKS).max(1);
-        let block = cap.next.fetch_add(1, Ordering::Relaxed) % blocks;
-        let slots = slots.chunks(MOST_LOOKS).nth(block).unwrap_or_default();
-        let now = At(now_ms);
-        let shut_out = slots.iter().map(|slot| self.shut_out(slot, now)).sum();
-        cap.note(block, shut_out);
+        let look = cap.next_look();
+        self.begin_periods(cap, look, now_ms);
+        for slot in cap.block(look) {
+            if self.is_idle(slot, At(now_ms)) {
+                cap.note_down(slot, true);
+            } else {
+                self.note_state(slot);
+            }
+        }
     }
 
-    /// The share of a key's calls that its breaker itself rejects, in hundredths. A breaker whose next call would be a
-    /// probe rejects no calls, even if no one calls it any more.
-    fn shut_out(&self, slot: &Slot<K, T>, now: At) -> u32 {
-        let snapshot = self.snapshot_at(slot, now);
+    /// Whether no call of a key that is down is rejected, and none has become a probe for a while.
+    fn is_idle(&self, slot: usize, now: At) -> bool {
+        let snapshot = self.snapshot_at(&self.slots[slot], now);
         match snapshot.state() {
-            State::Open | State::HalfOpen if !snapshot.is_due() => KEY as u32,
-            State::Returning => KEY as u32 - u32::from(snapshot.returning_percent().unwrap_or(100)),
-            _ => 0,
+            State::Open => is_long_over(&snapshot, now),
+            State::HalfOpen => snapshot.is_due(),
+            State::Returning => snapshot.returning_percent() == Some(100),
+            _ => false,
+        }
+    }
+
+    /// Counts a key that is called: its first call in this period.
+    pub(super) fn note_called(&self, slot: usize) {
+        if let Some(cap) = &self.cap {
+            cap.note_called(slot / MOST_LOOKS);
+        }
+    }
+
+    /// A key has lost its slot. Called under the lock of the registry.
+    pub(super) fn note_evicted(&self, slot: usize, was_called: bool) {
+        let Some(cap) = &self.cap else {
+            return;
+        };
+        cap.note_up(slot);
+        if let Some(called) = cap.called.get(slot / MOST_LOOKS).filter(|_| was_called) {
+            called.remove();
+        }
+    }
+
+    /// Begins a period, if it is time, in the next blocks in which keys that are called are counted.
+    fn begin_periods(&self, cap: &Cap, look: usize, now_ms: u32) {
+        for block in cap.called_blocks(look) {
+            let called = &cap.called[block];
+            if !called.is_over(now_ms) {
+                continue;
+            }
+            let places = self.places();
+            // Another thread may have been faster.
+            if called.is_over(now_ms) {
+                called.begin(now_ms);
+                let slots = self.slots[..places.fresh].chunks(MOST_LOOKS).nth(block);
+                for slot in slots.unwrap_or_default() {
+                    slot.turn.forget_call();
+                }
+                cap.note_change();
+            }
         }
     }
 }

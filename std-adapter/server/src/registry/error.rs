@@ -42,6 +42,8 @@ pub enum RegistryError {
     NoSuchClass,
     /// A maximum of 0 keys that may be shut out.
     NoneShutOut,
+    /// A maximum of 0 %, or of more than 100 %, of the keys that may be shut out.
+    ShutOutPercent,
     /// A capacity of 0.
     NoCapacity,
     /// A capacity of more than 16 million.
@@ -78,6 +80,10 @@ impl fmt::Display for RegistryError {
             Self::NoneShutOut => f.write_str(
                 "with at most 0 keys shut out no call would be rejected: set `max_shut_out` to at least 1, or leave it \
                  out; for no rejections at all set `enforcement` to 0 %",
+            ),
+            Self::ShutOutPercent => f.write_str(
+                "the share of the keys that may be shut out is 1 to 100 percent: change `max_shut_out_percent`, or leave \
+                 it out; for no rejections at all set `enforcement` to 0 %",
             ),
             Self::NoCapacity => {
                 f.write_str("a registry with a capacity of 0 remembers no key: set at least 1")

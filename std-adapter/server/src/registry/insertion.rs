@@ -83,6 +83,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         let place = Place::new(index as u32, slot.turn.get());
         // Under the lock, so no other thread counts.
         let number = self.newest() + 1;
+        slot.turn.begin();
         // Stored before the key can be found, so that a thread that finds it sees these values.
         slot.word_at_insert
             .store(self.breaker(slot, ()).to_bits(), Ordering::Relaxed);
@@ -95,6 +96,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         self.map.pin().insert(named, place);
         unless_found.disarm();
         self.newest.store(number, Ordering::Relaxed);
+        self.note_called(index);
         Some((place, slot))
     }
 
@@ -152,7 +154,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         match snapshot.state() {
             State::Closed if snapshot.failures() > 0 => Evictability::Failing,
             // A tally remembers something against it.
-            State::Closed if ruleset.is_eager && slot.has_failed() => Evictability::Failing,
+            State::Closed if ruleset.remembers && slot.has_failed() => Evictability::Failing,
             State::Closed => Evictability::Free,
             State::Open if !is_long_over(&snapshot, now) => Evictability::Pinned,
             State::ForcedOpen | State::Disabled => Evictability::Pinned,
@@ -175,7 +177,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         // The key keeps its slot if anything panics.
         let raised = OnDrop::new(|| slot.turn.lower());
         let place = Place::new(index as u32, slot.turn.get());
-        slot.turn.raise();
+        let was_called = slot.turn.raise();
         if !self.breaker(slot, ()).retire() {
             return false;
         }
@@ -184,6 +186,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
             let _ = self.map.pin().remove_if(&wanted, |_, at| *at == place);
         }
         raised.disarm();
+        self.note_evicted(index, was_called);
         slot.last_failure.clear();
         // Dropped last, as that may panic.
         let _keys = (slot.key.swap(None), key);
@@ -247,7 +250,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
 }
 
 /// Whether the open time has been over for as long as it lasted.
-fn is_long_over(snapshot: &Snapshot, now: At) -> bool {
+pub(super) fn is_long_over(snapshot: &Snapshot, now: At) -> bool {
     let (Some(opened_at_ms), Some(open_for)) = (snapshot.opened_at_ms(), snapshot.open_for())
     else {
         return false;

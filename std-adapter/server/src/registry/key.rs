@@ -11,7 +11,7 @@ use atomic_breaker::{
 
 use super::breakers::Place;
 use super::insertion::COME_BACK_IN;
-use super::{AnyRegistry, KeyedObserver, Registry, RegistryOf, WhenFull};
+use super::{AnyRegistry, FirstOf, KeyedObserver, Registry, RegistryOf, WhenFull};
 use crate::guard::{Granted, Grants};
 use crate::loss::Begun;
 use crate::{Admit, Gated, Guard, GuardPermit, Rejection};
@@ -57,6 +57,10 @@ impl<H: AnyRegistry> Key<H> {
         &self.key
     }
 
+    pub(super) fn into_key(self) -> H::Key {
+        self.key
+    }
+
     /// A permit of a call that is part of another one, whose permit guards it: it is not asked for, and reports nothing.
     pub fn unguarded(self) -> GuardPermit<Self> {
         GuardPermit::new(self, Granted::unguarded(Place::NONE), Begun::now())
@@ -92,8 +96,12 @@ impl<H: AnyRegistry> Grants for Key<H> {
         self
     }
 
-    fn is_enforced(&self, random: impl FnOnce() -> u32) -> bool {
-        self.registry.enforcement.is_enforced(random)
+    fn is_enforced(&self, state: State, random: impl FnOnce() -> u32) -> bool {
+        let registry = &*self.registry;
+        registry.enforcement.is_enforced(random) && {
+            let slot = registry.find(&self.key).map(|(place, _)| place.slot());
+            registry.is_within_cap(slot, state)
+        }
     }
 
     fn random(&self) -> u32 {
@@ -163,6 +171,12 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     #[inline]
     pub const fn of(&self, key: K) -> Key<&Self> {
         Key::new(self, key)
+    }
+
+    /// Several keys, in the order in which they are preferred: the first of them that admits guards a call, as in
+    /// `hosts.first_of(["a.example", "b.example"]).call(..)`. See [`FirstOf`].
+    pub const fn first_of<I: IntoIterator<Item = K>>(&self, candidates: I) -> FirstOf<&Self, I> {
+        FirstOf::new(self, candidates)
     }
 
     /// The snapshot for a key without a slot.

@@ -92,7 +92,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
                 .load()
                 .as_ref()
                 .is_some_and(|now| Arc::ptr_eq(now, &key));
-            if is_same && slot.turn.is_still(turn, &slot.word) {
+            if is_same && slot.turn.is_same(turn, &slot.word) {
                 return (since <= newest).then_some(entry);
             }
             drop(self.places());
@@ -112,8 +112,8 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         key: &K,
         command: impl FnOnce(&KeyBreaker<'_, K, C, T, O>) -> R,
     ) -> Result<R, RegistryError> {
-        let (_, slot) = self.pinned(key)?;
-        Ok(self.act(key, slot, command))
+        let (place, _) = self.pinned(key)?;
+        Ok(self.act(key, place, command))
     }
 
     /// [`command`](Self::command) for a key that already has a slot; if it has none, returns `None` and does nothing.
@@ -123,20 +123,24 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         command: impl FnOnce(&KeyBreaker<'_, K, C, T, O>) -> R,
     ) -> Option<R> {
         let places = self.places();
-        let (_, slot) = self.find(key)?;
+        let (place, slot) = self.find(key)?;
         slot.pin();
         drop(places);
-        Some(self.act(key, slot, command))
+        Some(self.act(key, place, command))
     }
 
     fn act<R>(
         &self,
         key: &K,
-        pinned: &Slot<K, T>,
+        place: Place,
         command: impl FnOnce(&KeyBreaker<'_, K, C, T, O>) -> R,
     ) -> R {
+        let pinned = &self.slots[place.slot()];
         // Even if the command panics.
-        let _unpin = OnDrop::new(|| pinned.unpin());
+        let _unpin = OnDrop::new(|| {
+            self.note_state(place.slot());
+            pinned.unpin();
+        });
         pinned.note_failure(self.newest());
         let observer = Keyed {
             key,

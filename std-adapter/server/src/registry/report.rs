@@ -106,6 +106,9 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
             Some(outcome) => permit.report(outcome),
             None => permit.cancel(),
         };
+        if made.is_some() {
+            self.note_state(place.slot());
+        }
         // A measured call may have been too slow, which shows in the word.
         let has_changed = || started_ms != 0 && slot.word.load(Ordering::Relaxed) != granted;
         let has_failed = match outcome {

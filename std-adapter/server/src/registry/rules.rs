@@ -56,12 +56,21 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     }
 
     fn checked(&self, config: Config) -> Result<Ruleset, RegistryError> {
-        Ok(Ruleset::try_new(config, &self.clock, &self.slots[0].tally)?)
+        let needs_all_keys = self.cap.as_ref().is_some_and(|cap| cap.needs_all_keys());
+        let tally = &self.slots[0].tally;
+        Ok(Ruleset::try_new(
+            config,
+            &self.clock,
+            tally,
+            needs_all_keys,
+        )?)
     }
 
     /// Replaces the common rules while calls are under way: the rules of all keys that have none of their own and whose
-    /// class has none ([`rules_by`](super::RegistryBuilder::rules_by)). States are kept and running open times stay as
-    /// they are; the new rules apply from the next event on. With an error nothing changes.
+    /// class has none ([`rules_by`](super::RegistryBuilder::rules_by)). States are kept, and the new rules apply from the
+    /// next event on. So a key that is open stays so for the time with which it opened, even if the new rules have a shorter
+    /// one: the [command](Self::command) [`probe_now`](atomic_breaker::Breaker::probe_now) ends it. With an error nothing
+    /// changes.
     pub fn set_config(&self, config: Config) -> Result<(), RegistryError> {
         let rules = self.checked(config)?;
         let _places = self.places();

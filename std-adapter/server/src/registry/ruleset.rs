@@ -13,7 +13,10 @@ pub(super) type RuleId = u16;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Ruleset {
     pub(super) rules: Rules<u64>,
-    /// Whether each call has to be remembered, so that a key takes a slot with its first call.
+    /// Whether each call has to be remembered.
+    pub(super) remembers: bool,
+    /// Whether a key takes a slot with its first call: because that has to be remembered, or because it has to be known how
+    /// many keys there are.
     pub(super) is_eager: bool,
     /// The duration from which on a call is slow.
     pub(super) slow_call_ms: Option<u32>,
@@ -25,14 +28,16 @@ impl Ruleset {
         config: Config,
         clock: &C,
         tally: &T,
+        needs_all_keys: bool,
     ) -> Result<Self, ConfigError> {
         let rules = Rules::try_new(config)?;
         let unused = AtomicU64::new(0);
         let _ = Breaker::try_from_parts(unused, &rules, clock, tally, ())?;
-        let is_eager = config.needs_tally() || tally.memory().has_rule;
+        let remembers = config.needs_tally() || tally.memory().has_rule;
         Ok(Self {
             rules,
-            is_eager,
+            remembers,
+            is_eager: remembers || needs_all_keys,
             slow_call_ms: config.slow_call_ms,
         })
     }

@@ -17,44 +17,97 @@ use atomic_breaker::word::Word;
 /// gives the permit back. A caller that was admitted in the old epoch may continue: its report is stale, and
 /// it checks the turn again so that the report is not mistaken for a current one once epochs have wrapped
 /// around.
+///
+/// The highest bit is no part of it: see [`NOT_CALLED`].
 #[derive(Debug, Default)]
 pub(super) struct Turn<T>(pub(super) T);
 
+/// No call of the slot's key has been admitted, rejected or reported since this was set, or the slot has no key. A caller
+/// sees a turn that is not the one it expects, and clears the bit off its fast path, which so pays nothing for it.
+const NOT_CALLED: u32 = 1 << 31;
+
 impl<T: Word<Bits = u32>> Turn<T> {
     pub(super) fn get(&self) -> u32 {
-        self.0.load(Ordering::Relaxed)
+        self.0.load(Ordering::Relaxed) & !NOT_CALLED
     }
 
-    /// Whether what was just acquired from `word` belongs to this turn.
+    /// Whether what was just acquired from `word` belongs to this turn, and the key is known to be called. If not,
+    /// [`note_call`](Self::note_call) may say that only the latter is missing.
     pub(super) fn is_still(&self, turn: u32, word: &impl Word) -> bool {
         // The closed path loads the word without ordering. This load sees what that one saw, or something
         // later, and pairs with the release of the retirement.
         let _ = word.load(Ordering::Acquire);
+        self.0.load(Ordering::Relaxed) == turn
+    }
+
+    /// [`is_still`](Self::is_still), whether or not the key is known to be called.
+    pub(super) fn is_same(&self, turn: u32, word: &impl Word) -> bool {
+        // As above.
+        let _ = word.load(Ordering::Acquire);
         self.get() == turn
     }
 
-    /// Raises the turn. Ordered by the release of the retirement that follows, and by the lock of the
-    /// registry.
-    pub(super) fn raise(&self) {
-        self.set(self.get().wrapping_add(1));
+    /// Notes that the key is called, if that is missing. Returns whether it was noted by this; `None` if it is not missing,
+    /// or this turn is over.
+    pub(super) fn note_call(&self, turn: u32, word: &impl Word) -> Option<bool> {
+        // As above.
+        let _ = word.load(Ordering::Acquire);
+        let missing = turn | NOT_CALLED;
+        let mut seen = self.0.load(Ordering::Relaxed);
+        if seen != missing {
+            return None;
+        }
+        while seen == missing {
+            match self
+                .0
+                .compare_exchange_weak(missing, turn, Ordering::Relaxed, Ordering::Relaxed)
+            {
+                Ok(_) => return Some(true),
+                Err(found) => seen = found,
+            }
+        }
+        // Another call was faster, or an eviction, which has to wait for no call that came before it.
+        Some(false)
+    }
+
+    /// Forgets that the key is called, until the next call. Called under the lock of the registry.
+    pub(super) fn forget_call(&self) {
+        self.change(|seen| seen | NOT_CALLED);
+    }
+
+    /// The slot has got a key, which is about to be called. Called under the lock of the registry.
+    pub(super) fn begin(&self) {
+        self.change(|seen| seen & !NOT_CALLED);
+    }
+
+    /// Raises the turn, of which no call is known. Ordered by the release of the retirement that follows, and by the lock
+    /// of the registry. Returns whether the key was called.
+    pub(super) fn raise(&self) -> bool {
+        self.change(|seen| next(seen) | NOT_CALLED) & NOT_CALLED == 0
     }
 
     /// Undoes the raise if the key keeps its slot. A caller that saw the raised turn meanwhile waits for the
     /// lock of the registry, and looks again.
     pub(super) fn lower(&self) {
-        self.set(self.get().wrapping_sub(1));
+        self.change(|seen| seen.wrapping_sub(1) & !NOT_CALLED);
     }
 
-    /// Called under the lock of the registry, so no other thread sets it.
-    fn set(&self, next: u32) {
-        let mut turn = self.get();
+    /// Returns what was there before. Only under the lock of the registry is the turn itself changed.
+    fn change(&self, to: impl Fn(u32) -> u32) -> u32 {
+        let mut seen = self.0.load(Ordering::Relaxed);
         while let Err(found) =
             self.0
-                .compare_exchange_weak(turn, next, Ordering::Relaxed, Ordering::Relaxed)
+                .compare_exchange_weak(seen, to(seen), Ordering::Relaxed, Ordering::Relaxed)
         {
-            turn = found;
+            seen = found;
         }
+        seen
     }
+}
+
+/// The turn that follows.
+pub(super) const fn next(turn: u32) -> u32 {
+    turn.wrapping_add(1) & !NOT_CALLED
 }
 
 /// Every interleaving of a caller and an eviction.
@@ -137,6 +190,45 @@ mod tests {
     #[test]
     fn a_failure_of_the_key_that_was_evicted_never_counts_for_the_next_one() {
         a_failure_against_an_eviction(Ordering::Acquire, true);
+    }
+
+    /// It is noted that the key is called, while its slot is evicted.
+    #[test]
+    fn a_call_that_is_noted_never_undoes_an_eviction() {
+        let rules = Rules::new(Config::new().consecutive_failures(9));
+        loom::model(move || {
+            let word = Arc::new(Word64(
+                loom::sync::atomic::AtomicU64::new(0),
+                Ordering::Acquire,
+            ));
+            let turn = Arc::new(Turn(Word32(
+                loom::sync::atomic::AtomicU32::new(NOT_CALLED),
+                Ordering::Acquire,
+            )));
+            let caller = loom::thread::spawn({
+                let (word, turn) = (Arc::clone(&word), Arc::clone(&turn));
+                move || {
+                    let looked_up = 0;
+                    let breaker = Breaker::from_parts(&*word, &rules, ManualClock::new(), (), ());
+                    let permit = breaker.acquire().unwrap();
+                    let is_still = turn.is_still(looked_up, &*word);
+                    let noted = turn.note_call(looked_up, &*word);
+                    assert!(!is_still);
+                    if noted.is_some() {
+                        permit.failure();
+                    }
+                    noted == Some(true)
+                }
+            });
+            let breaker = Breaker::from_parts(&*word, &rules, ManualClock::new(), (), ());
+            let was_called = turn.raise();
+            assert!(breaker.retire());
+            let evicted = breaker.snapshot().epoch();
+            assert_eq!(caller.join().unwrap(), was_called, "counted once");
+            let snapshot = breaker.snapshot();
+            assert_eq!((snapshot.epoch(), snapshot.failures()), (evicted, 0));
+            assert_eq!((turn.get(), turn.raise()), (1, false));
+        });
     }
 
     #[test]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! So many keys are shut out at a time.
+//! So many keys are shut out at a time: those that went down first.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -12,37 +12,37 @@ use atomic_breaker_server::{
 use super::threads::{Random, seed};
 use super::{Keys, MS, RULES, SECOND, build, fail, succeed};
 
-/// So many keys are open, from 0 on, and it is noticed.
-fn down(keys: &Keys<'_, impl KeyedObserver<u32>>, clock: &ManualClock, hosts: u32) {
-    for host in 0..hosts {
-        fail(keys, host);
-        fail(keys, host);
-        assert_eq!(keys.state(&host), State::Open);
-    }
-    clock.advance(100 * MS);
+/// These keys go down, one after the other.
+fn down(
+    keys: &Keys<'_, impl KeyedObserver<u32>>,
+    hosts: impl IntoIterator<Item = u32>,
+) -> Vec<u32> {
+    let open = |host: &u32| {
+        fail(keys, *host);
+        fail(keys, *host);
+        assert_eq!(keys.state(host), State::Open);
+    };
+    hosts.into_iter().inspect(open).collect()
 }
 
-const CALLS: u32 = 20_000;
-
-/// How many of so many calls pass, to keys below that; none of them is reported.
-fn passed(keys: &Keys<'_, impl KeyedObserver<u32>>, random: &mut Random, hosts: u32) -> u32 {
-    passing(|| {
-        let permit = keys.of(random.below(hosts.into()) as u32).acquire();
-        permit.is_ok_and(|permit| {
-            assert!(!permit.is_admitted());
-            permit.report(Outcome::Success);
-            true
-        })
+fn is_shut_out(keys: &Keys<'_, impl KeyedObserver<u32>>, key: u32) -> bool {
+    let permit = keys.of(key).acquire();
+    permit.map_or(true, |permit| {
+        assert!(!permit.is_admitted());
+        permit.report(Outcome::Success);
+        false
     })
 }
 
-/// How many of so many calls of a key pass.
-fn passed_of(keys: &Keys<'_>, key: u32) -> u32 {
-    passing(|| keys.of(key).acquire().is_ok())
-}
-
-fn passing(mut passes: impl FnMut() -> bool) -> u32 {
-    (0..CALLS).map(|_| u32::from(passes())).sum()
+/// All calls of the first so many are rejected, and all of the others pass.
+#[track_caller]
+fn first_are_shut_out(keys: &Keys<'_, impl KeyedObserver<u32>>, order: &[u32], most: usize) {
+    let mut random = random();
+    for _ in 0..100 {
+        let at = random.below(order.len() as u64) as usize;
+        assert_eq!(is_shut_out(keys, order[at]), at < most, "{at} of {order:?}");
+    }
+    assert!(order.iter().all(|key| keys.state(key) == State::Open));
 }
 
 fn random() -> Random {
@@ -51,41 +51,37 @@ fn random() -> Random {
     Random(seed | 1)
 }
 
-#[track_caller]
-fn about(passed: u32, expected: f64) {
-    let share = f64::from(passed) / f64::from(CALLS);
-    // Seven standard deviations.
-    assert!((share - expected).abs() < 0.025, "{share}, not {expected}");
+fn shuffled(random: &mut Random, hosts: u32) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..hosts).collect();
+    for end in (1..order.len()).rev() {
+        order.swap(end, random.below(end as u64 + 1) as usize);
+    }
+    order
 }
 
 #[test]
-fn above_the_cap_the_share_of_calls_rejected_matches_the_cap() {
+fn all_calls_of_those_that_went_down_last_pass() {
     let mut random = random();
-    for (hosts, most, share) in [
-        (10, 5, 0.5),
-        (20, 5, 0.75),
-        (6, 5, 1.0 / 6.0),
-        (40, 1, 0.975),
-    ] {
+    for (hosts, most) in [(10, 5), (20, 5), (6, 5), (40, 1), (5, 5), (1, 1), (10, 99)] {
         let clock = ManualClock::new();
         let keys = build(&clock).max_shut_out(most).build().unwrap();
-        down(&keys, &clock, hosts);
-        about(passed(&keys, &mut random, hosts), share);
-        for host in 0..hosts {
-            about(passed_of(&keys, host), share);
-            assert_eq!(keys.state(&host), State::Open, "nothing is reported");
-        }
+        let order = down(&keys, shuffled(&mut random, hosts));
+        first_are_shut_out(&keys, &order, most);
     }
 }
 
+/// With a lot for each rejection a quarter was rejected by both.
 #[test]
-fn up_to_the_cap_every_rejection_is_enforced() {
+fn no_caller_that_tries_both_replicas_is_rejected_by_both() {
     let mut random = random();
-    for (hosts, most) in [(5, 5), (1, 1), (10, usize::MAX)] {
-        let clock = ManualClock::new();
-        let keys = build(&clock).max_shut_out(most).build().unwrap();
-        down(&keys, &clock, hosts);
-        assert_eq!(passed(&keys, &mut random, hosts), 0);
+    let clock = ManualClock::new();
+    let keys = build(&clock).max_shut_out(1).build().unwrap();
+    down(&keys, [1, 2]);
+    for _ in 0..10_000 {
+        let first = 1 + random.below(2) as u32;
+        let served = [first, 3 - first].map(|replica| keys.of(replica).acquire().is_ok());
+        assert_ne!(served, [false; 2]);
+        clock.advance(MS);
     }
 }
 
@@ -96,22 +92,20 @@ fn a_key_that_is_forced_open_rejects_every_call_and_does_not_count() {
     for key in 100..120 {
         keys.command(&key, |breaker| breaker.force_open()).unwrap();
     }
-    down(&keys, &clock, 5);
-    assert!((0..5).all(|host| passed_of(&keys, host) == 0), "five");
-    for host in 5..10 {
-        fail(&keys, host);
-        fail(&keys, host);
-    }
-    clock.advance(100 * MS);
-    about(passed_of(&keys, 7), 0.5);
-    assert!((100..120).all(|key| passed_of(&keys, key) == 0));
+    let order = down(&keys, 0..10);
+    first_are_shut_out(&keys, &order, 5);
+    assert!((100..120).all(|key| keys.of(key).acquire().is_err()));
+    // One that has been shut out so far.
+    keys.command(&3, |breaker| breaker.force_open()).unwrap();
+    first_are_shut_out(&keys, &[0, 1, 2, 4, 5, 6, 7, 8, 9], 5);
+    assert!(keys.of(3).acquire().is_err());
 }
 
 #[test]
-fn hosts_recover_through_probes_and_the_others_are_shut_out_again() {
+fn the_next_one_is_shut_out_when_another_is_closed() {
     let clock = ManualClock::new();
     let keys = build(&clock).max_shut_out(5).build().unwrap();
-    down(&keys, &clock, 10);
+    down(&keys, 0..10);
     clock.advance(10 * SECOND);
     for host in 0..4 {
         let probe = keys.of(host).acquire().unwrap();
@@ -119,69 +113,95 @@ fn hosts_recover_through_probes_and_the_others_are_shut_out_again() {
         probe.report(Outcome::Success);
         assert_eq!(keys.state(&host), State::Closed);
     }
-    // Six of which the next call is a probe, which fails; then too many again, until one more is well.
-    for host in 4..10 {
+    // Six of which the next call is a probe, which fails, whatever the order.
+    for host in (4..10).rev() {
         fail(&keys, host);
         assert_eq!(keys.state(&host), State::Open);
     }
-    clock.advance(100 * MS);
-    about(passed_of(&keys, 9), 1.0 / 6.0);
+    first_are_shut_out(&keys, &[4, 5, 6, 7, 8, 9], 5);
     keys.command(&4, |breaker| breaker.reset()).unwrap();
-    clock.advance(100 * MS);
-    assert!((5..10).all(|host| passed_of(&keys, host) == 0));
+    first_are_shut_out(&keys, &[5, 6, 7, 8, 9], 5);
     assert!((0..5).all(|host| succeed(&keys, host)));
 }
 
+/// Otherwise the dead replica would get all calls each time it has failed its probe, and the other one none.
 #[test]
-fn keys_that_are_no_longer_called_do_not_count_once_they_are_due() {
+fn a_probe_that_fails_does_not_change_the_order() {
+    let clock = ManualClock::new();
+    let keys = build(&clock).max_shut_out(1).build().unwrap();
+    down(&keys, [1]);
+    clock.advance(5 * SECOND);
+    down(&keys, [2]);
+    for _ in 0..20 {
+        clock.advance(5 * SECOND);
+        let probe = keys.of(1).acquire().unwrap();
+        assert!(probe.is_probe());
+        assert!(keys.of(1).acquire().is_err(), "while it is under way");
+        assert!(!is_shut_out(&keys, 2));
+        probe.report(atomic_breaker_server::Failure::new().into());
+        first_are_shut_out(&keys, &[1, 2], 1);
+        clock.advance(5 * SECOND);
+        fail(&keys, 2);
+    }
+}
+
+#[test]
+fn keys_that_are_no_longer_called_do_not_count() {
     let clock = ManualClock::new();
     let keys = build(&clock).max_shut_out(5).build().unwrap();
-    down(&keys, &clock, 50);
-    clock.advance(10 * SECOND);
-    for host in 100..105 {
-        fail(&keys, host);
+    let gone = down(&keys, 0..50);
+    clock.advance(15 * SECOND);
+    let order = down(&keys, 100..103);
+    assert!(!order.iter().any(|&host| is_shut_out(&keys, host)), "yet");
+    // As long again as they were open.
+    clock.advance(5 * SECOND);
+    first_are_shut_out(&keys, &order, 5);
+    // They are called again.
+    for host in gone {
         fail(&keys, host);
     }
-    clock.advance(100 * MS);
-    assert!((100..105).all(|host| passed_of(&keys, host) == 0));
+    assert!((0..5).all(|host| is_shut_out(&keys, host)));
+    assert!(!order.iter().any(|&host| is_shut_out(&keys, host)));
 }
 
 #[test]
 fn half_open_keys_count_while_their_probes_are_under_way() {
     let clock = ManualClock::new();
     let keys = build(&clock).max_shut_out(5).build().unwrap();
-    down(&keys, &clock, 10);
+    down(&keys, 0..10);
     clock.advance(10 * SECOND);
-    let probes: Vec<_> = (0..10)
+    let mut probes: Vec<_> = (0..10)
         .map(|host| keys.of(host).acquire().unwrap())
         .collect();
     assert!(probes.iter().all(AnyPermit::is_probe));
-    about(passed_of(&keys, 3), 0.5);
+    assert!((0..10).all(|host| is_shut_out(&keys, host) == (host < 5)));
+    // A probe that leaves no report, and no other one follows.
+    drop(probes.remove(0));
+    clock.advance(100 * MS);
+    assert!((1..10).all(|host| is_shut_out(&keys, host) == (host < 6)));
 }
 
 #[test]
-fn a_key_that_returns_gradually_counts_by_the_share_that_it_rejects() {
+fn a_key_that_returns_gradually_counts_until_all_its_calls_pass() {
     let clock = ManualClock::new();
     let keys = build(&clock).max_shut_out(1).build().unwrap();
     keys.set_config(RULES.gradual_return(10, 10 * SECOND))
         .unwrap();
-    down(&keys, &clock, 10);
+    down(&keys, [1]);
     clock.advance(10 * SECOND);
-    for host in 0..10 {
-        assert!(succeed(&keys, host));
-        assert_eq!(keys.state(&host), State::Returning);
-    }
-    clock.advance(5 * SECOND);
-    let returning = keys
-        .entry(&0)
-        .unwrap()
-        .snapshot
-        .returning_percent()
-        .unwrap();
-    let rejected = 1.0 - f64::from(returning) / 100.0;
-    assert!((0.2..0.8).contains(&rejected), "{rejected}");
-    // As many as if one of ten were shut out.
-    about(passed_of(&keys, 3), 0.9);
+    assert!(succeed(&keys, 1));
+    assert_eq!(keys.state(&1), State::Returning);
+    down(&keys, [2]);
+    clock.advance(SECOND);
+    let rejected = (0..1_000).filter(|_| keys.of(1).acquire().is_err());
+    assert!((500..950).contains(&rejected.count()));
+    assert!(!is_shut_out(&keys, 2));
+    clock.advance(8 * SECOND + 990 * MS);
+    assert_eq!(keys.state(&1), State::Returning);
+    clock.advance(10 * MS);
+    fail(&keys, 2);
+    fail(&keys, 2);
+    assert!(is_shut_out(&keys, 2));
 }
 
 /// How many rejections were enforced, and how many were not.
@@ -199,111 +219,107 @@ impl KeyedObserver<u32> for Counts {
 
 #[test]
 fn observers_are_notified_of_calls_that_pass_as_in_shadow_mode() {
-    let mut random = random();
     let clock = ManualClock::new();
     let keys = build(&clock).max_shut_out(5).observer(Counts::default());
     let keys = keys.build().unwrap();
-    down(&keys, &clock, 10);
-    let passed = passed(&keys, &mut random, 10);
-    let [enforced, shadowed] = keys
-        .observer()
-        .0
-        .each_ref()
-        .map(|count| count.load(Ordering::Relaxed));
-    assert_eq!((enforced, shadowed), (CALLS - passed, passed));
+    down(&keys, 0..10);
+    let passed = (0..1_000).filter(|call| !is_shut_out(&keys, call % 10));
+    assert_eq!(passed.count(), 500);
+    let counts = keys.observer().0.each_ref();
+    let counts = counts.map(|count| count.load(Ordering::Relaxed));
+    assert_eq!(counts, [500, 500]);
 }
 
 #[test]
-fn with_a_share_enforced_as_well_the_smaller_one_applies() {
-    let mut random = random();
+fn with_a_share_enforced_as_well_it_is_that_of_the_keys_that_are_shut_out() {
     let clock = ManualClock::new();
     let keys = build(&clock).max_shut_out(5).build().unwrap();
-    down(&keys, &clock, 10);
-    for (percent, share) in [(100, 0.5), (60, 0.5), (50, 0.5), (20, 0.8), (0, 1.0)] {
+    down(&keys, 0..10);
+    for percent in [100_u8, 60, 0] {
         keys.enforcement().set_percent(percent).unwrap();
-        about(passed(&keys, &mut random, 10), share);
+        let calls = |hosts: fn(u32) -> bool| {
+            (0..40_000)
+                .map(|call| call % 10)
+                .filter(move |&it| hosts(it))
+        };
+        assert!(!calls(|host| host >= 5).any(|host| is_shut_out(&keys, host)));
+        let shut_out = calls(|host| host < 5).filter(|&host| is_shut_out(&keys, host));
+        // Of 20,000: seven standard deviations.
+        let expected = 200 * usize::from(percent);
+        let shut_out = shut_out.count();
+        assert!(
+            shut_out.abs_diff(expected) < 500,
+            "{shut_out}, not {expected}"
+        );
     }
 }
 
 #[test]
-fn many_slots_are_counted_one_block_after_another() {
+fn many_slots_are_counted_in_steps() {
     const HOSTS: u32 = 20_000;
-    let mut random = random();
     let clock = ManualClock::new();
     let keys = build(&clock)
         .capacity(HOSTS as usize)
         .max_shut_out(HOSTS as usize / 4);
     let keys = keys.build().unwrap();
-    down(&keys, &clock, HOSTS);
-    // Within a second, of the ten that they are open.
-    for _ in 0..20 {
-        let _ = keys.of(random.below(HOSTS.into()) as u32).acquire();
-        clock.advance(51 * MS);
-    }
-    about(passed(&keys, &mut random, HOSTS), 0.75);
-    // And again when they are well.
-    for host in 0..HOSTS {
-        if host % 4 != 0 {
-            keys.command(&host, |breaker| breaker.reset()).unwrap();
+    let order = down(&keys, 0..HOSTS);
+    // Of 4,096 slots each.
+    let steps = || {
+        for _ in 0..5 {
+            let _ = keys.of(HOSTS - 1).acquire();
         }
+    };
+    steps();
+    first_are_shut_out(&keys, &order, HOSTS as usize / 4);
+    for host in 0..HOSTS / 2 {
+        keys.command(&host, |breaker| breaker.reset()).unwrap();
     }
-    for _ in 0..20 {
-        let _ = keys
-            .of(4 * random.below(u64::from(HOSTS) / 4) as u32)
-            .acquire();
-        clock.advance(51 * MS);
-    }
-    assert!(passed_of(&keys, 4) == 0);
+    steps();
+    first_are_shut_out(&keys, &order[HOSTS as usize / 2..], HOSTS as usize / 4);
 }
 
 #[test]
-fn what_threads_count_at_the_same_time_adds_up() {
-    const HOSTS: u32 = 8_000;
+fn what_threads_note_at_the_same_time_is_right_in_the_end() {
+    const HOSTS: u32 = 64;
     let clock = ManualClock::new();
-    let keys = build(&clock).capacity(HOSTS as usize).max_shut_out(2);
-    let keys = keys.build().unwrap();
+    let keys = build(&clock).max_shut_out(2).build().unwrap();
     let seed = seed();
     println!("BREAKER_SEED={seed}");
-    thread::scope(|scope| {
-        for number in 1..=4 {
-            let (keys, clock) = (&keys, &clock);
-            scope.spawn(move || {
-                let mut random = Random((seed ^ number) | 1);
-                for _ in 0..30_000 {
-                    let host = random.below(HOSTS.into()) as u32;
-                    match random.below(20) {
-                        0 => {
-                            let _ = keys.command(&host, |breaker| breaker.reset());
+    for round in 0..20 {
+        thread::scope(|scope| {
+            for number in 1..=4 {
+                let (keys, clock) = (&keys, &clock);
+                scope.spawn(move || {
+                    let mut random = Random((seed ^ (number + 4 * round)) | 1);
+                    for _ in 0..2_000 {
+                        let host = random.below(HOSTS.into()) as u32;
+                        match random.below(20) {
+                            0..3 => {
+                                let _ = keys.command(&host, |breaker| breaker.reset());
+                            }
+                            3 => clock.advance(50 * MS),
+                            4..7 => {
+                                let _ = keys.of(host).acquire();
+                            }
+                            7..9 => drop(succeed(keys, host)),
+                            _ => fail(keys, host),
                         }
-                        1 => clock.advance(50 * MS),
-                        _ => fail(keys, host),
                     }
-                }
-            });
+                });
+            }
+        });
+        for host in 0..HOSTS {
+            keys.command(&host, |breaker| breaker.reset()).unwrap();
         }
-    });
-    for host in 0..HOSTS {
-        let _ = keys.command(&host, |breaker| breaker.reset());
+        for host in [7, 3, 5] {
+            keys.command(&host, |breaker| breaker.trip()).unwrap();
+        }
+        first_are_shut_out(&keys, &[7, 3, 5], 2);
     }
-    for host in [1, 2] {
-        keys.command(&host, |breaker| breaker.trip()).unwrap();
-    }
-    // A rejection in each of these steps counts one of eight blocks, enforced or not.
-    for _ in 0..8 {
-        clock.advance(SECOND);
-        let _ = keys.of(1).acquire();
-    }
-    assert!(passed_of(&keys, 1) == 0, "two are open");
-    keys.command(&3, |breaker| breaker.trip()).unwrap();
-    for _ in 0..8 {
-        clock.advance(100 * MS);
-        let _ = keys.of(3).acquire();
-    }
-    about(passed_of(&keys, 3), 1.0 / 3.0);
 }
 
 #[test]
-fn counting_continues_after_the_clock_wraps_or_stands_still() {
+fn it_holds_after_the_clock_wraps_or_stands_still() {
     for start in [0, u32::MAX - 50, u32::MAX - 10_150, 1 << 31] {
         let clock = ManualClock::starting_at(start);
         let keys = build(&clock).max_shut_out(1).build().unwrap();
@@ -314,8 +330,8 @@ fn counting_continues_after_the_clock_wraps_or_stands_still() {
             SECOND * (1 << 21),
         ] {
             clock.advance(idle);
-            down(&keys, &clock, 4);
-            about(passed_of(&keys, 2), 0.75);
+            let order = down(&keys, [2, 0, 1, 3]);
+            first_are_shut_out(&keys, &order, 1);
             for host in 0..4 {
                 keys.command(&host, |breaker| breaker.reset()).unwrap();
             }
@@ -325,16 +341,30 @@ fn counting_continues_after_the_clock_wraps_or_stands_still() {
 }
 
 #[test]
-fn calls_of_keys_without_a_slot_are_capped_as_well() {
+fn keys_without_a_slot_are_the_last_ones() {
     let clock = ManualClock::new();
-    let keys = build(&clock)
-        .capacity(10)
-        .when_full(WhenFull::Reject)
-        .max_shut_out(5);
-    let keys = keys.build().unwrap();
-    down(&keys, &clock, 10);
-    fail(&keys, 50);
-    about(passed_of(&keys, 50), 0.5);
+    for (most, passes) in [(5, true), (9, true), (10, false)] {
+        let keys = build(&clock)
+            .capacity(10)
+            .when_full(WhenFull::Reject)
+            .max_shut_out(most);
+        let keys = keys.build().unwrap();
+        down(&keys, 0..10);
+        fail(&keys, 50);
+        assert_eq!(keys.of(50).acquire().is_ok(), passes, "{most}");
+    }
+}
+
+#[test]
+fn a_key_that_loses_its_slot_does_not_count() {
+    let clock = ManualClock::new();
+    let keys = build(&clock).capacity(2).max_shut_out(1).build().unwrap();
+    down(&keys, [1, 2]);
+    clock.advance(20 * SECOND);
+    // Both have been due for as long as they were open.
+    let order = down(&keys, [3, 4]);
+    first_are_shut_out(&keys, &order, 1);
+    assert!(keys.entry(&1).is_none() && keys.entry(&2).is_none());
 }
 
 #[test]
@@ -343,4 +373,10 @@ fn a_cap_of_no_key_is_an_error_that_says_what_to_do() {
     let error = build(&clock).max_shut_out(0).build().unwrap_err();
     assert_eq!(error, RegistryError::NoneShutOut);
     assert!(error.to_string().contains("at least 1"), "{error}");
+    for percent in [0, 101] {
+        let error = build(&clock).max_shut_out_percent(percent).build();
+        let error = error.unwrap_err();
+        assert_eq!(error, RegistryError::ShutOutPercent);
+        assert!(error.to_string().contains("1 to 100 percent"), "{error}");
+    }
 }

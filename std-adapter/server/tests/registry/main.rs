@@ -8,9 +8,11 @@
 //! | `attacked` | what attacks found |
 //! | `beside` | random histories beside bare breakers, while rules with and without a failure ratio replace each other |
 //! | `between` | slots that change hands between two steps of a call |
-//! | `cap` | so many keys are shut out at a time |
+//! | `cap` | so many keys are shut out at a time: those that went down first |
+//! | `cap_model` | random histories of them against a list |
 //! | `classes` | rules by a function of the key |
 //! | `crowded` | keys that are done with give way; one that fails is guarded, whatever the others do |
+//! | `first_of` | the first of several keys that admits |
 //! | `full` | a registry without room |
 //! | `in_flight` | calls of a key that pile up |
 //! | `observed` | observers that panic, or call the registry themselves; what they are notified of for slow calls |
@@ -18,6 +20,7 @@
 //! | `model` | random histories against a map without bound |
 //! | `present` | what an operator sees and does without taking a slot |
 //! | `rules` | rules that are replaced while running, rules of one key |
+//! | `share` | a share of the keys is shut out at a time |
 //! | `search` | the search for a slot, and how long its result is kept |
 //! | `told` | what observers are told, and what is shown of a registry |
 //! | `words` | what a rejection says of the failure that opened a breaker |
@@ -28,9 +31,11 @@ mod attacked;
 mod beside;
 mod between;
 mod cap;
+mod cap_model;
 mod classes;
 mod crowded;
 mod eviction;
+mod first_of;
 mod full;
 mod in_flight;
 mod keys;
@@ -41,6 +46,7 @@ mod panicking;
 mod present;
 mod rules;
 mod search;
+mod share;
 mod threads;
 mod told;
 #[cfg(feature = "tokio")]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rules that are replaced while running, and rules of one key.
 
-use atomic_breaker_server::{Guard, ManualClock, State, TripRule};
+use atomic_breaker_server::{AnyPermit, Guard, ManualClock, State, TripRule};
 
 use super::{RULES, SECOND, build, fail, succeed};
 
@@ -22,6 +22,8 @@ fn new_rules_apply_from_the_next_event_on_and_states_are_kept() {
     let waits = |key| keys.entry(&key).unwrap().snapshot.retry_in();
     assert_eq!(waits(1), Some(SECOND));
     assert_eq!(waits(2), Some(10 * SECOND), "a running open time stays");
+    keys.command(&2, |breaker| breaker.probe_now()).unwrap();
+    assert!(keys.of(2).acquire().is_ok_and(|permit| permit.is_probe()));
 }
 
 #[test]
@@ -79,7 +81,7 @@ fn a_key_can_have_rules_of_its_own_and_keeps_its_slot_with_them() {
 
 #[test]
 fn permits_of_the_old_rules_report_under_the_new_ones() {
-    use atomic_breaker_server::{AnyPermit, Failure};
+    use atomic_breaker_server::Failure;
     let clock = ManualClock::new();
     let keys = build(&clock).build().unwrap();
     fail(&keys, 1);

@@ -10,11 +10,13 @@
 //! | `probed` | keys that are pinged while they are open |
 //! | `lies` | keys that answer pings and fail calls, and how long that is remembered |
 //! | `outages` | days with probers, operators and callers that leave |
+//! | `fail_over` | an hour of callers with two replicas |
 //! | `dropped` | futures that are dropped at any await |
 //! | `served` | a resource that fails at random and is then well: all who wait are served |
 
 mod again;
 mod dropped;
+mod fail_over;
 mod lies;
 mod outages;
 mod probed;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use atomic_breaker_server::{AnyPermit, Guard, Outcome, Retry, ServiceError};
+use atomic_breaker_server::{AnyPermit, Guard, Outcome, Registry, Retry, ServiceError, TokioClock};
 use futures_util::FutureExt;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
@@ -106,4 +106,30 @@ async fn a_partly_enforced_retry_passes_or_waits_for_all_its_tries() {
     }
     assert!((140..=260).contains(&passed), "{passed} {rejected}");
     assert_eq!(rejections(&keys), 3 * passed + rejected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn beyond_the_most_that_are_shut_out_no_caller_waits() {
+    let pool = Registry::<u32>::builder(super::RULES).max_shut_out(1);
+    let pool = pool.clock(TokioClock).build().unwrap();
+    for replica in [1, 2] {
+        pool.command(&replica, |breaker| breaker.trip_for(60 * SECOND))
+            .unwrap();
+    }
+    let begin = Instant::now();
+    let permit = pool.of(2).acquire_when_ready().await;
+    assert!(!permit.is_admitted());
+    let answer = pool.of(2).retry(Retry::new(), async || Ok::<_, &str>(7));
+    assert_eq!((answer.await, ms_since(begin)), (Ok(7), 0));
+    // It waits where it is shut out, and no longer when the other one is.
+    let operator = async {
+        tokio::time::sleep(5 * SECOND).await;
+        pool.command(&2, |breaker| breaker.reset()).unwrap();
+        pool.command(&1, |breaker| breaker.reset()).unwrap();
+        pool.command(&2, |breaker| breaker.trip()).unwrap();
+        pool.command(&1, |breaker| breaker.trip_for(60 * SECOND))
+            .unwrap();
+    };
+    let (permit, ()) = tokio::join!(pool.of(1).acquire_when_ready(), operator);
+    assert!(!permit.is_admitted() && ms_since(begin) >= 5_000);
 }
