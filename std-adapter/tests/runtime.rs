@@ -184,13 +184,16 @@ async fn an_aborted_task_gives_the_slot_of_its_probe_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_retry_waits_out_the_open_time_and_takes_no_try_for_it() {
+async fn a_retry_that_is_to_waits_out_the_open_time_and_takes_no_try_for_it() {
     let server = breaker();
     server.trip();
     let begin = Instant::now();
     let tries = std::cell::Cell::new(0);
+    let at_once = server.retry(Retry::new(), fails).await.unwrap_err();
+    assert!(at_once.rejected().is_some() && begin.elapsed().is_zero());
+    let patient = Retry::new().wait_for_breaker(Duration::MAX);
     let answer = server
-        .retry(Retry::new().tries(1), async || {
+        .retry(patient.tries(1), async || {
             tries.set(tries.get() + 1);
             Ok::<_, io::Error>(7)
         })

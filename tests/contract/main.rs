@@ -69,6 +69,7 @@ mod renewed;
 mod repair;
 mod restored;
 mod retained;
+mod retries;
 mod returning;
 mod rules;
 mod slow;

@@ -6,22 +6,22 @@ use std::future::{Ready, ready};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use atomic_breaker::wait::{Awaited, Retry, Timer, WithTimer, admitted};
+use atomic_breaker::wait::{Awaited, Timer, WithTimer, admitted};
 use atomic_breaker::word::NativeWord;
-use atomic_breaker::{Breaker, CallError, Clock, Config, ManualClock, Snapshot, State};
+use atomic_breaker::{Breaker, Clock, Config, ManualClock, Snapshot, State};
 
 use super::support::{AnyWord, breaker, fail, ms, on_both_words, rules};
 
 /// A timer whose sleeps are over at once: they advance the clock.
-struct Skips<'a> {
+pub(super) struct Skips<'a> {
     clock: &'a ManualClock,
-    asked: RefCell<Vec<u64>>,
+    pub(super) asked: RefCell<Vec<u64>>,
     /// What others do after so many sleeps.
     others: &'a dyn Fn(usize),
 }
 
 impl<'a> Skips<'a> {
-    fn new(clock: &'a ManualClock, others: &'a dyn Fn(usize)) -> Self {
+    pub(super) fn new(clock: &'a ManualClock, others: &'a dyn Fn(usize)) -> Self {
         Self {
             clock,
             asked: RefCell::default(),
@@ -48,81 +48,30 @@ impl Timer for Skips<'_> {
 }
 
 /// Runs a future whose sleeps are skipped.
-fn run<F: Future>(future: F) -> F::Output {
+pub(super) fn run<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
         Poll::Pending => unreachable!("no sleep lasts"),
     }
 }
 
-type Waiting<'a> = Breaker<WithTimer<&'a ManualClock, &'a Skips<'a>>, &'a NativeWord>;
+pub(super) type Waiting<'a> = Breaker<WithTimer<&'a ManualClock, &'a Skips<'a>>, &'a NativeWord>;
 
-fn waiting<'a>(word: &'a NativeWord, timer: &'a Skips<'a>) -> Waiting<'a> {
+pub(super) fn waiting<'a>(word: &'a NativeWord, timer: &'a Skips<'a>) -> Waiting<'a> {
+    waiting_by(
+        rules().consecutive_failures(9).open_for(ms(800)),
+        word,
+        timer,
+    )
+}
+
+pub(super) fn waiting_by<'a>(
+    rules: Config,
+    word: &'a NativeWord,
+    timer: &'a Skips<'a>,
+) -> Waiting<'a> {
     let clock = timer.clock;
-    let rules = rules().consecutive_failures(9).open_for(ms(800));
     Breaker::over(word, rules, WithTimer { clock, timer })
-}
-
-/// Retries an operation that works from the given try on; returns the result, and when it was tried.
-fn tries(
-    breaker: &Waiting<'_>,
-    policy: Retry,
-    works_from: usize,
-) -> (Result<(), CallError<()>>, Vec<u32>) {
-    let tried = RefCell::new(Vec::new());
-    let operation = async || {
-        tried.borrow_mut().push(breaker.clock().now_ms());
-        if tried.borrow().len() < works_from {
-            Err(())
-        } else {
-            Ok(())
-        }
-    };
-    let result = run(breaker.retry(policy, operation));
-    (result, tried.take())
-}
-
-#[test]
-fn a_try_at_the_very_end_of_the_time_is_made() {
-    let (clock, word) = (ManualClock::new(), NativeWord::new(0));
-    let timer = Skips::new(&clock, &|_| ());
-    // The shortest pause has no part to be taken off.
-    let policy = Retry::new().first_pause(ms(1)).within(ms(1));
-    let ended = tries(&waiting(&word, &timer), policy, 2);
-    assert_eq!(ended, (Ok(()), vec![0, 1]));
-}
-
-#[test]
-fn a_breaker_that_is_due_at_the_very_end_of_the_time_is_waited_for() {
-    let (clock, word) = (ManualClock::new(), NativeWord::new(0));
-    let timer = Skips::new(&clock, &|_| ());
-    let breaker = waiting(&word, &timer);
-    breaker.trip();
-    let ended = tries(&breaker, Retry::new().within(ms(800)), 1);
-    assert_eq!(ended, (Ok(()), vec![800]));
-}
-
-#[test]
-fn a_retry_gives_up_beside_a_hanging_probe_when_the_time_of_its_timer_is_over() {
-    let (clock, word) = (ManualClock::new(), NativeWord::new(0));
-    let timer = Skips::new(&clock, &|_| ());
-    let breaker = waiting(&word, &timer);
-    breaker.trip();
-    clock.advance(ms(800));
-    let _hangs = breaker.acquire().unwrap();
-    let (result, tried) = tries(&breaker, Retry::new().within(ms(500)), 1);
-    assert!(matches!(result, Err(CallError::Rejected(_))), "{result:?}");
-    assert_eq!((tried.len(), clock.now_ms()), (0, 1_300));
-}
-
-#[test]
-fn the_timer_is_asked_for_no_sleep_of_no_time() {
-    let (clock, word) = (ManualClock::new(), NativeWord::new(0));
-    let timer = Skips::new(&clock, &|_| ());
-    let policy = Retry::new().first_pause(ms(0));
-    let ended = tries(&waiting(&word, &timer), policy, 3);
-    assert_eq!(ended, (Ok(()), vec![0; 3]));
-    assert!(timer.asked.take().is_empty());
 }
 
 /// Its own share was in the sleep already: another one would keep it away for up to a quarter of the time.

@@ -8,6 +8,9 @@
 //!
 //! # How a waiter waits
 //!
+//! Callers wait for a breaker where they ask for it: by [`ready`](crate::Breaker::ready), by
+//! [`acquire_when_ready`](crate::Breaker::acquire_when_ready), and in a retry by [`Retry::wait_for_breaker`].
+//!
 //! | the breaker is | a waiter looks again |
 //! |---|---|
 //! | open | after the open time plus its share of the spread; until then as while forced open |
@@ -26,21 +29,24 @@
 
 mod awaited;
 mod has_timer;
+mod policy;
 mod prober;
 mod repeatable;
 mod retry;
 mod time_limit;
 mod timed_operation;
+mod tries;
 mod try_limit;
 mod waiter;
 
 pub use awaited::{Awaited, admitted};
 pub use has_timer::{HasTimer, WithTimer};
+pub use policy::Retry;
 pub use prober::Prober;
 pub use repeatable::{Mutating, Repairing, Repeatable};
-pub use retry::{Retry, Tried, Tries};
 pub use time_limit::{Limit, OneFailure, TimeLimit, Timed};
 pub use timed_operation::{Repaired, TimedOperation, ToldTrips};
+pub use tries::{Tried, Tries};
 pub use try_limit::TryLimit;
 
 use core::pin::Pin;

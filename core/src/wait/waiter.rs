@@ -16,7 +16,7 @@ use crate::number::scramble;
 use crate::state::State;
 use crate::word::{self, AtomicU32};
 
-const NEVER: u64 = u64::MAX;
+pub(super) const NEVER: u64 = u64::MAX;
 
 #[derive(Debug)]
 pub(super) struct Waiter<T> {
@@ -54,16 +54,13 @@ impl<T: Timer> Waiter<T> {
         }
     }
 
-    /// A waiter that gives up this long after it began.
-    pub(super) fn giving_up_after(self, ms: u64) -> Self {
-        Self {
-            deadline_ms: self.away_since_ms.saturating_add(ms),
-            is_patient: false,
-            ..self
-        }
+    /// Gives up at this time of its timer, or as soon as its turn is not known to come by then.
+    pub(super) fn give_up_at(&mut self, ms: u64) {
+        self.deadline_ms = ms;
+        self.is_patient = false;
     }
 
-    /// Begins to wait again, until the same deadline.
+    /// Begins to wait again.
     pub(super) fn restart(&mut self) {
         self.away_since_ms = self.timer.now_ms();
         self.looked_half_open = 0;
@@ -114,15 +111,8 @@ impl<T: Timer> Waiter<T> {
         None
     }
 
-    /// Whether its turn is not known to come in time.
-    pub(super) fn gives_up(&self, rejected: Rejected) -> bool {
-        let earliest_ms = match (rejected.state(), rejected.retry_in_ms()) {
-            _ if self.is_patient => return false,
-            (_, None) => return true,
-            (State::Open, Some(left_ms)) => left_ms.into(),
-            (_, Some(_)) => 1,
-        };
-        earliest_ms > self.left_ms()
+    fn gives_up(&self, rejected: Rejected) -> bool {
+        !self.is_patient && is_vain(rejected, self.left_ms())
     }
 
     fn pause(&mut self, awaited: &impl Awaited, rejected: Rejected, is_woken: bool) -> Pause {
@@ -168,6 +158,16 @@ impl<T: Timer> Waiter<T> {
             self.deadline_ms.saturating_sub(self.timer.now_ms())
         }
     }
+}
+
+/// Whether a call is not known to be admitted within this time.
+pub(super) fn is_vain(rejected: Rejected, within_ms: u64) -> bool {
+    let earliest_ms = match (rejected.state(), rejected.retry_in_ms()) {
+        (_, None) => return true,
+        (State::Open, Some(left_ms)) => left_ms.into(),
+        (_, Some(_)) => 1,
+    };
+    earliest_ms > within_ms
 }
 
 /// Whether the observer will wake this task at the next transition.

@@ -52,7 +52,9 @@ fn a_reset_elsewhere_ends_a_long_open_time_within_ten_seconds() {
         slept.mark();
     });
     sim.spawn(async {
-        let patient = Retry::new().within(Duration::MAX);
+        let patient = Retry::new()
+            .within(Duration::MAX)
+            .wait_for_breaker(Duration::MAX);
         let answer = here.retry(patient, || ready(Ok::<_, ()>(()))).await;
         assert_eq!(answer, Ok(()));
         tried.mark();

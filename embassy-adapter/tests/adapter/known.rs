@@ -54,6 +54,7 @@ fn a_handle_calls_with_a_time_limit_and_retries_until_the_radio_is_back() {
             Ok::<_, ()>(7)
         };
         let policy = Retry::new().try_limit(LIMIT).tries(100);
+        let policy = policy.wait_for_breaker(Duration::MAX);
         got.set(Some(Radio.retry(policy, send).await));
     });
     assert_eq!(got.take(), Some(Ok(7)));

@@ -21,6 +21,7 @@ mod repair;
 mod repair_times;
 mod repaired_streams;
 mod retry;
+mod retry_waits;
 mod returning;
 mod sim;
 mod spread;

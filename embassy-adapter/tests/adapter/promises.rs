@@ -58,7 +58,8 @@ fn through_an_outage(word: impl Word) {
         });
         sim.spawn(async {
             let send = || ready(Ok::<_, ()>(()));
-            assert_eq!(breaker.retry(Retry::new(), send).await, Ok(()));
+            let patient = Retry::new().wait_for_breaker(Duration::MAX);
+            assert_eq!(breaker.retry(patient, send).await, Ok(()));
             done.mark();
         });
     }

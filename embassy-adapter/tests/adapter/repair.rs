@@ -56,7 +56,8 @@ fn tries_that_are_probes_repair_further_each_time() {
         let operation = Mutating(Repairing(async |trips: u8| {
             device.repaired_and_read(trips).await
         }));
-        let policy = Retry::new().tries(5).within(Duration::from_secs(3_600));
+        let hour = Duration::from_secs(3_600);
+        let policy = Retry::new().tries(5).within(hour).wait_for_breaker(hour);
         *result.borrow_mut() = Some(breaker.retry(policy, operation).await);
     });
     drop(sim);
@@ -99,7 +100,8 @@ fn a_repair_that_hangs_ends_at_the_limit_of_the_try_as_the_failure_of_the_probe(
             }
             Ok::<_, &str>(())
         });
-        let policy = Retry::new().tries(1).try_limit(Duration::from_millis(50));
+        let policy = Retry::new().tries(1).wait_for_breaker(Duration::MAX);
+        let policy = policy.try_limit(Duration::from_millis(50));
         *result.borrow_mut() = Some(breaker.retry(policy, operation).await);
     });
     drop(sim);

@@ -36,7 +36,8 @@ fn a_radio_that_hangs_trips_and_closes_once_it_is_back() {
         assert_eq!(lost, Err(CallError::Failed(Timed::TimedOut)));
         assert_eq!((tried.len(), radio.state()), (3, State::Open));
         // From now on it waits for the breaker, whose probe hangs as well, until the radio is back.
-        let sent = radio.retry(POLICY.tries(100), || send(&tried, BACK)).await;
+        let patient = POLICY.tries(100).wait_for_breaker(Duration::MAX);
+        let sent = radio.retry(patient, || send(&tried, BACK)).await;
         got.set(Some(sent));
     });
     assert_eq!(got.take(), Some(Ok(7)));

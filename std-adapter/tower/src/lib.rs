@@ -29,6 +29,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `service` | [`BreakerLayer`] |
+//! | `asked` | whether the breaker has admitted a try, for the retry above it |
 //! | `outliving`, `try_layer` | one try that may go on when its caller leaves; [`TryLayer`] |
 //! | `gate` | [`GateLayer`] |
 //! | `time_limit` | the limit of a try and of a probe; [`TimeLimitLayer`] |
@@ -89,6 +90,7 @@ macro_rules! guard_layer {
     };
 }
 
+mod asked;
 mod gate;
 mod outliving;
 mod retry;
@@ -96,6 +98,8 @@ mod service;
 mod time_limit;
 mod try_layer;
 
+#[doc(hidden)]
+pub use asked::admitted;
 #[doc(no_inline)]
 pub use atomic_breaker_server::{
     Admit, AnyPermit, AtOnce, Breaker, Config, Failure, Outcome, Rejection, Report, ServiceError,

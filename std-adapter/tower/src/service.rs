@@ -10,6 +10,7 @@ use tower::util::Oneshot;
 use tower_layer::Layer;
 use tower_service::Service;
 
+use crate::asked::admitted;
 use crate::{Admit, AnyPermit, Rejection, Report, ServiceError};
 
 /// Guards a service with a breaker: one for all requests, or one per key of the request.
@@ -110,6 +111,7 @@ where
         match self.admit.admit(&request) {
             Ok(permit) => {
                 let call = Oneshot::new(self.inner.clone(), request);
+                admitted::<Self>();
                 ResponseFuture::new(call, false, permit, self.report.clone())
             }
             Err(rejection) => ResponseFuture::rejected(rejection, self.report.clone()),

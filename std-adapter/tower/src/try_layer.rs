@@ -11,6 +11,7 @@ use tower::util::Oneshot;
 use tower_layer::Layer;
 use tower_service::Service;
 
+use crate::asked::admitted;
 use crate::outliving::{Leaving, Try};
 use crate::service::ResponseFuture;
 use crate::{Admit, AnyPermit, AtOnce, Report, ServiceError, TimeLimitLayer, Timed, TryLimits};
@@ -193,6 +194,7 @@ where
         let limit = layer.limit.of(&permit, || None);
         let limited = TimeLimitLayer::new(limit).layer(self.inner.clone());
         let call = Oneshot::new(limited, request);
+        admitted::<Self>();
         let call = ResponseFuture::new(call, false, permit, layer.report.clone());
         Try::new(call, leaving)
     }

@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 
 use atomic_breaker::Clock;
 use atomic_breaker_server::{AnyPermit, GuardPermit, Key, RetryEvent};
-use atomic_breaker_tower::{BudgetOf, Leaving, Try};
+use atomic_breaker_tower::{BudgetOf, Leaving, Try, admitted};
 use http::Request;
 use tokio::time::timeout;
 use tower::ServiceExt;
@@ -133,6 +133,7 @@ where
             }
             result.map_err(ServiceError::Failed)
         };
+        admitted::<Self>();
         Try::new(call, leaving)
     }
 }

@@ -212,6 +212,30 @@ async fn half_enforced_rejections_let_half_of_the_requests_pass() {
     assert!((400..620).contains(&passed), "{passed} of 1,000");
 }
 
+/// It may hold the only connection to the host.
+#[tokio::test(start_paused = true)]
+async fn the_response_of_a_try_is_let_go_before_the_next_one_is_made() {
+    static KEPT: AtomicU32 = AtomicU32::new(0);
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    struct Kept;
+    impl Drop for Kept {
+        fn drop(&mut self) {
+            KEPT.fetch_sub(1, Relaxed);
+        }
+    }
+    let client = ServiceBuilder::new()
+        .layer(guard(ClientConfig::new()).layer())
+        .service(service_fn(async |_: Request<()>| {
+            sleep(Duration::from_millis(1)).await;
+            assert_eq!(KEPT.fetch_add(1, Relaxed), 0, "a response before is kept");
+            CALLS.fetch_add(1, Relaxed);
+            let response = Response::builder().status(500).extension(Arc::new(Kept));
+            Ok::<_, io::Error>(response.body(String::new()).unwrap())
+        }));
+    let response = client.oneshot(get("a.example")).await.unwrap();
+    assert_eq!((response.status().as_u16(), CALLS.load(Relaxed)), (500, 3));
+}
+
 /// What a layer below the guard needs for its spans.
 #[tokio::test(start_paused = true)]
 async fn each_retry_carries_its_number() {

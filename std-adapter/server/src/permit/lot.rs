@@ -11,7 +11,7 @@ thread_local!(static HELD: Cell<Option<Lot>> = const { Cell::new(None) });
 pub struct Lot(Option<u32>);
 
 impl Lot {
-    /// Asks for a permit: a rejection in `ask` is decided by this lot.
+    /// Asks for a permit: a rejection in `ask` is decided by this lot, if it is asked in this thread.
     pub fn hold<V>(&mut self, ask: impl FnOnce() -> V) -> V {
         struct Held<'a> {
             lot: &'a mut Lot,

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use tower_layer::Layer;
 use tower_service::Service;
 
+use crate::asked::admitted;
 use crate::{Admit, AnyPermit, Rejection, Report, ResponseFuture, ServiceError};
 use atomic_breaker_server::Gated;
 use pause::Pause;
@@ -263,6 +264,7 @@ where
         match self.permit() {
             Ok(permit) => {
                 let (permit, call) = permit.judged(|| self.inner.call(request));
+                admitted::<Self>();
                 ResponseFuture::new(call, true, permit, self.report.clone())
             }
             Err(rejection) => ResponseFuture::rejected(rejection, self.report.clone()),

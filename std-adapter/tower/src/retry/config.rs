@@ -58,7 +58,8 @@ impl RetryConfig {
     /// rejection is returned. 0, the default: never. It waits at least [`Rejection::retry_in`](crate::Rejection), and
     /// up to a first pause longer, since all rejected requests return then; and only if the wait ends before the
     /// deadline. While the breaker is forced open it never waits. Where only a share of the rejections is enforced, it is
-    /// decided once for all tries of a request whether its own are.
+    /// decided once for all tries of a request whether its own are; but at each try where another task asks the breaker, as
+    /// with a `Buffer` between.
     ///
     /// A waiting request holds its caller, its memory and its place in all limits above. On a server with a bounded
     /// number of callers, all of them end up waiting for the host that is down, and none are left for those that work;

@@ -7,9 +7,11 @@ use std::time::Duration;
 use atomic_breaker::Outcome;
 use atomic_breaker_server::{Lot, RetryEvent};
 use tokio::time::Instant;
+use tower_service::Service;
 
 use super::{BudgetOf, RetryBudget, RetryConfig, RetryLayer, RetryPolicy};
 use crate::ServiceError;
+use crate::asked::ask;
 
 /// What follows from the result of a try.
 pub(super) enum Next<R> {
@@ -36,10 +38,22 @@ pub(super) struct Course<Q, B: BudgetOf<Q>, P, R> {
     follows_hint: bool,
     /// A token was taken for the last retry. It is given back if the retry is not made.
     holds_token: bool,
+    stage: Stage,
     /// Decides for all tries whether a rejection is enforced.
-    pub(super) lot: Lot,
+    lot: Lot,
     /// The result of the last try, until it is known whether another one is made.
     last: Option<R>,
+}
+
+/// What is known of the try in hand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Not called yet.
+    Pausing,
+    /// Called, and perhaps made: the breaker is asked later, or has rejected it.
+    Called,
+    /// The breaker has admitted it.
+    Made,
 }
 
 impl<Q, B, P, T, E> Course<Q, B, P, Result<T, ServiceError<E>>>
@@ -63,6 +77,7 @@ where
             waited: 0,
             follows_hint: false,
             holds_token: false,
+            stage: Stage::Pausing,
             lot: Lot::default(),
             last: None,
             layer,
@@ -79,8 +94,28 @@ where
         request
     }
 
-    /// The breaker has admitted the try: it is made.
-    pub(super) fn is_under_way(&mut self) {
+    /// Calls the service below, and asks whether its breaker has admitted the try.
+    pub(super) fn call<S: Service<Q>>(&mut self, service: &mut S, request: Q) -> S::Future {
+        let (call, is_admitted) = ask::<S, _>(|| self.lot.hold(|| service.call(request)));
+        self.stage = Stage::Called;
+        if is_admitted {
+            self.is_made();
+        }
+        call
+    }
+
+    /// Polls the try. A breaker that is not asked yet may be asked in it.
+    pub(super) fn poll<V>(&mut self, poll: impl FnOnce() -> V) -> V {
+        if self.stage == Stage::Made {
+            poll()
+        } else {
+            self.lot.hold(poll)
+        }
+    }
+
+    /// The breaker has admitted the try.
+    fn is_made(&mut self) {
+        self.stage = Stage::Made;
         if mem::take(&mut self.holds_token) {
             self.budget().count(RetryEvent::Sent);
         }
@@ -147,13 +182,15 @@ where
             Ok(response) => Ok(response),
             Err(ServiceError::Failed(error)) => Err(error),
             Err(ServiceError::Rejected(rejection)) => {
+                self.stage = Stage::Pausing;
                 return match self.wait(rejection.retry_in()) {
                     Some(pause) => Next::Pause(pause),
                     None => Next::Return(self.rejected(Err(ServiceError::Rejected(rejection)))),
                 };
             }
         };
-        self.is_under_way();
+        self.is_made();
+        self.stage = Stage::Pausing;
         let policy = &self.layer.policy;
         let pause = match policy.classify(&result) {
             Outcome::Failure(_) => self.failed(policy.retry_after(&result)),
@@ -203,6 +240,11 @@ impl<Q, B: BudgetOf<Q>, P, R> Course<Q, B, P, R> {
 
 impl<Q, B: BudgetOf<Q>, P, R> Drop for Course<Q, B, P, R> {
     fn drop(&mut self) {
-        self.give_back(RetryEvent::Cancelled);
+        if self.stage == Stage::Pausing {
+            self.give_back(RetryEvent::Cancelled);
+        } else if self.holds_token {
+            // Perhaps it was made. If callers that leave paid for none of their retries, nothing would bound these.
+            self.budget().count(RetryEvent::Sent);
+        }
     }
 }

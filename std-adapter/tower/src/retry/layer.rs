@@ -14,8 +14,10 @@ use super::RetryConfig;
 /// | a rejection | waited for, if the breaker says how long, the wait ends before the deadline, and a wait is left; costs no try and no token, as the request was not made |
 ///
 /// Otherwise the result of the last try is returned. So a rejection is returned only for a request that was never made.
-/// A response that is not returned is kept during the pause, and dropped once the next try is under way. A request that
-/// is dropped in a pause gives its token back. Once a response has been returned, its request is not retried: a body
+/// A response that is not returned is kept during the pause, and dropped as soon as the breaker has admitted the next try.
+/// With another service between the two, such as an `async` block, a queue or a task, this is known only when that try has
+/// ended: until then the response is kept, with the connection that it may hold. A request that is dropped in a pause gives
+/// its token back. Once a response has been returned, its request is not retried: a body
 /// that is truncated later is up to the caller.
 ///
 /// After a pause that the [server asked for](super::RetryPolicy::retry_after), such as by a `Retry-After`, a rejection is waited for

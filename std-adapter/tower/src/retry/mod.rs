@@ -6,7 +6,7 @@
 //!               │           │
 //!               │           ├ rejected: returns at once; or, if that is set or the server has asked
 //!               │           │           for the pause before, waits for retry_in, at no cost
-//!               │           └ made:     a try
+//!               │           └ admitted: a try, which lets the response of the last one go
 //!               ├ success:  deposits a share of a token; returns
 //!               ├ ignored:  returns, unless the server says when to try again: then as below
 //!               └ failure:  may this request be sent twice? is a try left? does the pause end in time?

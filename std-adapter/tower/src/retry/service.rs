@@ -57,7 +57,7 @@ where
         let clone = self.inner.clone();
         let mut ready = mem::replace(&mut self.inner, clone);
         let mut course = Course::begin(self.layer.clone(), &request);
-        let call = course.lot.hold(|| ready.call(request));
+        let call = course.call(&mut ready, request);
         RetryFuture {
             state: State::Called { call },
             service: ready,
@@ -108,14 +108,7 @@ where
         let mut this = self.project();
         loop {
             let result = match this.state.as_mut().project() {
-                Projected::Called { call } => match call.poll(context) {
-                    Poll::Ready(result) => result,
-                    Poll::Pending => {
-                        // A rejection is never pending.
-                        this.course.is_under_way();
-                        return Poll::Pending;
-                    }
-                },
+                Projected::Called { call } => ready!(this.course.poll(|| call.poll(context))),
                 Projected::Pausing { sleep } => {
                     ready!(sleep.poll(context));
                     this.state.set(State::BecomingReady);
@@ -124,7 +117,7 @@ where
                 Projected::BecomingReady => match ready!(this.service.poll_ready(context)) {
                     Ok(()) => {
                         let request = this.course.request();
-                        let call = this.course.lot.hold(|| this.service.call(request));
+                        let call = this.course.call(this.service, request);
                         this.state.set(State::Called { call });
                         continue;
                     }

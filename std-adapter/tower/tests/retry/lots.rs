@@ -10,6 +10,7 @@ use atomic_breaker_tower::{
     Admit, Breaker, BreakerLayer, Config, RetryConfig, RetryLayer, ServiceError, TokioClock,
 };
 use tokio::task::JoinSet;
+use tower::util::BoxCloneService;
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 
 use crate::{SECOND, budget};
@@ -22,12 +23,24 @@ async fn passed<A>(admit: A) -> usize
 where
     A: Admit<u32, Permit: Send + 'static> + Clone + Send + 'static,
 {
-    let client = ServiceBuilder::new()
-        .layer(RetryLayer::new(WAITS, budget(), |_: &u32| true))
+    passed_below(admit, |guarded| guarded).await
+}
+
+type Guarded = BoxCloneService<u32, (), ServiceError<io::Error>>;
+
+/// [`passed`] with something between the retries and the breaker.
+async fn passed_below<A>(admit: A, between: impl FnOnce(Guarded) -> Guarded) -> usize
+where
+    A: Admit<u32, Permit: Send + 'static> + Clone + Send + 'static,
+{
+    let guarded = ServiceBuilder::new()
         .layer(BreakerLayer::new(admit))
         .service(service_fn(|_: u32| async {
             Err::<(), _>(io::Error::other("down"))
         }));
+    let client = ServiceBuilder::new()
+        .layer(RetryLayer::new(WAITS, budget(), |_: &u32| true))
+        .service(between(guarded.boxed_clone()));
     let mut requests = JoinSet::new();
     for _ in 0..1_000 {
         let mut client = client.clone();
@@ -56,4 +69,24 @@ async fn half_enforced_rejections_let_half_of_the_requests_pass() {
     for passed in [of_resource, of_registry] {
         assert!((400..620).contains(&passed), "{passed} of 1,000");
     }
+}
+
+/// The breaker is asked when the service between is polled, not when it is called.
+#[tokio::test(start_paused = true)]
+async fn a_request_keeps_its_lot_through_an_async_service_in_between() {
+    let resource = Arc::new(Resource::new(Breaker::new(RULES, TokioClock)));
+    resource.enforcement().set_percent(50).unwrap();
+    resource.breaker().trip();
+    let passed = passed_below(resource, |guarded| {
+        let awaits = service_fn(move |request| {
+            let guarded = guarded.clone();
+            async move {
+                tokio::task::yield_now().await;
+                guarded.oneshot(request).await
+            }
+        });
+        awaits.boxed_clone()
+    });
+    let passed = passed.await;
+    assert!((400..620).contains(&passed), "{passed} of 1,000");
 }

@@ -2,6 +2,7 @@
 //! Retries above a breaker, in paused time: nothing here sleeps.
 
 mod backoff;
+mod between;
 mod budget;
 mod cancelled;
 mod counted;

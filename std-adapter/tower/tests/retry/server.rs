@@ -110,7 +110,7 @@ impl Server {
         self.calls.lock().unwrap().clone()
     }
 
-    async fn answer(&self) -> Answer {
+    pub(crate) async fn answer(&self) -> Answer {
         let call = {
             let mut calls = self.calls.lock().unwrap();
             calls.push(Instant::now());

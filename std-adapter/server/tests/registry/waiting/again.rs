@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::future::pending;
+use std::time::Duration;
 
 use atomic_breaker_server::{
     Failure, Guard, Outcome, Retry, ServiceError, State, TimeLimit, Timed,
@@ -11,11 +12,14 @@ use tokio::time::Instant;
 
 use super::{SECOND, keys, ms_since, rejections, trip};
 
+/// Waits for as long as its time allows.
+const PATIENT: Retry = Retry::new().wait_for_breaker(Duration::MAX);
+
 #[tokio::test(start_paused = true)]
 async fn each_try_counts_and_its_words_are_kept() {
     let keys = keys();
     let tries = Cell::new(0);
-    let answer = keys.of(1).retry(Retry::new().within(5 * SECOND), async || {
+    let answer = keys.of(1).retry(PATIENT.within(5 * SECOND), async || {
         tries.set(tries.get() + 1);
         Err::<(), _>(format!("no answer, {}", tries.get()))
     });
@@ -31,12 +35,12 @@ async fn each_try_counts_and_its_words_are_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_retry_waits_out_the_open_time_and_takes_no_try_for_it() {
+async fn a_retry_that_is_to_waits_out_the_open_time_and_takes_no_try_for_it() {
     let keys = keys();
     trip(&keys, 1);
     let begin = Instant::now();
     let tries = Cell::new(0);
-    let answer = keys.of(1).retry(Retry::new().tries(1), async || {
+    let answer = keys.of(1).retry(PATIENT.tries(1), async || {
         tries.set(tries.get() + 1);
         Ok::<_, &str>(7)
     });
@@ -47,14 +51,28 @@ async fn a_retry_waits_out_the_open_time_and_takes_no_try_for_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_retry_gives_up_at_once_while_the_key_is_forced_open() {
+async fn a_retry_that_is_not_to_wait_ends_with_the_rejection_and_its_words() {
     let keys = keys();
-    keys.command(&1, |breaker| breaker.force_open()).unwrap();
+    trip(&keys, 1);
     let begin = Instant::now();
     let answer = keys
         .of(1)
         .retry(Retry::new(), async || Ok::<_, &str>(7))
         .await;
+    let Err(ServiceError::Rejected(rejection)) = answer else {
+        panic!("{answer:?}");
+    };
+    assert_eq!(rejection.retry_in(), Some(10 * SECOND));
+    assert_eq!(&*rejection.last_failure.unwrap().text, "no answer");
+    assert_eq!((ms_since(begin), rejections(&keys)), (0, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_gives_up_at_once_while_the_key_is_forced_open() {
+    let keys = keys();
+    keys.command(&1, |breaker| breaker.force_open()).unwrap();
+    let begin = Instant::now();
+    let answer = keys.of(1).retry(PATIENT, async || Ok::<_, &str>(7)).await;
     let Err(ServiceError::Rejected(rejection)) = answer else {
         panic!("{answer:?}");
     };
@@ -68,7 +86,7 @@ async fn a_retry_gives_up_at_once_when_the_key_is_open_for_longer_and_says_why()
     let keys = keys();
     trip(&keys, 1);
     let begin = Instant::now();
-    let policy = Retry::new().within(9 * SECOND);
+    let policy = PATIENT.within(9 * SECOND);
     let answer = keys.of(1).retry(policy, async || Ok::<_, &str>(7)).await;
     let Err(ServiceError::Rejected(rejection)) = answer else {
         panic!("{answer:?}");

@@ -37,7 +37,10 @@ async fn call(keys: &Waited, kind: u32) {
             sleep(100 * MS).await;
             permit.report(Outcome::Success);
         }
-        1 => drop(keys.of(1).retry(Retry::new(), work).await),
+        1 => {
+            let patient = Retry::new().wait_for_breaker(60 * SECOND);
+            drop(keys.of(1).retry(patient, work).await);
+        }
         _ => {
             drop(keys.of(1).acquire_when_ready().await);
             drop(keys.of(1).call_timeout(SECOND, work).await);

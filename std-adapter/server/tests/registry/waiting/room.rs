@@ -51,7 +51,7 @@ async fn a_key_rejected_for_lack_of_room_waits_for_it() {
 async fn a_retry_gives_up_when_there_is_no_room_in_time() {
     let keys = full(WhenFull::Reject);
     let begin = Instant::now();
-    let policy = Retry::new().within(5 * SECOND);
+    let policy = Retry::new().wait_for_breaker(5 * SECOND);
     let answer = keys.of(1).retry(policy, async || Ok::<_, &str>(7)).await;
     assert!(matches!(answer, Err(ServiceError::Rejected(_))));
     assert!(ms_since(begin) <= 5_010, "{}", ms_since(begin));

@@ -22,6 +22,7 @@ struct Waits<K> {
     host: Host,
     breaker: Arc<Watched>,
     config: Config,
+    policy: Retry,
     kind: PhantomData<K>,
     prober: Option<JoinHandle<()>>,
 }
@@ -38,6 +39,12 @@ trait Kind: Sized + 'static {
     const PINGS: bool = false;
 
     fn call(of: &Waits<Self>, caller: Caller) -> impl Future<Output = Answer>;
+}
+
+/// A retry that waits for the breaker: not at all, for less than an open time, for as long as its time allows.
+pub(super) fn retry(dice: &mut Dice) -> Retry {
+    let waits = [0, 1, 600].map(Duration::from_secs);
+    Retry::new().wait_for_breaker(waits[dice.below(3) as usize])
 }
 
 /// The time between two pings.
@@ -73,6 +80,7 @@ impl<K: Kind> Stack for Waits<K> {
             host: host.clone(),
             breaker,
             config,
+            policy: retry(dice),
             kind: PhantomData,
             prober,
         }
@@ -164,7 +172,7 @@ struct Again;
 impl Kind for Again {
     async fn call(of: &Waits<Self>, caller: Caller) -> Answer {
         let operation = || answer(&of.host, caller);
-        let call = of.breaker.retry_with(outcome, Retry::new(), operation);
+        let call = of.breaker.retry_with(outcome, of.policy, operation);
         seen(&call.await)
     }
 }

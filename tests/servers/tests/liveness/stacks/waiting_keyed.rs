@@ -12,6 +12,7 @@ use atomic_breaker_server::{AnyPermit, Resource, Retry, StateWatch, word::Native
 
 use tokio::time::sleep;
 
+use super::waiting::retry;
 use crate::dice::{Dice, Time};
 use crate::explore::explore;
 use crate::host::{Host, LIMIT, Trouble};
@@ -29,6 +30,7 @@ struct Waits<K> {
     keys: Keys,
     server: Server,
     config: Config,
+    policy: Retry,
     /// How many callers are under way.
     waiting: Cell<u32>,
     _of: PhantomData<K>,
@@ -72,6 +74,7 @@ impl<K: Kind> Stack for Waits<K> {
             keys: keys.build().unwrap().leak(),
             server: Resource::new(breaker),
             config,
+            policy: retry(dice),
             waiting: Cell::new(0),
             _of: PhantomData,
         }
@@ -178,11 +181,11 @@ impl Kind for Again {
     async fn call(of: &Waits<Self>, caller: Caller) -> Answer {
         let operation = || answer(&of.host, caller);
         let result = if caller.place == RESOURCE {
-            let call = of.server.retry_with(outcome, Retry::new(), operation);
+            let call = of.server.retry_with(outcome, of.policy, operation);
             call.await
         } else {
             let key = caller.place as u64;
-            let call = of.keys.of(key).retry_with(outcome, Retry::new(), operation);
+            let call = of.keys.of(key).retry_with(outcome, of.policy, operation);
             call.await
         };
         seen(&result)
