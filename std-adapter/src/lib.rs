@@ -8,6 +8,7 @@
 //! static DATABASE: Breaker = breaker(
 //!     Config::new()
 //!         .consecutive_failures(5)
+//!         .lasting(Duration::from_millis(100))
 //!         .open_for(Duration::from_secs(1))
 //!         .exponential(2, Duration::from_secs(60))
 //!         .jitter_percent(20),
@@ -144,14 +145,18 @@ pub type Breaker<
 
 /// A closed breaker, for a `static`, a field or an `Arc`.
 ///
+/// In front of a server that is called more than some ten times a second, failures in a row should
+/// [last](Config::lasting), for 100 ms: otherwise a few calls that are lost at once open it.
+///
 /// # Panics
 /// When the configuration does not fit the word. In a `static` or `const` that is a compile error; for
 /// configurations that are not known to be right there is [`Breaker::try_new`](atomic_breaker::Breaker::try_new).
 ///
 /// ```
 /// use atomic_breaker_std::{Breaker, Config, breaker};
+/// use std::time::Duration;
 ///
-/// static PAYMENTS: Breaker = breaker(Config::new());
+/// static PAYMENTS: Breaker = breaker(Config::new().lasting(Duration::from_millis(100)));
 /// assert_eq!(PAYMENTS.call(|| Ok::<_, ()>("paid")), Ok("paid"));
 /// ```
 pub const fn breaker(config: Config) -> Breaker {

@@ -27,7 +27,7 @@ use super::source::{OfRegistry, OfSingle, ShownSource, Source};
 /// | status | HTTP | when |
 /// |---|---|---|
 /// | `pass` | 200 | all breakers let calls through |
-/// | `warn` | 200 | one is open, half-open or letting traffic return: some requests fail or get a fallback, and the process goes on serving the others |
+/// | `warn` | 200 | one is open or half-open, or its gradual return rejects a part of the calls: some requests fail or get a fallback, and the process goes on serving the others |
 /// | `fail` | 503 | one that you named [vital](Self::vital) rejects calls |
 ///
 /// An open breaker is no reason to be unready: other instances have the same dependency, so all of them would become
@@ -147,9 +147,9 @@ impl Readiness {
             let enforced = source.enforcement().is_none_or(|it| it.percent() > 0);
             let (mut open, mut status) = (0, ReadinessStatus::Pass);
             source.visit(&mut |_, seen| {
-                open += u64::from(is_not_closed(&seen.snapshot));
+                open += u64::from(is_down(&seen.snapshot));
                 let rejects = is_vital && enforced && seen.snapshot.rejection().is_some();
-                status = status.max(match is_not_closed(&seen.snapshot) {
+                status = status.max(match is_down(&seen.snapshot) {
                     true if rejects && seen.snapshot.state() != State::Returning => {
                         ReadinessStatus::Fail
                     }
@@ -167,9 +167,9 @@ impl Readiness {
                 status,
                 output: (status != ReadinessStatus::Pass).then(|| {
                     if source.has_keys() {
-                        format!("{open} keys are not closed")
+                        format!("{open} keys do not let all calls pass")
                     } else {
-                        "it is not closed".to_owned()
+                        "it does not let all calls pass".to_owned()
                     }
                 }),
             };
@@ -180,8 +180,14 @@ impl Readiness {
     }
 }
 
-const fn is_not_closed(seen: &Snapshot) -> bool {
-    !matches!(seen.state(), State::Closed | State::Disabled)
+/// Whether it rejects calls, or waits for a probe.
+const fn is_down(seen: &Snapshot) -> bool {
+    match seen.state() {
+        State::Closed | State::Disabled => false,
+        // While only its trips are not forgotten yet, every call passes.
+        State::Returning => seen.wait().is_some(),
+        _ => true,
+    }
 }
 
 impl fmt::Debug for Readiness {

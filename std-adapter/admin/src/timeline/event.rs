@@ -72,7 +72,7 @@ impl Folded {
 impl TimelineEvent {
     /// Whether it is one of those that repeat for as long as an outage lasts, and no operator did it.
     pub(super) fn is_probing(&self) -> bool {
-        let repeats = |state| matches!(state, State::Open | State::HalfOpen | State::Returning);
+        let repeats = |state| matches!(state, State::Open | State::HalfOpen);
         let made = self.transition().filter(|_| self.by.is_none());
         made.is_some_and(|it| repeats(it.from) && repeats(it.to) && it.cause != Cause::Restored)
     }

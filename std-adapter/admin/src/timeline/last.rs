@@ -9,7 +9,7 @@ use atomic_breaker_server::{Present, State};
 use super::event::{Subject, TimelineEvent};
 use super::outage::Outage;
 
-/// Closed ones are forgotten first, then those that have not changed for longest.
+/// Closed and returning ones are forgotten first, then those that have not changed for longest.
 pub(super) struct LastOfEach {
     most: usize,
     known: HashMap<Subject, LastKnown>,
@@ -25,7 +25,7 @@ pub(crate) struct LastKnown {
     pub(crate) outage: Option<Outage>,
 }
 
-/// Whether someone may be waiting for it: it is not closed.
+/// Whether someone may be waiting for it: it rejects calls, or an operator has set it.
 type IsHeld = bool;
 
 impl LastOfEach {
@@ -76,6 +76,6 @@ impl LastOfEach {
 
 fn place(event: &TimelineEvent) -> (IsHeld, u64) {
     let made = event.transition();
-    let is_held = made.is_some_and(|made| made.to != State::Closed);
+    let is_held = made.is_some_and(|made| !matches!(made.to, State::Closed | State::Returning));
     (is_held, event.number)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Outages: from the first trip until the breaker is closed again.
+//! Outages: from the first trip until calls pass again.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use atomic_breaker_server::{State, Transition};
 
 use super::event::TimelineEvent;
 
-/// An outage lasts from the transition that leaves `closed` or `disabled` to the one that leads back there. A return of
-/// the traffic belongs to it: a breaker that trips while returning was not up in between.
+/// An outage lasts from the transition after which calls are rejected, for its probes, to the one after which they pass. The
+/// time for which trips are remembered, and a gradual return, come after it.
 #[derive(Clone, Debug)]
 pub(crate) struct Outage {
     /// When it began, or was first heard of: milliseconds since 1970.
@@ -19,9 +19,9 @@ pub(crate) struct Outage {
     pub(super) probes: Option<Arc<TimelineEvent>>,
 }
 
-/// Whether calls are rejected in this state, all or some.
+/// Whether the resource has not answered its probes yet, or an operator holds it open.
 pub(crate) const fn is_down(state: State) -> bool {
-    !matches!(state, State::Closed | State::Disabled)
+    matches!(state, State::Open | State::HalfOpen | State::ForcedOpen)
 }
 
 impl Outage {

@@ -9,9 +9,10 @@ use atomic_breaker_server::State;
 
 use crate::lock;
 
-/// Whether calls are rejected in this state, all or some. An outage lasts for as long as that is so.
+/// Whether the resource has not answered its probes yet, or an operator holds it open. An outage lasts for as long as that is
+/// so: while traffic returns it is over, as calls pass, and if it grows or returns gradually, its end is met by a call alone.
 pub(super) const fn is_down(state: State) -> bool {
-    !matches!(state, State::Closed | State::Disabled)
+    matches!(state, State::Open | State::HalfOpen | State::ForcedOpen)
 }
 
 /// Milliseconds since 1970, and never 0.

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use atomic_breaker_observe::{Metrics, publish};
-use atomic_breaker_server::{Breaker, Config, Guard, ManualClock, Registry};
+use atomic_breaker_server::{Breaker, Config, Guard, ManualClock, Registry, State};
 use metrics::Key;
 
 use crate::support::{CallsBack, Page, RULES, counted};
@@ -77,20 +77,28 @@ fn of_several_breakers_of_a_name_the_first_that_is_still_down_counts() {
 }
 
 #[test]
-fn a_return_belongs_to_the_outage() {
-    let clock = ManualClock::new();
-    let rules = Config::new().gradual_return(10, Duration::from_secs(10));
-    let breaker = Breaker::builder(rules, &clock)
-        .observer(Metrics::new("returning down"))
-        .build();
-    breaker.trip();
-    let began = since("returning down", None);
-    breaker.probe_now();
-    breaker.call(|| Ok::<_, &str>(())).unwrap();
-    assert_eq!(since("returning down", None), began);
-    clock.advance(Duration::from_secs(20));
-    let _ = breaker.call(|| Ok::<_, &str>(()));
-    assert_eq!(since("returning down", None), Some(0.0));
+fn an_outage_ends_when_calls_pass_again() {
+    let second = Duration::from_secs(1);
+    let rules = Config::new();
+    for rules in [
+        rules.gradual_return(10, second),
+        // Its trips are forgotten by a call, which may never come.
+        rules.exponential(2, 60 * second),
+    ] {
+        let clock = ManualClock::new();
+        let breaker = Breaker::builder(rules, &clock)
+            .observer(Metrics::new("returning down"))
+            .build();
+        breaker.trip();
+        let began = since("returning down", None);
+        breaker.probe_now();
+        assert_eq!(since("returning down", None), began);
+        breaker.call(|| Ok::<_, &str>(())).unwrap();
+        assert_eq!(breaker.state(), State::Returning);
+        assert_eq!(since("returning down", None), Some(0.0));
+        breaker.trip();
+        assert!(since("returning down", None) > began, "another one");
+    }
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn trips() -> Vec<SettingValue> {
     trips
 }
 
-/// How long a row of failures must last. Another rule stays as it is.
+/// Times for which a row of failures must last; another rule stays as it is.
 fn lasting() -> Vec<SettingValue> {
     let lasting = [50, 100, 250, 500, 1_000].map(|ms| {
         value(1, move |it: Config| {
@@ -178,7 +178,7 @@ impl SearchSpace {
         middle
     }
 
-    /// The same settings with nothing set that has no effect: only a row can last.
+    /// A candidate with the same settings, and nothing set that has no effect: only a row can last.
     pub(super) fn canonical(&self, mut candidate: Candidate) -> Candidate {
         let trip = &self.settings[TRIP][usize::from(candidate[TRIP])];
         if !is_row(&(trip.set)(Config::new())) {

@@ -51,7 +51,7 @@ const MEANINGS = {
   'closed': 'calls pass; failures are counted',
   'open': 'calls are rejected until the open time is over; the next one after that is a probe',
   'half-open': 'a few calls pass as probes, the rest are rejected',
-  'returning': 'a growing share of the calls passes, the rest are rejected',
+  'returning': 'calls pass again, but its trips are not forgotten yet; with a gradual return a growing share passes, the rest are rejected',
   'forced-open': 'by hand: every call is rejected until it is released',
   'disabled': 'by hand: every call passes, and nothing is learned until it is enabled',
 };

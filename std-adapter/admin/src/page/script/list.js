@@ -11,7 +11,7 @@ const ago = (at) => Math.max(0, status.at - at + performance.now() - readAt);
 /** What is left of a time that ran when it was read. */
 const left = (ms) => Math.max(0, ms - (performance.now() - readAt));
 
-const isDown = (entry) => entry.state !== 'closed' && entry.state !== 'disabled';
+const isDown = (entry) => !['closed', 'returning', 'disabled'].includes(entry.state);
 
 /** For how long it has been down, through all its probes; null if it is up. */
 function downFor(entry) {
@@ -26,7 +26,7 @@ function timeLeft(entry) {
   switch (entry.state) {
     case 'open': return isOver(entry) ? 'over: the next call is a probe' : `${span(left(entry.wait_ms))} until the next probe`;
     case 'half-open': return entry.wait_ms === null ? '' : `at most ${span(left(entry.wait_ms))} for its probes`;
-    case 'returning': return entry.wait_ms === null ? 'over: all pass' : `all pass in ${span(left(entry.wait_ms))}`;
+    case 'returning': return entry.wait_ms === null ? 'all pass' : `all pass in ${span(left(entry.wait_ms))}`;
     case 'forced-open': return 'until released';
     case 'disabled': return 'until enabled';
     default: return '';
@@ -40,8 +40,8 @@ function counts(entry) {
     parts.push(`${counted(entry.probes_in_flight, 'probe', 'probes')} in flight`);
     parts.push(counted(entry.successes, 'success', 'successes'));
   }
-  if (entry.returning_percent !== null) parts.push(`${entry.returning_percent} % pass`);
-  if (entry.trips) parts.push(counted(entry.trips, 'trip in a row', 'trips in a row'));
+  if (entry.returning_percent !== null && entry.returning_percent < 100) parts.push(`${entry.returning_percent} % pass`);
+  if (entry.trips) parts.push(`${counted(entry.trips, 'trip in a row', 'trips in a row')}${entry.state === 'returning' ? ', not forgotten yet' : ''}`);
   return parts.join(', ');
 }
 
