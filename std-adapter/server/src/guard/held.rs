@@ -168,6 +168,11 @@ impl<G: Grants> AnyPermit for GuardPermit<G> {
         self.guard.is_enforced(|| lot(|| self.guard.random()))
     }
 
+    fn still_counts(&self) -> bool {
+        let reports = !matches!(self.granted.kind, Kind::Unguarded | Kind::Ended);
+        reports && self.guard.still_counts(self.granted)
+    }
+
     /// Returns `false` for a call that passes in shadow mode, so that permission is asked for again each time, because the
     /// mode may have changed.
     fn renew(&mut self) -> bool {
