@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use atomic_breaker::{Failure, Outcome, Transition};
+use atomic_breaker::{Failure, Outcome, State, Transition};
 
 use super::grants::{Granted, Grants, Kind};
 use crate::loss::Begun;
@@ -165,7 +165,10 @@ impl<G: Grants> AnyPermit for GuardPermit<G> {
     }
 
     fn is_enforced(&self) -> bool {
-        self.guard.is_enforced(|| lot(|| self.guard.random()))
+        // What is asked about is a probe.
+        let state = State::HalfOpen;
+        self.guard
+            .is_enforced(state, || lot(|| self.guard.random()))
     }
 
     fn still_counts(&self) -> bool {
