@@ -173,7 +173,7 @@ async fn days_beside(config: ClientConfig, bound: Duration, has_lies: bool) {
     }
     // That of a healthy host.
     let slow_ms = config.breaker_rules().slow_call_ms.unwrap();
-    let slowest = Duration::from_millis(slow_ms.into()) - 100 * MS;
+    let slowest = (slow_ms - 100) * MS;
     for round in 0..20 {
         let ill = match fastrand::u32(0..5) {
             0 => Ill::Hangs,
