@@ -5,6 +5,7 @@
 //! | command | contents |
 //! |---|---|
 //! | `cargo run --release -p benches --bin peers` | all crates in one run: times, claims, behaviour |
+//! | `cargo run --release -p benches --bin harm` | what callers lose and gain by a breaker, in virtual time |
 //! | `cargo run --release -p benches --bin contention` | one breaker, all cores |
 //! | `cargo run --release -p benches --bin layers` | layers of tower, breakers by key, the share within a time, the retry budget; ends with 1 if a claim does not hold |
 //! | `cargo run --release -p benches --bin tune` | replays of a log, and a search for settings: their speed and memory; ends with 1 if a claim does not hold |

@@ -10,6 +10,7 @@ use core::fmt;
 use core::mem::ManuallyDrop;
 
 use crate::breaker::{AnyBreaker, BitsOf};
+use crate::circuit::Circuit;
 use crate::error::Rejected;
 use crate::observer::Transition;
 use crate::outcome::{AnyError, Classify, Failure, Outcome};
@@ -167,6 +168,40 @@ impl<H: AnyBreaker, const FAILS_WHEN_DROPPED: bool> Permit<H, FAILS_WHEN_DROPPED
     pub fn is_unchanged(&self) -> bool {
         let handle = self.handle.as_ref();
         handle.is_some_and(|handle| handle.as_breaker().to_bits() == self.ticket.granted)
+    }
+
+    /// Returns whether a report would still count: one load. `false` if the state has changed since the permit was granted,
+    /// or if the slot of this probe has gone to another one; and as long as the breaker is disabled, since it learns nothing
+    /// then. A report says itself only which transition it has caused, if any.
+    ///
+    /// Asked just before the report, for those who count or log what the breaker has learned: between the two, another caller
+    /// may still change the state. Two reports have an effect although they come too late: the success of a probe that lost
+    /// its slot counts towards closing, as long as it is still half-open; and the pause that a
+    /// [failure asks for](Failure::retry_after) may keep the breaker open longer, if it has just opened.
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, Config, ManualClock};
+    ///
+    /// let clock = ManualClock::new();
+    /// let breaker = Breaker::new(Config::new(), &clock);
+    /// let slow = breaker.acquire()?;
+    /// assert!(slow.still_counts());
+    /// breaker.trip();
+    /// assert!(!slow.still_counts());
+    /// slow.failure();
+    /// assert_eq!(breaker.snapshot().failures(), 0);
+    /// # Ok::<(), atomic_breaker::Rejected>(())
+    /// ```
+    pub fn still_counts(&self) -> bool {
+        let Some(handle) = &self.handle else {
+            return false;
+        };
+        let breaker = handle.as_breaker();
+        let Some(circuit) = Circuit::decode(breaker.to_bits()) else {
+            return false;
+        };
+        let learns = circuit.counts_failures() || circuit.is_half_open();
+        learns && breaker.machine().holds(circuit, self.ticket.granted)
     }
 
     /// Whether this call is a probe: admitted while half-open.

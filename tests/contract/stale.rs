@@ -118,6 +118,7 @@ fn report_late<W: AnyWord>(
     transitions: u32,
 ) {
     let (bits, before) = (breaker.to_bits(), breaker.snapshot());
+    assert!(!permit.still_counts());
     assert_eq!(report(permit), None, "no transition");
     if which == 0 && transitions == 1 && before.state() == State::Open {
         let after = breaker.snapshot();
@@ -145,6 +146,31 @@ fn a_closed_permit_changes_nothing_after_any_transition<W: AnyWord>() {
     }
 }
 
+/// Whatever the state in which it was granted, and as long as that state lasts.
+fn a_permit_counts_until_a_transition<W: AnyWord>() {
+    for (change, config) in every::<W>() {
+        let clock = ManualClock::starting_at(100);
+        let breaker = breaker::<W>(config.probes(2), &clock);
+        let is_current = |permit: &Permit<&Tested<'_, W>>| {
+            assert!(permit.still_counts());
+            if let Ok(other) = breaker.acquire() {
+                other.report(Outcome::Ignored);
+            }
+            clock.advance(ms(2));
+            permit.still_counts()
+        };
+        let early = breaker.acquire().unwrap();
+        assert!(is_current(&early));
+        change(&breaker, &clock);
+        assert!(!early.still_counts());
+        if let Ok(permit) = breaker.acquire() {
+            let learns = breaker.state() != State::Disabled;
+            assert_eq!(permit.still_counts(), learns);
+            assert!(!learns || is_current(&permit));
+        }
+    }
+}
+
 fn a_probe_changes_nothing_after_any_transition<W: AnyWord>() {
     for report in reports::<W>().into_iter().enumerate() {
         for (change, config) in every::<W>() {
@@ -167,12 +193,15 @@ fn a_permit_of_a_disabled_breaker_changes_nothing<W: AnyWord>() {
         let breaker = breaker::<W>(config(), &clock);
         breaker.disable();
         let before = breaker.to_bits();
-        report(breaker.acquire().unwrap());
+        let permit = breaker.acquire().unwrap();
+        assert!(!permit.still_counts());
+        report(permit);
         assert_eq!(breaker.to_bits(), before);
 
         let permit = breaker.acquire().unwrap();
         breaker.enable();
         let before = breaker.to_bits();
+        assert!(!permit.still_counts());
         report(permit);
         assert_eq!(breaker.to_bits(), before);
     }
@@ -273,6 +302,7 @@ on_both_words!(
     a_closed_permit_is_mistaken_for_a_current_one_only_after_a_whole_turn_of_epochs,
     of_several_probes_the_first_failure_silences_the_rest,
     a_closed_permit_changes_nothing_after_any_transition,
+    a_permit_counts_until_a_transition,
     a_probe_changes_nothing_after_any_transition,
     a_permit_of_a_disabled_breaker_changes_nothing,
 );

@@ -4,6 +4,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `contract/`, a package of its own | each behaviour and its edges |
+//! | `harm/`, a package of its own | what the HTTP preset costs its callers in partial trouble, and wastes in outages, in virtual time |
 //! | `tests/every_word/` | every word of 32 and, but for symmetry, of 64 bits, with every operation: a slice in each run, all on demand |
 //! | `tests/explored/` | every reachable state of small configurations, across every wrap, against the reference |
 //! | `tests/sequences/` | long random histories, random words and random clocks, against the reference |

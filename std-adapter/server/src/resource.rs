@@ -243,6 +243,14 @@ impl<H: Deref<Target = Resource<B>>, B: AnyBreaker> Grants for H {
         self.shared_failure.is_first(begun)
     }
 
+    fn still_counts(&self, granted: Granted<BitsOf<B>>) -> bool {
+        let permit = self.breaker.as_breaker().resume(granted.token());
+        let counts = permit.still_counts();
+        // It is asked, and not dropped.
+        let _ = permit.into_token();
+        counts
+    }
+
     fn renew(&self, before: Granted<BitsOf<B>>) -> Option<Granted<BitsOf<B>>> {
         let mut permit = self.breaker.as_breaker().resume(before.token());
         let is_current = permit.renew();

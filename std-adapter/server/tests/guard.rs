@@ -168,3 +168,24 @@ async fn a_retry_that_repairs_can_be_spawned() {
     let call = HOSTS.of("c.example").retry(Retry::new(), Repairing(repair));
     assert_eq!(is_send(call).await, Ok("paid"));
 }
+
+#[test]
+fn a_permit_of_a_resource_counts_until_the_state_changes() {
+    let clock = ManualClock::new();
+    let config = Config::new().open_for(Duration::from_secs(10));
+    let server = Resource::new(Breaker::new(config, &clock));
+    let late = server.acquire().unwrap();
+    assert!(late.still_counts());
+    server.breaker().trip();
+    assert!(!late.still_counts());
+    server.enforcement().set_percent(0).unwrap();
+    assert!(!server.acquire().unwrap().still_counts(), "shadow mode");
+    clock.advance(Duration::from_secs(10));
+    let probe = server.acquire().unwrap();
+    assert!(probe.is_probe() && probe.still_counts());
+    assert_eq!(
+        server.breaker().snapshot().probes_in_flight(),
+        1,
+        "it was only asked"
+    );
+}

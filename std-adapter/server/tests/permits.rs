@@ -48,10 +48,8 @@ impl AnyPermit for Plain<'_> {
 #[derive(Debug)]
 struct Full {
     trips: u8,
-    is_probe: bool,
-    is_admitted: bool,
-    is_enforced: bool,
-    renews: bool,
+    /// Is a probe, is admitted, renews, counts, is enforced.
+    says: [bool; 5],
 }
 
 impl AnyPermit for Full {
@@ -70,19 +68,23 @@ impl AnyPermit for Full {
     }
 
     fn is_probe(&self) -> bool {
-        self.is_probe
+        self.says[0]
     }
 
     fn is_admitted(&self) -> bool {
-        self.is_admitted
+        self.says[1]
     }
 
     fn is_enforced(&self) -> bool {
-        self.is_enforced
+        self.says[4]
     }
 
     fn renew(&mut self) -> bool {
-        self.renews
+        self.says[2]
+    }
+
+    fn still_counts(&self) -> bool {
+        self.says[3]
     }
 }
 
@@ -96,7 +98,12 @@ fn a_permit_with_the_required_methods_only_is_admitted_is_not_renewed_and_probes
     for trips in [0, 1, 7] {
         let mut permit = Plain(trips, &ends);
         assert_eq!(permit.is_probe(), trips > 0);
-        assert!(permit.is_admitted() && permit.is_enforced() && !permit.renew());
+        assert!(
+            permit.is_admitted()
+                && permit.is_enforced()
+                && permit.still_counts()
+                && !permit.renew()
+        );
         permit.report(failure());
         Plain(trips, &ends).report_because(Outcome::Success, || "why".to_owned());
         Plain(trips, &ends).report_shared(failure(), || "lost".to_owned());
@@ -112,27 +119,19 @@ fn a_permit_with_the_required_methods_only_is_admitted_is_not_renewed_and_probes
 #[test]
 fn a_counted_permit_answers_as_the_one_inside_it() {
     let limit = InFlightLimit::new((), 100);
-    for bits in 0..16 {
-        let [is_probe, is_admitted, is_enforced, renews] = [1, 2, 4, 8].map(|bit| bits & bit != 0);
+    for bits in 0..32 {
+        let says = [1, 2, 4, 8, 16].map(|bit| bits & bit != 0);
         let trips = 3 + bits;
-        let inside = Full {
-            trips,
-            is_probe,
-            is_admitted,
-            is_enforced,
-            renews,
-        };
+        let inside = Full { trips, says };
         let shown = format!("InFlightPermit {{ permit: {inside:?}, .. }}");
         let mut permit = InFlightLimit::limit(&limit, inside, |_, _, _| unreachable!()).unwrap();
         assert_eq!(format!("{permit:?}"), shown);
         assert_eq!(
             (permit.trips(), permit.is_probe(), permit.is_admitted()),
-            (trips, is_probe, is_admitted)
+            (trips, says[0], says[1])
         );
-        assert_eq!(
-            (permit.is_enforced(), permit.renew()),
-            (is_enforced, renews)
-        );
+        assert_eq!((permit.renew(), permit.still_counts()), (says[2], says[3]));
+        assert_eq!(permit.is_enforced(), says[4]);
     }
 }
 
@@ -154,10 +153,10 @@ fn a_bare_permit_is_any_permit_and_of_shared_failures_the_first_counts_and_each_
 
     server.reset();
     let mut current = server.acquire().unwrap();
-    assert!(AnyPermit::renew(&mut current));
+    assert!(AnyPermit::renew(&mut current) && AnyPermit::still_counts(&current));
     server.trip();
     server.reset();
-    assert!(!AnyPermit::renew(&mut current));
+    assert!(!AnyPermit::renew(&mut current) && !AnyPermit::still_counts(&current));
     drop(current);
 
     for _ in 0..2 {

@@ -32,6 +32,8 @@ mod pages {
     mod mapped {}
     #[doc = include_str!("../../../docs/health.md")]
     mod health {}
+    #[doc = include_str!("../../../docs/harm.md")]
+    mod harm {}
     #[doc = include_str!("../../../docs/coming-from.md")]
     mod coming_from {}
 }

@@ -59,6 +59,11 @@ impl Reference {
         }
     }
 
+    /// What a permit says before it is reported.
+    pub fn still_counts(&self, permit: Permit) -> bool {
+        self.holds(permit)
+    }
+
     /// Whether a report of this permit still counts.
     pub(super) fn holds(&self, permit: Permit) -> bool {
         let is_same = permit.generation == self.generation;

@@ -152,6 +152,10 @@ impl<B: Bits> World<B> {
             }
             Event::Report(caller, report) => {
                 if let Some((granted, permit)) = self.take(real, caller) {
+                    let counts = self.reference.still_counts(permit);
+                    if granted.still_counts() != counts {
+                        return Err(format!("counts: {}, reference: {counts}", !counts));
+                    }
                     answer = Some(granted.report(outcome(report)));
                     let counted = self.reference.report(permit, report);
                     notices.outcome = Some(outcome(counted));

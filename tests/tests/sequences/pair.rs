@@ -183,12 +183,19 @@ impl<W: Word, T: Memory> Pair<W, T> {
     #[expect(clippy::option_option, reason = "whether it answers, and what")]
     fn act(&mut self, event: Event) -> Result<Option<Option<Transition>>, TestCaseError> {
         Ok(match event {
-            Event::Report(caller, report) => self.take(caller).map(|(token, permit)| {
-                let answer = self.real().resume(token).report(outcome(report));
-                self.reference.drawn = self.drawn();
-                self.reference.report(permit, report);
-                answer
-            }),
+            Event::Report(caller, report) => match self.take(caller) {
+                Some((token, permit)) => {
+                    let real = self.real();
+                    let granted = real.resume(token);
+                    let counts = self.reference.still_counts(permit);
+                    prop_assert_eq!(granted.still_counts(), counts);
+                    let answer = granted.report(outcome(report));
+                    self.reference.drawn = self.drawn();
+                    self.reference.report(permit, report);
+                    Some(answer)
+                }
+                None => None,
+            },
             Event::Drop(caller) => self.take(caller).map(|(token, permit)| {
                 let answer = self.real().resume(token).cancel();
                 self.reference.drawn = self.drawn();

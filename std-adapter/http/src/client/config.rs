@@ -75,7 +75,7 @@ impl BodyRules {
 impl ClientConfig {
     /// The defaults.
     pub const fn new() -> Self {
-        let ratio = Ratio::percent(50)
+        let ratio = Ratio::percent(90)
             .within(Duration::from_secs(10))
             .min_calls(20);
         Self {
@@ -87,10 +87,11 @@ impl ClientConfig {
             shares_budget: false,
             slow_is_half_a_try: true,
             breaker: Config::new()
-                .consecutive_failures(5)
+                .consecutive_failures(10)
+                .lasting(Duration::from_millis(100))
                 .failure_ratio(ratio)
-                .open_for(Duration::from_secs(1))
-                .exponential(2, Duration::from_secs(30))
+                .open_for(Duration::from_millis(200))
+                .exponential_percent(110, Duration::from_secs(3))
                 .max_retry_after(Duration::from_secs(60))
                 .jitter_percent(20),
             capacity: 4_096,
@@ -230,8 +231,8 @@ impl ClientConfig {
         self
     }
 
-    /// The rules of each host's breaker. Unless set: 5 failures in a row, or half of at least 20 within 10 s; open for 1 s,
-    /// doubled up to 30 s, 20 % jitter; a `Retry-After` holds it open for 60 s at most.
+    /// The rules of each host's breaker. Unless set: 10 failures in a row that last 100 ms, or 90 % of at least 20 within
+    /// 10 s; open for 200 ms, a tenth longer each time up to 3 s, 20 % jitter; a `Retry-After` holds it open for 60 s at most.
     ///
     /// All of them: what is not set has core's default, not that of this type. So
     /// [`Config::max_retry_after`] is 5 minutes unless set there or by [`max_retry_after`](Self::max_retry_after): for that

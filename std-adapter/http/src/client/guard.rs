@@ -30,9 +30,9 @@ type SomeObserver<K> = Option<Arc<dyn KeyedObserver<K> + Send + Sync>>;
 /// These hold whichever callers leave, and whenever, also by time limits of their own, and for the layer and the
 /// middleware alike, as each try [continues](ClientConfig::outliving) to its limit, in the runtime in which it began:
 ///
-/// - A host that fails or hangs permanently is tripped by as many of its calls as the rules require failures (five by
-///   default), within one try limit of the last of them.
-/// - A host that stays healthy is served again after the current open time (by default at most 30 s plus a fifth, or
+/// - A host that fails or hangs permanently is tripped by as many of its calls as the rules require failures (ten by
+///   default, and those of 100 ms), within one try limit of the last of them.
+/// - A host that stays healthy is served again after the current open time (by default at most 3 s plus a fifth, or
 ///   what it asked for with `Retry-After`, by default at most a minute plus a fifth) and a probe, which takes at most
 ///   the limit of a try and begins with the next request. If the rules require several successes or a gradual return,
 ///   these come on top.

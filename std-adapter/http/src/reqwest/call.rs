@@ -23,7 +23,9 @@ use crate::{ClientGuard, ClientResponse, Clock, ErrorRule, Origin, Outcome, With
 
 /// The time after which a call to the host of a request counts as slow, where the rules are known: with a guard.
 #[derive(Clone)]
-pub(super) struct SlowCall(Option<Arc<dyn Fn(&Origin) -> Option<Duration> + Send + Sync>>);
+pub(super) struct SlowCall(Option<Arc<SlowCallOf>>);
+
+type SlowCallOf = dyn Fn(&Origin) -> Option<Duration> + Send + Sync;
 
 impl SlowCall {
     pub(super) const UNKNOWN: Self = Self(None);

@@ -18,7 +18,7 @@ use http_body_util::BodyExt;
 use tokio::time::{Instant, Sleep, sleep, timeout};
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 
-use crate::is_served;
+use crate::{five_in_a_row, is_served};
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -121,7 +121,7 @@ const fn seconds<const N: usize>(seconds: [u64; N]) -> [Duration; N] {
 #[tokio::test(start_paused = true)]
 async fn a_body_within_its_limits_is_a_success() {
     static PAUSES: [Duration; 8] = seconds([29, 4, 4, 4, 4, 4, 4, 4]);
-    let guard = guard(ClientConfig::new().body_limits(LIMITS));
+    let guard = guard(five_in_a_row().body_limits(LIMITS));
     let client = client(guard, &PAUSES);
     for _ in 0..10 {
         assert_eq!(read(ask(&client).await).await, (8, None, 57 * SECOND));
@@ -155,7 +155,7 @@ async fn each_limit_ends_the_body_and_is_a_failure_of_the_host() {
         (none.whole(whole), &WHOLE, 15, BodyLimit::Whole(whole), 60),
     ];
     for (limits, pauses, tokens, limit, after) in cases {
-        let guard = guard(ClientConfig::new().body_limits(limits));
+        let guard = guard(five_in_a_row().body_limits(limits));
         let client = client(guard, pauses);
         for failed in 1..=5 {
             let (came, met, took) = read(ask(&client).await).await;
@@ -181,7 +181,7 @@ async fn each_limit_ends_the_body_and_is_a_failure_of_the_host() {
 #[tokio::test(start_paused = true)]
 async fn a_slow_reader_uses_up_none_of_it() {
     static PAUSES: [Duration; 5] = seconds([1; 5]);
-    let guard = guard(ClientConfig::new().body_limits(LIMITS));
+    let guard = guard(five_in_a_row().body_limits(LIMITS));
     let client = client(guard, &PAUSES);
     for _ in 0..5 {
         let mut body = ask(&client).await;
@@ -201,7 +201,7 @@ async fn a_slow_reader_uses_up_none_of_it() {
 #[tokio::test(start_paused = true)]
 async fn a_body_that_is_polled_again_goes_on_waiting() {
     static PAUSES: [Duration; 2] = seconds([1, 8]);
-    let guard = guard(ClientConfig::new().body_limits(LIMITS));
+    let guard = guard(five_in_a_row().body_limits(LIMITS));
     let mut body = ask(&client(guard, &PAUSES)).await;
     assert!(body.frame().await.unwrap().is_ok());
     let begin = Instant::now();
@@ -222,7 +222,7 @@ async fn a_body_that_is_polled_again_goes_on_waiting() {
 #[tokio::test(start_paused = true)]
 async fn callers_that_leave_a_body_are_nobodys_failure() {
     static PAUSES: [Duration; 2] = seconds([1, 600]);
-    let guard = guard(ClientConfig::new().body_limits(LIMITS));
+    let guard = guard(five_in_a_row().body_limits(LIMITS));
     let client = client(guard, &PAUSES);
     for _ in 0..50 {
         let body = ask(&client).await;
@@ -239,7 +239,7 @@ async fn callers_that_leave_a_body_are_nobodys_failure() {
 async fn a_host_that_streams_again_is_served_again() {
     static HANGS: [Duration; 1] = seconds([3_600]);
     static WELL: [Duration; 3] = seconds([1, 1, 1]);
-    let guard = guard(ClientConfig::new().tries(1).body_limits(LIMITS));
+    let guard = guard(five_in_a_row().tries(1).body_limits(LIMITS));
     let hangs = client(guard, &HANGS);
     for _ in 0..5 {
         assert!(read(ask(&hangs).await).await.1.is_some());
@@ -254,7 +254,7 @@ async fn a_host_that_streams_again_is_served_again() {
 #[tokio::test(start_paused = true)]
 async fn without_limits_a_body_may_take_for_ever() {
     static PAUSES: [Duration; 2] = seconds([3_600, 3_600]);
-    let guard = guard(ClientConfig::new().at_end_of_body());
+    let guard = guard(five_in_a_row().at_end_of_body());
     let body = ask(&client(guard, &PAUSES)).await;
     assert_eq!(read(body).await, (2, None, 7_200 * SECOND));
     assert_eq!(failures(guard), 0);
@@ -263,12 +263,12 @@ async fn without_limits_a_body_may_take_for_ever() {
 #[test]
 fn limits_that_make_no_sense_are_errors_and_the_others_are_part_of_the_plan() {
     let error = |limits| {
-        let checked = ClientConfig::new().body_limits(limits).check();
+        let checked = five_in_a_row().body_limits(limits).check();
         checked.unwrap_err().to_string()
     };
     assert!(error(BodyLimits::new().idle(Duration::ZERO)).contains("of 0"));
     assert!(error(LIMITS.whole(20 * SECOND)).contains("shorter"));
-    let plan = ClientConfig::new().body_limits(LIMITS).probes_at_end();
+    let plan = five_in_a_row().body_limits(LIMITS).probes_at_end();
     let text = plan.to_string();
     for part in [
         "30s for the first data of a body",
@@ -277,10 +277,7 @@ fn limits_that_make_no_sense_are_errors_and_the_others_are_part_of_the_plan() {
     ] {
         assert!(text.contains(part), "{text}");
     }
-    assert_eq!(
-        ClientConfig::new().probes_at_end().body_limits(LIMITS),
-        plan
-    );
+    assert_eq!(five_in_a_row().probes_at_end().body_limits(LIMITS), plan);
 }
 
 /// reqwest's own response, whose error names the limit.
@@ -306,7 +303,7 @@ async fn a_response_of_reqwest_has_the_limits_too() {
         }
     }
 
-    let guard = guard(ClientConfig::new().body_limits(LIMITS));
+    let guard = guard(five_in_a_row().body_limits(LIMITS));
     let client = ServiceBuilder::new()
         .layer(guard.layer())
         .service(service_fn(|_: Request<Bytes>| async {

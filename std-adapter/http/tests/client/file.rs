@@ -27,7 +27,14 @@ fn what_a_file_leaves_out_is_as_in_the_preset() {
     let rules = read("[breaker]\nlinear = { step_ms = 1_000, max_ms = 9_000 }").get_breaker();
     let linear = preset.get_breaker().linear(SECOND, 9 * SECOND);
     assert_eq!(rules, linear);
-    assert_eq!(rules.trip, TripRule::Consecutive { failures: 5 });
+    let (failures, lasting_ms) = (10, 100);
+    assert_eq!(
+        rules.trip,
+        TripRule::Lasting {
+            failures,
+            lasting_ms
+        }
+    );
     let ratio = |file: &str| read(&format!("[breaker]\nfailure_ratio = {file}")).get_breaker();
     let within = |percent, seconds| {
         Ratio::percent(percent)
@@ -36,12 +43,12 @@ fn what_a_file_leaves_out_is_as_in_the_preset() {
     };
     let preset = |ratio| preset.get_breaker().failure_ratio(ratio);
     assert_eq!(ratio("{ percent = 30 }"), preset(within(30, 10)));
-    assert_eq!(ratio("{ within_ms = 20_000 }"), preset(within(50, 20)));
+    assert_eq!(ratio("{ within_ms = 20_000 }"), preset(within(90, 20)));
     assert_eq!(
         ratio("{ min_calls = 5 }"),
-        preset(within(50, 10).min_calls(5))
+        preset(within(90, 10).min_calls(5))
     );
-    assert_eq!(ratio("{}"), preset(within(50, 10)));
+    assert_eq!(ratio("{}"), preset(within(90, 10)));
 }
 
 #[test]

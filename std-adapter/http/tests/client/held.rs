@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use atomic_breaker_http::{
-    ClientConfig, ClientGuard, ClientLayer, KeyedObserver, Origin, RequestError, TokioClock,
+    ClientGuard, ClientLayer, KeyedObserver, Origin, RequestError, TokioClock,
 };
 use http::{Request, Response};
 use tokio::time::{sleep, timeout};
@@ -14,9 +14,11 @@ use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
 
 use super::requests::{Client, SECOND, Servers, get, guard};
 
+use crate::five_in_a_row;
+
 #[tokio::test(start_paused = true)]
 async fn all_layers_of_a_guard_share_its_breakers() {
-    let (guard, servers) = (guard(ClientConfig::new()), Servers::default());
+    let (guard, servers) = (guard(five_in_a_row()), Servers::default());
     for _ in 0..2 {
         let _ = servers
             .behind(guard)
@@ -66,7 +68,7 @@ async fn a_client_in_a_field_is_used_by_tasks() {
         }
     }
     let guard: &'static ClientGuard<TokioClock> =
-        ClientGuard::with(ClientConfig::new(), TokioClock, &Nobody)
+        ClientGuard::with(five_in_a_row(), TokioClock, &Nobody)
             .unwrap()
             .leak();
     let page = Arc::new(Page(guard.layer().layer(Hello)));
@@ -77,7 +79,7 @@ async fn a_client_in_a_field_is_used_by_tasks() {
 #[tokio::test(start_paused = true)]
 async fn a_guard_in_an_arc_is_dropped_when_its_clients_and_their_tries_have_ended() {
     type Shared = Arc<ClientGuard<TokioClock>>;
-    let guard: Shared = Arc::new(ClientGuard::with(ClientConfig::new(), TokioClock, ()).unwrap());
+    let guard: Shared = Arc::new(ClientGuard::with(five_in_a_row(), TokioClock, ()).unwrap());
     let client = ServiceBuilder::new()
         .layer(ClientLayer::of(Arc::clone(&guard)))
         .service(service_fn(|_: Request<String>| async {

@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 
-use crate::is_served;
+use crate::{five_in_a_row, is_served};
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -54,7 +54,7 @@ fn origin(host: u32) -> Origin {
 
 #[tokio::test(start_paused = true)]
 async fn one_call_too_many_opens_the_breaker_of_its_host_and_of_no_other() {
-    let guard = guard(ClientConfig::new().in_flight_limit(10));
+    let guard = guard(five_in_a_row().in_flight_limit(10));
     let takes_ms = Arc::new(AtomicU64::new(3_600_000));
     let client = client(guard, &takes_ms);
     let mut hanging = JoinSet::new();
@@ -82,7 +82,7 @@ async fn one_call_too_many_opens_the_breaker_of_its_host_and_of_no_other() {
 
 #[tokio::test(start_paused = true)]
 async fn calls_that_end_or_are_left_are_counted_no_more() {
-    let guard = guard(ClientConfig::new().in_flight_limit(50));
+    let guard = guard(five_in_a_row().in_flight_limit(50));
     let client = client(guard, &Arc::new(AtomicU64::new(300)));
     let seed = fastrand::u64(..);
     println!("seed {seed}");
@@ -106,7 +106,7 @@ async fn calls_that_end_or_are_left_are_counted_no_more() {
 
 #[tokio::test(start_paused = true)]
 async fn a_try_is_counted_until_its_head_also_where_it_is_reported_at_the_end_of_its_body() {
-    let config = ClientConfig::new().in_flight_limit(1).at_end_of_body();
+    let config = five_in_a_row().in_flight_limit(1).at_end_of_body();
     let guard = ClientGuard::with(config, TokioClock, ()).unwrap().leak();
     let client = ServiceBuilder::new()
         .layer(guard.layer())
@@ -122,7 +122,7 @@ async fn a_try_is_counted_until_its_head_also_where_it_is_reported_at_the_end_of
 
 #[test]
 fn a_limit_of_none_is_an_error_and_without_a_limit_nothing_is_counted() {
-    let config = ClientConfig::new();
+    let config = five_in_a_row();
     let error = config.in_flight_limit(0).check().unwrap_err();
     assert!(error.to_string().contains("set at least 1"), "{error}");
     assert_eq!(guard(config).in_flight(&origin(1)), None);

@@ -16,6 +16,8 @@ use http::{Request, Response, StatusCode};
 use tokio::time::{sleep, timeout};
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 
+use crate::five_in_a_row;
+
 const SECOND: Duration = Duration::from_secs(1);
 
 /// A tenant of one host, which knows that some of them are broken.
@@ -63,7 +65,7 @@ fn get(tenant: &'static str) -> Request<()> {
 
 #[tokio::test(start_paused = true)]
 async fn one_key_is_shut_out_and_the_others_of_the_same_host_are_not() {
-    let (guard, calls) = (guard(ClientConfig::new()), Arc::default());
+    let (guard, calls) = (guard(five_in_a_row()), Arc::default());
     let client = client(guard, &calls);
     for _ in 0..3 {
         let _ = client.clone().oneshot(get("broken")).await;
@@ -84,7 +86,7 @@ async fn one_key_is_shut_out_and_the_others_of_the_same_host_are_not() {
 
 #[tokio::test(start_paused = true)]
 async fn rules_of_one_key_do_not_apply_to_another() {
-    let (guard, calls) = (guard(ClientConfig::new().tries(1)), Arc::default());
+    let (guard, calls) = (guard(five_in_a_row().tries(1)), Arc::default());
     let client = client(guard, &calls);
     let strict = Config::new().consecutive_failures(1);
     guard.set_breaker_of(&Tenant("broken"), strict).unwrap();
@@ -97,7 +99,7 @@ async fn rules_of_one_key_do_not_apply_to_another() {
 /// Probes and callers that leave are told apart by key, too.
 #[tokio::test(start_paused = true)]
 async fn a_key_that_hangs_trips_although_its_callers_leave_and_is_served_again() {
-    let (guard, calls) = (guard(ClientConfig::new().tries(1)), Arc::default());
+    let (guard, calls) = (guard(five_in_a_row().tries(1)), Arc::default());
     let client = client(guard, &calls);
     for _ in 0..5 {
         let call = client.clone().oneshot(get("hangs"));
@@ -114,7 +116,7 @@ async fn the_health_check_of_a_key_asks_where_it_is_told() {
     let rules = Config::new()
         .consecutive_failures(1)
         .open_for(3_600 * SECOND);
-    let config = ClientConfig::new().tries(1).breaker(rules);
+    let config = five_in_a_row().tries(1).breaker(rules);
     let (guard, calls) = (guard(config), Arc::default());
     let client = client(guard, &calls);
     for tenant in ["broken", "hangs"] {
@@ -142,7 +144,7 @@ async fn the_health_check_of_a_key_asks_where_it_is_told() {
 /// A key by which hosts are still told apart: method or route of a host.
 #[tokio::test(start_paused = true)]
 async fn a_key_that_is_not_asked_is_not_repaired() {
-    let guard = guard(ClientConfig::new());
+    let guard = guard(five_in_a_row());
     let (asked, repaired) = (Arc::new(AtomicU32::new(0)), AtomicU32::new(0));
     for tenant in ["asked", "without a URI"] {
         let trip = guard.hosts().command(&Tenant(tenant), |it| it.trip());
@@ -183,7 +185,7 @@ async fn an_observer_gets_the_key() {
 
     type ByRoute = ClientGuard<TokioClock, (String, String)>;
     let opened = Opened::default();
-    let config = ClientConfig::new().tries(1);
+    let config = five_in_a_row().tries(1);
     let guard: &'static ByRoute = ClientGuard::by_key(config, TokioClock, opened.clone())
         .unwrap()
         .leak();

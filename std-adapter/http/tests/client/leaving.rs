@@ -14,7 +14,7 @@ use http::{Request, Response, Uri};
 use tokio::time::{Instant, sleep, timeout};
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 
-use crate::is_served;
+use crate::{five_in_a_row, is_served};
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -120,7 +120,7 @@ async fn shut(guard: Guard, host: &Host, patience: Duration, time: Duration) -> 
 #[tokio::test(start_paused = true)]
 async fn a_healthy_host_does_not_open_again_however_early_its_callers_leave() {
     for patience in [PATIENCE, 399 * MS, 10 * MS] {
-        let (guard, host) = (guard(ClientConfig::new()), Host::taking(400 * MS));
+        let (guard, host) = (guard(five_in_a_row()), Host::taking(400 * MS));
         guard
             .hosts()
             .command(&origin(), |host| host.trip())
@@ -133,7 +133,7 @@ async fn a_healthy_host_does_not_open_again_however_early_its_callers_leave() {
 
 #[tokio::test(start_paused = true)]
 async fn a_host_that_hung_and_recovered_serves_again_although_all_callers_leave() {
-    let (guard, host) = (guard(ClientConfig::new()), Host::hanging());
+    let (guard, host) = (guard(five_in_a_row()), Host::hanging());
     for round in 0..3 {
         host.take(HANGS);
         host.calls();
@@ -156,7 +156,7 @@ async fn a_host_that_hung_and_recovered_serves_again_although_all_callers_leave(
 async fn a_host_that_hangs_is_tripped_by_the_calls_of_five_callers_whenever_they_leave() {
     for pause in [Duration::ZERO, 50 * MS, SECOND, 60 * SECOND] {
         for patience in [MS, PATIENCE, SECOND, 2 * SECOND] {
-            let (guard, host) = (guard(ClientConfig::new()), Host::hanging());
+            let (guard, host) = (guard(five_in_a_row()), Host::hanging());
             let client = host.behind(guard);
             for _ in 0..5 {
                 let answer = timeout(patience, client.clone().oneshot(get()));
@@ -172,7 +172,7 @@ async fn a_host_that_hangs_is_tripped_by_the_calls_of_five_callers_whenever_they
 
 #[tokio::test(start_paused = true)]
 async fn few_calls_of_very_many_callers_that_leave_go_on_and_those_trip() {
-    let (guard, host) = (guard(ClientConfig::new()), Host::hanging());
+    let (guard, host) = (guard(five_in_a_row()), Host::hanging());
     let client = host.behind(guard);
     let mut callers = tokio::task::JoinSet::new();
     for _ in 0..1_000 {
@@ -186,7 +186,7 @@ async fn few_calls_of_very_many_callers_that_leave_go_on_and_those_trip() {
 
 #[tokio::test(start_paused = true)]
 async fn where_no_try_may_outlive_its_caller_an_abandoned_one_is_cancelled() {
-    let config = ClientConfig::new().outliving(0);
+    let config = five_in_a_row().outliving(0);
     let (guard, host) = (guard(config), Host::hanging());
     let client = host.behind(guard);
     for _ in 0..100 {
@@ -203,7 +203,7 @@ async fn where_no_try_may_outlive_its_caller_an_abandoned_one_is_cancelled() {
 /// A panic in an abandoned try is a failure like any other.
 #[tokio::test(start_paused = true)]
 async fn a_try_that_panics_after_its_caller_has_left_has_failed() {
-    let guard = guard(ClientConfig::new());
+    let guard = guard(five_in_a_row());
     let client = ServiceBuilder::new()
         .layer(guard.layer())
         .service(service_fn(|_: Request<()>| async {
@@ -224,7 +224,7 @@ async fn a_try_that_panics_after_its_caller_has_left_has_failed() {
 /// It never began: nothing is sent behind the caller's back, and another call can be the probe.
 #[tokio::test(start_paused = true)]
 async fn a_request_that_is_dropped_before_its_first_poll_is_not_sent() {
-    let (guard, host) = (guard(ClientConfig::new()), Host::taking(MS));
+    let (guard, host) = (guard(five_in_a_row()), Host::taking(MS));
     let mut client = host.behind(guard);
     for is_probe in [false, true] {
         if is_probe {
@@ -246,7 +246,7 @@ async fn a_request_that_is_dropped_before_its_first_poll_is_not_sent() {
 #[test]
 fn a_try_that_is_dropped_in_a_thread_without_a_runtime_goes_on() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let config = ClientConfig::new().try_limit(100 * MS);
+    let config = five_in_a_row().try_limit(100 * MS);
     let guard: &'static ClientGuard = ClientGuard::new(config).unwrap().leak();
     let host = Host::hanging();
     let client = {
@@ -276,7 +276,7 @@ fn a_try_that_is_dropped_in_a_thread_without_a_runtime_goes_on() {
 
 #[test]
 fn a_runtime_that_ends_takes_its_tries_along_and_cancels_them() {
-    let guard: &'static ClientGuard = ClientGuard::new(ClientConfig::new()).unwrap().leak();
+    let guard: &'static ClientGuard = ClientGuard::new(five_in_a_row()).unwrap().leak();
     let host = Host::hanging();
     let client = {
         let host = host.clone();

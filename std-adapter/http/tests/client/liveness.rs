@@ -15,7 +15,7 @@ use http::{Method, Request, Response, StatusCode, Uri};
 use tokio::time::{Instant, sleep, timeout};
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 
-use crate::is_served;
+use crate::{five_in_a_row, is_served};
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -144,7 +144,7 @@ async fn repair(_: Arc<Origin>, trips: u8) -> io::Result<()> {
 }
 
 async fn days(rules: Config, bound: Duration) {
-    days_beside(ClientConfig::new().breaker(rules), bound, false).await;
+    days_beside(five_in_a_row().breaker(rules), bound, false).await;
 }
 
 /// With health checks that lie, whose repairs fail as well, the host is still not called often, and is served as soon.
@@ -173,7 +173,7 @@ async fn days_beside(config: ClientConfig, bound: Duration, has_lies: bool) {
     }
     // That of a healthy host.
     let slow_ms = config.breaker_rules().slow_call_ms.unwrap();
-    let slowest = Duration::from_millis(slow_ms.into()) - 100 * MS;
+    let slowest = (slow_ms - 100) * MS;
     for round in 0..20 {
         let ill = match fastrand::u32(0..5) {
             0 => Ill::Hangs,
@@ -219,37 +219,37 @@ const BACK: Duration = Duration::from_secs(36 + 3 + 2);
 
 #[tokio::test(start_paused = true)]
 async fn with_the_defaults() {
-    days(ClientConfig::new().get_breaker(), BACK).await;
+    days(five_in_a_row().get_breaker(), BACK).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn with_several_probes() {
-    let rules = ClientConfig::new().get_breaker().probes(3).close_after(5);
+    let rules = five_in_a_row().get_breaker().probes(3).close_after(5);
     // Five successes, of tries of one and a half seconds, asked for by a caller a second at least.
     days(rules, BACK + 12 * SECOND).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn with_a_gradual_return() {
-    let rules = ClientConfig::new().get_breaker();
+    let rules = five_in_a_row().get_breaker();
     days(rules.gradual_return(10, MINUTE), BACK + MINUTE + 2 * SECOND).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn with_failures_counted_within_a_time() {
-    let rules = ClientConfig::new().get_breaker();
+    let rules = five_in_a_row().get_breaker();
     days(rules.failures_within(5, 10 * SECOND), BACK).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn with_health_checks_that_lie_and_repairs_that_fail() {
-    days_beside(ClientConfig::new(), BACK, true).await;
+    days_beside(five_in_a_row(), BACK, true).await;
 }
 
 /// A healthy host may take twenty times as long as its first probe may.
 #[tokio::test(start_paused = true)]
 async fn with_a_short_limit_of_probes_and_hosts_that_are_slow() {
-    let rules = ClientConfig::new().get_breaker().slow_call(2_400 * MS);
-    let config = ClientConfig::new().breaker(rules).probe_limit(115 * MS);
+    let rules = five_in_a_row().get_breaker().slow_call(2_400 * MS);
+    let config = five_in_a_row().breaker(rules).probe_limit(115 * MS);
     days_beside(config, BACK, false).await;
 }

@@ -30,7 +30,24 @@
 //! | `twice` | the same guard twice in one stack |
 //! | `settings` | settings that contradict each other; the plan as text |
 
-use atomic_breaker_http::State;
+use std::time::Duration;
+
+use atomic_breaker_http::{ClientConfig, Config, Ratio, State};
+
+/// The preset with rules that are easy to count by, whatever its own are: five failures in a row, a second that doubles.
+const fn five_in_a_row() -> ClientConfig {
+    let half = Ratio::percent(50)
+        .within(Duration::from_secs(10))
+        .min_calls(20);
+    let rules = Config::new()
+        .consecutive_failures(5)
+        .failure_ratio(half)
+        .open_for(Duration::from_secs(1))
+        .exponential(2, Duration::from_secs(30))
+        .max_retry_after(Duration::from_secs(60))
+        .jitter_percent(20);
+    ClientConfig::new().breaker(rules)
+}
 
 /// Whether all calls pass: closed, or returning after an outage.
 fn is_served(state: State) -> bool {

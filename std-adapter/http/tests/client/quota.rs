@@ -14,6 +14,8 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 
+use crate::five_in_a_row;
+
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -107,7 +109,7 @@ const PACES: [(Duration, Duration); 3] = [
 #[tokio::test(start_paused = true)]
 async fn a_tenant_over_its_quota_shuts_nobody_out() {
     for (every, others) in PACES {
-        let guard = guard(ClientConfig::new());
+        let guard = guard(five_in_a_row());
         let client = Arc::new(Host::default()).client(guard);
         let time = 120 * SECOND;
         let over = tokio::spawn(tenant(client.clone(), "over", every, time));
@@ -122,7 +124,7 @@ async fn a_tenant_over_its_quota_shuts_nobody_out() {
 #[tokio::test(start_paused = true)]
 async fn a_host_that_is_back_serves_beside_a_tenant_over_its_quota() {
     for (every, others) in PACES {
-        let guard = guard(ClientConfig::new());
+        let guard = guard(five_in_a_row());
         let host = Arc::new(Host::default());
         let client = host.client(guard);
         host.is_dead.store(true, Relaxed);
@@ -144,7 +146,7 @@ async fn a_host_that_is_back_serves_beside_a_tenant_over_its_quota() {
 /// A limiter still answers in front of a host that is dead.
 #[tokio::test(start_paused = true)]
 async fn a_tenant_over_its_quota_does_not_hide_that_its_host_is_dead() {
-    let guard = guard(ClientConfig::new().tries(1));
+    let guard = guard(five_in_a_row().tries(1));
     let host = Arc::new(Host::default());
     let client = host.client(guard);
     host.is_dead.store(true, Relaxed);
@@ -165,8 +167,8 @@ async fn a_tenant_over_its_quota_does_not_hide_that_its_host_is_dead() {
 #[tokio::test(start_paused = true)]
 async fn a_quota_that_all_calls_share_opens_the_host_by_option() {
     for (config, state) in [
-        (ClientConfig::new(), State::Closed),
-        (ClientConfig::new().trip_on_429(true), State::Open),
+        (five_in_a_row(), State::Closed),
+        (five_in_a_row().trip_on_429(true), State::Open),
     ] {
         let guard = guard(config);
         let client = Arc::new(Host::default()).client(guard);

@@ -16,7 +16,7 @@ use http::{Request, Response, StatusCode, Uri};
 use tokio::time::{Instant, sleep, timeout};
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 
-use crate::is_served;
+use crate::{five_in_a_row, is_served};
 
 pub(super) const SECOND: Duration = Duration::from_secs(1);
 
@@ -71,7 +71,7 @@ impl Servers {
 
 /// The usual guard, the servers, and a client to them.
 fn usual() -> (Guard, Servers, Client) {
-    let (guard, servers) = (guard(ClientConfig::new()), Servers::default());
+    let (guard, servers) = (guard(five_in_a_row()), Servers::default());
     let client = servers.behind(guard);
     (guard, servers, client)
 }
@@ -218,7 +218,7 @@ async fn the_quota_of_one_caller_does_not_shut_the_host_for_all() {
 #[tokio::test(start_paused = true)]
 async fn a_host_that_is_back_is_waited_for_where_that_is_asked_for() {
     let (guard, servers) = (
-        guard(ClientConfig::new().rejection_waits(1)),
+        guard(five_in_a_row().rejection_waits(1)),
         Servers::default(),
     );
     let client = servers.behind(guard);
@@ -240,10 +240,7 @@ async fn a_host_that_is_back_is_waited_for_where_that_is_asked_for() {
 async fn a_storm_of_failures_is_not_multiplied() {
     // A breaker that never opens, so that nothing but the budget holds the retries back.
     let never = atomic_breaker_http::Config::new().consecutive_failures(60_000);
-    let (guard, servers) = (
-        guard(ClientConfig::new().breaker(never)),
-        Servers::default(),
-    );
+    let (guard, servers) = (guard(five_in_a_row().breaker(never)), Servers::default());
     let client = servers.behind(guard);
     let mut requests = tokio::task::JoinSet::new();
     for _ in 0..1_000 {
@@ -265,7 +262,7 @@ async fn a_storm_of_failures_is_not_multiplied() {
 #[tokio::test(start_paused = true)]
 async fn a_probe_says_how_far_to_repair_and_other_requests_do_not() {
     let rules = atomic_breaker_http::Config::new().consecutive_failures(2);
-    let guard = guard(ClientConfig::new().tries(1).breaker(rules.open_for(SECOND)));
+    let guard = guard(five_in_a_row().tries(1).breaker(rules.open_for(SECOND)));
     let seen = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&seen);
     let client = ServiceBuilder::new()

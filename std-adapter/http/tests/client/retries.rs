@@ -15,6 +15,8 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 
+use crate::five_in_a_row;
+
 const SECOND: Duration = Duration::from_secs(1);
 
 type Guard = &'static ClientGuard<TokioClock>;
@@ -62,7 +64,7 @@ async fn a_host_that_says_when_it_is_back_is_called_then_and_responds() {
         let host = format!("503-1-{seconds}.example");
         for _ in 0..50 {
             let begin = Instant::now();
-            let response = client(guard(ClientConfig::new())).oneshot(get(&host)).await;
+            let response = client(guard(five_in_a_row())).oneshot(get(&host)).await;
             assert_eq!(response.unwrap().status(), StatusCode::OK);
             let (asked, waited) = (seconds * SECOND, begin.elapsed());
             assert!(
@@ -76,7 +78,7 @@ async fn a_host_that_says_when_it_is_back_is_called_then_and_responds() {
 #[tokio::test(start_paused = true)]
 async fn a_caller_that_cannot_wait_that_long_gets_the_response_and_not_a_rejection() {
     let begin = Instant::now();
-    let client = client(guard(ClientConfig::new()));
+    let client = client(guard(five_in_a_row()));
     let response = client.clone().oneshot(get("503-9-10.example")).await;
     assert_eq!(response.unwrap().status(), StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(begin.elapsed(), Duration::ZERO, "at once");
@@ -92,7 +94,7 @@ async fn a_caller_that_cannot_wait_that_long_gets_the_response_and_not_a_rejecti
 /// Of the callers that return together one is the probe; others may be too early, and get what the host said.
 #[tokio::test(start_paused = true)]
 async fn none_of_many_callers_that_the_host_asks_to_wait_gets_a_rejection() {
-    let client = client(guard(ClientConfig::new()));
+    let client = client(guard(five_in_a_row()));
     let mut requests = JoinSet::new();
     for _ in 0..200 {
         requests.spawn(client.clone().oneshot(get("503-200-2-20.example")));
@@ -109,8 +111,8 @@ async fn none_of_many_callers_that_the_host_asks_to_wait_gets_a_rejection() {
 
 #[tokio::test(start_paused = true)]
 async fn a_rejected_retry_ends_with_the_response_of_the_previous_try() {
-    let rules = ClientConfig::new().get_breaker().consecutive_failures(2);
-    let client = client(guard(ClientConfig::new().breaker(rules)));
+    let rules = five_in_a_row().get_breaker().consecutive_failures(2);
+    let client = client(guard(five_in_a_row().breaker(rules)));
     let response = client.clone().oneshot(get("503-9.example")).await;
     assert_eq!(response.unwrap().status(), StatusCode::SERVICE_UNAVAILABLE);
     let error = client.oneshot(get("503-9.example")).await.unwrap_err();
@@ -121,7 +123,7 @@ async fn a_rejected_retry_ends_with_the_response_of_the_previous_try() {
 async fn the_failures_of_one_host_leave_the_others_their_retries() {
     // Breakers that never open, so that nothing but the budget holds the retries back.
     let never = Config::new().consecutive_failures(60_000);
-    let guard = guard(ClientConfig::new().breaker(never));
+    let guard = guard(five_in_a_row().breaker(never));
     let mut requests = JoinSet::new();
     let down = client(guard);
     for _ in 0..1_000 {
@@ -139,7 +141,7 @@ async fn the_failures_of_one_host_leave_the_others_their_retries() {
 #[tokio::test(start_paused = true)]
 async fn a_request_may_have_a_shorter_deadline_of_its_own() {
     let hangs = || {
-        let guard = guard(ClientConfig::new());
+        let guard = guard(five_in_a_row());
         let service =
             service_fn(|_: Request<()>| std::future::pending::<io::Result<Response<String>>>());
         ServiceBuilder::new().layer(guard.layer()).service(service)
@@ -169,14 +171,14 @@ async fn no_pause_begins_that_would_outlast_the_deadline() {
     let begin = Instant::now();
     let mut request = get("503-1-4.example");
     request.extensions_mut().insert(Deadline(3 * SECOND));
-    let response = client(guard(ClientConfig::new())).oneshot(request).await;
+    let response = client(guard(five_in_a_row())).oneshot(request).await;
     assert_eq!(response.unwrap().status(), StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(begin.elapsed(), Duration::ZERO, "at once");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_request_with_no_time_left_is_not_sent() {
-    let guard = guard(ClientConfig::new());
+    let guard = guard(five_in_a_row());
     let client = ServiceBuilder::new()
         .layer(guard.layer())
         .service(service_fn(|_: Request<()>| async {
@@ -194,7 +196,7 @@ async fn a_request_with_no_time_left_is_not_sent() {
 /// A request keeps its lot, however often it waits.
 #[tokio::test(start_paused = true)]
 async fn half_enforced_rejections_let_half_of_the_requests_pass() {
-    let guard = guard(ClientConfig::new().tries(1).rejection_waits(5));
+    let guard = guard(five_in_a_row().tries(1).rejection_waits(5));
     let (client, host) = (client(guard), "503-4000000000.example");
     let origin = Origin::of(get(host).uri()).unwrap();
     guard.hosts().enforcement().set_percent(50).unwrap();
@@ -242,7 +244,7 @@ async fn each_retry_carries_its_number() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&seen);
     let client = ServiceBuilder::new()
-        .layer(guard(ClientConfig::new()).layer())
+        .layer(guard(five_in_a_row()).layer())
         .service(service_fn(move |request: Request<()>| {
             noted
                 .lock()

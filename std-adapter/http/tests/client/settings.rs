@@ -119,7 +119,8 @@ fn one_host_may_have_rules_of_its_own_which_are_checked_likewise() {
             .is_err()
     );
     assert!(guard.hosts().entry(&host).is_none(), "nothing changed");
-    let rules = guard.config().get_breaker().consecutive_failures(1);
+    let rules = guard.config().get_breaker();
+    let rules = rules.consecutive_failures(1).lasting(Duration::ZERO);
     guard.set_breaker_of(&host, rules).unwrap();
     assert!(guard.hosts().entry(&host).unwrap().has_own_rules);
     for (uri, state) in [
@@ -145,8 +146,8 @@ fn the_defaults_fit_and_their_plan_can_be_read() {
         "10s for a request\n  \
          up to 3 tries of requests that may be sent twice, at most 300ms of pauses\n  \
          a budget of retries per host: 100 at most, 20 % of one for each success, 1 a second\n    \
-         a breaker per host, 4096 at most: opens after 5 failures in a row or when 50 % of at least 20 calls \
-         within 10s fail, for 1s up to 30s, up to 20 % longer by jitter; slow after 1.5s\n      \
+         a breaker per host, 4096 at most: opens after 10 failures in a row that last 100ms or when 90 % of at \
+         least 20 calls within 10s fail, for 200ms up to 3s, up to 20 % longer by jitter; slow after 1.5s\n      \
          3s for a try, 1.5s for a probe; 32 per host go on when their callers leave"
     );
     let short = config.probe_limit(250 * MS).to_string();
@@ -266,7 +267,7 @@ async fn a_host_that_asks_to_be_left_alone_keeps_its_place_for_a_minute_unless_s
             minute * 2,
         ),
         // Its own open time.
-        (plan.max_retry_after(Duration::ZERO), SECOND),
+        (plan.max_retry_after(Duration::ZERO), 200 * MS),
     ] {
         let guard = ClientGuard::new(plan.tries(1)).unwrap().leak();
         let asks = service_fn(|_: Request<()>| async {

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Breaker, ClientBody, ClientConfig, ClientGuard, ClientService, Config, Deadline,
-    HttpClassifier, Origin, RequestError, State, TokioClock, UsualErrors,
+    Breaker, ClientBody, ClientGuard, ClientService, Config, Deadline, HttpClassifier, Origin,
+    RequestError, State, TokioClock, UsualErrors,
 };
 use atomic_breaker_tower::BreakerLayer;
 use http::{Request, Response, Uri};
@@ -18,7 +18,7 @@ use tower::timeout::TimeoutLayer;
 use tower::util::MapErrLayer;
 use tower::{ServiceBuilder, ServiceExt, service_fn};
 
-use crate::is_served;
+use crate::{five_in_a_row, is_served};
 
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -46,7 +46,7 @@ impl Host {
 
 fn guard() -> Guard {
     // No retries: two layers of three tries are nine.
-    let config = ClientConfig::new().tries(1);
+    let config = five_in_a_row().tries(1);
     ClientGuard::with(config, TokioClock, ()).unwrap().leak()
 }
 
@@ -155,7 +155,7 @@ async fn what_a_probe_leaves_in_its_request_opens_nothing_once_it_is_over() {
 #[tokio::test(start_paused = true)]
 async fn a_deadline_of_the_caller_is_no_failure_of_the_guard_above() {
     let hosts = guard();
-    let config = ClientConfig::new().tries(1);
+    let config = five_in_a_row().tries(1);
     let tenants: &ClientGuard<TokioClock, u32> =
         ClientGuard::by_key(config, TokioClock, ()).unwrap().leak();
     let inner: Once = ServiceBuilder::new()

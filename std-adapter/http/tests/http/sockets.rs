@@ -237,10 +237,9 @@ async fn garbage_in_retry_after_counts_as_a_503_without_it() {
         b"Sun, 99 Nov 1994 08:49:37 GMT",
         b"120\r\ndate: 120",
     ] {
-        let mut text = b"HTTP/1.1 503 Busy\r\ncontent-length: 0\r\nretry-after: ".to_vec();
-        text.extend_from_slice(value);
-        text.extend_from_slice(b"\r\n\r\n");
-        let peer = Peer::new(says(text));
+        let head =
+            &b"HTTP/1.1 503 Busy\r\nconnection: close\r\ncontent-length: 0\r\nretry-after: "[..];
+        let peer = Peer::new(says([head, value, b"\r\n\r\n"].concat()));
         for failures in 1..=5 {
             let answer = peer.call(Method::GET).await.unwrap();
             assert_eq!(answer.status(), 503);

@@ -124,6 +124,9 @@ pub trait Grants {
     /// Whether a failure that ended several calls counts for one that began then.
     fn counts_shared(&self, begun: Begun) -> bool;
 
+    /// Returns whether a report of such a call, or of one whose key had no slot, would still count.
+    fn still_counts(&self, granted: Granted<Self::Bits, Self::Place>) -> bool;
+
     /// Starts an admitted call or a probe again; `None` if its report would no longer count, or if this cannot be known.
     fn renew(
         &self,

@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use atomic_breaker::{Failure, Outcome, Transition};
+use atomic_breaker::{Failure, Outcome, State, Transition};
 
 use super::grants::{Granted, Grants, Kind};
 use crate::loss::Begun;
@@ -165,7 +165,15 @@ impl<G: Grants> AnyPermit for GuardPermit<G> {
     }
 
     fn is_enforced(&self) -> bool {
-        self.guard.is_enforced(|| lot(|| self.guard.random()))
+        // What is asked about is a probe.
+        let state = State::HalfOpen;
+        self.guard
+            .is_enforced(state, || lot(|| self.guard.random()))
+    }
+
+    fn still_counts(&self) -> bool {
+        let reports = !matches!(self.granted.kind, Kind::Unguarded | Kind::Ended);
+        reports && self.guard.still_counts(self.granted)
     }
 
     /// Returns `false` for a call that passes in shadow mode, so that permission is asked for again each time, because the

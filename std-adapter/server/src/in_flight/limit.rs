@@ -262,6 +262,10 @@ impl<H: Deref<Target: AsRef<CallCounts>>, P: AnyPermit> AnyPermit for InFlightPe
         self.permit.is_enforced()
     }
 
+    fn still_counts(&self) -> bool {
+        self.permit.still_counts()
+    }
+
     fn renew(&mut self) -> bool {
         self.permit.renew()
     }

@@ -52,6 +52,13 @@ pub trait AnyPermit: Sized {
         true
     }
 
+    /// Returns whether a report would still count: [`Permit::still_counts`]. By default, whether the breaker
+    /// [admitted](Self::is_admitted) the call. For a key of a registry that has no slot it is `true`, as a failure gets it
+    /// one, if there is room then.
+    fn still_counts(&self) -> bool {
+        self.is_admitted()
+    }
+
     /// Starts the permit again if its report would still count: [`Permit::renew`]. If this returns `false`, as it does
     /// by default, the holder gives the permit back and asks for another one.
     fn renew(&mut self) -> bool {
@@ -213,6 +220,10 @@ impl<H: AnyBreaker> AnyPermit for Permit<H> {
 
     fn is_probe(&self) -> bool {
         Self::is_probe(self)
+    }
+
+    fn still_counts(&self) -> bool {
+        Self::still_counts(self)
     }
 
     fn renew(&mut self) -> bool {

@@ -131,6 +131,10 @@ impl<H: AnyRegistry> Grants for Key<H> {
         self.registry.counts_shared(&self.key, begun)
     }
 
+    fn still_counts(&self, granted: Granted<u64, Place>) -> bool {
+        self.registry.still_counts(&self.key, granted)
+    }
+
     /// A slot may change hands, so the holder asks again.
     fn renew(&self, _: Granted<u64, Place>) -> Option<Granted<u64, Place>> {
         None

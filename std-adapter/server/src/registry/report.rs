@@ -188,6 +188,29 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         self.report_observed(key, place, token, outcome, why)
     }
 
+    /// Returns whether a report of an admitted call, or of one whose key had no slot, would still count.
+    pub(super) fn still_counts(&self, key: &K, granted: Granted) -> bool {
+        let (place, slot, token) = if granted.kind == Kind::Absent {
+            // It gets a slot if that matters, and then counts in it.
+            let Some((place, slot)) = self.find(key) else {
+                return true;
+            };
+            match self.token_at_insert(place, slot, granted.started_ms) {
+                Some(token) => (place, slot, token),
+                None => return false,
+            }
+        } else {
+            let slot = &self.slots[granted.place.slot()];
+            (granted.place, slot, granted.token())
+        };
+        let breaker = self.breaker(slot, ());
+        let permit = breaker.resume(token);
+        let counts = permit.still_counts();
+        // It is asked, and not dropped.
+        let _ = permit.into_token();
+        counts && self.is_still(place, slot)
+    }
+
     /// The token that such a call was granted; `None` if the slot has changed hands since, or if it would be a probe:
     /// the call was never granted a probe slot, so it has none to give back.
     fn token_at_insert(

@@ -80,7 +80,7 @@ fn a_failure_that_trips_at_once_does_so_for_an_unknown_key() {
     let clock = ManualClock::new();
     let keys = build(&clock).build().unwrap();
     let permit = keys.of(1).acquire().unwrap();
-    let made = permit.report_because(Failure::retry_after(60 * SECOND).into(), || "busy".into());
+    let made = permit.report_because(Failure::tripping_for(60 * SECOND).into(), || "busy".into());
     assert_eq!(made.unwrap().to, State::Open);
     let rejection = keys.of(1).acquire().unwrap_err();
     assert_eq!(rejection.retry_in(), Some(60 * SECOND));

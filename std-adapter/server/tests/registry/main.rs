@@ -11,6 +11,7 @@
 //! | `cap` | so many keys are shut out at a time: those that went down first |
 //! | `cap_model` | random histories of them against a list |
 //! | `classes` | rules by a function of the key |
+//! | `counting` | what a permit says of its report before it is made |
 //! | `crowded` | keys that are done with give way; one that fails is guarded, whatever the others do |
 //! | `first_of` | the first of several keys that admits |
 //! | `full` | a registry without room |
@@ -33,6 +34,7 @@ mod between;
 mod cap;
 mod cap_model;
 mod classes;
+mod counting;
 mod crowded;
 mod eviction;
 mod first_of;

@@ -18,6 +18,7 @@ use tower::{BoxError, Layer, Service, ServiceBuilder, ServiceExt, service_fn};
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 const LIMIT: Duration = Duration::from_secs(3);
+const JUST_BEFORE: Duration = Duration::from_millis(2_999);
 /// A healthy answer, later than the `cancel_limit` of the rules.
 const ANSWER: Duration = Duration::from_millis(400);
 /// Between the two.
@@ -197,7 +198,7 @@ async fn a_limit_of_probes_doubles_and_the_fourth_has_that_of_a_try() {
         assert_eq!(breaker.state(), State::Open);
     }
     breaker.reset();
-    let late = timeout(LIMIT - MS, client.oneshot(())).await;
+    let late = timeout(JUST_BEFORE, client.oneshot(())).await;
     assert!(late.is_err(), "no probe");
 }
 
@@ -207,7 +208,7 @@ async fn a_service_that_is_slower_than_its_first_probes_is_served_again() {
     let word = word::AtomicU32::new(0);
     let breaker = Arc::new(Breaker::over(word, Config::new(), TokioClock));
     let layer = TryLayer::new(Arc::clone(&breaker), LIMIT).probe_limit(MS);
-    let client = layer.layer(taking(LIMIT - MS, &Arc::default()));
+    let client = layer.layer(taking(JUST_BEFORE, &Arc::default()));
     breaker.trip();
     let mut probes = 0;
     while breaker.state() != State::Closed {

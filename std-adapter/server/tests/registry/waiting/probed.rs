@@ -162,7 +162,7 @@ async fn several_answers_in_a_row_may_be_needed() {
 async fn a_demanded_pause_and_a_key_that_is_held_open_are_respected() {
     let keys = keys(crate::RULES, 100);
     let permit = keys.of(1).acquire().unwrap();
-    permit.report(Failure::retry_after(60 * SECOND).into());
+    permit.report(Failure::tripping_for(60 * SECOND).into());
     keys.command(&2, |key| key.force_open()).unwrap();
     let pinged = RefCell::new(Vec::new());
     let ping = async |key: Arc<u32>, _| {
