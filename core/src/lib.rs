@@ -100,6 +100,7 @@ mod present;
 mod report;
 mod restore;
 mod short_way;
+mod slow;
 mod snapshot;
 pub mod state;
 pub mod tally;

@@ -35,7 +35,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
 
     /// Notifies the observer of the report, and of the transition if it made one.
     #[inline]
-    fn reported(&self, applied: Applied<W::Bits>, outcome: Outcome) -> Applied<W::Bits> {
+    pub(crate) fn reported(&self, applied: Applied<W::Bits>, outcome: Outcome) -> Applied<W::Bits> {
         self.observer.outcome(outcome);
         self.notify(applied);
         applied
@@ -63,7 +63,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         let is_all = seen.is_closed_and_clear() && seen.is_same_epoch(ticket.granted);
         if is_all {
             // Only a failure can trip.
-            let _ = self.record_in(machine, Circuit::of_valid(seen), None);
+            let _ = self.record_in(machine, Circuit::of_valid(seen), None, false);
         }
         is_all
     }
@@ -72,6 +72,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     fn fail(&self, ticket: Ticket<W::Bits>, failure: Failure) -> Applied<W::Bits> {
         if failure.demand != Demand::Nothing {
             self.fail_demanding(ticket, failure)
+        } else if self.counts_slow() && failure.is_slow() && self.has_slow_share(self.machine()) {
+            self.count_slow(self.machine(), ticket)
         } else if HAS_SHORT_WAY && self.has_tally() {
             let machine = self.machine();
             match self.count_remembered(machine, ticket, failure.weight) {
@@ -111,14 +113,18 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     fn succeed_cold(&self, ticket: Ticket<W::Bits>, recorded: Option<Verdict>) -> Applied<W::Bits> {
         let machine = self.machine();
         if self.was_slow(machine, ticket) {
-            return self.count(machine, ticket, Failure::slow());
+            return if self.has_slow_share(machine) {
+                self.count_slow(machine, ticket)
+            } else {
+                self.count(machine, ticket, Failure::slow())
+            };
         }
         let mut verdict = recorded;
         let applied = self.apply(|circuit, now| {
             let holds = machine.holds(circuit, ticket.granted);
             if holds {
                 // Only a failure can trip.
-                let _ = self.record(machine, &mut verdict, circuit, None);
+                let _ = self.record(machine, &mut verdict, circuit, None, false);
             }
             machine.succeed(circuit, ticket.granted, holds, now)
         });
@@ -169,8 +175,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         weight: u16,
         mut verdict: Option<Verdict>,
     ) -> Applied<W::Bits> {
+        let is_slow = verdict.is_none() && self.is_also_slow(machine, ticket);
         self.apply_if_current(machine, ticket, |circuit, now| {
-            let recorded = self.record(machine, &mut verdict, circuit, Some(weight));
+            let recorded = self.record(machine, &mut verdict, circuit, Some(weight), is_slow);
             let ratio_reached = recorded == Verdict::Trip;
             machine.count(circuit, weight, ratio_reached, 0, now)
         })
@@ -178,17 +185,18 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
 
     /// Shows a call to the tally, once. A failure of weight 0 counts nowhere.
     #[inline]
-    fn record(
+    pub(crate) fn record(
         &self,
         machine: Machine<'_, W::Bits>,
         verdict: &mut Option<Verdict>,
         circuit: Circuit<W::Bits>,
         failure: Option<u16>,
+        is_slow: bool,
     ) -> Verdict {
         if !self.has_tally() || !circuit.counts_failures() || failure == Some(0) {
             return Verdict::Keep;
         }
-        *verdict.get_or_insert_with(|| self.record_in(machine, circuit, failure))
+        *verdict.get_or_insert_with(|| self.record_in(machine, circuit, failure, is_slow))
     }
 
     #[inline]
@@ -197,9 +205,13 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         machine: Machine<'_, W::Bits>,
         circuit: Circuit<W::Bits>,
         failure: Option<u16>,
+        is_slow: bool,
     ) -> Verdict {
-        let epoch = circuit.epoch() as u16;
-        let call = Call { epoch, failure };
+        let call = Call {
+            epoch: circuit.epoch() as u16,
+            failure,
+            is_slow,
+        };
         self.tally.record(call, machine.config.failure_ratio)
     }
 
@@ -212,6 +224,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     #[inline(never)]
     fn fail_demanding(&self, ticket: Ticket<W::Bits>, failure: Failure) -> Applied<W::Bits> {
         let machine = self.machine();
+        let is_slow = self.is_also_slow(machine, ticket);
         let mut verdict = None;
         let applied = self.apply(|circuit, now| {
             if !machine.holds(circuit, ticket.granted) {
@@ -219,7 +232,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
             } else if failure.is_tripping() {
                 machine.trip_at_once(circuit, failure, now)
             } else {
-                let recorded = self.record(machine, &mut verdict, circuit, Some(failure.weight));
+                let weight = Some(failure.weight);
+                let recorded = self.record(machine, &mut verdict, circuit, weight, is_slow);
                 let ratio_reached = recorded == Verdict::Trip;
                 let shortest_ms = machine.demanded_ms(failure);
                 machine.count(circuit, failure.weight, ratio_reached, shortest_ms, now)
@@ -261,7 +275,11 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         let machine = self.machine();
         let was_slow = self.was_slow(machine, ticket);
         let applied = if was_slow && !ticket.is_probe() {
-            self.count_cold(machine, ticket, Failure::new().weight)
+            if self.has_slow_share(machine) {
+                self.count_slow_as(machine, ticket, None)
+            } else {
+                self.count_cold(machine, ticket, Failure::new().weight)
+            }
         } else {
             self.apply_if_current(machine, ticket, |circuit, now| {
                 machine.cancel(circuit, ticket.granted, was_slow, now)
@@ -274,7 +292,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
 
     /// Applies what a permit says, if it still holds.
     #[inline]
-    fn apply_if_current(
+    pub(crate) fn apply_if_current(
         &self,
         machine: Machine<'_, W::Bits>,
         ticket: Ticket<W::Bits>,
@@ -287,16 +305,5 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
                 Step::Keep
             }
         })
-    }
-
-    fn was_slow(&self, machine: Machine<'_, W::Bits>, ticket: Ticket<W::Bits>) -> bool {
-        match (ticket.started_ms, machine.config.slow_call_ms) {
-            (Some(started), Some(limit)) => {
-                let took = self.clock.now_ms().wrapping_sub(started.get());
-                // More than half the range: the clock stepped back.
-                took >= limit && took <= u32::MAX / 2
-            }
-            _ => false,
-        }
     }
 }

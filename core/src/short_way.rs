@@ -53,7 +53,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         if weight == 0 || !is_current || !word::is_valid(seen) {
             return Way::Long(None);
         }
-        let verdict = self.record_in(machine, Circuit::of_valid(seen), Some(weight));
+        let is_slow = self.is_also_slow(machine, ticket);
+        let verdict = self.record_in(machine, Circuit::of_valid(seen), Some(weight), is_slow);
         let is_all = verdict == Verdict::Keep
             && match machine.config.trip {
                 TripRule::TallyOnly => true,
@@ -85,7 +86,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         }
         let recorded = self
             .has_tally()
-            .then(|| self.record_in(self.machine(), Circuit::of_valid(seen), None));
+            .then(|| self.record_in(self.machine(), Circuit::of_valid(seen), None, false));
         let is_cleared = self.change_closed(ticket, seen, |circuit| {
             (circuit.failures() != 0).then(|| Machine::cleared(circuit))
         });

@@ -74,6 +74,9 @@ named! {
     FailureLimit = "failures reached the limit",
     /// The tally said so: the failure ratio reached its limit.
     FailureRatio = "the failure ratio reached its limit",
+    /// The tally said so of a slow call that did not fail: the [share of slow calls](crate::Ratio::slow_percent) reached its
+    /// limit.
+    SlowRatio = "the share of slow calls reached its limit",
     /// A failure demanded it: [`Failure::tripping`](crate::Failure::tripping).
     TripDemanded = "a failure demanded it",
     /// A failure asked for a minimum open time: [`Failure::retry_after`](crate::Failure::retry_after).

@@ -48,6 +48,10 @@ fn settings() -> Vec<(Config, Value)> {
             json!({"failure_ratio": {"percent": 30, "within_ms": 10_000, "min_calls": 60_000}}),
         ),
         (
+            config().failure_ratio(Ratio::percent(30).within(ms(10_000)).slow_percent(80)),
+            json!({"failure_ratio": {"percent": 30, "within_ms": 10_000, "slow_percent": 80}}),
+        ),
+        (
             config().failure_ratio(Ratio::basis_points(10).of_last(40)),
             json!({"failure_ratio": {"basis_points": 10, "of_last": 40}}),
         ),

@@ -36,6 +36,21 @@ fn what_a_ratio_leaves_out_is_as_in_the_defaults_of_the_program() {
         Ratio::percent(30).of_last(30)
     );
     assert_eq!(over(time, json!({"min_calls": 7})), time.min_calls(7));
+    // Not every memory counts slow calls.
+    let slow = time.slow_percent(80);
+    assert_eq!(over(slow, json!({"within_ms": 900})), slow.within(ms(900)));
+    assert_eq!(
+        over(slow, json!({"slow_percent": 90})),
+        time.slow_percent(90)
+    );
+    assert_eq!(
+        over(time, json!({"slow_percent": 90})),
+        time.slow_percent(90)
+    );
+    assert_eq!(
+        over(slow, json!({"of_last": 30})),
+        Ratio::percent(30).of_last(30)
+    );
     assert_eq!(
         over(time.min_calls(9), json!({"within_ms": 900})),
         Ratio::percent(30).within(ms(900)).min_calls(9)

@@ -15,6 +15,7 @@
 //! | `stale`, `late_reports`, `late_successes` | late reports, and how often one is mistaken for a current one |
 //! | `control`, `holds` | manual control |
 //! | `events`, `observers`, `slow` | observers, the event log, log lines, slow calls as observers see them |
+//! | `slow_share` | slow calls that have a share of their own |
 //! | `snapshot`, `present` | everything that one load shows, the order of transitions |
 //! | `errors` | errors, fallback |
 //! | `time`, `sparse` | clocks that wrap and step back, rare callers |
@@ -73,6 +74,7 @@ mod retries;
 mod returning;
 mod rules;
 mod slow;
+mod slow_share;
 mod snapshot;
 mod sparse;
 mod stale;

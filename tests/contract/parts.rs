@@ -196,12 +196,14 @@ fn limits_of_the_history() {
     assert_eq!(
         wide(60).unwrap_err().to_string(),
         "the memory remembers fewer calls than of_last asks for (LastCalls: 59 in a 64-bit word, 27 in a \
-         32-bit word): lower of_last or use one that remembers more"
+         32-bit word): lower of_last, or set the time in which as many calls are made (within) and build the breaker \
+         with SlidingRatio of atomic-breaker-server"
     );
     assert_eq!(
         narrow(28).unwrap_err().to_string(),
         "the memory remembers fewer calls than of_last asks for (LastCalls: 59 in a 64-bit word, 27 in a \
-         32-bit word): lower of_last or use one that remembers more"
+         32-bit word): lower of_last, or set the time in which as many calls are made (within) and build the breaker \
+         with SlidingRatio of atomic-breaker-server"
     );
 }
 

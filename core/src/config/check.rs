@@ -84,6 +84,8 @@ pub struct Memory {
     pub max_within_ms: u32,
     /// Whether it may trip by a rule of its own, without a failure ratio in the rules.
     pub has_rule: bool,
+    /// Whether it counts slow calls apart from failures, for a [share of their own](Ratio::slow_percent).
+    pub counts_slow: bool,
 }
 
 impl Memory {
@@ -92,6 +94,7 @@ impl Memory {
         max_calls: 0,
         max_within_ms: 0,
         has_rule: false,
+        counts_slow: false,
     };
 }
 
@@ -113,7 +116,11 @@ const fn memory_fault(ratio: Ratio, memory: Memory) -> Option<Fault> {
         memory.max_calls
     };
     if ratio.amount <= most {
-        return None;
+        return match ratio.slow_percent {
+            0 => None,
+            _ if memory.counts_slow => None,
+            _ => Some(Fault::SlowShareWithoutMemory),
+        };
     }
     Some(match (ratio.is_time, most) {
         (false, 0) if memory.max_within_ms > 0 => Fault::RatioOfCallsInTallyOfTimes,
@@ -172,6 +179,12 @@ const fn ratio_fault(config: &Config) -> Option<Fault> {
     }
     if ratio.points == 0 || ratio.points as u32 > terms::ALL {
         return Some(Fault::RatioShare);
+    }
+    if ratio.slow_percent > 100 {
+        return Some(Fault::SlowShare);
+    }
+    if ratio.slow_percent != 0 && config.slow_call_ms.is_none() {
+        return Some(Fault::SlowShareWithoutSlowCall);
     }
     None
 }

@@ -56,7 +56,8 @@ faults! {
          SlidingRatio of atomic-breaker-server, or set of_last and build it with last_calls",
     RatioOfTooManyCalls =
         "the memory remembers fewer calls than of_last asks for (LastCalls: 59 in a 64-bit word, \
-         27 in a 32-bit word): lower of_last or use one that remembers more",
+         27 in a 32-bit word): lower of_last, or set the time in which as many calls are made \
+         (within) and build the breaker with SlidingRatio of atomic-breaker-server",
     RatioLongerThanTally =
         "the time of the failure_ratio is longer than the tally remembers: shorten it",
     RatioWithinNoTime =
@@ -71,6 +72,13 @@ faults! {
     RatioShare =
         "the share of a failure_ratio must be between 1 and 10000 basis points (0.01 to 100 \
          percent): change it",
+    SlowShare = "slow_percent must be between 1 and 100: change it",
+    SlowShareWithoutSlowCall =
+        "slow_percent needs slow_call, which says from when on a call is slow: set slow_call, or \
+         leave slow_percent out",
+    SlowShareWithoutMemory =
+        "the tally does not count slow calls apart from failures: build the breaker with \
+         SlidingRatio of atomic-breaker-server, or leave slow_percent out",
     NoFailures = "a limit of 0 failures would trip before the first call: set at least 1",
     TooManyFailures =
         "a word counts at most 65535 failures (255 in a 32-bit word): lower the limit or use a \

@@ -73,6 +73,8 @@ struct FailureRatio {
     within_ms: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     min_calls: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slow_percent: Option<u32>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -170,6 +172,7 @@ impl From<Ratio> for FailureRatio {
             of_last: ratio.calls(),
             within_ms: ratio.within_ms(),
             min_calls: ratio.has_min_calls.then(|| ratio.needed_calls()),
+            slow_percent: ratio.trips_at_slow_percent(),
         }
     }
 }
@@ -193,9 +196,14 @@ impl FailureRatio {
             (None, Some(ms)) => ratio.within(Duration::from_millis(ms.into())),
             _ => return Err("a failure_ratio has either of_last or within_ms: set one of them"),
         };
-        // As many calls mean something else in a memory of another kind.
-        let kept =
-            kept.filter(|kept| kept.has_min_calls && kept.calls().is_some() == of_last.is_some());
+        // As many calls mean something else in a memory of another kind, and not every kind counts slow calls.
+        let kept = kept.filter(|kept| kept.calls().is_some() == of_last.is_some());
+        let slow_percent = kept.and_then(Ratio::trips_at_slow_percent);
+        let ratio = match self.slow_percent.or(slow_percent) {
+            Some(percent) => ratio.slow_percent(percent),
+            None => ratio,
+        };
+        let kept = kept.filter(|kept| kept.has_min_calls);
         let min_calls = self.min_calls.or(kept.map(Ratio::needed_calls));
         Ok(min_calls.map_or(ratio, |calls| ratio.min_calls(calls)))
     }

@@ -234,8 +234,8 @@ impl Config {
         self
     }
 
-    /// Calls that succeed, or are dropped without a report, after at least `limit` count as failures of weight 1. Every
-    /// call then reads the clock twice. Observers see such a success as a failure that [is
+    /// Calls that succeed, or are dropped without a report, after at least `limit` count as failures of weight 1; or in a
+    /// share of their own, with [`Ratio::slow_percent`]. Every call then reads the clock twice. Observers see such a success as a failure that [is
     /// slow](crate::Failure::is_slow), and such a drop as a cancelled call. Where a probe repairs first, its permit is
     /// [renewed](crate::Permit::renew) after that, or this is longer than repair and operation together: else no probe
     /// succeeds.

@@ -139,7 +139,8 @@ pub(crate) const PERCENT: u32 = 100;
 /// All, in basis points.
 pub(crate) const ALL: u32 = 10_000;
 
-/// The share of failures that trips: of the last calls, or of those within a time.
+/// The share of failures that trips: of the last calls, or of those within a time; and that of slow calls, if they have one
+/// of their own.
 ///
 /// ```
 /// use atomic_breaker::Ratio;
@@ -168,6 +169,8 @@ pub struct Ratio {
     pub(crate) has_min_calls: bool,
     /// Whether the share is taken of the calls within a time, not of the last calls.
     pub(crate) is_time: bool,
+    /// The share of slow calls, in percent; 0 if they have none of their own.
+    pub(crate) slow_percent: u8,
 }
 
 impl Ratio {
@@ -184,11 +187,16 @@ impl Ratio {
             points: half(points),
             is_time: false,
             has_min_calls: false,
+            slow_percent: 0,
         }
     }
 
     /// How many calls are looked at: at least 1, and at most what the memory holds, which for
     /// [`LastCalls`](crate::LastCalls) is 59, or 27 in a 32-bit word. Replaces [`within`](Self::within).
+    ///
+    /// For more calls take a share [within](Self::within) the time in which as many are usually made, and a minimum: the
+    /// last 100 of a service that is called 10 times a second are `within(Duration::from_secs(10)).min_calls(100)`, or
+    /// fewer, such as 50, so that it still trips when there are fewer calls.
     pub const fn of_last(self, calls: u32) -> Self {
         self.of(false, calls, calls.div_ceil(2))
     }
@@ -220,6 +228,47 @@ impl Ratio {
         self.min_calls = half(calls);
         self.has_min_calls = true;
         self
+    }
+
+    /// Also trips when at least `percent` (1 to 100) of these calls were slow, once as many were seen: those that took as long
+    /// as [`Config::slow_call`](crate::Config::slow_call) says, which has to be set. Slow calls that succeeded then count in
+    /// this share only, and no longer as failures. For a memory that counts them, such as `SlidingRatio` of
+    /// atomic-breaker-server.
+    ///
+    /// ```
+    /// use atomic_breaker::{Config, Ratio};
+    /// use core::time::Duration;
+    ///
+    /// // Half of the calls within 10 s failed, or 80 % took two seconds, if there were 20.
+    /// const RATIO: Ratio = Ratio::percent(50).within(Duration::from_secs(10)).slow_percent(80);
+    /// const SEARCH: Config = Config::new().failure_ratio(RATIO).slow_call(Duration::from_secs(2));
+    /// # let _ = SEARCH;
+    /// ```
+    ///
+    /// | a call that took as long | counts |
+    /// |---|---|
+    /// | succeeded | as slow; it ends a row of failures, as it has succeeded |
+    /// | failed | as a failure, and as slow |
+    /// | was dropped without a report | as slow; a row of failures goes on |
+    /// | was a probe | as a failed probe |
+    ///
+    /// Without this share, slow calls count as failures of weight 1.
+    #[doc(alias = "slow call rate threshold")]
+    pub const fn slow_percent(mut self, percent: u32) -> Self {
+        self.slow_percent = match percent {
+            1..=100 => percent as u8,
+            // Stands for anything else.
+            _ => u8::MAX,
+        };
+        self
+    }
+
+    /// The share of slow calls that trips, in percent, if they have one of their own.
+    pub const fn trips_at_slow_percent(self) -> Option<u32> {
+        match self.slow_percent {
+            0 => None,
+            percent => Some(percent as u32),
+        }
     }
 
     /// The share of failures that trips, in hundredths of a percent.

@@ -175,6 +175,25 @@ impl<B: Bits> Machine<'_, B> {
         self.trip(circuit, shortest_ms, now, cause)
     }
 
+    /// Arrow 1, or 5 of a probe: a slow call in the current epoch, where slow calls have a share of their own. It trips if
+    /// the tally says so. If it succeeded, it does what a success does; a probe has failed.
+    pub(crate) fn slow(
+        self,
+        circuit: Circuit<B>,
+        succeeded: Option<B>,
+        ratio_reached: bool,
+        now: &Now<'_, impl Clock>,
+    ) -> Step<B> {
+        if circuit.is_half_open() {
+            return self.trip(circuit, 0, now, Cause::ProbeFailed);
+        }
+        match succeeded {
+            _ if ratio_reached => self.trip(circuit, 0, now, Cause::SlowRatio),
+            Some(granted) => self.succeed(circuit, granted, true, now),
+            None => Step::Keep,
+        }
+    }
+
     /// With `weight` more failures; `None` if they reach the limit.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "as `count`")]

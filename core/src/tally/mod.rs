@@ -20,7 +20,8 @@ use crate::config::{Memory, Ratio};
 /// - Never mix outcomes of different epochs: nothing learned before a trip counts after it. It is
 ///   [cleared](Self::clear) before the breaker closes, and shown the epoch of each call.
 /// - Be shared without blocking, by any number of threads and handlers.
-/// - Return [`Verdict::Trip`] only for failures; the verdict on a success is ignored.
+/// - Return [`Verdict::Trip`] only for failures, and for [slow calls](Call::slow); the verdict on any other success is
+///   ignored.
 pub trait Tally {
     /// What it offers the rules. Rules that ask for more are rejected when the breaker is built. If it is
     /// [nothing](Memory::NONE), nothing is recorded.
@@ -49,6 +50,9 @@ pub struct Call {
     pub epoch: u16,
     /// What the failure weighs, or `None` for a success.
     pub failure: Option<u16>,
+    /// Whether the call was slow, success or failure. Only where slow calls have a [share of their
+    /// own](crate::Ratio::slow_percent); otherwise a slow call is a failure.
+    pub is_slow: bool,
 }
 
 impl Call {
@@ -57,6 +61,7 @@ impl Call {
         Self {
             epoch,
             failure: None,
+            is_slow: false,
         }
     }
 
@@ -65,6 +70,16 @@ impl Call {
         Self {
             epoch,
             failure: Some(weight),
+            is_slow: false,
+        }
+    }
+
+    /// The same call, which was slow.
+    #[must_use]
+    pub const fn slow(self) -> Self {
+        Self {
+            is_slow: true,
+            ..self
         }
     }
 }

@@ -95,6 +95,7 @@ fn ratio(table: &Table, preset: Option<Ratio>, min_calls: Option<u32>) -> Option
         "of_last",
         "within_ms",
         "min_calls",
+        "slow_percent",
     ];
     if table.keys().any(|name| !names.contains(&name.as_str()))
         || set(table, &names[..2]) > 1
@@ -120,6 +121,13 @@ fn ratio(table: &Table, preset: Option<Ratio>, min_calls: Option<u32>) -> Option
             None => (share.of_last(preset?.calls()?), true),
         },
     };
+    let slow = match number("slow_percent") {
+        Some(percent) => Some(percent?),
+        None => preset
+            .filter(|_| is_as_before)
+            .and_then(Ratio::trips_at_slow_percent),
+    };
+    let ratio = slow.map_or(ratio, |percent| ratio.slow_percent(percent));
     match number("min_calls") {
         Some(calls) => Some(ratio.min_calls(calls?)),
         None => match min_calls.filter(|_| is_as_before) {

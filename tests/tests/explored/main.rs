@@ -87,7 +87,7 @@ const OLD_PERMITS: Reach = Reach {
 
 /// All causes that there are where no word is corrupt and no failure ratio is set.
 fn all_causes() -> HashSet<Cause> {
-    causes::all_but([Cause::FailureRatio, Cause::CorruptWord]).collect()
+    causes::all_but([Cause::FailureRatio, Cause::SlowRatio, Cause::CorruptWord]).collect()
 }
 
 /// Explores configurations. Each must have at least the given number of states, and all together the given

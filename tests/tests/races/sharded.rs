@@ -14,6 +14,8 @@ mod ratio;
 mod shard;
 #[path = "../../../std-adapter/server/src/sliding/slice.rs"]
 mod slice;
+#[path = "../../../std-adapter/server/src/sliding/slow.rs"]
+mod slow;
 
 /// In place of the number of a thread of the system.
 mod thread_number {
@@ -99,7 +101,7 @@ fn tally<const SHARDS: usize>(of_shards: AtMost, of_margins: AtMost) -> Modelled
     let mut made = 0;
     SlidingRatio::over(ManualClock::starting_at(80_000), || {
         made += 1;
-        let is_margin = made % 10 == 0;
+        let is_margin = made % 14 == 10;
         Weakened {
             word: LoomWord::new(),
             at_most: if is_margin { of_margins } else { of_shards },
@@ -253,4 +255,62 @@ fn a_late_call_does_not_bring_back_a_slice() {
         late(AtMost::Relaxed, succeed).contains(&(0, 0)),
         "a blind model"
     );
+}
+
+/// Two slow calls at once: as for failures, of the two one must see both.
+#[test]
+fn of_two_slow_calls_at_once_one_sees_both() {
+    const SHARE: Ratio = Ratio::percent(100)
+        .within(SPAN)
+        .min_calls(2)
+        .slow_percent(50);
+    let record = |tally: &Modelled<2>, call| tally.record(call, Some(SHARE)) == Verdict::Trip;
+    let slow = Call::success(0).slow();
+    let seen_at = |kinds: [AtMost; 2]| {
+        bounded("slow against slow, two shards", Some(2), move || {
+            let tally = tally::<2>(kinds[0], kinds[1]);
+            // Two of six. To loom a word's first value is older than the order of what is sequentially consistent, so each
+            // shard has one.
+            for number in 0..2 {
+                thread_number::set(number);
+                for call in [Call::success(0), Call::success(0), slow] {
+                    assert!(!record(&tally, call));
+                }
+            }
+            let tally = Arc::new(tally);
+            let other = tally.clone();
+            // With one more it is three of seven, with both four of eight.
+            let there = thread::spawn(move || {
+                thread_number::set(1);
+                record(&other, slow)
+            });
+            thread_number::set(0);
+            (record(&tally, slow), there.join().unwrap())
+        })
+    };
+    let seen = seen_at([AtMost::AsAsked; 2]);
+    assert!(one_trips(&seen), "{seen:?}");
+    assert!(seen.contains(&(true, false)) && seen.contains(&(false, true)));
+    let weak = seen_at([AtMost::AcquireRelease; 2]);
+    assert!(!one_trips(&weak), "a blind model");
+}
+
+/// One slow call of two is no share of 67 %, nor are two of three, whatever a look at them meets.
+#[test]
+fn a_look_never_sees_more_slow_calls_than_there_are_among_the_calls() {
+    const SHARE: Ratio = Ratio::percent(100)
+        .within(SPAN)
+        .min_calls(1)
+        .slow_percent(67);
+    let seen = bounded("slow against slow, one shard", Some(2), || {
+        let tally = tally::<1>(AtMost::AsAsked, AtMost::AsAsked);
+        let record = |tally: &Modelled<1>, call| tally.record(call, Some(SHARE)) == Verdict::Trip;
+        assert!(!record(&tally, Call::success(0)));
+        let tally = Arc::new(tally);
+        let other = tally.clone();
+        let there = thread::spawn(move || record(&other, Call::success(0).slow()));
+        let here = record(&tally, Call::success(0).slow());
+        (here, there.join().unwrap(), tally.slow())
+    });
+    assert_eq!(seen, HashSet::from([(false, false, 2)]));
 }

@@ -68,6 +68,7 @@ const fn usual(cause: Cause) -> &'static [State] {
     match cause {
         Cause::FailureLimit
         | Cause::FailureRatio
+        | Cause::SlowRatio
         | Cause::TripDemanded
         | Cause::RetryAfter
         | Cause::ProbeFailed

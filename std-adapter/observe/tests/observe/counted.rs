@@ -200,9 +200,10 @@ const STATES: [(State, &str); 6] = [
     (State::Disabled, "disabled"),
 ];
 
-const CAUSES: [(Cause, &str); 13] = [
+const CAUSES: [(Cause, &str); 14] = [
     (Cause::FailureLimit, "failure_limit"),
     (Cause::FailureRatio, "failure_ratio"),
+    (Cause::SlowRatio, "slow_ratio"),
     (Cause::TripDemanded, "trip_demanded"),
     (Cause::RetryAfter, "retry_after"),
     (Cause::OpenTimeOver, "open_time_over"),

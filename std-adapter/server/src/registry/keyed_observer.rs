@@ -255,12 +255,10 @@ where
 
     #[inline]
     fn outcome(&self, outcome: Outcome) {
-        if self.keyed.is_listening() {
-            self.keyed.observer.outcome(self.keyed.key, outcome);
-            if let Outcome::Failure(failure) = outcome {
-                self.failure.set(Some(failure));
-            }
+        if let Outcome::Failure(failure) = outcome {
+            self.failure.set(Some(failure));
         }
+        self.keyed.outcome(outcome);
     }
 
     #[inline]

@@ -13,6 +13,7 @@ use atomic_breaker::{
 use super::admission::{COUNTED, Granted};
 use super::breakers::Place;
 use super::keyed_observer::{Explained, Keyed};
+use super::ruleset::Ruleset;
 use super::slot::Slot;
 use super::{KeyedObserver, Registry};
 use crate::failed::{Words, took};
@@ -109,18 +110,21 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         if made.is_some() {
             self.note_state(place.slot());
         }
-        // A measured call may have been too slow, which shows in the word.
-        let has_changed = || started_ms != 0 && slot.word.load(Ordering::Relaxed) != granted;
+        // A call that was dropped may have been too slow, which shows in the word, or only in the memory of calls.
+        let was_slow = || {
+            started_ms != 0
+                && (slot.word.load(Ordering::Relaxed) != granted
+                    || self.took_too_long(self.rules_of(slot), started_ms))
+        };
         let has_failed = match outcome {
-            Some(Outcome::Failure(_)) => true,
-            Some(Outcome::Success) => has_changed(),
-            Some(Outcome::Ignored) => false,
-            None => made.is_some() || has_changed(),
+            // A success that took too long is one, too.
+            Some(_) => failure.get().is_some(),
+            None => made.is_some() || was_slow(),
         };
         if has_failed {
             slot.note_failure(self.newest());
         }
-        if let Some(failure) = failure.get() {
+        if let Some(failure) = failure.get().filter(|_| self.observer.is_listening()) {
             let took = || took(started_ms, self.clock.now_ms());
             let failed = FailedCall::new(failure, is_probe, &took, &text);
             self.observer.failed(key, &failed);
@@ -285,12 +289,16 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     /// Whether a call without a slot that began then took too long.
     #[inline]
     fn was_slow(&self, key: &K, started_ms: u32) -> bool {
-        started_ms != 0 && {
-            let took_ms = self.clock.now_ms().wrapping_sub(started_ms);
-            let limit_ms = self.rules_of_absent(key).slow_call_ms;
-            // More than half the range: the clock stepped back.
-            took_ms <= u32::MAX / 2 && limit_ms.is_some_and(|limit_ms| took_ms >= limit_ms)
-        }
+        started_ms != 0 && self.took_too_long(self.rules_of_absent(key), started_ms)
+    }
+
+    fn took_too_long(&self, ruleset: &Ruleset, started_ms: u32) -> bool {
+        let took_ms = self.clock.now_ms().wrapping_sub(started_ms);
+        // More than half the range: the clock stepped back.
+        took_ms <= u32::MAX / 2
+            && ruleset
+                .slow_call_ms
+                .is_some_and(|limit_ms| took_ms >= limit_ms)
     }
 
     #[cold]

@@ -65,7 +65,9 @@ impl Terms {
 
     /// How many further failures cannot trip.
     pub(super) fn margin(self, sum: Sum) -> u64 {
-        let Sum { calls, failures } = sum;
+        let Sum {
+            calls, failures, ..
+        } = sum;
         let missing = (calls * self.share).saturating_sub(failures * ALL);
         match ALL - self.share {
             0 if missing > 0 => MOST,

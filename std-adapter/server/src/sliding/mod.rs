@@ -10,7 +10,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `head` | which slice of time a shard is in |
-//! | `slice` | what was counted in a slice |
+//! | `slice`, `slow` | what was counted in a slice; its slow calls |
 //! | `shard` | counting and summing up |
 //! | `margin` | how many failures cannot trip yet |
 //! | `thread_number` | a number for each thread, which chooses its shard |
@@ -22,6 +22,7 @@ mod margin;
 mod ratio;
 mod shard;
 mod slice;
+mod slow;
 mod thread_number;
 
 pub use ratio::SlidingRatio;

@@ -39,7 +39,8 @@ use crate::StdClock;
 /// # Ok::<(), atomic_breaker_server::Rejected>(())
 /// ```
 ///
-/// The rules define which share trips, over what time and from how many calls on. A success adds to a count that the
+/// The rules define which share trips, over what time and from how many calls on; and which share of [slow
+/// calls](Ratio::slow_percent), which are counted apart from failures then. A success adds to a count that the
 /// thread shares with few others: it reads the [clock](Self::by) and makes one exchange. A failure also sums up all
 /// shards, unless the previous sum showed that it cannot trip yet.
 ///
@@ -52,8 +53,8 @@ use crate::StdClock;
 ///   time that the thread read. There is one exception: a thread that was held up in its report while the breaker
 ///   tripped and closed again may make *one slice of its own shard* start again, with its call in it, which then does
 ///   not count.
-/// - **Both counts are halved** when those of one slice and shard pass 67 million calls or a million failures. The
-///   share stays the same; that slice weighs less than others.
+/// - **All counts are halved** when those of one slice and shard pass 67 million calls or a million failures. The
+///   shares stay the same; that slice weighs less than others. (Its slow calls may weigh less still, if threads race.)
 /// - **A clock that steps back** by up to 65 s continues in the slice it was in. One that jumps forward makes the tally
 ///   forget the calls that are then old.
 /// - **Milliseconds wrap after 49.7 days**: a tally that counted no call for exactly that time, or a multiple of it, or
@@ -112,6 +113,7 @@ impl<C: Clock, const SHARDS: usize> SlidingRatio<C, SHARDS> {
                     head: AtomicU64::new(0),
                     slices: [const { AtomicU64::new(0) }; 8],
                     margin: AtomicU64::new(0),
+                    slow: [const { AtomicU64::new(0) }; 4],
                 }
             }; SHARDS],
             clock,
@@ -120,7 +122,7 @@ impl<C: Clock, const SHARDS: usize> SlidingRatio<C, SHARDS> {
 }
 
 impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS, W> {
-    /// A tally over words of any kind, such as those of a model checker: ten for each shard, with all bits zero if
+    /// A tally over words of any kind, such as those of a model checker: fourteen for each shard, with all bits zero if
     /// nothing is counted. Any bits are safe.
     pub fn over(clock: C, mut word: impl FnMut() -> W) -> Self {
         const { assert!(SHARDS > 0, "a tally without shards counts nothing") };
@@ -129,6 +131,7 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
                 head: word(),
                 slices: std::array::from_fn(|_| word()),
                 margin: word(),
+                slow: std::array::from_fn(|_| word()),
             }),
             clock,
         }
@@ -143,23 +146,34 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
     /// span is that of the rules under which the last call was counted. While other threads count, each shard is seen
     /// at a slightly different time.
     pub fn seen_and_failed(&self) -> (u64, u64) {
+        let sum = self.sum_now(false);
+        (sum.calls, sum.failures)
+    }
+
+    /// Returns how many of the [calls within the span](Self::seen_and_failed) were slow, where slow calls have a [share of
+    /// their own](Ratio::slow_percent).
+    pub fn slow(&self) -> u64 {
+        self.sum_now(true).slow
+    }
+
+    fn sum_now(&self, with_slow: bool) -> Sum {
         let now_ms = self.clock.now_ms();
         let heads = self.shards.iter().map(Shard::head);
         let live = heads.filter(|head| !head.is_over(now_ms));
         // Shards in which no thread has counted since may still have other spans.
         let last = live.min_by_key(|head| now_ms.wrapping_sub(head.start_ms()));
-        last.map_or((0, 0), |head| {
-            let (sum, _) = self.sum(head.span(), None, now_ms);
-            (sum.calls, sum.failures)
+        last.map_or(Sum::default(), |head| {
+            self.sum(head.span(), None, now_ms, with_slow).0
         })
     }
 
-    fn sum(&self, span: Span, epoch: Option<u16>, now_ms: u32) -> (Sum, u32) {
+    fn sum(&self, span: Span, epoch: Option<u16>, now_ms: u32, with_slow: bool) -> (Sum, u32) {
         let (mut all, mut left) = (Sum::default(), u32::MAX);
         for shard in &self.shards {
-            let (sum, left_ms) = shard.sum(span, epoch, now_ms);
+            let (sum, left_ms) = shard.sum(span, epoch, now_ms, with_slow);
             all.calls += sum.calls;
             all.failures += sum.failures;
+            all.slow += sum.slow;
             left = left.min(left_ms);
         }
         (all, left)
@@ -177,17 +191,21 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
         (call, span, now_ms): (Call, Span, u32),
         ratio: Ratio,
     ) -> Verdict {
+        let slow_percent = ratio.trips_at_slow_percent().filter(|_| call.is_slow);
         let call = Counted {
             epoch: call.epoch,
             failed: call.failure.is_some(),
+            slow: slow_percent.is_some(),
             span,
             now_ms,
         };
         if shard.count(call) {
             self.turned(span, now_ms);
         }
-        if call.failed {
-            self.judge(ratio, call)
+        let fails = call.failed && self.judge(ratio, call) == Verdict::Trip;
+        let is_slow = slow_percent.is_some_and(|percent| self.are_slow(ratio, percent, call));
+        if fails || is_slow {
+            Verdict::Trip
         } else {
             Verdict::Keep
         }
@@ -217,7 +235,7 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
         let Err(before) = margin::spend(self.margin(), terms, now_ms) else {
             return Verdict::Keep;
         };
-        let (sum, left_ms) = self.sum(span, Some(epoch), now_ms);
+        let (sum, left_ms) = self.sum(span, Some(epoch), now_ms, false);
         let has_enough = sum.calls >= u64::from(ratio.needed_calls());
         if has_enough && terms.are_reached(sum) {
             // There may be a margin for another share, from which this failure was not taken off.
@@ -232,6 +250,17 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
             (now_ms, left_ms),
         );
         Verdict::Keep
+    }
+
+    /// Whether slow calls reach their share, with one that has been counted. Each of them looks at all the shards: it has
+    /// taken so long that this does not matter. (A margin would be too large: a call is counted before it is counted as
+    /// slow, and who looks in between sees one that seems not to be slow.)
+    #[cold]
+    #[inline(never)]
+    fn are_slow(&self, ratio: Ratio, percent: u32, call: Counted) -> bool {
+        let (sum, _) = self.sum(call.span, Some(call.epoch), call.now_ms, true);
+        sum.calls >= u64::from(ratio.needed_calls())
+            && sum.slow * 100 >= sum.calls * u64::from(percent)
     }
 }
 
@@ -250,7 +279,8 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> Tally for SlidingRatio<
         let span = Span::of(within_ms);
         let now_ms = self.clock.now_ms();
         let shard = &self.shards[thread_number() % SHARDS];
-        if call.failure.is_none() && shard.count_success(call.epoch, span, now_ms) {
+        let is_plain = call.failure.is_none() && !call.is_slow;
+        if is_plain && shard.count_success(call.epoch, span, now_ms) {
             return Verdict::Keep;
         }
         self.record_in(shard, (call, span, now_ms), ratio)
@@ -267,6 +297,7 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> Tally for SlidingRatio<
 impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> ConstTally for SlidingRatio<C, SHARDS, W> {
     const MEMORY: Memory = Memory {
         max_within_ms: 1 << 31,
+        counts_slow: true,
         ..Memory::NONE
     };
 }

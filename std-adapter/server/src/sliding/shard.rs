@@ -7,9 +7,11 @@ use atomic_breaker::word::Word;
 
 use super::head::{Head, SLICES, Span};
 use super::slice::{Slice, Tag};
+use super::slow::Slow;
 
 /// The counts of some of the threads, on two cache lines of its own, because processors fetch them in pairs.
-/// The last word is the [margin](super::margin), which is used in the first shard only; there is room for it.
+/// The last words are the [margin](super::margin), which is used in the first shard only, and the slow calls; there is room
+/// for them.
 ///
 /// # What may change
 ///
@@ -18,6 +20,8 @@ use super::slice::{Slice, Tag};
 /// | head | to the slice at this time | a call that is the first of it |
 /// | a slice | one more call, in it or instead of an old one | a call |
 /// | a slice | empty | the call that moved the head past it · forgetting everything |
+/// | slow calls | one more, after the call has been counted in its slice | a slow call |
+/// | | those of one slice fewer | as for the slice |
 ///
 /// All are compare-and-swaps of a whole word. A slice is identified by its number, so a late change notices
 /// that it is late: nothing is counted twice, or in the wrong place.
@@ -26,6 +30,7 @@ pub(super) struct Shard<W> {
     pub(super) head: W,
     pub(super) slices: [W; SLICES as usize],
     pub(super) margin: W,
+    pub(super) slow: [W; SLICES as usize / 2],
 }
 
 /// A call to be counted.
@@ -33,6 +38,7 @@ pub(super) struct Shard<W> {
 pub(super) struct Counted {
     pub(super) epoch: u16,
     pub(super) failed: bool,
+    pub(super) slow: bool,
     pub(super) span: Span,
     pub(super) now_ms: u32,
 }
@@ -42,6 +48,7 @@ pub(super) struct Counted {
 pub(super) struct Sum {
     pub(super) calls: u64,
     pub(super) failures: u64,
+    pub(super) slow: u64,
 }
 
 impl<W: Word<Bits = u64>> Shard<W> {
@@ -84,9 +91,30 @@ impl<W: Word<Bits = u64>> Shard<W> {
             if is_late && self.head.load(Ordering::Relaxed) != head.0 {
                 return false;
             }
+            if seen.is_full(call.failed) && seen.tag() == tag {
+                // Before the calls, so that the share of slow calls is never too high. If it is halved twice, because the
+                // exchange below fails, those of this slice count less.
+                self.change_slow(tag, |slow, word| Some(slow.halved(word)));
+            }
             match swap(word, seen.0, seen.with_call(tag, call.failed).0) {
-                Ok(()) => return true,
+                Ok(()) => break,
                 Err(found) => seen = Slice(found),
+            }
+        }
+        if call.slow {
+            self.change_slow(tag, |slow, word| slow.with_one(word));
+        }
+        true
+    }
+
+    /// Changes the count of the slow calls of a slice.
+    fn change_slow(&self, tag: Tag, to: impl Fn(Slow, u64) -> Option<u64>) {
+        let (slow, word) = (Slow::of(tag), &self.slow[Slow::word(tag.number())]);
+        let mut seen = word.load(Ordering::Acquire);
+        while let Some(next) = to(slow, seen).filter(|&next| next != seen) {
+            match swap(word, seen, next) {
+                Ok(()) => return,
+                Err(found) => seen = found,
             }
         }
     }
@@ -119,6 +147,9 @@ impl<W: Word<Bits = u64>> Shard<W> {
             self.empty(number as usize, |slice| {
                 slice.age_at(number).is_some_and(|age| age > 0)
             });
+            self.change_slow(Tag::new(0, number), |slow, word| {
+                Some(slow.without_old(word))
+            });
         }
     }
 
@@ -139,6 +170,12 @@ impl<W: Word<Bits = u64>> Shard<W> {
         for number in 0..SLICES {
             self.empty(number as usize, |_| true);
         }
+        for word in &self.slow {
+            let mut seen = word.load(Ordering::Relaxed);
+            while seen != 0 {
+                seen = swap(word, seen, 0).err().unwrap_or(0);
+            }
+        }
     }
 
     /// Forgets everything if all of it is old, so that a shard whose threads are gone is not mistaken for a
@@ -158,15 +195,27 @@ impl<W: Word<Bits = u64>> Shard<W> {
     }
 
     /// What was counted within the span up to now, in one epoch or in any, and the milliseconds until some
-    /// of it leaves the span.
-    pub(super) fn sum(&self, span: Span, epoch: Option<u16>, now_ms: u32) -> (Sum, u32) {
+    /// of it leaves the span. Slow calls take some more loads.
+    pub(super) fn sum(
+        &self,
+        span: Span,
+        epoch: Option<u16>,
+        now_ms: u32,
+        with_slow: bool,
+    ) -> (Sum, u32) {
         let (head, mut sum) = (self.head(), Sum::default());
         if head.span() != span || head.is_over(now_ms) {
             return (sum, span.slice_ms());
         }
         let (passed, ms) = head.passed(now_ms);
         let now = head.number() + u64::from(passed);
-        for word in &self.slices {
+        for (index, word) in self.slices.iter().enumerate() {
+            // Before the slice, in which each of them was counted before: so there are never more slow calls than calls.
+            let slow = if with_slow {
+                self.slow[Slow::word(index as u64)].load(Ordering::SeqCst)
+            } else {
+                0
+            };
             let slice = Slice(word.load(Ordering::SeqCst));
             // A slice may be younger than the head was, if other threads were faster.
             let is_within = slice.age_at(now).is_none_or(|age| age < u64::from(SLICES));
@@ -174,6 +223,7 @@ impl<W: Word<Bits = u64>> Shard<W> {
             if !slice.is_empty() && is_within && is_meant {
                 sum.calls += slice.calls();
                 sum.failures += slice.failures();
+                sum.slow += Slow::of(slice.tag()).count(slow);
             }
         }
         (sum, span.slice_ms() - ms)

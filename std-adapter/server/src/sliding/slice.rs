@@ -32,6 +32,15 @@ impl Tag {
         let epoch = u64::from(epoch) & ((1 << EPOCH_BITS) - 1);
         Self(epoch * NUMBERS + number % NUMBERS)
     }
+
+    /// The number of the slice, modulo 512.
+    pub(super) const fn number(self) -> u64 {
+        self.0 % NUMBERS
+    }
+
+    pub(super) const fn epoch(self) -> u64 {
+        self.0 / NUMBERS
+    }
 }
 
 /// The content of the word of a slice. Any bits are valid.
@@ -89,10 +98,16 @@ impl Slice {
         if self.0 & TAG_MASK != tag.0 {
             return Self(one | tag.0);
         }
-        if self.calls() == MOST_CALLS || failed && self.failures() == MOST_FAILURES {
+        if self.is_full(failed) {
             return Self(self.halved().0 + one);
         }
         Self(self.0 + one)
+    }
+
+    /// Whether one more such call halves the counts.
+    #[inline]
+    pub(super) const fn is_full(self, failed: bool) -> bool {
+        self.calls() == MOST_CALLS || failed && self.failures() == MOST_FAILURES
     }
 
     /// What becomes of a full slice: half of the calls and of the failures, so that the share stays the same.

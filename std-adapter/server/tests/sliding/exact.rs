@@ -22,9 +22,16 @@ impl Dice {
     }
 }
 
+/// How a call went.
+#[derive(Clone, Copy)]
+struct Kind {
+    failed: bool,
+    slow: bool,
+}
+
 /// What is to be: all calls, each in its slice.
 struct Plain {
-    calls: Vec<(u64, bool)>,
+    calls: Vec<(u64, Kind)>,
     /// The slices begin here.
     origin_ms: u64,
     slice_ms: u64,
@@ -51,11 +58,15 @@ impl Plain {
         self.calls.retain(|(slice, _)| *slice >= oldest);
     }
 
-    fn record(&mut self, failed: bool, ratio: Ratio) -> Verdict {
-        self.calls.push((self.slice, failed));
+    fn record(&mut self, mut call: Kind, ratio: Ratio) -> Verdict {
+        call.slow &= ratio.trips_at_slow_percent().is_some();
+        self.calls.push((self.slice, call));
         let (seen, failures) = self.seen_and_failed();
-        let share = failures * 10_000 >= seen * u64::from(ratio.trips_at_basis_points());
-        if failed && share && seen >= u64::from(ratio.needed_calls()) {
+        let reaches = |count: u64, points: u32| count * 10_000 >= seen * u64::from(points);
+        let fails = call.failed && reaches(failures, ratio.trips_at_basis_points());
+        let slow_points = ratio.trips_at_slow_percent().map(|percent| percent * 100);
+        let is_slow = call.slow && slow_points.is_some_and(|points| reaches(self.slow(), points));
+        if (fails || is_slow) && seen >= u64::from(ratio.needed_calls()) {
             Verdict::Trip
         } else {
             Verdict::Keep
@@ -63,8 +74,12 @@ impl Plain {
     }
 
     fn seen_and_failed(&self) -> (u64, u64) {
-        let failures = self.calls.iter().filter(|(_, failed)| *failed).count();
+        let failures = self.calls.iter().filter(|(_, call)| call.failed).count();
         (self.calls.len() as u64, failures as u64)
+    }
+
+    fn slow(&self) -> u64 {
+        self.calls.iter().filter(|(_, call)| call.slow).count() as u64
     }
 }
 
@@ -73,9 +88,13 @@ fn random_ratio(dice: &mut Dice, within_ms: u64) -> Ratio {
         1, 50, 100, 200, 1_000, 3_300, 3_333, 5_000, 6_700, 9_900, 9_999, 10_000,
     ][dice.below(12) as usize];
     let min_calls = [1, 2, 20, 100][dice.below(4) as usize];
-    Ratio::basis_points(points)
+    let ratio = Ratio::basis_points(points)
         .within(ms(within_ms))
-        .min_calls(min_calls)
+        .min_calls(min_calls);
+    match dice.below(3) {
+        0 => ratio,
+        _ => ratio.slow_percent([1, 10, 50, 80, 99, 100][dice.below(6) as usize]),
+    }
 }
 
 /// One history: calls in bursts and trickles, pauses, steps back, other rules, outages.
@@ -87,7 +106,8 @@ fn history(seed: u64, steps: u32) -> u32 {
     let mut within_ms = [1, 8, 100, 1_000, 10_000][dice.below(5) as usize];
     let mut ratio = random_ratio(&mut dice, within_ms);
     let mut plain = Plain::new(now_ms, within_ms);
-    let (mut epoch, mut trips, mut failing, mut is_fresh) = (0, 0, 50, true);
+    let (mut epoch, mut trips, mut is_fresh) = (0, 0, true);
+    let (mut failing, mut slow) = (50, 50);
     for step in 0..steps {
         match dice.below(400) {
             0 => {
@@ -103,7 +123,7 @@ fn history(seed: u64, steps: u32) -> u32 {
             }
             3 => now_ms += dice.below(within_ms * 20),
             4 => now_ms -= dice.below(within_ms.min(1_000)),
-            5 => failing = dice.below(101),
+            5 => (failing, slow) = (dice.below(101), dice.below(101)),
             6..100 => now_ms += dice.below(within_ms / 4 + 2),
             _ => {}
         }
@@ -113,16 +133,21 @@ fn history(seed: u64, steps: u32) -> u32 {
         }
         is_fresh = false;
         plain.turn(now_ms);
-        let failed = dice.below(100) < failing;
-        let call = if failed {
+        let kind = Kind {
+            failed: dice.below(100) < failing,
+            slow: dice.below(100) < slow,
+        };
+        let call = if kind.failed {
             Call::failure(epoch, 1)
         } else {
             Call::success(epoch)
         };
+        let call = if kind.slow { call.slow() } else { call };
         let verdict = tally.record(call, Some(ratio));
-        let expected = plain.record(failed, ratio);
+        let expected = plain.record(kind, ratio);
         let what = format!("seed {seed:#x}, step {step}, {ratio:?}");
         assert_eq!(tally.seen_and_failed(), plain.seen_and_failed(), "{what}");
+        assert_eq!(tally.slow(), plain.slow(), "{what}");
         assert_eq!(verdict, expected, "{what}, {:?}", plain.seen_and_failed());
         trips += u32::from(verdict == Verdict::Trip);
     }
@@ -163,7 +188,9 @@ fn days_behave_like_the_first_hour() {
             Call::success(3)
         };
         let verdict = tally.record(kind, Some(third));
-        assert_eq!(verdict, plain.record(failed, third), "{call}");
+        let slow = false;
+        let expected = plain.record(Kind { failed, slow }, third);
+        assert_eq!(verdict, expected, "{call}");
         clock.advance(ms(7_000));
     }
 }

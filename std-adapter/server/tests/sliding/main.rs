@@ -10,6 +10,7 @@ mod interrupted;
 mod margins;
 mod rules;
 mod saturated;
+mod slow;
 mod spurious;
 mod threads;
 mod watched;

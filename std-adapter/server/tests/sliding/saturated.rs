@@ -8,21 +8,21 @@ use std::sync::atomic::Ordering;
 
 use super::{Sliding, ms, play, ratio};
 
-/// The words of one shard: head, eight slices, margin.
-fn words(bits: u64) -> [AtomicU64; 10] {
-    [(); 10].map(|()| AtomicU64::new(bits))
+/// The words of one shard: head, eight slices, margin, and the slow calls of two slices in each of four.
+fn words(bits: u64) -> [AtomicU64; 14] {
+    [(); 14].map(|()| AtomicU64::new(bits))
 }
 
 fn over<'a>(
     clock: &'a ManualClock,
-    words: &'a [AtomicU64; 10],
+    words: &'a [AtomicU64; 14],
 ) -> SlidingRatio<&'a ManualClock, 1, &'a AtomicU64> {
     let mut words = words.iter();
     SlidingRatio::over(clock, || words.next().unwrap())
 }
 
 /// Counts of the running slice: so many calls and failures more.
-fn add(words: &[AtomicU64; 10], calls: u64, failures: u64) {
+fn add(words: &[AtomicU64; 14], calls: u64, failures: u64) {
     let slice = words[1..9]
         .iter()
         .find(|word| word.load(Ordering::Relaxed) != 0);
@@ -63,6 +63,44 @@ fn a_million_failures_keep_their_share() {
             "{failed} of {seen}"
         );
     }
+}
+
+/// Nine of ten, while the calls of a slice are halved again and again, and their own count is full.
+#[test]
+fn slow_calls_keep_their_share() {
+    let (clock, words) = (ManualClock::new(), words(0));
+    let tally = over(&clock, &words);
+    let rule = ratio(100, 1_000, 1).slow_percent(95);
+    let slow = |call: u64| {
+        if call % 10 > 0 {
+            Call::success(0).slow()
+        } else {
+            Call::success(0)
+        }
+    };
+    let _ = play(&tally, rule, 0, ".........");
+    let _ = tally.record(Call::success(0).slow(), Some(rule));
+    let most = (1 << 26) - 1;
+    add(&words, most - 1_000, 0);
+    let running = words[10..14].iter();
+    let running = running.filter(|word| word.load(Ordering::Relaxed) != 0);
+    for word in running {
+        word.fetch_add((most * 9 / 10) << 6, Ordering::Relaxed);
+    }
+    for call in 0..3_000 {
+        assert_eq!(
+            tally.record(slow(call), Some(rule)),
+            Verdict::Keep,
+            "{call}"
+        );
+    }
+    let (seen, failed) = tally.seen_and_failed();
+    assert!(failed == 0 && seen < most);
+    assert!(
+        (tally.slow() * 100).abs_diff(seen * 90) < seen,
+        "{} of {seen}",
+        tally.slow()
+    );
 }
 
 #[test]
@@ -120,6 +158,18 @@ fn any_bits_recover() {
             clock.advance(ms(100));
         }
         assert_eq!(tally.seen_and_failed(), (14, 7), "{bits:#x}");
+        assert_eq!(tally.slow(), 0, "{bits:#x}");
+        let rule = ratio(100, 800, 100).slow_percent(50);
+        for _ in 0..20 {
+            let _ = tally.record(Call::success(3).slow(), Some(rule));
+            let _ = tally.record(Call::success(3), Some(rule));
+            clock.advance(ms(100));
+        }
+        assert_eq!(
+            (tally.seen_and_failed(), tally.slow()),
+            ((14, 0), 7),
+            "{bits:#x}"
+        );
         tally.clear();
         assert_eq!(tally.seen_and_failed(), (0, 0));
     }

@@ -15,6 +15,7 @@ pub(super) enum Part {
     Head,
     Slice,
     Margin,
+    Slow,
 }
 
 /// One access to a word.
@@ -75,11 +76,11 @@ impl Word for WatchedWord {
     }
 }
 
-/// An empty tally. Each shard has a head, eight slices and a margin, in this order.
+/// An empty tally. Each shard has a head, eight slices, a margin, and the slow calls in four words, in this order.
 pub(super) fn tally<const SHARDS: usize>(now_ms: u32) -> Watched<SHARDS> {
     let mut made = 0;
     SlidingRatio::over(ManualClock::starting_at(now_ms), || {
-        let (shard, part) = (made / 10, made % 10);
+        let (shard, part) = (made / 14, made % 14);
         made += 1;
         WatchedWord {
             word: AtomicU64::new(0),
@@ -87,6 +88,7 @@ pub(super) fn tally<const SHARDS: usize>(now_ms: u32) -> Watched<SHARDS> {
             part: match part {
                 0 => Part::Head,
                 9 => Part::Margin,
+                10..=13 => Part::Slow,
                 _ => Part::Slice,
             },
         }

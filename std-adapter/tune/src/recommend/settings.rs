@@ -123,6 +123,10 @@ fn ratio(ratio: Ratio) -> String {
         let _ = write!(text, ".within({})", time(ms));
         same = same.within(std::time::Duration::from_millis(ms.into()));
     }
+    if let Some(percent) = ratio.trips_at_slow_percent() {
+        let _ = write!(text, ".slow_percent({percent})");
+        same = same.slow_percent(percent);
+    }
     if same != ratio {
         let _ = write!(text, ".min_calls({})", ratio.needed_calls());
     }

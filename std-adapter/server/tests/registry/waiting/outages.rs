@@ -121,7 +121,7 @@ async fn days(
         }
         let outcome = match (is_ill[key as usize].get(), fastrand::u32(..10)) {
             (false, _) => Outcome::Success,
-            (true, 0) if demands => Failure::retry_after(fastrand::u32(1..30) * SECOND).into(),
+            (true, 0) if demands => Failure::tripping_for(fastrand::u32(1..30) * SECOND).into(),
             (true, _) => Failure::new().into(),
         };
         permit.report(outcome);
