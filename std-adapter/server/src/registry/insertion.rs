@@ -27,10 +27,10 @@ pub(super) const COME_BACK_IN: Duration = Duration::from_millis(100);
 enum Evictability {
     /// Closed, with nothing counted or remembered against it: as good as absent.
     Free,
-    /// Closed, with failures.
+    /// Closed with failures, or returning with all calls passing.
     Failing,
-    /// Open for a long time, half-open or returning, and no caller would have to wait: the only thing forgotten would
-    /// be how often it has tripped in a row.
+    /// Open for a long time or half-open, and no caller would have to wait: the only thing forgotten would be how often it
+    /// has tripped in a row.
     Due,
     /// Everything else: not to be evicted.
     Pinned,
@@ -156,6 +156,8 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
             // A tally remembers something against it.
             State::Closed if ruleset.remembers && slot.has_failed() => Evictability::Failing,
             State::Closed => Evictability::Free,
+            // Closed, with trips that are not forgotten yet.
+            State::Returning if snapshot.wait().is_none() => Evictability::Failing,
             State::Open if !is_long_over(&snapshot, now) => Evictability::Pinned,
             State::ForcedOpen | State::Disabled => Evictability::Pinned,
             _ if snapshot.wait().is_none() => Evictability::Due,

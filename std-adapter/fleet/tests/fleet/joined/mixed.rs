@@ -9,7 +9,7 @@ use std::time::Duration;
 use atomic_breaker_fleet::FleetConfig;
 use atomic_breaker_server::{Breaker, Config, Permit, State, word::NativeWord};
 
-use super::support::{Ahead, GRACE_MS, STEP_MS, World, rules};
+use super::support::{Ahead, GRACE_MS, STEP_MS, World, or_closed, rules};
 use atomic_breaker_fleet::Seat;
 
 const LEASE_MS: u64 = 2_000;
@@ -136,7 +136,7 @@ impl Mixed {
             self.world.idle(STEP_MS).await;
         }
         for (who, caller) in self.callers.iter().enumerate() {
-            let state = self.world.processes[who].breaker.state();
+            let state = or_closed(self.world.processes[who].breaker.state());
             assert!(
                 caller.held.is_some() || state == State::Closed,
                 "seed {seed}: instance {who}, {:?}",

@@ -18,6 +18,8 @@ async fn outage(world: &mut World) {
     world.is_up = true;
     world.run(BACK_MS).await;
     assert!(world.all_are(State::Closed), "{world:?}");
+    // Until the trip is forgotten.
+    world.run(12_000).await;
 }
 
 #[tokio::test(start_paused = true)]

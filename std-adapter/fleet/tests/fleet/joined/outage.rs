@@ -68,6 +68,22 @@ async fn one_successful_probe_closes_all() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_resource_that_fails_soon_after_its_probe_is_left_alone_for_longer() {
+    let mut world = World::new(20, FleetConfig::new(3)).await;
+    world.trip().await;
+    world.is_up = true;
+    world.run(12_000).await;
+    assert!(world.all_are(State::Closed), "{world:?}");
+    // Trips are not forgotten yet, so each vote asks for twice the time.
+    world.trip().await;
+    world.is_up = true;
+    world.run(18_000).await;
+    assert!(world.all_are(State::Open), "{world:?}");
+    world.run(6_000).await;
+    assert!(world.all_are(State::Closed), "{world:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn traffic_returns_gradually_everywhere_where_the_rules_say_so() {
     let rules = rules().gradual_return(10, Duration::from_secs(20));
     let mut world = World::with_rules(10, FleetConfig::new(3), rules).await;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
 use atomic_breaker_server::{Breaker, Guard, Registry, State, TokioClock};
 
-use super::support::rules;
+use super::support::{or_closed, rules};
 
 async fn idle(ms: u64) {
     tokio::time::sleep(Duration::from_millis(ms)).await;
@@ -53,14 +53,14 @@ async fn a_place_that_is_asked_for_again_is_the_same_one() {
         outage(
             |is_up| {
                 let _ = payments.call(|| is_up.then_some(()).ok_or("down"));
-                payments.state()
+                or_closed(payments.state())
             },
             |is_up| {
                 let host = "a.example".to_owned();
                 let _ = hosts
                     .of(host.clone())
                     .call(|| is_up.then_some(()).ok_or("down"));
-                hosts.state(&host)
+                or_closed(hosts.state(&host))
             },
         )
         .await;
@@ -102,7 +102,7 @@ async fn places_outlive_registries_and_the_fleet() {
             let _ = hosts
                 .of(host.clone())
                 .call(|| is_up.then_some(()).ok_or("down"));
-            hosts.state(&host)
+            or_closed(hosts.state(&host))
         };
         outage(|is_up| call(&first, is_up), |is_up| call(&second, is_up)).await;
     }
@@ -116,7 +116,7 @@ async fn places_outlive_registries_and_the_fleet() {
         let _ = hosts
             .of(host.clone())
             .call(|| is_up.then_some(()).ok_or("down"));
-        hosts.state(&host)
+        or_closed(hosts.state(&host))
     };
     for _ in 0..3 {
         call(false);

@@ -14,7 +14,7 @@ use atomic_breaker_fleet::{
 };
 use atomic_breaker_server::{Guard, Registry, ServiceError, State, TokioClock};
 
-use super::support::rules;
+use super::support::{or_closed, rules};
 
 pub(super) type Hosts = Registry<String, TokioClock, (), Seats<String>>;
 
@@ -42,7 +42,7 @@ impl Process {
     }
 
     pub(super) fn state(&self, host: &str) -> State {
-        self.hosts.state(&host.to_owned())
+        or_closed(self.hosts.state(&host.to_owned()))
     }
 
     /// Makes one call, and returns whether it was admitted.
