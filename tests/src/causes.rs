@@ -3,10 +3,10 @@
 
 use atomic_breaker::Cause;
 
-/// All but these two.
-pub fn all_but(two: [Cause; 2]) -> impl Iterator<Item = Cause> {
+/// All but these.
+pub fn all_but<const N: usize>(others: [Cause; N]) -> impl Iterator<Item = Cause> {
     Cause::ALL
         .iter()
         .copied()
-        .filter(move |cause| !two.contains(cause))
+        .filter(move |cause| !others.contains(cause))
 }

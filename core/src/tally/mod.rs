@@ -74,7 +74,7 @@ impl Call {
         }
     }
 
-    /// The same call, which was slow.
+    /// This call as a slow one.
     #[must_use]
     pub const fn slow(self) -> Self {
         Self {

@@ -23,7 +23,7 @@ impl Called {
         self.keys.load(Ordering::Relaxed).max(before)
     }
 
-    /// One more key is called. Returns whether there are more now than in the period before.
+    /// Counts one more key that is called. Returns whether there are more now than in the period before.
     pub(super) fn add(&self) -> bool {
         self.keys.fetch_add(1, Ordering::Relaxed) >= self.before.load(Ordering::Relaxed)
     }

@@ -28,7 +28,7 @@ use super::places::MOST_LOOKS;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Limit {
     Keys(usize),
-    /// Of the keys that are called, rounded down, but at least one.
+    /// A percentage of the keys that are called, rounded down, but at least one.
     Percent(u32),
 }
 
@@ -38,7 +38,7 @@ const MOST_NUMBERS: usize = 4 * MOST_LOOKS;
 #[derive(Debug)]
 pub(super) struct Cap {
     limit: Limit,
-    /// For each slot [`UP`], or the number of its key, and whether it is [`IDLE`].
+    /// Each slot: [`UP`], or the number of its key, and whether it is [`IDLE`].
     down: Box<[AtomicU64]>,
     /// The number that was given last.
     newest: AtomicU64,
@@ -107,7 +107,7 @@ impl Cap {
         matches!(self.limit, Limit::Percent(_))
     }
 
-    /// One more key is called, in this block of slots.
+    /// Counts one more key that is called, in this block of slots.
     pub(super) fn note_called(&self, block: usize) {
         if let Some(called) = self.called.get(block) {
             self.called_in_use.fetch_max(block + 1, Ordering::Relaxed);
@@ -117,7 +117,7 @@ impl Cap {
         }
     }
 
-    /// Of the blocks in which keys that are called are counted, the next ones.
+    /// The next of the blocks in which keys that are called are counted.
     pub(super) fn called_blocks(&self, look: usize) -> impl Iterator<Item = usize> {
         const AT_ONCE: usize = MOST_NUMBERS / MOST_LOOKS;
         let in_use = self.called_in_use.load(Ordering::Relaxed);

@@ -3,12 +3,13 @@
 
 use std::cell::OnceCell;
 use std::fmt::Display;
+use std::hash::{BuildHasher, Hash};
 
 #[cfg(feature = "tokio")]
 use atomic_breaker::wait::{TimeLimit, Timed};
-use atomic_breaker::{AnyError, CallError, Clock};
+use atomic_breaker::{AnyError, CallError, Clock, Tally};
 
-use super::{AnyRegistry, Key, NoneAdmitted};
+use super::{AnyRegistry, Key, KeyedObserver, NoneAdmitted, Registry};
 use crate::guard::Grants;
 #[cfg(feature = "tokio")]
 use crate::guard::{InTime, limited};
@@ -72,6 +73,16 @@ pub struct FirstOf<H, I> {
 }
 
 type Answer<V, E, H> = Result<V, CallError<E, NoneAdmitted<<H as AnyRegistry>::Key>>>;
+
+impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHasher>
+    Registry<K, C, T, O, S>
+{
+    /// Several keys, in the order in which they are preferred: the first of them that admits guards a call, as in
+    /// `hosts.first_of(["a.example", "b.example"]).call(..)`. See [`FirstOf`].
+    pub const fn first_of<I: IntoIterator<Item = K>>(&self, candidates: I) -> FirstOf<&Self, I> {
+        FirstOf::new(self, candidates)
+    }
+}
 
 impl<H: AnyRegistry, I> FirstOf<H, I> {
     /// Keys of a registry, in the order in which they are preferred.

@@ -11,7 +11,7 @@ use atomic_breaker::{
 
 use super::breakers::Place;
 use super::insertion::COME_BACK_IN;
-use super::{AnyRegistry, FirstOf, KeyedObserver, Registry, RegistryOf, WhenFull};
+use super::{AnyRegistry, KeyedObserver, Registry, RegistryOf, WhenFull};
 use crate::guard::{Granted, Grants};
 use crate::loss::Begun;
 use crate::{Admit, Gated, Guard, GuardPermit, Rejection};
@@ -175,12 +175,6 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     #[inline]
     pub const fn of(&self, key: K) -> Key<&Self> {
         Key::new(self, key)
-    }
-
-    /// Several keys, in the order in which they are preferred: the first of them that admits guards a call, as in
-    /// `hosts.first_of(["a.example", "b.example"]).call(..)`. See [`FirstOf`].
-    pub const fn first_of<I: IntoIterator<Item = K>>(&self, candidates: I) -> FirstOf<&Self, I> {
-        FirstOf::new(self, candidates)
     }
 
     /// The snapshot for a key without a slot.

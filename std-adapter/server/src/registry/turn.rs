@@ -192,7 +192,7 @@ mod tests {
         a_failure_against_an_eviction(Ordering::Acquire, true);
     }
 
-    /// It is noted that the key is called, while its slot is evicted.
+    /// Notes that the key is called, while its slot is evicted.
     #[test]
     fn a_call_that_is_noted_never_undoes_an_eviction() {
         let rules = Rules::new(Config::new().consecutive_failures(9));
