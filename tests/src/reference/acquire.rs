@@ -51,7 +51,7 @@ impl Reference {
         match &mut self.mode {
             Mode::Open { .. } => self.new_round(number, 0, 0, Cause::OpenTimeOver),
             Mode::Returning { .. } if is_returned => {
-                self.enter(Mode::CLEAR, Cause::TrafficReturned)
+                self.enter(Mode::CLEAR, Cause::TrafficReturned);
             }
             Mode::Closed { .. } | Mode::Held(_) | Mode::Returning { .. } => {}
             Mode::Probing {

@@ -72,7 +72,7 @@ fn slow_calls_keep_their_share() {
     let tally = over(&clock, &words);
     let rule = ratio(100, 1_000, 1).slow_percent(95);
     let slow = |call: u64| {
-        if call % 10 > 0 {
+        if !call.is_multiple_of(10) {
             Call::success(0).slow()
         } else {
             Call::success(0)
