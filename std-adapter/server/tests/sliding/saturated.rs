@@ -72,10 +72,10 @@ fn slow_calls_keep_their_share() {
     let tally = over(&clock, &words);
     let rule = ratio(100, 1_000, 1).slow_percent(95);
     let slow = |call: u64| {
-        if !call.is_multiple_of(10) {
-            Call::success(0).slow()
-        } else {
+        if call.is_multiple_of(10) {
             Call::success(0)
+        } else {
+            Call::success(0).slow()
         }
     };
     let _ = play(&tally, rule, 0, ".........");
