@@ -112,7 +112,7 @@ impl World {
         self
     }
 
-    /// So many of ten calls are writes, [`is_one_of_ten`] with salt 0, which are not sent twice.
+    /// So many of ten calls are writes, `is_one_of_ten` with salt 0, which are not sent twice.
     #[must_use]
     pub fn writing(mut self, of_ten: u64) -> Self {
         self.unrepeatable = of_ten;
