@@ -15,6 +15,26 @@
 //! The example `outage` starts real servers that fail, calls them with and without a breaker, and compares what it sees
 //! with what `atomic-breaker-tune` predicts.
 
+use std::time::Duration;
+
+use atomic_breaker_http::{ClientConfig, Config, Ratio};
+
+/// The preset with rules that these tests count by: five failures in a row, or half of twenty within ten seconds; open for a
+/// second, doubled up to thirty.
+pub fn five_in_a_row() -> ClientConfig {
+    let ratio = Ratio::percent(50)
+        .within(Duration::from_secs(10))
+        .min_calls(20);
+    let rules = Config::new()
+        .consecutive_failures(5)
+        .failure_ratio(ratio)
+        .open_for(Duration::from_secs(1))
+        .exponential(2, Duration::from_secs(30))
+        .max_retry_after(Duration::from_secs(60))
+        .jitter_percent(20);
+    ClientConfig::new().breaker(rules)
+}
+
 /// The code blocks of the pages, compiled and run.
 #[cfg(doctest)]
 mod pages {

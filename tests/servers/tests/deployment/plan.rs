@@ -67,7 +67,7 @@ impl Plan {
             percent: dice.pick(&[5, 20, 50]),
             per_second: dice.pick(&[0, 1]),
         };
-        let client = ClientConfig::new()
+        let client = servers::five_in_a_row()
             .deadline(DEADLINE)
             .try_limit(TRY_LIMIT)
             .tries(dice.within(1..4))

@@ -86,7 +86,7 @@ fn unsafe_methods_are_not_tried_again_unless_allowed() {
 /// attempt may equal that of the request; here it must be shorter, and all tries with their pauses must fit as well.
 #[test]
 fn time_limits_that_contradict_each_other_are_errors() {
-    let config = ClientConfig::new();
+    let config = servers::five_in_a_row();
     let window = |time| Config::new().failure_ratio(Ratio::percent(10).within(time));
     for (bad, why) in [
         (
@@ -183,7 +183,7 @@ fn get(uri: &str) -> Request<()> {
 /// Http.Resilience, the standard pipeline: timeout of the whole request, retries, breaker, timeout of an attempt.
 #[tokio::test(start_paused = true)]
 async fn the_standard_order_is_deadline_retries_breaker_try() {
-    let (guard, hosts) = (guard(ClientConfig::new()), Hosts::default());
+    let (guard, hosts) = (guard(servers::five_in_a_row()), Hosts::default());
     let begin = Instant::now();
     let request = hosts.behind(guard).oneshot(get("http://a.example/hangs"));
     let error = request.await.unwrap_err();
@@ -200,7 +200,7 @@ async fn the_standard_order_is_deadline_retries_breaker_try() {
 /// Http.Resilience: pipelines by authority. A failing host does not affect the others.
 #[tokio::test(start_paused = true)]
 async fn each_authority_has_its_own_breaker() {
-    let config = ClientConfig::new();
+    let config = servers::five_in_a_row();
     let (guard, hosts) = (guard(config), Hosts::default());
     let client = hosts.behind(guard);
     for _ in 0..2 {
@@ -229,7 +229,7 @@ async fn retry_after_delays_its_caller_and_of_503_lengthens_an_open_time() {
         ("http://a.example/502?2", State::Open, false, false),
     ] {
         let rules = Config::new().consecutive_failures(3).open_for(SECOND);
-        let config = ClientConfig::new().breaker(rules).rejection_waits(1);
+        let config = servers::five_in_a_row().breaker(rules).rejection_waits(1);
         let (guard, hosts) = (guard(config), Hosts::default());
         let begin = Instant::now();
         let _ = hosts.behind(guard).oneshot(get(uri)).await;
@@ -253,7 +253,7 @@ async fn a_rejection_is_never_retried_before_its_time() {
         (1, 60 * SECOND, false),
         (0, SECOND, false),
     ] {
-        let config = ClientConfig::new()
+        let config = servers::five_in_a_row()
             .rejection_waits(waits)
             .breaker(Config::new().open_for(open_for));
         let (guard, hosts) = (guard(config), Hosts::default());
@@ -283,7 +283,7 @@ async fn a_rejection_is_never_retried_before_its_time() {
 /// Http.Resilience, dynamic reloads: options that change at run time apply to the next request.
 #[tokio::test(start_paused = true)]
 async fn settings_are_replaced_while_running() {
-    let config = ClientConfig::new().tries(1);
+    let config = servers::five_in_a_row().tries(1);
     let (guard, hosts) = (guard(config), Hosts::default());
     let client = hosts.behind(guard);
     guard
@@ -297,7 +297,7 @@ async fn settings_are_replaced_while_running() {
 /// Http.Resilience, request snapshots: changes that one attempt makes to its request do not reach the next one.
 #[tokio::test(start_paused = true)]
 async fn each_try_gets_the_request_as_it_was() {
-    let (guard, hosts) = (guard(ClientConfig::new()), Hosts::default());
+    let (guard, hosts) = (guard(servers::five_in_a_row()), Hosts::default());
     let answer = hosts
         .behind(guard)
         .oneshot(get("http://a.example/502"))

@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
 use atomic_breaker_http::{
-    ClientBody, ClientConfig, ClientGuard, ClientService, Guard, Registry, RequestError, State,
-    TokioClock,
+    ClientBody, ClientGuard, ClientService, Guard, Registry, RequestError, State, TokioClock,
 };
 use futures_util::future::join_all;
 use http::{Request, Response};
@@ -25,7 +24,7 @@ type Guarded = ClientBody<String, &'static ClientGuard<TokioClock>>;
 fn client(fleet: &Joined, host: Host) -> Client {
     let seats = fleet.seats("hosts").unwrap();
     let guard: &'static ClientGuard<TokioClock> =
-        ClientGuard::with(ClientConfig::new(), TokioClock, seats.clone())
+        ClientGuard::with(servers::five_in_a_row(), TokioClock, seats.clone())
             .unwrap()
             .leak();
     assert!(seats.take(guard.hosts()));

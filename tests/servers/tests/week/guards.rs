@@ -117,7 +117,7 @@ where
 #[tokio::test(start_paused = true)]
 async fn a_body_that_is_left_by_the_question_mark() {
     let host = Host::default();
-    let client = client_at_end(at_end(ClientConfig::new()), host.clone(), KNOWN);
+    let client = client_at_end(at_end(servers::five_in_a_row()), host.clone(), KNOWN);
     let ask = || async { get(client.clone()).await.is_ok_and(|length| length == 5) };
     // The breaker is open for half a minute at most, here and below.
     protects(&week(&host, ask).await, 130);
@@ -127,7 +127,7 @@ async fn a_body_that_is_left_by_the_question_mark() {
 #[tokio::test(start_paused = true)]
 async fn bodies_of_unknown_length() {
     let host = Host::default();
-    let config = ClientConfig::new().at_end_of_body().probes_at_end();
+    let config = servers::five_in_a_row().at_end_of_body().probes_at_end();
     let guard = ClientGuard::with(config, TokioClock, ()).unwrap().leak();
     let client = client_at_end(guard, host.clone(), None);
     let ask = || async { get(client.clone()).await.is_ok() };
@@ -137,7 +137,7 @@ async fn bodies_of_unknown_length() {
 #[tokio::test(start_paused = true)]
 async fn clones_of_a_client_in_tasks() {
     let host = Host::default();
-    let client = client_at_end(at_end(ClientConfig::new()), host.clone(), KNOWN);
+    let client = client_at_end(at_end(servers::five_in_a_row()), host.clone(), KNOWN);
     let ask = || {
         let answer = tokio::spawn(get(client.clone()));
         async { answer.await.unwrap().is_ok() }
@@ -148,7 +148,7 @@ async fn clones_of_a_client_in_tasks() {
 #[tokio::test(start_paused = true)]
 async fn two_clients_of_one_guard() {
     let host = Host::default();
-    let guard = at_end(ClientConfig::new());
+    let guard = at_end(servers::five_in_a_row());
     let clients = [(); 2].map(|()| client_at_end(guard, host.clone(), KNOWN));
     let number = AtomicU32::new(0);
     let ask = || {
@@ -162,9 +162,9 @@ async fn two_clients_of_one_guard() {
 #[tokio::test(start_paused = true)]
 async fn a_timeout_around_a_body_that_hangs() {
     let host = Host::hanging();
-    let rules = ClientConfig::new().get_breaker().slow_call(SECOND);
+    let rules = servers::five_in_a_row().get_breaker().slow_call(SECOND);
     let client = client_at_end(
-        at_end(ClientConfig::new().breaker(rules)),
+        at_end(servers::five_in_a_row().breaker(rules)),
         host.clone(),
         KNOWN,
     );
@@ -179,7 +179,7 @@ async fn a_timeout_around_a_body_that_hangs() {
 #[tokio::test(start_paused = true)]
 async fn bodies_that_are_dropped_in_the_middle() {
     let host = Host::default();
-    let client = client_at_end(at_end(ClientConfig::new()), host.clone(), KNOWN);
+    let client = client_at_end(at_end(servers::five_in_a_row()), host.clone(), KNOWN);
     let number = AtomicU32::new(0);
     let ask = || {
         let leaves = number.fetch_add(1, Relaxed).is_multiple_of(3);
@@ -205,7 +205,7 @@ fn client_at_head(
 #[tokio::test(start_paused = true)]
 async fn a_host_with_a_gradual_return() {
     let host = Host::default();
-    let guard = at_head(ClientConfig::new());
+    let guard = at_head(servers::five_in_a_row());
     let rules = guard.config().get_breaker();
     let rules = rules.gradual_return(10, 60 * SECOND);
     guard.set_breaker_of(&origin(), rules).unwrap();
@@ -230,7 +230,7 @@ async fn a_host_with_a_gradual_return() {
 async fn a_rejection_is_returned_at_once_unless_waiting_is_requested() {
     for waits in [None, Some(1)] {
         let host = Host::default();
-        let config = ClientConfig::new().tries(1);
+        let config = servers::five_in_a_row().tries(1);
         let config = waits.map_or(config, |waits| config.rejection_waits(waits));
         let client = client_at_head(at_head(config), host.clone());
         let (waited, rejected) = (AtomicU32::new(0), AtomicU32::new(0));

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use atomic_breaker_http::{
-    ClientBody, ClientConfig, ClientGuard, ClientLayer, ClientService, Origin, TokioClock,
+    ClientBody, ClientGuard, ClientLayer, ClientService, Origin, TokioClock,
 };
 use http::{Request, Response};
 use http_body::Frame;
@@ -22,7 +22,7 @@ use test_support::week::{Host, protects, week};
 pub(super) type Guard = ClientGuard<TokioClock>;
 
 pub(super) fn guard() -> Arc<Guard> {
-    let guard = ClientGuard::with(ClientConfig::new(), TokioClock, ());
+    let guard = ClientGuard::with(servers::five_in_a_row(), TokioClock, ());
     Arc::new(guard.unwrap())
 }
 
@@ -113,7 +113,7 @@ async fn rules_that_are_set_before_each_request() {
 #[tokio::test(start_paused = true)]
 async fn a_body_that_outlives_its_client() {
     let host = Host::default();
-    let config = ClientConfig::new().at_end_of_body();
+    let config = servers::five_in_a_row().at_end_of_body();
     let guard = Arc::new(ClientGuard::with(config, TokioClock, ()).unwrap());
     let ask = || {
         let host = host.clone();

@@ -5,9 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use atomic_breaker_http::{
-    Breaker, ClientConfig, ClientGuard, Guard, Registry, ServiceError, State, TokioClock,
-};
+use atomic_breaker_http::{Breaker, ClientGuard, Guard, Registry, ServiceError, State, TokioClock};
 use atomic_breaker_server::Resource;
 use atomic_breaker_tower::{BreakerLayer, TimeLimitLayer};
 use http::{Request, Response};
@@ -49,7 +47,7 @@ async fn clones_of_a_layered_service_in_tasks() {
 #[tokio::test(start_paused = true)]
 async fn a_timeout_around_a_guarded_client() {
     let host = Host::hanging();
-    let guard = ClientGuard::with(ClientConfig::new(), TokioClock, ())
+    let guard = ClientGuard::with(servers::five_in_a_row(), TokioClock, ())
         .unwrap()
         .leak();
     let client = {

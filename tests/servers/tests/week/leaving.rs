@@ -87,7 +87,7 @@ fn client(
 /// Each request differs: its caller leaves at once or in the middle, sets a deadline, forbids sending it twice, or
 /// reads it to the end.
 async fn week_of(host: Host) -> test_support::week::Week {
-    let client = client(ClientConfig::new().at_end_of_body(), host.clone());
+    let client = client(servers::five_in_a_row().at_end_of_body(), host.clone());
     let number = AtomicU32::new(0);
     let was_ok = std::sync::atomic::AtomicBool::new(true);
     let ask = || async {

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use atomic_breaker_http::{
-    Breaker, BreakerMiddleware, ClientConfig, ClientGuard, Config, Origin, PerHost, Registry,
-    TokioClock,
+    Breaker, BreakerMiddleware, ClientGuard, Config, Origin, PerHost, Registry, TokioClock,
 };
 use http::Extensions;
 use reqwest::{Request, Response};
@@ -91,7 +90,7 @@ async fn a_request_that_is_left_by_the_question_mark() {
 #[tokio::test(start_paused = true)]
 async fn a_timeout_around_the_requests_of_a_guard() {
     let host = Host::hanging();
-    let guard = ClientGuard::with(ClientConfig::new(), TokioClock, ())
+    let guard = ClientGuard::with(servers::five_in_a_row(), TokioClock, ())
         .unwrap()
         .leak();
     let client = client(guard.middleware(network(&host, Down::By503)));

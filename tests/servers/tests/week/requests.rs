@@ -3,9 +3,7 @@
 
 use std::io;
 
-use atomic_breaker_http::{
-    ClientConfig, ClientGuard, HttpClassifier, Origin, RetryBudget, TokioClock,
-};
+use atomic_breaker_http::{ClientGuard, HttpClassifier, Origin, RetryBudget, TokioClock};
 use atomic_breaker_server::ByKey;
 use atomic_breaker_steps::{
     Lane, MemoryStore, Steps, Workflow,
@@ -189,7 +187,7 @@ async fn a_layer_above_retries() {
 async fn a_layer_above_a_guarded_client() {
     let program = Program::new();
     let guard: &'static ClientGuard<TokioClock> =
-        ClientGuard::with(ClientConfig::new(), TokioClock, ())
+        ClientGuard::with(servers::five_in_a_row(), TokioClock, ())
             .unwrap()
             .leak();
     let client = guard.layer().layer(client(&program.supplier));

@@ -6,9 +6,7 @@ use std::error::Error;
 use std::io;
 use std::sync::Arc;
 
-use atomic_breaker_http::{
-    Breaker, ClientConfig, ClientGuard, ClientLayer, Guard, Origin, TokioClock,
-};
+use atomic_breaker_http::{Breaker, ClientGuard, ClientLayer, Guard, Origin, TokioClock};
 use atomic_breaker_server::{OnKeyTransition, OnTransition, Resource, Transition};
 use http::{Request, Response};
 use tokio::time::timeout;
@@ -99,7 +97,7 @@ async fn an_observer_that_panics_at_each_transition() {
 
     let host = Host::default();
     let observer = OnKeyTransition(|_: &Origin, transition: &Transition| panic!("{transition}"));
-    let guard = ClientGuard::with(ClientConfig::new(), TokioClock, observer);
+    let guard = ClientGuard::with(servers::five_in_a_row(), TokioClock, observer);
     let guarded = ClientLayer::<String, _>::of(Arc::new(guard.unwrap())).layer(client(&host));
     let ask = || {
         let call = tokio::spawn(guarded.clone().oneshot(get()));

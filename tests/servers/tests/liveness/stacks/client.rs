@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use std::time::Duration;
 
-use atomic_breaker_http::{ClientConfig, ClientGuard, Config, Origin, RequestError};
+use atomic_breaker_http::{ClientGuard, Config, Origin, RequestError};
 use http::{Request, Response, Uri};
 use tower::{Layer, ServiceExt, service_fn};
 
@@ -34,7 +34,7 @@ impl<const PERCENT: u64> Stack for Client<PERCENT> {
     const LEAVE_PERCENT: u64 = PERCENT;
 
     fn new(host: &Host, dice: &mut Dice) -> Self {
-        let config = ClientConfig::new();
+        let config = servers::five_in_a_row();
         let rules = config.get_breaker().max_retry_after(dice.ms(3_000..20_000));
         let rules = rules.probe_lease(LIMIT + dice.ms(0..2_000));
         let config = config

@@ -9,8 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    Bytes, ClientConfig, ClientGuard, Config, Guard as _, Origin, RequestError, ServiceError,
-    repeatable,
+    Bytes, ClientGuard, Config, Guard as _, Origin, RequestError, ServiceError, repeatable,
 };
 use atomic_breaker_server::AtOnce;
 use http::{Request, Response, Uri};
@@ -205,7 +204,7 @@ impl Stack for Pair {
     }
 
     fn new(host: &Host, dice: &mut Dice) -> Self {
-        let config = ClientConfig::new();
+        let config = servers::five_in_a_row();
         let rules = config.get_breaker().max_retry_after(dice.ms(3_000..20_000));
         let rules = rules.probe_lease(LIMIT + dice.ms(0..2_000));
         let config = config
