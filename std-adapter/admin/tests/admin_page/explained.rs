@@ -60,7 +60,7 @@ fn the_time_left_says_of_what_and_the_legend_explains_each_state() {
     page.wait_for_row("a.example", "until the next probe");
     page.click("details:has(#legend) summary");
     for words in [
-        "a growing share of the calls passes",
+        "a growing share passes, the rest are rejected",
         "by hand: every call passes",
     ] {
         page.wait_for_text("#legend", words);
