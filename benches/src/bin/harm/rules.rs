@@ -27,16 +27,18 @@ struct Variant {
     open_ms: u64,
     grows_percent: u32,
     most_ms: u64,
+    slow_fails: bool,
 }
 
 const TEN: Variant = Variant {
-    name: "ten that last, 90 %, 200 ms, a tenth more each time to 3 s: the preset",
+    name: "ten that last, 90 %, 200 ms, 11 % more each time to 4 s: the preset",
     row: 10,
     lasting_ms: 100,
     percent: 90,
     open_ms: 200,
-    grows_percent: 110,
-    most_ms: 3_000,
+    grows_percent: 111,
+    most_ms: 4_000,
+    slow_fails: false,
 };
 
 const FIVE: Variant = Variant {
@@ -49,7 +51,7 @@ const FIVE: Variant = Variant {
     ..TEN
 };
 
-const VARIANTS: [Variant; 11] = [
+const VARIANTS: [Variant; 13] = [
     Variant {
         name: "five in a row, half of 20 in 10 s, 1 s, doubled to 30 s",
         lasting_ms: 0,
@@ -63,13 +65,14 @@ const VARIANTS: [Variant; 11] = [
     },
     Variant {
         name: "five that last, 90 %, 1 s, a tenth more each time to 15 s",
-        open_ms: 1_000,
-        most_ms: 15_000,
         row: 5,
+        open_ms: 1_000,
+        grows_percent: 110,
+        most_ms: 15_000,
         ..TEN
     },
     Variant {
-        name: "five that last, 90 %, 200 ms, a tenth more each time to 3 s",
+        name: "five that last, 90 %, 200 ms, 11 % more each time to 4 s",
         row: 5,
         ..TEN
     },
@@ -95,9 +98,20 @@ const VARIANTS: [Variant; 11] = [
         ..TEN
     },
     Variant {
+        name: "ten that last, 200 ms, a tenth more each time to 3 s",
+        grows_percent: 110,
+        most_ms: 3_000,
+        ..TEN
+    },
+    Variant {
         name: "ten that last, 200 ms, 15 % more each time to 12 s",
         grows_percent: 115,
         most_ms: 12_000,
+        ..TEN
+    },
+    Variant {
+        name: "ten that last, but a slow try is a failure",
+        slow_fails: true,
         ..TEN
     },
 ];
@@ -115,6 +129,12 @@ impl Variant {
             .exponential_percent(self.grows_percent, Duration::from_millis(self.most_ms))
             .max_retry_after(Duration::from_mins(1))
             .jitter_percent(20);
+        // Rules that say when a call is slow have no share of slow calls unless they say so, too.
+        let slow = ClientConfig::new().breaker_rules().slow_call_ms;
+        let breaker = match slow.filter(|_| self.slow_fails) {
+            Some(ms) => breaker.slow_call(Duration::from_millis(ms.into())),
+            None => breaker,
+        };
         ClientConfig::new().breaker(breaker)
     }
 }

@@ -256,6 +256,9 @@ impl ClientConfig {
                 write!(f, " within {:?}", time(ms))?;
             }
             f.write_str(" fail")?;
+            if let Some(percent) = ratio.trips_at_slow_percent() {
+                write!(f, " or {percent} % of them are slow")?;
+            }
         }
         write!(f, ", for {:?}", time(rules.open_for_ms))?;
         if let Some(growth) = rules.growth {

@@ -91,7 +91,7 @@ impl ClientConfig {
                 .lasting(Duration::from_millis(100))
                 .failure_ratio(ratio)
                 .open_for(Duration::from_millis(200))
-                .exponential_percent(110, Duration::from_secs(3))
+                .exponential_percent(111, Duration::from_secs(4))
                 .max_retry_after(Duration::from_secs(60))
                 .jitter_percent(20),
             capacity: 4_096,
@@ -223,16 +223,19 @@ impl ClientConfig {
         self
     }
 
-    /// No try counts as slow, unless the breaker's settings say [when](Config::slow_call). Without this, a try that
-    /// takes half of its limit or longer counts as failed although it succeeds. For hosts that are slow but healthy:
-    /// those whose usual time is near the limit.
+    /// No try counts as slow, unless the breaker's settings say [when](Config::slow_call). For hosts that are slow but
+    /// healthy: those whose usual time is near the limit.
+    ///
+    /// Without this, a try that takes half of its limit or longer is slow, although it succeeds: the breaker opens when 80 % of
+    /// the tries within the time of the [`failure_ratio`](Config::failure_ratio) are slow. (Where the rules set
+    /// [their share](Ratio::slow_percent), that; without a ratio within a time each slow try counts as a failure.)
     pub const fn without_slow_limit(mut self) -> Self {
         self.slow_is_half_a_try = false;
         self
     }
 
     /// The rules of each host's breaker. Unless set: 10 failures in a row that last 100 ms, or 90 % of at least 20 within
-    /// 10 s; open for 200 ms, a tenth longer each time up to 3 s, 20 % jitter; a `Retry-After` holds it open for 60 s at most.
+    /// 10 s; open for 200 ms, 11 % longer each time up to 4 s, 20 % jitter; a `Retry-After` holds it open for 60 s at most.
     ///
     /// All of them: what is not set has core's default, not that of this type. So
     /// [`Config::max_retry_after`] is 5 minutes unless set there or by [`max_retry_after`](Self::max_retry_after): for that

@@ -32,7 +32,7 @@ type SomeObserver<K> = Option<Arc<dyn KeyedObserver<K> + Send + Sync>>;
 ///
 /// - A host that fails or hangs permanently is tripped by as many of its calls as the rules require failures (ten by
 ///   default, and those of 100 ms), within one try limit of the last of them.
-/// - A host that stays healthy is served again after the current open time (by default at most 3 s plus a fifth, or
+/// - A host that stays healthy is served again after the current open time (by default at most 4 s plus a fifth, or
 ///   what it asked for with `Retry-After`, by default at most a minute plus a fifth) and a probe, which takes at most
 ///   the limit of a try and begins with the next request. If the rules require several successes or a gradual return,
 ///   these come on top.

@@ -20,7 +20,7 @@ impl ClientConfig {
     }
 
     /// The rules of each host's breaker as they apply: [those that were set](Self::breaker), with the limit for slow calls
-    /// that follows from the limit of a try. For `simulate` of atomic-breaker-simulate, or to show them.
+    /// that follows from the limit of a try, and [their share](Self::without_slow_limit). For `simulate` of atomic-breaker-simulate, or to show them.
     pub fn breaker_rules(&self) -> Config {
         let is_half_a_try = self.slow_is_half_a_try && self.at_end.is_none();
         let rules = match self.max_retry_after {
@@ -28,7 +28,7 @@ impl ClientConfig {
             None => self.breaker,
         };
         match rules.slow_call_ms {
-            None if is_half_a_try => rules.slow_call(self.try_limit / 2),
+            None if is_half_a_try => with_slow_share(rules).slow_call(self.try_limit / 2),
             _ => rules,
         }
     }
@@ -40,6 +40,19 @@ impl ClientConfig {
             Some(time) => http.max_retry_after(time),
             None => http,
         }
+    }
+}
+
+/// Of the slow calls within the time in which failures have a share.
+const SLOW_PERCENT: u32 = 80;
+
+/// A host that is slow still answers: its calls trip only if hardly any are faster.
+const fn with_slow_share(rules: Config) -> Config {
+    match rules.failure_ratio {
+        Some(ratio) if ratio.within_ms().is_some() && ratio.trips_at_slow_percent().is_none() => {
+            rules.failure_ratio(ratio.slow_percent(SLOW_PERCENT))
+        }
+        _ => rules,
     }
 }
 

@@ -150,6 +150,10 @@ async fn days(rules: Config, bound: Duration) {
 /// With health checks that lie, whose repairs fail as well, the host is still not called often, and is served as soon.
 async fn days_beside(config: ClientConfig, bound: Duration, has_lies: bool) {
     let seed = fastrand::u64(..);
+    let rules = config.get_breaker();
+    // As failures: a slow host that is called twice a second has too few calls for a share.
+    let slow_ms = rules.slow_call_ms.unwrap_or(1_500);
+    let config = config.breaker(rules.slow_call(slow_ms * MS));
     println!("seed {seed}, {config:?}");
     fastrand::seed(seed);
     let guard = ClientGuard::with(config, TokioClock, ()).unwrap().leak();
@@ -172,7 +176,6 @@ async fn days_beside(config: ClientConfig, bound: Duration, has_lies: bool) {
         tokio::spawn(check.run_repairing(client.clone(), repair));
     }
     // That of a healthy host.
-    let slow_ms = config.breaker_rules().slow_call_ms.unwrap();
     let slowest = (slow_ms - 100) * MS;
     for round in 0..20 {
         let ill = match fastrand::u32(0..5) {

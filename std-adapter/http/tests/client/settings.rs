@@ -147,7 +147,7 @@ fn the_defaults_fit_and_their_plan_can_be_read() {
          up to 3 tries of requests that may be sent twice, at most 300ms of pauses\n  \
          a budget of retries per host: 100 at most, 20 % of one for each success, 1 a second\n    \
          a breaker per host, 4096 at most: opens after 10 failures in a row that last 100ms or when 90 % of at \
-         least 20 calls within 10s fail, for 200ms up to 3s, up to 20 % longer by jitter; slow after 1.5s\n      \
+         least 20 calls within 10s fail or 80 % of them are slow, for 200ms up to 4s, up to 20 % longer by jitter; slow after 1.5s\n      \
          3s for a try, 1.5s for a probe; 32 per host go on when their callers leave"
     );
     let short = config.probe_limit(250 * MS).to_string();

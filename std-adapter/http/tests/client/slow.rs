@@ -67,3 +67,39 @@ async fn with_one_breaker_for_all_as_well() {
     assert_eq!(server.breaker().state(), State::Open);
     assert_eq!(&*server.last_failure().get().unwrap().text, SHOWN);
 }
+
+/// Answers in the time of the path, in milliseconds, and counts nothing.
+async fn answer_in_time_of_path(request: Request<()>) -> Result<Response<String>, Infallible> {
+    let ms: u64 = request.uri().path()[1..].parse().unwrap();
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+    Ok(Response::new(String::new()))
+}
+
+/// As many calls at once that take 1.5 s, and others that are fast before them.
+async fn with_slow_and_fast(slow: u32, fast: u32) -> State {
+    let guard = ClientGuard::new(ClientConfig::new().tries(1)).unwrap();
+    let guard = guard.leak();
+    let service = ServiceBuilder::new()
+        .layer(guard.layer())
+        .service(service_fn(answer_in_time_of_path));
+    let mut calls = tokio::task::JoinSet::new();
+    for ms in
+        std::iter::repeat_n(10, fast as usize).chain(std::iter::repeat_n(1_500, slow as usize))
+    {
+        let uri: Uri = format!("http://a.example/{ms}").parse().unwrap();
+        calls.spawn(service.clone().oneshot(Request::get(uri).body(()).unwrap()));
+    }
+    while let Some(answer) = calls.join_next().await {
+        assert_eq!(answer.unwrap().unwrap().status(), 200);
+    }
+    let host = Origin::of(&Uri::from_static("http://a.example/")).unwrap();
+    guard.hosts().state(&host)
+}
+
+#[tokio::test]
+async fn by_default_a_slow_host_opens_when_four_fifths_of_its_tries_are_slow() {
+    let [fewer, enough, too_few] =
+        [(31, 9), (32, 8), (19, 0)].map(|(slow, fast)| with_slow_and_fast(slow, fast));
+    let states = tokio::join!(fewer, enough, too_few);
+    assert_eq!(states, (State::Closed, State::Open, State::Closed));
+}

@@ -2,8 +2,8 @@
 //! Streamed bodies of requests that keep the host waiting.
 
 use std::convert::Infallible;
-use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
@@ -103,6 +103,9 @@ fn gives_up(mut connection: TcpStream, _: u32) {
     let _ = connection.read(&mut [0; 4_096]);
     thread::sleep(2 * PAUSE);
     let _ = connection.write_all(b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n");
+    // Closed with something unread, the connection would be reset, and the answer might be lost.
+    let _ = connection.shutdown(Shutdown::Write);
+    let _ = io::copy(&mut connection, &mut io::sink());
 }
 
 async fn post(

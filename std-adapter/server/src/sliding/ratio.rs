@@ -146,34 +146,37 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
     /// span is that of the rules under which the last call was counted. While other threads count, each shard is seen
     /// at a slightly different time.
     pub fn seen_and_failed(&self) -> (u64, u64) {
-        let sum = self.sum_now(false);
+        let sum = self.sum_now::<false>();
         (sum.calls, sum.failures)
     }
 
     /// Returns how many of the [calls within the span](Self::seen_and_failed) were slow, where slow calls have a [share of
     /// their own](Ratio::slow_percent).
     pub fn slow(&self) -> u64 {
-        self.sum_now(true).slow
+        self.sum_now::<true>().slow
     }
 
-    fn sum_now(&self, with_slow: bool) -> Sum {
+    fn sum_now<const SLOW: bool>(&self) -> Sum {
         let now_ms = self.clock.now_ms();
         let heads = self.shards.iter().map(Shard::head);
         let live = heads.filter(|head| !head.is_over(now_ms));
         // Shards in which no thread has counted since may still have other spans.
         let last = live.min_by_key(|head| now_ms.wrapping_sub(head.start_ms()));
         last.map_or(Sum::default(), |head| {
-            self.sum(head.span(), None, now_ms, with_slow).0
+            self.sum::<SLOW>(head.span(), None, now_ms).0
         })
     }
 
-    fn sum(&self, span: Span, epoch: Option<u16>, now_ms: u32, with_slow: bool) -> (Sum, u32) {
+    /// `SLOW`: of slow calls as well, which takes some more loads.
+    fn sum<const SLOW: bool>(&self, span: Span, epoch: Option<u16>, now_ms: u32) -> (Sum, u32) {
         let (mut all, mut left) = (Sum::default(), u32::MAX);
         for shard in &self.shards {
-            let (sum, left_ms) = shard.sum(span, epoch, now_ms, with_slow);
+            let (sum, left_ms) = shard.sum::<SLOW>(span, epoch, now_ms);
             all.calls += sum.calls;
             all.failures += sum.failures;
-            all.slow += sum.slow;
+            if SLOW {
+                all.slow += sum.slow;
+            }
             left = left.min(left_ms);
         }
         (all, left)
@@ -184,13 +187,33 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
         &self.shards[0].margin
     }
 
+    /// Counts a success, with one exchange if possible.
     #[inline(never)]
-    fn record_in(
-        &self,
-        shard: &Shard<W>,
-        (call, span, now_ms): (Call, Span, u32),
-        ratio: Ratio,
-    ) -> Verdict {
+    fn record_success(&self, epoch: u16, ratio: &Ratio) {
+        // The breaker is built only with a share within a time.
+        let is_counted = ratio.within_ms().is_none_or(|within_ms| {
+            let now_ms = self.clock.now_ms();
+            self.shard()
+                .count_success(epoch, Span::of(within_ms), now_ms)
+        });
+        if !is_counted {
+            // It does not trip.
+            let _ = self.record_in(Call::success(epoch), ratio);
+        }
+    }
+
+    /// That of this thread.
+    #[inline]
+    fn shard(&self) -> &Shard<W> {
+        &self.shards[thread_number() % SHARDS]
+    }
+
+    #[inline(never)]
+    fn record_in(&self, call: Call, ratio: &Ratio) -> Verdict {
+        let Some(within_ms) = ratio.within_ms() else {
+            return Verdict::Keep;
+        };
+        let (span, now_ms) = (Span::of(within_ms), self.clock.now_ms());
         let slow_percent = ratio.trips_at_slow_percent().filter(|_| call.is_slow);
         let call = Counted {
             epoch: call.epoch,
@@ -199,7 +222,7 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
             span,
             now_ms,
         };
-        if shard.count(call) {
+        if self.shard().count(call) {
             self.turned(span, now_ms);
         }
         let fails = call.failed && self.judge(ratio, call) == Verdict::Trip;
@@ -224,7 +247,7 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
     /// Decides what a counted failure means.
     #[cold]
     #[inline(never)]
-    fn judge(&self, ratio: Ratio, call: Counted) -> Verdict {
+    fn judge(&self, ratio: &Ratio, call: Counted) -> Verdict {
         let Counted {
             span,
             now_ms,
@@ -235,7 +258,7 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
         let Err(before) = margin::spend(self.margin(), terms, now_ms) else {
             return Verdict::Keep;
         };
-        let (sum, left_ms) = self.sum(span, Some(epoch), now_ms, false);
+        let (sum, left_ms) = self.sum::<false>(span, Some(epoch), now_ms);
         let has_enough = sum.calls >= u64::from(ratio.needed_calls());
         if has_enough && terms.are_reached(sum) {
             // There may be a margin for another share, from which this failure was not taken off.
@@ -257,8 +280,8 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
     /// slow, and who looks in between sees one that seems not to be slow.)
     #[cold]
     #[inline(never)]
-    fn are_slow(&self, ratio: Ratio, percent: u32, call: Counted) -> bool {
-        let (sum, _) = self.sum(call.span, Some(call.epoch), call.now_ms, true);
+    fn are_slow(&self, ratio: &Ratio, percent: u32, call: Counted) -> bool {
+        let (sum, _) = self.sum::<true>(call.span, Some(call.epoch), call.now_ms);
         sum.calls >= u64::from(ratio.needed_calls())
             && sum.slow * 100 >= sum.calls * u64::from(percent)
     }
@@ -270,20 +293,18 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> Tally for SlidingRatio<
         Self::MEMORY
     }
 
-    #[inline]
+    // A success is known as one where it is reported.
+    #[inline(always)]
     fn record(&self, call: Call, ratio: Option<Ratio>) -> Verdict {
-        let Some((ratio, within_ms)) = ratio.and_then(|ratio| Some((ratio, ratio.within_ms()?)))
-        else {
+        let Some(ratio) = &ratio else {
             return Verdict::Keep;
         };
-        let span = Span::of(within_ms);
-        let now_ms = self.clock.now_ms();
-        let shard = &self.shards[thread_number() % SHARDS];
         let is_plain = call.failure.is_none() && !call.is_slow;
-        if is_plain && shard.count_success(call.epoch, span, now_ms) {
+        if is_plain {
+            self.record_success(call.epoch, ratio);
             return Verdict::Keep;
         }
-        self.record_in(shard, (call, span, now_ms), ratio)
+        self.record_in(call, ratio)
     }
 
     fn clear(&self) {

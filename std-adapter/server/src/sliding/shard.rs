@@ -79,7 +79,7 @@ impl<W: Word<Bits = u64>> Shard<W> {
     }
 
     /// Counts in a slice, unless that has been replaced by a younger one.
-    #[inline]
+    #[inline(always)]
     fn count_in(&self, head: Head, call: Counted) -> bool {
         let number = head.number();
         let tag = Tag::new(call.epoch, number);
@@ -92,9 +92,7 @@ impl<W: Word<Bits = u64>> Shard<W> {
                 return false;
             }
             if seen.is_full(call.failed) && seen.tag() == tag {
-                // Before the calls, so that the share of slow calls is never too high. If it is halved twice, because the
-                // exchange below fails, those of this slice count less.
-                self.change_slow(tag, |slow, word| Some(slow.halved(word)));
+                self.halve_slow(tag);
             }
             match swap(word, seen.0, seen.with_call(tag, call.failed).0) {
                 Ok(()) => break,
@@ -102,9 +100,23 @@ impl<W: Word<Bits = u64>> Shard<W> {
             }
         }
         if call.slow {
-            self.change_slow(tag, |slow, word| slow.with_one(word));
+            self.count_slow(tag);
         }
         true
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count_slow(&self, tag: Tag) {
+        self.change_slow(tag, |slow, word| slow.with_one(word));
+    }
+
+    /// Before the calls, so that the share of slow calls is never too high. If it is halved twice, because the exchange of the
+    /// calls fails, those of this slice count less.
+    #[cold]
+    #[inline(never)]
+    fn halve_slow(&self, tag: Tag) {
+        self.change_slow(tag, |slow, word| Some(slow.halved(word)));
     }
 
     /// Changes the count of the slow calls of a slice.
@@ -195,13 +207,12 @@ impl<W: Word<Bits = u64>> Shard<W> {
     }
 
     /// What was counted within the span up to now, in one epoch or in any, and the milliseconds until some
-    /// of it leaves the span. Slow calls take some more loads.
-    pub(super) fn sum(
+    /// of it leaves the span. `SLOW`: of slow calls as well, which takes some more loads.
+    pub(super) fn sum<const SLOW: bool>(
         &self,
         span: Span,
         epoch: Option<u16>,
         now_ms: u32,
-        with_slow: bool,
     ) -> (Sum, u32) {
         let (head, mut sum) = (self.head(), Sum::default());
         if head.span() != span || head.is_over(now_ms) {
@@ -211,7 +222,7 @@ impl<W: Word<Bits = u64>> Shard<W> {
         let now = head.number() + u64::from(passed);
         for (index, word) in self.slices.iter().enumerate() {
             // Before the slice, in which each of them was counted before: so there are never more slow calls than calls.
-            let slow = if with_slow {
+            let slow = if SLOW {
                 self.slow[Slow::word(index as u64)].load(Ordering::SeqCst)
             } else {
                 0
@@ -223,7 +234,9 @@ impl<W: Word<Bits = u64>> Shard<W> {
             if !slice.is_empty() && is_within && is_meant {
                 sum.calls += slice.calls();
                 sum.failures += slice.failures();
-                sum.slow += Slow::of(slice.tag()).count(slow);
+                if SLOW {
+                    sum.slow += Slow::of(slice.tag()).count(slow);
+                }
             }
         }
         (sum, span.slice_ms() - ms)
