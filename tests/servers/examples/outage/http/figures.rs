@@ -30,6 +30,7 @@ pub(crate) struct Figures {
 pub(crate) struct HostFigures {
     pub(crate) begun: usize,
     pub(crate) answered: usize,
+    pub(crate) in_time: usize,
     pub(crate) turned_away: usize,
     pub(crate) counts: Counts,
     /// From its recovery to normal service.
@@ -68,6 +69,7 @@ fn of_host(run: &Run, host: usize) -> HostFigures {
     HostFigures {
         begun: calls.len(),
         answered: count(Outcome::Answered),
+        in_time: calls.iter().filter(|call| is_good(call)).count(),
         turned_away: count(Outcome::TurnedAway),
         counts: run.counts[host],
         recovered: recovered(HOSTS[host].scene.recovery(), &calls),

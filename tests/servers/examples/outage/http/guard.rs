@@ -6,8 +6,8 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use atomic_breaker_http::{
-    ClientBody, ClientConfig, ClientGuard, ClientService, Config, KeyedObserver, Origin, Ratio,
-    RequestError, State, StdClock,
+    ClientBody, ClientConfig, ClientGuard, ClientService, KeyedObserver, Origin, RequestError,
+    State, StdClock,
 };
 use atomic_breaker_server::Transition;
 use axum::body::Bytes;
@@ -25,20 +25,7 @@ const PLAN: ClientConfig = ClientConfig::new()
     .deadline(Duration::from_millis(3_500))
     .try_limit(TRY)
     .tries(TRIES)
-    .backoff(PAUSES)
-    .breaker(
-        Config::new()
-            .consecutive_failures(5)
-            .failure_ratio(
-                Ratio::percent(50)
-                    .within(Duration::from_secs(10))
-                    .min_calls(20),
-            )
-            // Shorter than the default, as the outage is: up to two seconds, not thirty.
-            .open_for(Duration::from_millis(500))
-            .exponential(2, Duration::from_secs(2))
-            .jitter_percent(20),
-    );
+    .backoff(PAUSES);
 
 /// Outlives the requests: the breakers of all hosts, and their budgets of retries.
 static GUARD: LazyLock<ClientGuard> =

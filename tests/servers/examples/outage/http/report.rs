@@ -63,6 +63,8 @@ pub(crate) fn report(runs: &[Run; 2]) -> String {
     by_host(&mut table, "calls answered, by host:", WORKS, |host| {
         format!("{} of {}", host.answered, host.begun)
     });
+    let timely = format!("  within {}, by host:", chosen(GOOD));
+    by_host(&mut table, &timely, WORKS, |host| host.in_time.to_string());
     table.row("requests that their host could not answer", |f| {
         f.sum(|counts| counts.unable).to_string()
     });
