@@ -284,12 +284,15 @@ fn every_fault_that_settings_of_c_can_have_has_a_text() {
     // Those of a failure ratio, of memory, and of times of zero that C takes for "off".
     let others = Fault::ALL.iter().filter(|fault| {
         let name = format!("{fault:?}");
-        name.starts_with("Ratio") || name.starts_with("MinCalls")
+        ["Ratio", "MinCalls", "SlowShare"]
+            .iter()
+            .any(|start| name.starts_with(start))
     });
     let others = others.count()
         + [
             "NoRoomForRules",
             "TallyOnlyNeverTrips",
+            "LastingOfNoTime",
             "WindowOfNoTime",
             "SlowCallOfNoTime",
         ]
