@@ -379,6 +379,18 @@ impl<D, B: AnyBreaker, K, L, R> Device<D, B, K, L, R> {
         &mut self.driver
     }
 
+    /// Reports what was found without a call, if a call would be admitted: for events of a device that is listened to.
+    #[doc(hidden)]
+    pub fn report(&self, outcome: Outcome) {
+        report(&self.breaker, outcome);
+    }
+
+    /// The driver, and what leads to the breaker.
+    #[doc(hidden)]
+    pub const fn parts(&mut self) -> (&mut D, &B) {
+        (&mut self.driver, &self.breaker)
+    }
+
     /// The driver, for what asks it without a call.
     #[doc(hidden)]
     pub const fn as_driver(&self) -> &D {
@@ -393,6 +405,17 @@ impl<D, B: AnyBreaker, K, L, R> Device<D, B, K, L, R> {
     /// Gives the driver back.
     pub fn release(self) -> D {
         self.driver
+    }
+}
+
+/// Reports what was found without a call, if a call would be admitted.
+#[doc(hidden)]
+pub fn report(breaker: &impl AnyBreaker, outcome: Outcome) {
+    if let Outcome::Ignored = outcome {
+        return;
+    }
+    if let Ok(permit) = breaker.as_breaker().acquire() {
+        permit.report(outcome);
     }
 }
 
