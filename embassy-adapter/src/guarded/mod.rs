@@ -4,33 +4,19 @@
 //! Drivers are written against traits; [`Guarded`] implements the same traits, so an unmodified driver
 //! accepts a guarded bus like any other.
 
-/// Operations of a bus, each of them a call through the breaker. Those that a trait provides are passed on as well,
-/// because a driver may do better than the trait.
-#[cfg(any(feature = "embedded-hal", feature = "embedded-storage"))]
-macro_rules! guarded {
-    (async $($name:ident($($argument:ident: $type:ty),*))*) => {$(
-        async fn $name(&mut self, $($argument: $type),*) -> Result<(), Self::Error> {
-            let operation = async |device: &mut D| device.$name($($argument),*).await;
-            self.call_async(Error::kind, |()| Outcome::Success, operation).await
-        }
-    )*};
-    ($($name:ident($($argument:ident: $type:ty),*))*) => {$(
-        fn $name(&mut self, $($argument: $type),*) -> Result<(), Self::Error> {
-            self.call(Error::kind, |()| Outcome::Success, |device| device.$name($($argument),*))
-        }
-    )*};
-}
-
 #[cfg(feature = "embedded-can")]
 mod can;
 mod error;
+#[cfg(feature = "embedded-io")]
+mod exchange;
 #[cfg(feature = "embedded-storage")]
 mod flash;
 #[cfg(feature = "embedded-hal")]
 mod i2c;
 #[cfg(feature = "embedded-io")]
 mod io;
-mod repair;
+#[cfg(feature = "embedded-hal")]
+mod limited;
 #[cfg(feature = "embedded-hal")]
 mod spi;
 #[cfg(feature = "embedded-nal")]
@@ -39,25 +25,41 @@ mod tcp;
 #[cfg(feature = "embedded-can")]
 pub use can::GuardedCan;
 pub use error::GuardedError;
+#[cfg(feature = "embedded-io")]
+pub use exchange::Exchange;
 #[cfg(feature = "embedded-storage")]
 pub use flash::GuardedFlash;
 #[cfg(feature = "embedded-hal")]
 pub use i2c::GuardedI2c;
 #[cfg(feature = "embedded-io")]
 pub use io::GuardedIo;
-pub use repair::{AsyncRepair, BeforeProbe, BeforeProbeAsync, CallFailure, NoRepair, Repair};
+#[cfg(feature = "embedded-hal")]
+pub use limited::{LimitedError, LimitedI2c};
 #[cfg(feature = "embedded-hal")]
 pub use spi::GuardedSpi;
 #[cfg(feature = "embedded-nal")]
 pub use tcp::GuardedTcp;
 
-use atomic_breaker::wait::{Limit, TimeLimit};
-use atomic_breaker::{AnyBreaker, Failure, Outcome};
+use core::fmt;
+
+#[cfg(any(
+    feature = "embedded-hal",
+    feature = "embedded-io",
+    feature = "embedded-storage"
+))]
+use atomic_breaker::device::AsyncRepair;
+use atomic_breaker::device::{BeforeProbe, BeforeProbeAsync, NoRepair, Repair};
+use atomic_breaker::wait::{HasTimer, Limit, TimeLimit};
+use atomic_breaker::{AnyBreaker, AnyError, Device, Outcome};
 
 use crate::clock::EmbassyTimer;
 
-/// A device behind a breaker: `GuardedI2c`, `GuardedSpi`, `GuardedIo`, `GuardedCan`, `GuardedTcp` or `GuardedFlash`, each
-/// with the feature of its trait.
+/// A device behind a breaker, for a stack that owns its bus: `GuardedI2c`, `GuardedSpi`, `GuardedIo`, `GuardedCan`,
+/// `GuardedTcp` or `GuardedFlash`, each with the feature of its trait. For a driver whose calls are yours, guard the driver:
+/// [`Device`].
+///
+/// Each guard states what a success proves: it counts only if the far end did something that only a living one can. A breaker
+/// is that of one device: on a common one, those that answer hide one that is dead.
 ///
 /// Each operation of the trait is one call through the breaker. Its error is a [`GuardedError`] that keeps
 /// the kind of the device's own error; `K` is the type of the kind, and
@@ -67,7 +69,8 @@ use crate::clock::EmbassyTimer;
 ///
 /// An async operation that never ends is not an error: give the guard a [`time_limit`](Self::time_limit). A
 /// timeout around the driver is no substitute: it drops the operation, which says nothing about the device,
-/// so nothing is counted and the next call hangs as well.
+/// so nothing is counted and the next call hangs as well. The limit includes the time that the device waits for a bus that
+/// others hold; for such an I²C bus, `LimitedI2c` has the limit below the lock.
 ///
 /// # One breaker, once
 ///
@@ -75,28 +78,32 @@ use crate::clock::EmbassyTimer;
 /// `BREAKER.call_timeout(..)`, `BREAKER.retry(..)`): a call inside a call is counted twice, and while half-open the outer
 /// one is the probe and the inner one is rejected, so the breaker never closes again. Guard the bus, or the calls of the
 /// driver, or use a breaker for each. Around a guarded bus neither a retry nor the pings of a
-/// prober compile, the others do.
+/// prober compile, unless the driver keeps nothing of the bus's error; then the guard notices at run time that it is part of
+/// the retry's own probe, and lets its operations pass. The others compile, and shut themselves out.
 ///
 /// # Repair
 ///
 /// What stays broken until it is reset fails every probe, unless the guard [repairs it](Self::before_probe) first.
 #[derive(Debug)]
-pub struct Guarded<D, B, K, R = NoRepair> {
-    device: D,
-    breaker: B,
+pub struct Guarded<D, B, K: ClassifyKind, R = NoRepair> {
+    device: LimitedDevice<D, B, R>,
     classify: fn(K) -> Outcome,
-    limit: TimeLimit,
-    repair: R,
-    /// The outcome of a successful write or flush of a stream, or of a frame that is sent.
-    #[cfg(any(feature = "embedded-io", feature = "embedded-can"))]
-    written: Outcome,
-    /// Whether it is a failure if the stream ends now: a connection of which nothing has been read.
-    #[cfg(feature = "embedded-io")]
-    awaits_answer: bool,
+    /// The outcome of a success that proves nothing by itself.
+    unproved: Outcome,
+    evidence: K::Evidence,
 }
+
+/// A device whose limit is known at run time.
+type LimitedDevice<D, B, R> = Device<D, B, AnyError, TimeLimit, R>;
 
 /// What the error kinds of a trait count as by default.
 pub trait ClassifyKind: Copy {
+    /// What a guard remembers in order to tell what a success proves.
+    type Evidence: fmt::Debug;
+
+    /// What it remembers at first.
+    const FRESH: Self::Evidence;
+
     /// Returns what an error of this kind counts as.
     fn classify(self) -> Outcome;
 }
@@ -111,15 +118,10 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
     /// Creates a guarded device.
     pub const fn new(device: D, breaker: B) -> Self {
         Self {
-            device,
-            breaker,
+            device: Device::limited(device, breaker, TimeLimit::NONE),
             classify: K::classify,
-            limit: TimeLimit::NONE,
-            repair: NoRepair,
-            #[cfg(any(feature = "embedded-io", feature = "embedded-can"))]
-            written: Outcome::Ignored,
-            #[cfg(feature = "embedded-io")]
-            awaits_answer: false,
+            unproved: Outcome::Ignored,
+            evidence: K::FRESH,
         }
     }
 
@@ -131,8 +133,9 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
     /// The time of the repair is not that of the operation: neither for the [`time_limit`](Self::time_limit) nor for
     /// [`slow_call`](atomic_breaker::Config::slow_call).
     ///
-    /// If the operation succeeds and the breaker stays half-open, because a write shows nothing or several successes are
-    /// required, the operations that follow are not repaired again until one of them fails or is dropped.
+    /// It runs before the first probe of each half-open time, whichever guard makes that probe: see
+    /// [`Device::before_probe`]. Operations that follow, because a write shows nothing or several successes are required, are
+    /// not repaired again.
     ///
     /// The operations of the device may be blocking or async; a repair that waits is
     /// [`before_probe_async`](Self::before_probe_async). No other operation of the guard is in flight meanwhile, so the repair
@@ -160,7 +163,7 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
         K: KindOf<D>,
         F: FnMut(&mut D, u8) -> Result<(), K::Error>,
     {
-        self.with(BeforeProbe::new(repair))
+        self.with(|device| device.before_probe(repair))
     }
 
     /// [`before_probe`](Self::before_probe) with a repair that waits, of a device whose operations are async. A probe may
@@ -197,24 +200,21 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
     where
         K: KindOf<D>,
         F: AsyncFnMut(&mut D, u8) -> Result<(), K::Error>,
+        B::Clock: HasTimer,
     {
-        let limit_ms = limit.time_limit().limit().map_or(u64::MAX, |limit| {
-            limit.as_millis().try_into().unwrap_or(u64::MAX)
-        });
-        self.with(BeforeProbeAsync::new(repair, limit_ms))
+        let limit = limit.time_limit();
+        self.with(|device| device.before_probe_async(limit, repair))
     }
 
-    fn with<R>(self, repair: R) -> Guarded<D, B, K, R> {
+    fn with<R>(
+        self,
+        repair: impl FnOnce(LimitedDevice<D, B, NoRepair>) -> LimitedDevice<D, B, R>,
+    ) -> Guarded<D, B, K, R> {
         Guarded {
-            device: self.device,
-            breaker: self.breaker,
+            device: repair(self.device),
             classify: self.classify,
-            limit: self.limit,
-            repair,
-            #[cfg(any(feature = "embedded-io", feature = "embedded-can"))]
-            written: self.written,
-            #[cfg(feature = "embedded-io")]
-            awaits_answer: self.awaits_answer,
+            unproved: self.unproved,
+            evidence: self.evidence,
         }
     }
 }
@@ -235,18 +235,27 @@ impl<D, B: AnyBreaker, K: ClassifyKind, R> Guarded<D, B, K, R> {
     /// failures, use [`Config::slow_call`](atomic_breaker::Config::slow_call).
     #[must_use]
     pub fn time_limit(mut self, limit: impl Limit<EmbassyTimer>) -> Self {
-        self.limit = limit.time_limit();
+        self.device.set_limit(limit.time_limit());
+        self
+    }
+
+    /// Treats each success as a sign that the device works, also one that proves nothing by itself: see the rules of evidence
+    /// of each guard. For devices that are only written to, such as displays, and for peers whose success means that they have
+    /// received the data.
+    #[must_use]
+    pub const fn trusting_writes(mut self) -> Self {
+        self.unproved = Outcome::Success;
         self
     }
 
     /// Returns the device, for operations that are not to be guarded.
     pub const fn device(&mut self) -> &mut D {
-        &mut self.device
+        self.device.driver()
     }
 
     /// Gives the device back.
     pub fn release(self) -> D {
-        self.device
+        self.device.release()
     }
 
     /// `succeeded` returns the outcome of a success.
@@ -259,31 +268,8 @@ impl<D, B: AnyBreaker, K: ClassifyKind, R> Guarded<D, B, K, R> {
     where
         R: Repair<D, E>,
     {
-        let of_kind = self.classify;
-        let classify = |result: &Result<V, E>| match result {
-            Ok(value) => succeeded(value),
-            Err(error) => of_kind(kind(error)),
-        };
-        let device = &mut self.device;
-        let breaker = self.breaker.as_breaker();
-        if !R::REPAIRS {
-            return Ok(breaker.call_with(classify, || operation(device))?);
-        }
-        // Dropped only if the repair or the operation panics.
-        let permit = breaker.acquire().map_err(GuardedError::Rejected)?;
-        let mut attempt = permit.failing_when_dropped();
-        let trips = attempt.trips();
-        // A call that waited for a repair is not slow.
-        let repaired = || {
-            attempt.renew();
-        };
-        let result = self.repair.operate(device, trips, repaired, operation);
-        attempt.report(match &result {
-            Ok(value) => succeeded(value),
-            Err(CallFailure::Operation(error)) => of_kind(kind(error)),
-            Err(CallFailure::Repair(_)) => Failure::new().into(),
-        });
-        result.map_err(|failure| GuardedError::Device(failure.into_error()))
+        let classify = by_kind(self.classify, kind, succeeded);
+        Ok(self.device.call_with(classify, operation)?)
     }
 
     /// `succeeded` returns the outcome of a success.
@@ -299,28 +285,22 @@ impl<D, B: AnyBreaker, K: ClassifyKind, R> Guarded<D, B, K, R> {
         operation: impl AsyncFnOnce(&mut D) -> Result<V, E>,
     ) -> Result<V, GuardedError<E>>
     where
-        B::Clock: crate::wait::HasTimer,
+        B::Clock: HasTimer,
         R: AsyncRepair<D, E>,
     {
-        // Borrowed, so that the future does not hold them as well.
-        let (of_kind, limit) = (&self.classify, &self.limit);
-        let classify = move |result: &Result<V, crate::wait::Timed<R::Failure>>| match result {
-            Ok(value) => succeeded(value),
-            Err(crate::wait::Timed::TimedOut) => limit.failure().into(),
-            Err(crate::wait::Timed::Failed(failure)) => match R::of_operation(failure) {
-                Some(error) => of_kind(kind(error)),
-                None => Failure::new().into(),
-            },
-        };
-        let operation = self.repair.before(&mut self.device, operation);
-        let breaker = self.breaker.as_breaker();
-        let result = breaker.call_timeout_told(classify, *limit, operation);
-        result
-            .await
-            .map_err(|error| match GuardedError::from(error) {
-                GuardedError::Rejected(rejected) => GuardedError::Rejected(rejected),
-                GuardedError::TimedOut => GuardedError::TimedOut,
-                GuardedError::Device(failure) => GuardedError::Device(R::into_error(failure)),
-            })
+        let classify = by_kind(self.classify, kind, succeeded);
+        Ok(self.device.call_async_with(classify, operation).await?)
+    }
+}
+
+/// A classifier by the kind of an error, and by what succeeded.
+fn by_kind<V, E, K>(
+    of_kind: fn(K) -> Outcome,
+    kind: impl Fn(&E) -> K,
+    succeeded: impl Fn(&V) -> Outcome,
+) -> impl Fn(&Result<V, E>) -> Outcome {
+    move |result| match result {
+        Ok(value) => succeeded(value),
+        Err(error) => of_kind(kind(error)),
     }
 }

@@ -4,11 +4,12 @@
 use core::net::SocketAddr;
 
 use atomic_breaker::wait::HasTimer;
-use atomic_breaker::{AnyBreaker, Outcome};
+use atomic_breaker::{AnyBreaker, Device, Outcome};
 use embedded_io::{Error, ErrorKind};
 use embedded_nal_async::TcpConnect;
 
-use super::{Guarded, GuardedError, GuardedIo, NoRepair};
+use super::io::Answers;
+use super::{Guarded, GuardedError, GuardedIo};
 
 /// A TCP stack behind a breaker, for one peer. It is itself a [`TcpConnect`], whose connections are
 /// [`GuardedIo`] with the same breaker and settings: what is said there of streams holds for them.
@@ -20,6 +21,8 @@ use super::{Guarded, GuardedError, GuardedIo, NoRepair};
 /// A proxy without a server behind it accepts a connection and closes it. So one that ends before anything was read from it
 /// is one failure, to a [classifier](Guarded::with_classifier) a `ConnectionAborted`, unless writes are trusted. Ends after
 /// that show nothing.
+///
+/// It cannot repair before a probe, as a connection is made through a shared reference to the stack.
 ///
 /// Give the guard a [`time_limit`](Guarded::time_limit): a peer that is gone answers neither a connect nor a read.
 ///
@@ -51,26 +54,23 @@ where
         &'a self,
         remote: SocketAddr,
     ) -> Result<Self::Connection<'a>, Self::Error> {
-        let mut stack = Guarded {
-            device: &self.device,
-            breaker: self.breaker.clone(),
-            classify: self.classify,
-            limit: self.limit,
-            written: self.written,
-            awaits_answer: false,
-            repair: NoRepair,
-        };
+        let mut stack = self.of(self.device.as_driver(), false);
         let connect = async |stack: &mut &'a D| stack.connect(remote).await;
-        let written = stack.written;
-        let connection = stack.call_async(Error::kind, |_| written, connect).await?;
-        Ok(Guarded {
-            device: connection,
-            breaker: stack.breaker,
-            classify: stack.classify,
-            limit: stack.limit,
-            written,
-            awaits_answer: matches!(written, Outcome::Ignored),
-            repair: NoRepair,
-        })
+        let unproved = stack.unproved;
+        let connection = stack.call_async(Error::kind, |_| unproved, connect).await?;
+        Ok(self.of(connection, matches!(unproved, Outcome::Ignored)))
+    }
+}
+
+impl<D, B: AnyBreaker + Clone> GuardedTcp<D, B> {
+    /// A guard of a part of the stack, with the same breaker and settings.
+    fn of<P>(&self, part: P, awaits_answer: bool) -> GuardedIo<P, B> {
+        let breaker = self.device.breaker().clone();
+        Guarded {
+            device: Device::limited(part, breaker, self.device.limit()),
+            classify: self.classify,
+            unproved: self.unproved,
+            evidence: Answers::of_new(awaits_answer),
+        }
     }
 }

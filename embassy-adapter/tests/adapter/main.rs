@@ -4,7 +4,10 @@
 mod can;
 mod clock;
 mod defmt_lines;
+mod device;
 mod elsewhere;
+mod evidence;
+mod exchange;
 mod facade_log;
 mod flash;
 mod guarded;
