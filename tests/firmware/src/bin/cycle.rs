@@ -64,16 +64,22 @@ async fn main(_spawner: Spawner) {
     assert!(call(true).await);
     assert_eq!(DEVICE.state(), State::HalfOpen, "two are wanted");
     assert!(call(true).await);
-    assert_eq!(DEVICE.state(), State::Closed);
+    assert_eq!(DEVICE.state(), State::Returning, "its trips are kept");
+    Timer::after_millis(512 - 5).await;
+    assert!(call(true).await, "all calls pass");
+    assert_eq!(DEVICE.state(), State::Returning);
+    assert!(call(true).await);
+    assert_eq!(DEVICE.state(), State::Closed, "as long as it was open");
 
-    use Cause::{FailureLimit, OpenTimeOver, ProbeFailed, ProbesSucceeded};
-    use State::{Closed, HalfOpen, Open};
+    use Cause::{FailureLimit, OpenTimeOver, ProbeFailed, ProbesSucceeded, TrafficReturned};
+    use State::{Closed, HalfOpen, Open, Returning};
     let expected = [
         (Closed, Open, FailureLimit, 15, 256),
         (Open, HalfOpen, OpenTimeOver, 15 + 256, 0),
         (HalfOpen, Open, ProbeFailed, 20 + 256, 512),
         (Open, HalfOpen, OpenTimeOver, 20 + 256 + 512, 0),
-        (HalfOpen, Closed, ProbesSucceeded, 30 + 256 + 512, 0),
+        (HalfOpen, Returning, ProbesSucceeded, 30 + 256 + 512, 0),
+        (Returning, Closed, TrafficReturned, 30 + 256 + 2 * 512, 0),
     ];
     for (from, to, cause, at, open_for) in expected {
         let told = LOG.pop().expect("a transition");
