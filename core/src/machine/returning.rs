@@ -18,6 +18,7 @@ const PERCENT_UP: u64 = (1 << u32::BITS) / 100 + 1;
 
 impl<B: Bits> Machine<'_, B> {
     /// Whether trips are kept for a while when enough probes have succeeded.
+    #[inline(always)]
     pub(super) fn keeps_trips(self) -> bool {
         self.config.gradual_return.is_some() || self.config.growth.is_some()
     }
@@ -76,7 +77,18 @@ impl<B: Bits> Machine<'_, B> {
     }
 
     /// The ticks from the start of the return until trips are forgotten.
+    // Where the compiler knows that none are kept, nothing of the rest is in flash.
+    #[inline(always)]
     pub(super) fn return_ticks(self, circuit: Circuit<B>) -> u32 {
+        if self.keeps_trips() {
+            self.kept_ticks(circuit)
+        } else {
+            0
+        }
+    }
+
+    #[inline(never)]
+    fn kept_ticks(self, circuit: Circuit<B>) -> u32 {
         let over_ms = self.config.gradual_return.map_or(0, |back| back.over_ms);
         let kept_ms = match self.config.growth {
             Some(_) => self.own_open_ms(circuit.trips()),

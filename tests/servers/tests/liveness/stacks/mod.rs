@@ -4,6 +4,7 @@
 mod by_key;
 mod client;
 mod core;
+mod device;
 mod fleet;
 mod in_flight;
 mod layers;
