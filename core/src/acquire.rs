@@ -137,6 +137,24 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         })
     }
 
+    /// Asks for the right to report what was heard without a call, of a device that is listened to: while traffic returns,
+    /// no share of that is turned away, as no call is made.
+    #[doc(hidden)]
+    pub fn acquire_heard(&self) -> Result<Permit<&Self>, Rejected> {
+        let granted = word::load_acquire(&self.word);
+        if Circuit::of_valid(granted).counts_failures() && word::is_valid(granted) {
+            let started_ms = None;
+            return Ok(Permit::new(
+                self,
+                Ticket {
+                    granted,
+                    started_ms,
+                },
+            ));
+        }
+        self.acquire()
+    }
+
     fn start_ms(&self) -> NonZeroU32 {
         NonZeroU32::new(self.clock.now_ms()).unwrap_or(NonZeroU32::MIN)
     }

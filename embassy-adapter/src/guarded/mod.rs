@@ -311,7 +311,7 @@ fn report(breaker: &impl AnyBreaker, outcome: Outcome) {
     if let Outcome::Ignored = outcome {
         return;
     }
-    if let Ok(permit) = breaker.as_breaker().acquire() {
+    if let Ok(permit) = breaker.as_breaker().acquire_heard() {
         permit.report(outcome);
     }
 }
