@@ -43,7 +43,7 @@ impl ClientConfig {
     }
 }
 
-/// Of the slow calls within the time in which failures have a share.
+/// The share of slow calls that trips, within the time in which failures have theirs.
 const SLOW_PERCENT: u32 = 80;
 
 /// A host that is slow still answers: its calls trip only if hardly any are faster.

@@ -202,7 +202,7 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
         }
     }
 
-    /// That of this thread.
+    /// The shard of this thread.
     #[inline]
     fn shard(&self) -> &Shard<W> {
         &self.shards[thread_number() % SHARDS]
