@@ -27,9 +27,10 @@
 //!
 //! | you want to | use |
 //! |---|---|
+//! | guard a device: a sensor, a modem, through its driver | [`Device`] |
 //! | guard a closure | [`Breaker::call`] |
 //! | guard a future | [`Breaker::call_async`]; a timeout [belongs inside](Breaker::call_async) |
-//! | repair what failed before it is tried again | [`Permit::trips`]; [`wait::Repairing`] |
+//! | repair what failed before it is tried again | [`Device::before_probe`], [`Permit::trips`]; [`wait::Repairing`] |
 //! | return early with `?` | [`Permit::failing_when_dropped`] |
 //! | report later, or from elsewhere | [`Breaker::acquire`] and its [`Permit`]; [`Token`] |
 //! | say which errors count | [`Breaker::call_with`] and a [classifier](Classify) |
@@ -85,6 +86,7 @@ mod circuit;
 pub mod clock;
 pub mod config;
 mod control;
+pub mod device;
 mod error;
 #[cfg(feature = "heapless")]
 mod event_log;
@@ -120,6 +122,7 @@ pub use clock::{Clock, ManualClock, SharedClock};
 pub use config::ConfigOver;
 pub use config::{AsRules, Config, ConfigError, Memory, Ratio, Rules, TripRule};
 pub use control::{Adjust, Control};
+pub use device::Device;
 pub use error::{CallError, CorruptWord, Rejected, Wait};
 #[cfg(feature = "heapless")]
 pub use event_log::EventLog;

@@ -56,10 +56,10 @@ pub use atomic_breaker::wait::{Mutating, Prober, Repairing, Retry, TimeLimit, Ti
 #[doc(no_inline)]
 pub use atomic_breaker::{
     AnyBreaker, AnyError, AsRules, Attempt, BitsOf, Builder, CallError, Cause, Classify, Clock,
-    Config, ConfigError, Control, CorruptWord, EventLog, Failure, Fallback, LastCalls, ManualClock,
-    Observer, OnTransition, Outcome, Permit, Present, Ratio, Rejected, Rules, SharedClock,
-    Snapshot, State, StaticBreaker, Tally, Token, Transition, Unguarded, Verdict, Wait,
-    static_breaker, tally, wait, word,
+    Config, ConfigError, Control, CorruptWord, Device, EventLog, Failure, Fallback, LastCalls,
+    ManualClock, Observer, OnTransition, Outcome, Permit, Present, Ratio, Rejected, Rules,
+    SharedClock, Snapshot, State, StaticBreaker, Tally, Token, Transition, Unguarded, Verdict,
+    Wait, device, static_breaker, tally, wait, word,
 };
 pub use clock::{EmbassyClock, EmbassyTimer};
 #[cfg(any(

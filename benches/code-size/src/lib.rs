@@ -13,7 +13,7 @@ use core::task::{Context, Poll, Waker};
 use atomic_breaker::wait::HasTimer;
 use atomic_breaker::{CallError, Clock, Rejected};
 use atomic_breaker_embassy::EmbassyTimer;
-use embassy_time_driver::Driver;
+use embassy_time_driver::Driver as TimeDriver;
 
 /// A register that a driver would read.
 const DEVICE: *const u32 = 0x4000_0000 as *const u32;
@@ -51,6 +51,26 @@ pub async fn operation_that_waits() -> Result<u32, Silent> {
     operation()
 }
 
+/// A driver of the device.
+pub struct Driver;
+
+impl Driver {
+    /// Reads the device.
+    #[inline(always)]
+    pub fn measure(&mut self) -> Result<u32, Silent> {
+        operation()
+    }
+
+    /// Resets the device.
+    #[inline(always)]
+    #[expect(clippy::unnecessary_wraps, reason = "as repairs are")]
+    pub fn reset(&mut self) -> Result<(), Silent> {
+        // SAFETY: never run, only measured.
+        unsafe { CONTROL.write_volatile(1) };
+        Ok(())
+    }
+}
+
 /// A counter that the chip keeps.
 pub struct Ticks;
 
@@ -76,7 +96,7 @@ struct Time;
 
 embassy_time_driver::time_driver_impl!(static TIME: Time = Time);
 
-impl Driver for Time {
+impl TimeDriver for Time {
     fn now(&self) -> u64 {
         // SAFETY: never run, only measured.
         u64::from(unsafe { COUNTER.read_volatile() })

@@ -45,10 +45,12 @@ pub use policy::Retry;
 pub use prober::Prober;
 pub use repeatable::{Mutating, Repairing, Repeatable};
 pub use time_limit::{Limit, OneFailure, TimeLimit, Timed};
-pub use timed_operation::{Repaired, TimedOperation, ToldTrips};
+#[doc(hidden)]
+pub use timed_operation::{Probe, Repaired, TimedOperation, ToldProbe};
 pub use tries::{Tried, Tries};
 pub use try_limit::TryLimit;
 
+use core::future::poll_fn;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 use core::time::Duration;
@@ -104,6 +106,19 @@ const fn ms(time: Duration) -> u64 {
     time.as_secs()
         .saturating_mul(1_000)
         .saturating_add(below_a_second)
+}
+
+/// Lets other tasks run once: after a rejection, which takes no time, so that a loop around it does not hold the executor.
+pub(crate) fn yield_once() -> impl Future<Output = ()> {
+    let mut has_yielded = false;
+    poll_fn(move |context| {
+        if has_yielded {
+            return Poll::Ready(());
+        }
+        has_yielded = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
 }
 
 /// Polls a future that may not take longer than a sleep; `None` when it did.

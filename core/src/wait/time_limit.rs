@@ -6,7 +6,7 @@ use core::future::poll_fn;
 use core::pin::pin;
 use core::time::Duration;
 
-use super::{HasTimer, TimedOperation, Timer, ms, poll_within};
+use super::{HasTimer, Probe, TimedOperation, Timer, ms, poll_within};
 use crate::breaker::Breaker;
 use crate::call::count_panic;
 use crate::clock::Clock;
@@ -48,7 +48,7 @@ impl TimeLimit {
         }
     }
 
-    pub(super) const fn ms(self) -> u64 {
+    pub(crate) const fn ms(self) -> u64 {
         self.limit_ms
     }
 
@@ -207,31 +207,37 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         F: Future<Output = Result<V, E>>,
         C: HasTimer,
     {
-        self.call_timeout_told(classify, limit, operation)
+        let settle = move |answer: Option<Result<V, E>>| {
+            let result = match answer {
+                Some(result) => result.map_err(Timed::Failed),
+                None => Err(Timed::TimedOut),
+            };
+            let outcome = classify.classify(&result);
+            (result, outcome)
+        };
+        self.call_timed(settle, limit.time_limit(), operation)
     }
 
-    /// [`call_timeout_with`](Self::call_timeout_with) for guards of devices, whose operation may be [`ToldTrips`] how far to
-    /// repair.
-    #[doc(hidden)]
-    pub fn call_timeout_told<V, E, F, P>(
+    /// A call with a time limit, whose operation may be told the probe so that it [repairs](crate::Device) first. `settle`
+    /// turns what came, `None` if the limit passed, into the result and what it counts as.
+    pub(crate) fn call_timed<V, X, P: TimedOperation>(
         &self,
-        classify: impl Classify<V, Timed<E>>,
-        limit: impl Limit<C::Timer>,
+        settle: impl FnOnce(Option<<P::Future as Future>::Output>) -> (Result<V, X>, Outcome),
+        limit: TimeLimit,
         operation: P,
-    ) -> impl Future<Output = Result<V, CallError<Timed<E>>>>
+    ) -> impl Future<Output = Result<V, CallError<X>>>
     where
-        P: TimedOperation<Future = F>,
-        F: Future<Output = Result<V, E>>,
         C: HasTimer,
     {
         // The only future of a call with a limit, because each layer would hold the operation once more.
-        let mut limit_ms = limit.time_limit().limit_ms;
+        let mut limit_ms = limit.limit_ms;
         async move {
+            let before = P::IS_TOLD.then(|| self.to_bits());
             let mut permit = self.acquire()?;
             let answer = {
-                let trips = if P::IS_TOLD { permit.trips() } else { 0 };
-                limit_ms = operation.limit_ms(trips, limit_ms);
-                let (operation, has_repaired) = operation.told(trips);
+                let probe = before.map_or(Probe::NONE, |seen| Probe::of(permit.ticket, seen));
+                limit_ms = operation.limit_ms(probe, limit_ms);
+                let (operation, has_repaired) = operation.told(probe);
                 let mut future = pin!(count_panic(&mut permit, operation));
                 // A call that waited for a repair is not slow.
                 if has_repaired() {
@@ -256,11 +262,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
                 // The future is dropped before the report, so that tasks woken by the report find free what it
                 // held.
             };
-            let result = match answer {
-                Some(result) => result.map_err(Timed::Failed),
-                None => Err(Timed::TimedOut),
-            };
-            let outcome = count_panic(&mut permit, || classify.classify(&result));
+            let (result, outcome) = count_panic(&mut permit, || settle(answer));
             permit.end(outcome);
             result.map_err(CallError::Failed)
         }

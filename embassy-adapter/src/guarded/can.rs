@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! CAN.
 
+use atomic_breaker::device::{BeforeProbe, NoRepair, Repair};
 use atomic_breaker::{AnyBreaker, Failure, Outcome};
 use embedded_can::{Error, ErrorKind, blocking, nb as polled};
 
-use super::{BeforeProbe, ClassifyKind, Guarded, GuardedError, KindOf, NoRepair, Repair};
+use super::{ClassifyKind, Guarded, GuardedError, KindOf};
 
 /// A CAN controller behind a breaker. It is itself a [`blocking::Can`] or [`nb::Can`](embedded_can::nb::Can), like the
 /// controller.
@@ -99,7 +100,7 @@ impl<D: polled::Can, B: AnyBreaker> GuardedCan<D, B> {
     where
         F: FnMut(&mut D, u8) -> Result<(), D::Error>,
     {
-        self.with(BeforeProbe::new(repair))
+        self.with(|device| device.before_probe(repair))
     }
 }
 

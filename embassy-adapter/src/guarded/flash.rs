@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Flash.
 
+use atomic_breaker::device::{AsyncRepair, NoRepair, Repair};
 use atomic_breaker::wait::HasTimer;
 use atomic_breaker::{AnyBreaker, Failure, Outcome};
 use embedded_storage::nor_flash::{
@@ -10,7 +11,7 @@ use embedded_storage_async::nor_flash::{
     NorFlash as AsyncNorFlash, ReadNorFlash as AsyncReadNorFlash,
 };
 
-use super::{AsyncRepair, ClassifyKind, Guarded, GuardedError, KindOf, NoRepair, Repair};
+use super::{ClassifyKind, Guarded, GuardedError, KindOf};
 
 /// A flash chip behind a breaker, for chips that can fail by themselves, such as one on a bus of its own. It is itself a
 /// [`NorFlash`], blocking or async like the chip.
@@ -65,7 +66,7 @@ impl<D: ReadNorFlash, B: AnyBreaker, R: Repair<D, D::Error>> ReadNorFlash
     guarded! { read(offset: u32, bytes: &mut [u8]) }
 
     fn capacity(&self) -> usize {
-        self.device.capacity()
+        self.device.as_driver().capacity()
     }
 }
 
@@ -90,7 +91,7 @@ where
     guarded! { async read(offset: u32, bytes: &mut [u8]) }
 
     fn capacity(&self) -> usize {
-        self.device.capacity()
+        self.device.as_driver().capacity()
     }
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! I²C.
 
+use atomic_breaker::device::{AsyncRepair, NoRepair, Repair};
 use atomic_breaker::wait::HasTimer;
 use atomic_breaker::{AnyBreaker, Failure, Outcome};
 use embedded_hal::i2c::{AddressMode, Error, ErrorKind, ErrorType, I2c, Operation};
 use embedded_hal_async::i2c::I2c as AsyncI2c;
 
-use super::{AsyncRepair, ClassifyKind, Guarded, GuardedError, KindOf, NoRepair, Repair};
+use super::{ClassifyKind, Guarded, GuardedError, KindOf};
 
 /// An I²C bus, or one device's share of it, behind a breaker. It is itself an [`I2c`], blocking or async like
 /// the bus.

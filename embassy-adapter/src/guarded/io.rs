@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Streams: serial ports, sockets, radio modems.
 
+use atomic_breaker::device::{AsyncRepair, NoRepair, Repair};
 use atomic_breaker::wait::HasTimer;
 use atomic_breaker::{AnyBreaker, Failure, Outcome};
 use embedded_io::{Error, ErrorKind, ErrorType};
 use embedded_io_async::{Read, Write};
 
-use super::{AsyncRepair, ClassifyKind, Guarded, GuardedError, KindOf, NoRepair, Repair};
+use super::{ClassifyKind, Guarded, GuardedError, KindOf};
 
 /// A stream behind a breaker. It is itself [`Read`] and [`Write`], blocking or async like the stream.
 ///

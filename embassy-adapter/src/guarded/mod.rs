@@ -30,7 +30,6 @@ mod flash;
 mod i2c;
 #[cfg(feature = "embedded-io")]
 mod io;
-mod repair;
 #[cfg(feature = "embedded-hal")]
 mod spi;
 #[cfg(feature = "embedded-nal")]
@@ -45,14 +44,14 @@ pub use flash::GuardedFlash;
 pub use i2c::GuardedI2c;
 #[cfg(feature = "embedded-io")]
 pub use io::GuardedIo;
-pub use repair::{AsyncRepair, BeforeProbe, BeforeProbeAsync, CallFailure, NoRepair, Repair};
 #[cfg(feature = "embedded-hal")]
 pub use spi::GuardedSpi;
 #[cfg(feature = "embedded-nal")]
 pub use tcp::GuardedTcp;
 
-use atomic_breaker::wait::{Limit, TimeLimit};
-use atomic_breaker::{AnyBreaker, Failure, Outcome};
+use atomic_breaker::device::{AsyncRepair, BeforeProbe, BeforeProbeAsync, NoRepair, Repair};
+use atomic_breaker::wait::{HasTimer, Limit, TimeLimit};
+use atomic_breaker::{AnyBreaker, AnyError, Device, Outcome};
 
 use crate::clock::EmbassyTimer;
 
@@ -82,11 +81,8 @@ use crate::clock::EmbassyTimer;
 /// What stays broken until it is reset fails every probe, unless the guard [repairs it](Self::before_probe) first.
 #[derive(Debug)]
 pub struct Guarded<D, B, K, R = NoRepair> {
-    device: D,
-    breaker: B,
+    device: LimitedDevice<D, B, R>,
     classify: fn(K) -> Outcome,
-    limit: TimeLimit,
-    repair: R,
     /// The outcome of a successful write or flush of a stream, or of a frame that is sent.
     #[cfg(any(feature = "embedded-io", feature = "embedded-can"))]
     written: Outcome,
@@ -94,6 +90,9 @@ pub struct Guarded<D, B, K, R = NoRepair> {
     #[cfg(feature = "embedded-io")]
     awaits_answer: bool,
 }
+
+/// A device whose limit is known at run time.
+type LimitedDevice<D, B, R> = Device<D, B, AnyError, TimeLimit, R>;
 
 /// What the error kinds of a trait count as by default.
 pub trait ClassifyKind: Copy {
@@ -111,11 +110,8 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
     /// Creates a guarded device.
     pub const fn new(device: D, breaker: B) -> Self {
         Self {
-            device,
-            breaker,
+            device: Device::limited(device, breaker, TimeLimit::NONE),
             classify: K::classify,
-            limit: TimeLimit::NONE,
-            repair: NoRepair,
             #[cfg(any(feature = "embedded-io", feature = "embedded-can"))]
             written: Outcome::Ignored,
             #[cfg(feature = "embedded-io")]
@@ -160,7 +156,7 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
         K: KindOf<D>,
         F: FnMut(&mut D, u8) -> Result<(), K::Error>,
     {
-        self.with(BeforeProbe::new(repair))
+        self.with(|device| device.before_probe(repair))
     }
 
     /// [`before_probe`](Self::before_probe) with a repair that waits, of a device whose operations are async. A probe may
@@ -197,20 +193,19 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
     where
         K: KindOf<D>,
         F: AsyncFnMut(&mut D, u8) -> Result<(), K::Error>,
+        B::Clock: HasTimer,
     {
-        let limit_ms = limit.time_limit().limit().map_or(u64::MAX, |limit| {
-            limit.as_millis().try_into().unwrap_or(u64::MAX)
-        });
-        self.with(BeforeProbeAsync::new(repair, limit_ms))
+        let limit = limit.time_limit();
+        self.with(|device| device.before_probe_async(limit, repair))
     }
 
-    fn with<R>(self, repair: R) -> Guarded<D, B, K, R> {
+    fn with<R>(
+        self,
+        repair: impl FnOnce(LimitedDevice<D, B, NoRepair>) -> LimitedDevice<D, B, R>,
+    ) -> Guarded<D, B, K, R> {
         Guarded {
-            device: self.device,
-            breaker: self.breaker,
+            device: repair(self.device),
             classify: self.classify,
-            limit: self.limit,
-            repair,
             #[cfg(any(feature = "embedded-io", feature = "embedded-can"))]
             written: self.written,
             #[cfg(feature = "embedded-io")]
@@ -235,18 +230,18 @@ impl<D, B: AnyBreaker, K: ClassifyKind, R> Guarded<D, B, K, R> {
     /// failures, use [`Config::slow_call`](atomic_breaker::Config::slow_call).
     #[must_use]
     pub fn time_limit(mut self, limit: impl Limit<EmbassyTimer>) -> Self {
-        self.limit = limit.time_limit();
+        self.device.set_limit(limit.time_limit());
         self
     }
 
     /// Returns the device, for operations that are not to be guarded.
     pub const fn device(&mut self) -> &mut D {
-        &mut self.device
+        self.device.driver()
     }
 
     /// Gives the device back.
     pub fn release(self) -> D {
-        self.device
+        self.device.release()
     }
 
     /// `succeeded` returns the outcome of a success.
@@ -259,31 +254,8 @@ impl<D, B: AnyBreaker, K: ClassifyKind, R> Guarded<D, B, K, R> {
     where
         R: Repair<D, E>,
     {
-        let of_kind = self.classify;
-        let classify = |result: &Result<V, E>| match result {
-            Ok(value) => succeeded(value),
-            Err(error) => of_kind(kind(error)),
-        };
-        let device = &mut self.device;
-        let breaker = self.breaker.as_breaker();
-        if !R::REPAIRS {
-            return Ok(breaker.call_with(classify, || operation(device))?);
-        }
-        // Dropped only if the repair or the operation panics.
-        let permit = breaker.acquire().map_err(GuardedError::Rejected)?;
-        let mut attempt = permit.failing_when_dropped();
-        let trips = attempt.trips();
-        // A call that waited for a repair is not slow.
-        let repaired = || {
-            attempt.renew();
-        };
-        let result = self.repair.operate(device, trips, repaired, operation);
-        attempt.report(match &result {
-            Ok(value) => succeeded(value),
-            Err(CallFailure::Operation(error)) => of_kind(kind(error)),
-            Err(CallFailure::Repair(_)) => Failure::new().into(),
-        });
-        result.map_err(|failure| GuardedError::Device(failure.into_error()))
+        let classify = by_kind(self.classify, kind, succeeded);
+        Ok(self.device.call_with(classify, operation)?)
     }
 
     /// `succeeded` returns the outcome of a success.
@@ -299,28 +271,22 @@ impl<D, B: AnyBreaker, K: ClassifyKind, R> Guarded<D, B, K, R> {
         operation: impl AsyncFnOnce(&mut D) -> Result<V, E>,
     ) -> Result<V, GuardedError<E>>
     where
-        B::Clock: crate::wait::HasTimer,
+        B::Clock: HasTimer,
         R: AsyncRepair<D, E>,
     {
-        // Borrowed, so that the future does not hold them as well.
-        let (of_kind, limit) = (&self.classify, &self.limit);
-        let classify = move |result: &Result<V, crate::wait::Timed<R::Failure>>| match result {
-            Ok(value) => succeeded(value),
-            Err(crate::wait::Timed::TimedOut) => limit.failure().into(),
-            Err(crate::wait::Timed::Failed(failure)) => match R::of_operation(failure) {
-                Some(error) => of_kind(kind(error)),
-                None => Failure::new().into(),
-            },
-        };
-        let operation = self.repair.before(&mut self.device, operation);
-        let breaker = self.breaker.as_breaker();
-        let result = breaker.call_timeout_told(classify, *limit, operation);
-        result
-            .await
-            .map_err(|error| match GuardedError::from(error) {
-                GuardedError::Rejected(rejected) => GuardedError::Rejected(rejected),
-                GuardedError::TimedOut => GuardedError::TimedOut,
-                GuardedError::Device(failure) => GuardedError::Device(R::into_error(failure)),
-            })
+        let classify = by_kind(self.classify, kind, succeeded);
+        Ok(self.device.call_async_with(classify, operation).await?)
+    }
+}
+
+/// A classifier by the kind of an error, and by what succeeded.
+fn by_kind<V, E, K>(
+    of_kind: fn(K) -> Outcome,
+    kind: impl Fn(&E) -> K,
+    succeeded: impl Fn(&V) -> Outcome,
+) -> impl Fn(&Result<V, E>) -> Outcome {
+    move |result| match result {
+        Ok(value) => succeeded(value),
+        Err(error) => of_kind(kind(error)),
     }
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! SPI.
 
+use atomic_breaker::device::{AsyncRepair, NoRepair, Repair};
 use atomic_breaker::wait::HasTimer;
 use atomic_breaker::{AnyBreaker, Failure, Outcome};
 use embedded_hal::spi::{Error, ErrorKind, ErrorType, Operation, SpiDevice};
 use embedded_hal_async::spi::SpiDevice as AsyncSpiDevice;
 
-use super::{AsyncRepair, ClassifyKind, Guarded, GuardedError, KindOf, NoRepair, Repair};
+use super::{ClassifyKind, Guarded, GuardedError, KindOf};
 
 /// A device on an SPI bus behind a breaker. It is itself an [`SpiDevice`], blocking or async like the device.
 ///

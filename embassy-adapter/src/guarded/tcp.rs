@@ -4,11 +4,11 @@
 use core::net::SocketAddr;
 
 use atomic_breaker::wait::HasTimer;
-use atomic_breaker::{AnyBreaker, Outcome};
+use atomic_breaker::{AnyBreaker, Device, Outcome};
 use embedded_io::{Error, ErrorKind};
 use embedded_nal_async::TcpConnect;
 
-use super::{Guarded, GuardedError, GuardedIo, NoRepair};
+use super::{Guarded, GuardedError, GuardedIo};
 
 /// A TCP stack behind a breaker, for one peer. It is itself a [`TcpConnect`], whose connections are
 /// [`GuardedIo`] with the same breaker and settings: what is said there of streams holds for them.
@@ -51,26 +51,23 @@ where
         &'a self,
         remote: SocketAddr,
     ) -> Result<Self::Connection<'a>, Self::Error> {
-        let mut stack = Guarded {
-            device: &self.device,
-            breaker: self.breaker.clone(),
-            classify: self.classify,
-            limit: self.limit,
-            written: self.written,
-            awaits_answer: false,
-            repair: NoRepair,
-        };
+        let mut stack = self.of(self.device.as_driver(), false);
         let connect = async |stack: &mut &'a D| stack.connect(remote).await;
         let written = stack.written;
         let connection = stack.call_async(Error::kind, |_| written, connect).await?;
-        Ok(Guarded {
-            device: connection,
-            breaker: stack.breaker,
-            classify: stack.classify,
-            limit: stack.limit,
-            written,
-            awaits_answer: matches!(written, Outcome::Ignored),
-            repair: NoRepair,
-        })
+        Ok(self.of(connection, matches!(written, Outcome::Ignored)))
+    }
+}
+
+impl<D, B: AnyBreaker + Clone> GuardedTcp<D, B> {
+    /// A guard of a part of the stack, with the same breaker and settings.
+    fn of<P>(&self, part: P, awaits_answer: bool) -> GuardedIo<P, B> {
+        let breaker = self.device.breaker().clone();
+        Guarded {
+            device: Device::limited(part, breaker, self.device.limit()),
+            classify: self.classify,
+            written: self.written,
+            awaits_answer,
+        }
     }
 }

@@ -72,9 +72,9 @@ fn what_is_printed_of_a_guard_names_its_device_and_how_it_repairs() {
     let waiting = guarded().before_probe_async(limit, async |_, _| Ok(()));
     let waiting = format!("{waiting:?}");
     assert!(
-        blocking.starts_with("Guarded { device: Contended,"),
+        blocking.starts_with("Guarded { device: Device { driver: Contended,"),
         "{blocking}"
     );
-    assert!(blocking.contains(" repair: BeforeProbe,"), "{blocking}");
-    assert!(waiting.contains(" repair: BeforeProbeAsync,"), "{waiting}");
+    assert!(blocking.contains(" repair: BeforeProbe }"), "{blocking}");
+    assert!(waiting.contains(" repair: BeforeProbeAsync }"), "{waiting}");
 }

@@ -4,6 +4,7 @@
 mod can;
 mod clock;
 mod defmt_lines;
+mod device;
 mod elsewhere;
 mod facade_log;
 mod flash;

@@ -73,9 +73,9 @@ fn a_command_and_its_answer_are_repaired_once() {
     });
 }
 
-/// Whether the device would have answered is not known.
+/// A read that is dropped says nothing, and the modem must not be reset under a command that it is about to answer.
 #[test]
-fn after_an_operation_that_was_dropped_the_next_one_is_repaired_again() {
+fn after_a_read_that_was_dropped_the_modem_is_not_repaired_again() {
     let breaker = breaker(RULES);
     let repair = async |modem: &mut Modem, _| {
         modem.repairs += 1;
@@ -87,9 +87,9 @@ fn after_an_operation_that_was_dropped_the_next_one_is_repaired_again() {
     breaker.trip();
     sim.run(async {
         Timer::after_millis(1_000).await;
-        for repairs in 1..=3 {
+        for _ in 1..=3 {
             modem.write_all(b"AT\r").await.unwrap();
-            assert_eq!(modem.device().repairs, repairs);
+            assert_eq!(modem.device().repairs, 1);
             let mut answer = [0; 2];
             let left = embassy_time::with_timeout(LIMIT, modem.read(&mut answer));
             assert!(left.await.is_err());

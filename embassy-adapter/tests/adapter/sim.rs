@@ -166,15 +166,49 @@ impl Times {
     }
 }
 
-/// Runs a future that does not wait.
+/// Runs a future that does not wait, and yields at most once: for a rejection.
 #[cfg(any(
     feature = "embedded-storage",
     all(feature = "embedded-hal", feature = "embedded-io")
 ))]
 pub(crate) fn at_once<F: Future>(future: F) -> F::Output {
     use std::{pin::pin, task::Poll};
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => unreachable!("fakes answer at once"),
+    let mut future = pin!(future);
+    for _ in 0..2 {
+        let context = &mut Context::from_waker(Waker::noop());
+        if let Poll::Ready(value) = future.as_mut().poll(context) {
+            return value;
+        }
     }
+    unreachable!("fakes answer at once")
+}
+
+/// Runs two futures in one task, in turn.
+pub(crate) async fn both(one: impl Future<Output = ()>, other: impl Future<Output = ()>) {
+    use std::{pin::pin, task::Poll};
+    let (mut one, mut other) = (pin!(one), pin!(other));
+    let (mut first, mut second) = (false, false);
+    std::future::poll_fn(|context| {
+        first = first || one.as_mut().poll(context).is_ready();
+        second = second || other.as_mut().poll(context).is_ready();
+        if first && second {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    })
+    .await;
+}
+
+/// Lets others run once.
+pub(crate) async fn let_others_run() {
+    let mut has_yielded = false;
+    std::future::poll_fn(|context| {
+        context.waker().wake_by_ref();
+        match std::mem::replace(&mut has_yielded, true) {
+            true => std::task::Poll::Ready(()),
+            false => std::task::Poll::Pending,
+        }
+    })
+    .await;
 }

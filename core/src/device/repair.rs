@@ -3,45 +3,41 @@
 
 use core::fmt;
 
-use atomic_breaker::wait::{Repaired, TimedOperation, ToldTrips};
+use crate::wait::{Probe, Repaired, TimedOperation, ToldProbe};
 
-/// No repair: what a guard does before a probe unless told otherwise.
+/// No repair: the default of a guard.
 #[derive(Clone, Copy, Debug)]
 pub struct NoRepair;
 
-/// A repair that blocks, of a guard made by [`before_probe`](super::Guarded::before_probe).
+/// A repair that blocks, of a guard made by [`before_probe`](super::Device::before_probe).
 pub struct BeforeProbe<F> {
     repair: F,
-    done: Done,
+    unfinished: Unfinished,
     repaired: Repaired,
 }
 
-/// A repair that waits, of a guard made by [`before_probe_async`](super::Guarded::before_probe_async).
+/// A repair that waits, of a guard made by [`before_probe_async`](super::Device::before_probe_async).
 pub struct BeforeProbeAsync<F> {
     repair: F,
     limit_ms: u64,
-    done: Done,
+    unfinished: Unfinished,
     repaired: Repaired,
 }
 
-/// The trips for which the device was repaired, if nothing has failed since; otherwise 0.
-///
-/// An operation that shows nothing, such as a write into a buffer, leaves the breaker half-open. The next one is a probe
-/// again, and must not reset the device that is about to answer.
-#[derive(Clone, Copy)]
-struct Done(u8);
+/// Whether a repair of this guard was dropped before its end. The word knows all else: the first probe of a round repairs,
+/// whichever guard makes it.
+struct Unfinished(bool);
 
-impl Done {
-    /// Whether to repair. Nothing counts as done until the operation has [succeeded](Self::note).
-    fn is_needed(&mut self, trips: u8) -> bool {
-        let Self(done) = core::mem::replace(self, Self(0));
-        trips != 0 && trips != done
+impl Unfinished {
+    fn needs_repair(&mut self, probe: Probe) -> bool {
+        let was_dropped = core::mem::replace(&mut self.0, false);
+        self.0 = probe.trips > 0 && (probe.is_first || was_dropped);
+        self.0
     }
 
-    fn note<V, E>(&mut self, trips: u8, result: &Result<V, E>) {
-        if result.is_ok() {
-            self.0 = trips;
-        }
+    /// Also if it failed: then the probe has failed, and the next round begins with a repair.
+    fn end(&mut self) {
+        self.0 = false;
     }
 }
 
@@ -49,7 +45,7 @@ impl<F> BeforeProbe<F> {
     pub(super) const fn new(repair: F) -> Self {
         Self {
             repair,
-            done: Done(0),
+            unfinished: Unfinished(false),
             repaired: Repaired::new(),
         }
     }
@@ -60,7 +56,7 @@ impl<F> BeforeProbeAsync<F> {
         Self {
             repair,
             limit_ms,
-            done: Done(0),
+            unfinished: Unfinished(false),
             repaired: Repaired::new(),
         }
     }
@@ -87,37 +83,19 @@ pub enum CallFailure<E> {
     Operation(E),
 }
 
-impl<E> CallFailure<E> {
-    /// The error of the operation; `None` if it was the repair that failed.
-    pub(super) const fn of_operation(&self) -> Option<&E> {
-        match self {
-            Self::Repair(_) => None,
-            Self::Operation(error) => Some(error),
-        }
-    }
-
-    /// The error of the device.
-    pub(super) fn into_error(self) -> E {
-        match self {
-            Self::Repair(error) | Self::Operation(error) => error,
-        }
-    }
-}
-
 /// A repair for the blocking operations of a device `D` whose errors are `E`.
 pub trait Repair<D, E> {
     /// Whether there is anything to do.
     const REPAIRS: bool = true;
 
-    /// Makes the call of an operation: first a repair, if `trips` is not 0 and the device was not repaired just before.
-    /// `repaired` is called between the two.
+    /// Makes the call of an operation: first a repair, if one is due before this probe. `repaired` is called between the two.
     ///
     /// # Errors
     /// The device could not be repaired, or the operation failed.
     fn operate<V>(
         &mut self,
         device: &mut D,
-        trips: u8,
+        probe: Probe,
         repaired: impl FnOnce(),
         operation: impl FnOnce(&mut D) -> Result<V, E>,
     ) -> Result<V, CallFailure<E>>;
@@ -130,7 +108,7 @@ impl<D, E> Repair<D, E> for NoRepair {
     fn operate<V>(
         &mut self,
         device: &mut D,
-        _: u8,
+        _: Probe,
         _: impl FnOnce(),
         operation: impl FnOnce(&mut D) -> Result<V, E>,
     ) -> Result<V, CallFailure<E>> {
@@ -142,17 +120,17 @@ impl<D, E, F: FnMut(&mut D, u8) -> Result<(), E>> Repair<D, E> for BeforeProbe<F
     fn operate<V>(
         &mut self,
         device: &mut D,
-        trips: u8,
+        probe: Probe,
         repaired: impl FnOnce(),
         operation: impl FnOnce(&mut D) -> Result<V, E>,
     ) -> Result<V, CallFailure<E>> {
-        if self.done.is_needed(trips) {
-            (self.repair)(device, trips).map_err(CallFailure::Repair)?;
+        if self.unfinished.needs_repair(probe) {
+            let ready = (self.repair)(device, probe.trips);
+            self.unfinished.end();
+            ready.map_err(CallFailure::Repair)?;
             repaired();
         }
-        let result = operation(device);
-        self.done.note(trips, &result);
-        result.map_err(CallFailure::Operation)
+        operation(device).map_err(CallFailure::Operation)
     }
 }
 
@@ -161,19 +139,16 @@ pub trait AsyncRepair<D, E> {
     /// Why a call failed.
     type Failure;
 
-    /// What a call runs: the operation, after a repair if the call is a probe and the device was not repaired just before.
-    /// Without repairs this is the operation's own future, so that it takes no more memory.
+    /// What a call runs: the operation, after a repair if one is due before this probe. Without repairs this is the
+    /// operation's own future, so that it takes no more memory.
     fn before<'d, V: 'd>(
         &'d mut self,
         device: &'d mut D,
         operation: impl AsyncFnOnce(&'d mut D) -> Result<V, E> + 'd,
     ) -> impl TimedOperation<Future: Future<Output = Result<V, Self::Failure>>>;
 
-    /// The error of the operation; `None` if it was the repair that failed.
-    fn of_operation(failure: &Self::Failure) -> Option<&E>;
-
-    /// The error of the device.
-    fn into_error(failure: Self::Failure) -> E;
+    /// Whether it was the repair that failed, and the error.
+    fn cause(failure: Self::Failure) -> CallFailure<E>;
 }
 
 impl<D, E> AsyncRepair<D, E> for NoRepair {
@@ -189,13 +164,8 @@ impl<D, E> AsyncRepair<D, E> for NoRepair {
     }
 
     #[inline]
-    fn of_operation(failure: &E) -> Option<&E> {
-        Some(failure)
-    }
-
-    #[inline]
-    fn into_error(failure: E) -> E {
-        failure
+    fn cause(failure: E) -> CallFailure<E> {
+        CallFailure::Operation(failure)
     }
 }
 
@@ -209,17 +179,18 @@ impl<D, E, F: FnMut(&mut D, u8) -> Result<(), E>> AsyncRepair<D, E> for BeforePr
     ) -> impl TimedOperation<Future: Future<Output = Result<V, CallFailure<E>>>> {
         let Self {
             repair,
-            done,
+            unfinished,
             repaired,
         } = self;
         let repaired = &*repaired;
-        ToldTrips {
+        ToldProbe {
             repair_ms: None,
             repaired,
-            make: move |trips| {
+            make: move |probe: Probe| {
                 // Not in the future, whose first poll would use up the limit of the operation.
-                let ready = if done.is_needed(trips) {
-                    let ready = repair(device, trips);
+                let ready = if unfinished.needs_repair(probe) {
+                    let ready = repair(device, probe.trips);
+                    unfinished.end();
                     repaired.note();
                     ready
                 } else {
@@ -227,20 +198,14 @@ impl<D, E, F: FnMut(&mut D, u8) -> Result<(), E>> AsyncRepair<D, E> for BeforePr
                 };
                 async move {
                     ready.map_err(CallFailure::Repair)?;
-                    let result = operation(device).await;
-                    done.note(trips, &result);
-                    result.map_err(CallFailure::Operation)
+                    operation(device).await.map_err(CallFailure::Operation)
                 }
             },
         }
     }
 
-    fn of_operation(failure: &CallFailure<E>) -> Option<&E> {
-        failure.of_operation()
-    }
-
-    fn into_error(failure: CallFailure<E>) -> E {
-        failure.into_error()
+    fn cause(failure: CallFailure<E>) -> CallFailure<E> {
+        failure
     }
 }
 
@@ -252,27 +217,22 @@ impl<D, E, F: AsyncFnMut(&mut D, u8) -> Result<(), E>> AsyncRepair<D, E> for Bef
         device: &'d mut D,
         operation: impl AsyncFnOnce(&'d mut D) -> Result<V, E> + 'd,
     ) -> impl TimedOperation<Future: Future<Output = Result<V, CallFailure<E>>>> {
-        ToldTrips {
+        ToldProbe {
             repair_ms: Some(self.limit_ms),
             repaired: &self.repaired,
-            make: async |trips| {
-                if self.done.is_needed(trips) {
-                    let ready = (self.repair)(device, trips).await;
+            make: async |probe: Probe| {
+                if self.unfinished.needs_repair(probe) {
+                    let ready = (self.repair)(device, probe.trips).await;
+                    self.unfinished.end();
                     ready.map_err(CallFailure::Repair)?;
                     self.repaired.note();
                 }
-                let result = operation(device).await;
-                self.done.note(trips, &result);
-                result.map_err(CallFailure::Operation)
+                operation(device).await.map_err(CallFailure::Operation)
             },
         }
     }
 
-    fn of_operation(failure: &CallFailure<E>) -> Option<&E> {
-        failure.of_operation()
-    }
-
-    fn into_error(failure: CallFailure<E>) -> E {
-        failure.into_error()
+    fn cause(failure: CallFailure<E>) -> CallFailure<E> {
+        failure
     }
 }
