@@ -3,8 +3,6 @@
 
 use std::cell::Cell;
 
-use embassy_time::{Duration, Timer};
-
 /// A way in which a device is ill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ill {
@@ -68,11 +66,9 @@ impl Condition {
     }
 
     /// Switches the power of the device off and on.
-    pub async fn cycle_power(&self) {
-        Timer::after(Duration::from_millis(50)).await;
+    pub fn cycle_power(&self) {
         self.cure();
         self.cycles.set(self.cycles.get() + 1);
-        Timer::after(Duration::from_millis(50)).await;
     }
 
     /// Returns whether the power was cycled since `seen`, which is updated.

@@ -7,6 +7,8 @@
 
 pub mod bus;
 pub mod condition;
-pub mod device;
+pub mod run;
+pub mod subject;
 pub mod drivers;
 pub mod time;
+pub mod zoo;

@@ -2,7 +2,7 @@
 //! The virtual clock: embassy's mock driver. Blocking code moves it itself, async code is moved to its next timer.
 
 use std::cell::Cell;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,20 +14,24 @@ use embassy_time::{Duration, Instant, MockDriver};
 static TIME: Mutex<()> = Mutex::new(());
 
 thread_local! {
-    /// The time at which the watchdog bites.
+    /// The time at which blocking code is ended.
     static WATCHDOG: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// The end of the transfer that is under way.
+    static TRANSFER: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
 /// The right to the one clock of the process, which begins at 0.
 #[derive(Debug)]
-pub struct Time(MutexGuard<'static, ()>);
+pub struct Time {
+    _guard: MutexGuard<'static, ()>,
+}
 
 impl Time {
     /// Waits until no one else uses the clock, and resets it.
     pub fn take() -> Self {
         let guard = TIME.lock().unwrap_or_else(PoisonError::into_inner);
         MockDriver::get().reset();
-        Self(guard)
+        Self { _guard: guard }
     }
 }
 
@@ -48,6 +52,19 @@ pub fn pass_until(then: Instant) {
     if then > now {
         MockDriver::get().advance(then - now);
     }
+}
+
+/// Lets the time of a transfer pass in async code: some microseconds, to which the clock is moved exactly.
+pub async fn transfer(time: Duration) {
+    let end = Instant::now() + time;
+    poll_fn(|_| {
+        if Instant::now() >= end {
+            return Poll::Ready(());
+        }
+        TRANSFER.set(Some(end));
+        Poll::Pending
+    })
+    .await;
 }
 
 /// The end of something that was run.
@@ -87,14 +104,11 @@ pub fn run<T>(limit: Duration, future: impl Future<Output = T>) -> Ended<T> {
             }
         } else if begin.elapsed() > limit {
             break Ended::Never;
+        } else if let Some(end) = TRANSFER.take() {
+            pass_until(end);
+            flag.0.store(true, Ordering::SeqCst);
         } else {
-            // Transfers take less than a millisecond, conversions more.
-            let step = if begin.elapsed() < Duration::from_millis(10) {
-                100
-            } else {
-                1_000
-            };
-            MockDriver::get().advance(Duration::from_micros(step));
+            MockDriver::get().advance(Duration::from_micros(500));
         }
     };
     WATCHDOG.set(outer);

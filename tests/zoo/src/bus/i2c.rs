@@ -4,10 +4,10 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use embassy_time::{Duration, Timer};
+use embassy_time::Duration;
 use embedded_hal::i2c::{Error, ErrorKind, ErrorType, I2c, NoAcknowledgeSource, Operation};
 
-use crate::time::pass;
+use crate::time::{pass, transfer};
 
 /// The target did not acknowledge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +108,7 @@ impl<C: I2cChip> embedded_hal_async::i2c::I2c for I2cBus<C> {
         address: u8,
         operations: &mut [Operation<'_>],
     ) -> Result<(), Nack> {
-        Timer::after(takes(operations)).await;
+        transfer(takes(operations)).await;
         self.carry(address, operations)
     }
 }

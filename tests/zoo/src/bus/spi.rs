@@ -5,10 +5,10 @@ use std::cell::RefCell;
 use std::convert::Infallible;
 use std::rc::Rc;
 
-use embassy_time::{Duration, Timer};
+use embassy_time::Duration;
 use embedded_hal::spi::{ErrorType, Operation, SpiDevice};
 
-use crate::time::pass;
+use crate::time::{pass, transfer};
 
 /// A model of a chip on an SPI bus.
 pub trait SpiChip {
@@ -48,7 +48,7 @@ impl<C> ErrorType for SpiBus<C> {
     type Error = Infallible;
 }
 
-/// A microsecond for each byte; pauses besides.
+/// A microsecond for each byte, and 50 to begin and to end; pauses besides.
 fn takes(operations: &[Operation<'_, u8>]) -> Duration {
     let times = operations.iter().map(|operation| match operation {
         Operation::Read(bytes) | Operation::TransferInPlace(bytes) => bytes.len() as u64,
@@ -56,7 +56,7 @@ fn takes(operations: &[Operation<'_, u8>]) -> Duration {
         Operation::Transfer(read, write) => read.len().max(write.len()) as u64,
         Operation::DelayNs(ns) => u64::from(*ns).div_ceil(1_000),
     });
-    Duration::from_micros(times.sum())
+    Duration::from_micros(50 + times.sum::<u64>())
 }
 
 impl<C: SpiChip> SpiBus<C> {
@@ -102,7 +102,7 @@ impl<C: SpiChip> embedded_hal_async::spi::SpiDevice for SpiBus<C> {
         &mut self,
         operations: &mut [Operation<'_, u8>],
     ) -> Result<(), Infallible> {
-        Timer::after(takes(operations)).await;
+        transfer(takes(operations)).await;
         self.shift(operations);
         Ok(())
     }

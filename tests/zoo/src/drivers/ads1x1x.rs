@@ -11,7 +11,7 @@ use embedded_hal::i2c::I2c;
 
 use crate::bus::{I2cBus, I2cChip, Nack};
 use crate::condition::{Condition, Ill};
-use crate::device::{Device, Reading};
+use crate::subject::{Reading, Subject};
 
 /// The model of an ADS1115.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ impl Voltage<I2cBus<Converter>> {
     }
 }
 
-impl<B: I2c> Device for Voltage<B> {
+impl<B: I2c> Subject for Voltage<B> {
     type Error = Error<B::Error>;
 
     async fn measure(&mut self, truth: u32) -> Result<Reading, Self::Error> {

@@ -10,7 +10,7 @@ use embedded_storage_async::nor_flash::ReadNorFlash;
 
 use crate::bus::{I2cBus, I2cChip, Nack};
 use crate::condition::{Condition, Ill};
-use crate::device::{Device, Reading};
+use crate::subject::{Reading, Subject};
 use crate::time::Delay;
 
 /// The model of an AT24CM01.
@@ -78,7 +78,7 @@ impl<B: I2c> Pages<B> {
     }
 }
 
-impl<B: I2c> Device for Pages<B> {
+impl<B: I2c> Subject for Pages<B> {
     type Error = Error<B::Error>;
 
     async fn measure(&mut self, truth: u32) -> Result<Reading, Self::Error> {

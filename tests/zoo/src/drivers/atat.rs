@@ -13,7 +13,7 @@ use embedded_io_async_06::{Read, Write};
 
 use crate::bus::{Peer, Port};
 use crate::condition::{Condition, Ill};
-use crate::device::{Device, Reading};
+use crate::subject::{Reading, Subject};
 
 /// Asks for the quality of the signal.
 #[derive(Clone, Debug, AtatCmd)]
@@ -152,7 +152,7 @@ impl<P: Read + Write> Commands<P> {
     }
 }
 
-impl<P: Read + Write> Device for Commands<P> {
+impl<P: Read + Write> Subject for Commands<P> {
     type Error = Error;
 
     async fn measure(&mut self, truth: u32) -> Result<Reading, Self::Error> {

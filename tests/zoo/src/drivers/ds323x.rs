@@ -12,7 +12,7 @@ use embedded_hal::i2c::I2c;
 
 use crate::bus::{I2cBus, I2cChip, Nack};
 use crate::condition::{Condition, Ill};
-use crate::device::{Device, Reading};
+use crate::subject::{Reading, Subject};
 
 const STATUS: usize = 0x0F;
 /// The oscillator stopped at some time.
@@ -123,7 +123,7 @@ impl<B: I2c> Clock<B> {
     }
 }
 
-impl<B: I2c> Device for Clock<B> {
+impl<B: I2c> Subject for Clock<B> {
     type Error = Error<B::Error>;
 
     async fn measure(&mut self, _: u32) -> Result<Reading, Self::Error> {

@@ -10,7 +10,7 @@ use embedded_sdmmc::{Block, BlockDevice, BlockIdx};
 
 use crate::bus::{SpiBus, SpiChip};
 use crate::condition::{Condition, Ill};
-use crate::device::{Device, Reading};
+use crate::subject::{Reading, Subject};
 use crate::time::Delay;
 
 /// The model of an SDHC card of 64 blocks.
@@ -176,7 +176,7 @@ impl<B: SpiDevice> Blocks<B> {
     }
 }
 
-impl<B: SpiDevice> Device for Blocks<B> {
+impl<B: SpiDevice> Subject for Blocks<B> {
     type Error = Error;
 
     async fn measure(&mut self, truth: u32) -> Result<Reading, Self::Error> {

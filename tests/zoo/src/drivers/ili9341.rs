@@ -11,7 +11,7 @@ use ili9341::{DisplaySize240x320, Ili9341, ModeState, Orientation};
 
 use crate::bus::{Pin, SpiBus, SpiChip};
 use crate::condition::{Condition, Ill};
-use crate::device::{Device, Reading};
+use crate::subject::{Reading, Subject};
 use crate::time::Delay;
 
 /// The model of an ILI9341: its memory, as far as it is drawn to.
@@ -135,7 +135,7 @@ impl Square<SpiBus<Screen>> {
     }
 }
 
-impl<B: SpiDevice> Device for Square<B> {
+impl<B: SpiDevice> Subject for Square<B> {
     type Error = DisplayError;
 
     async fn measure(&mut self, truth: u32) -> Result<Reading, Self::Error> {

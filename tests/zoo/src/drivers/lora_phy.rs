@@ -13,7 +13,7 @@ use lora_phy::{LoRa, RxMode};
 
 use crate::bus::{Level, Pin, SpiBus, SpiChip};
 use crate::condition::{Condition, Ill};
-use crate::device::{Device, Reading};
+use crate::subject::{Reading, Subject};
 use crate::time::{Delay, Ended, run};
 
 /// The model of an SX1276, and of a gateway that answers each frame with the same one.
@@ -150,10 +150,10 @@ pub struct Frames<B: SpiDevice, W: Wait> {
 ///
 /// # Panics
 /// The radio cannot be set up.
-pub fn over<B: SpiDevice>(
+pub fn over<B: SpiDevice, F: FnOnce(SpiBus<Radio>) -> B>(
     condition: &Rc<Condition>,
-    wrap: impl FnOnce(SpiBus<Radio>) -> B,
-) -> Frames<B, impl Wait> {
+    wrap: F,
+) -> Frames<B, impl Wait + use<B, F>> {
     let reset = Pin::default();
     let mut chip = Radio {
         condition: condition.clone(),
@@ -183,7 +183,7 @@ pub fn over<B: SpiDevice>(
     Frames { driver }
 }
 
-impl<B: SpiDevice, W: Wait> Device for Frames<B, W> {
+impl<B: SpiDevice, W: Wait> Subject for Frames<B, W> {
     type Error = RadioError;
 
     async fn measure(&mut self, truth: u32) -> Result<Reading, Self::Error> {

@@ -12,7 +12,7 @@ use mcp25xx::{CanFrame, Config, MCP25xx};
 
 use crate::bus::{SpiBus, SpiChip};
 use crate::condition::{Condition, Ill};
-use crate::device::{Device, Reading};
+use crate::subject::{Reading, Subject};
 
 /// The model of an MCP2515 with one buffer each way, and of a node that answers a frame two milliseconds later.
 #[derive(Debug)]
@@ -163,7 +163,7 @@ impl<C, S> Question<C, S> {
     }
 }
 
-impl<C: Can<Frame = CanFrame>, S: FnMut(&mut C)> Device for Question<C, S> {
+impl<C: Can<Frame = CanFrame>, S: FnMut(&mut C)> Subject for Question<C, S> {
     type Error = C::Error;
 
     async fn measure(&mut self, truth: u32) -> Result<Reading, Self::Error> {

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::fmt::Debug;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 
@@ -16,7 +17,7 @@ use rust_mqtt::types::{MqttString, TopicName};
 
 use crate::bus::{Peer, Port};
 use crate::condition::{Condition, Ill};
-use crate::device::{Device, Reading};
+use crate::subject::{Reading, Subject};
 
 /// The model of a connection to a broker.
 #[derive(Debug)]
@@ -116,6 +117,11 @@ impl Messages<Stack> {
     }
 }
 
+/// The driver's errors borrow from the client.
+fn in_words(error: impl Debug) -> String {
+    format!("{error:?}")
+}
+
 fn text(text: &'static str) -> MqttString<'static> {
     MqttString::from_str(text).unwrap()
 }
@@ -143,16 +149,14 @@ impl<N: TcpConnect + 'static> Messages<N> {
     }
 }
 
-impl<N: TcpConnect + 'static> Device for Messages<N> {
+impl<N: TcpConnect + 'static> Subject for Messages<N> {
     type Error = String;
 
     async fn measure(&mut self, truth: u32) -> Result<Reading, Self::Error> {
-        // Its errors borrow from the client.
-        let in_words = |error| format!("{error:?}");
         // What is dropped half-way is not to be used again.
         let mut client = match self.client.take() {
             Some(client) => client,
-            None => self.connect().await.map_err(|error| format!("{error:?}"))?,
+            None => self.connect().await.map_err(in_words)?,
         };
         let topic = TopicName::new(text("readings")).unwrap();
         let options = PublicationOptions::new(TopicReference::Name(topic)).at_least_once();

@@ -10,7 +10,7 @@ use scd4x::{Error, Scd4x};
 use super::sht4x::words;
 use crate::bus::{I2cBus, I2cChip, Nack};
 use crate::condition::{Condition, Ill};
-use crate::device::{Device, Reading};
+use crate::subject::{Reading, Subject};
 use crate::time::Delay;
 
 /// The model of an SCD40, that measures each half second here instead of each five.
@@ -91,7 +91,7 @@ impl Air<I2cBus<Scd40>> {
     }
 }
 
-impl<B: I2c> Device for Air<B> {
+impl<B: I2c> Subject for Air<B> {
     type Error = Error<B::Error>;
 
     async fn measure(&mut self, truth: u32) -> Result<Reading, Self::Error> {

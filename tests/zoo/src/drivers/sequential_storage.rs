@@ -6,13 +6,13 @@ use std::rc::Rc;
 use embassy_time::{Duration, Instant};
 use embedded_storage_async::nor_flash::NorFlash;
 use sequential_storage::Error;
-use sequential_storage::cache::NoCache;
+use sequential_storage::cache::{Cache, Uncached};
 use sequential_storage::map::{MapConfig, MapStorage};
 use w25q32jv::W25q32jv;
 
 use crate::bus::{Pin, SpiBus, SpiChip};
 use crate::condition::{Condition, Ill};
-use crate::device::{Device, Reading};
+use crate::subject::{Reading, Subject};
 
 /// The model of a W25Q32JV, of which four sectors are there.
 #[derive(Debug)]
@@ -115,7 +115,7 @@ pub fn chip(condition: &Rc<Condition>) -> Chip {
 
 /// `sequential-storage`: a value is stored and fetched.
 pub struct Map<F: NorFlash> {
-    driver: MapStorage<u8, F, NoCache>,
+    driver: MapStorage<u8, F, Cache<Uncached, Uncached, Uncached, u8>>,
 }
 
 impl Map<Chip> {
@@ -130,12 +130,12 @@ impl<F: NorFlash> Map<F> {
     pub fn over(chip: F) -> Self {
         let config = MapConfig::new(0..MAP as u32);
         Self {
-            driver: MapStorage::new(chip, config, NoCache::new()),
+            driver: MapStorage::new(chip, config, Cache::new_uncached()),
         }
     }
 }
 
-impl<F: NorFlash> Device for Map<F> {
+impl<F: NorFlash> Subject for Map<F> {
     type Error = Error<F::Error>;
 
     async fn measure(&mut self, truth: u32) -> Result<Reading, Self::Error> {

@@ -9,7 +9,7 @@ use sht4x::{Error, Precision, Sht4x};
 
 use crate::bus::{I2cBus, I2cChip, Nack};
 use crate::condition::{Condition, Ill};
-use crate::device::{Device, Reading};
+use crate::subject::{Reading, Subject};
 use crate::time::Delay;
 
 /// The checksum of Sensirion: x⁸ + x⁵ + x⁴ + 1, from 0xFF.
@@ -85,7 +85,7 @@ impl Thermometer<I2cBus<Sht40>> {
     }
 }
 
-impl<B: I2c> Device for Thermometer<B> {
+impl<B: I2c> Subject for Thermometer<B> {
     type Error = Error<B::Error>;
 
     async fn measure(&mut self, truth: u32) -> Result<Reading, Self::Error> {

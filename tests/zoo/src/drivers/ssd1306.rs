@@ -11,7 +11,7 @@ use ssd1306::{I2CDisplayInterface, Ssd1306};
 
 use crate::bus::{I2cBus, I2cChip, Nack};
 use crate::condition::{Condition, Ill};
-use crate::device::{Device, Reading};
+use crate::subject::{Reading, Subject};
 
 /// The model of an SSD1306: its memory, and the commands that say where bytes go.
 #[derive(Debug)]
@@ -150,7 +150,7 @@ impl<B: I2c> Picture<B> {
     }
 }
 
-impl<B: I2c> Device for Picture<B> {
+impl<B: I2c> Subject for Picture<B> {
     type Error = display_interface::DisplayError;
 
     async fn measure(&mut self, truth: u32) -> Result<Reading, Self::Error> {

@@ -12,7 +12,7 @@ use w5500_hl::{Error, Udp};
 
 use crate::bus::{SpiBus, SpiChip};
 use crate::condition::{Condition, Ill};
-use crate::device::{Device, Reading};
+use crate::subject::{Reading, Subject};
 
 /// The model of a W5500 with one socket for UDP, and of a host that sends back what it gets.
 #[derive(Debug)]
@@ -204,7 +204,7 @@ fn set_up<R: Registers>(driver: &mut R) -> Result<(), NetError<R::Error>> {
     Ok(())
 }
 
-impl<B: SpiDevice> Device for Datagrams<B> {
+impl<B: SpiDevice> Subject for Datagrams<B> {
     type Error = NetError<B::Error>;
 
     async fn measure(&mut self, truth: u32) -> Result<Reading, Self::Error> {

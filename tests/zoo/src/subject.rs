@@ -24,7 +24,7 @@ impl Reading {
 
 /// A driver over its device.
 #[expect(async_fn_in_trait, reason = "no thread but this one")]
-pub trait Device {
+pub trait Subject {
     /// The driver's own error.
     type Error: Debug;
 
