@@ -8,7 +8,7 @@ pub use repair::{AsyncRepair, BeforeProbe, BeforeProbeAsync, CallFailure, NoRepa
 use crate::breaker::AnyBreaker;
 use crate::error::CallError;
 use crate::outcome::{AnyError, Classify, Failure, Outcome};
-use crate::wait::{HasTimer, Limit, OneFailure, Probe, TimeLimit, Timed, yield_once};
+use crate::wait::{HasTimer, Limit, OneFailure, TimeLimit, Timed, yield_once};
 
 /// The timer of a breaker's clock.
 type TimerOf<B> = <<B as AnyBreaker>::Clock as HasTimer>::Timer;
@@ -204,8 +204,10 @@ impl<D, B: AnyBreaker, K, L> Device<D, B, K, L> {
     /// successes are required, are not repaired again, as they would reset a device that is about to answer. A repair that
     /// was dropped before its end is made again by the same guard.
     ///
-    /// Users of the same breaker that do not repair take the first probe from those that do. So let all users of a breaker
-    /// with a repair go through one guard, or give each of their guards the repair.
+    /// Users of the same breaker that do not repair may take the first probe, and fail. Then the guard does not wait for the
+    /// end of the open time: its next call probes, unless its own last repair is less than an open time ago. Better, all users
+    /// of a breaker with a repair go through guards that have it, or through one guard: the trips count every probe that failed,
+    /// so beside others the ladder begins further up.
     ///
     /// The calls may be blocking or async; a repair that waits is [`before_probe_async`](Self::before_probe_async).
     pub fn before_probe<E, F>(self, repair: F) -> Device<D, B, K, L, BeforeProbe<F>>
@@ -379,6 +381,18 @@ impl<D, B: AnyBreaker, K, L, R> Device<D, B, K, L, R> {
         &mut self.driver
     }
 
+    /// Reports what was found without a call, if a call would be admitted: for events of a device that is listened to.
+    #[doc(hidden)]
+    pub fn report(&self, outcome: Outcome) {
+        report(&self.breaker, outcome);
+    }
+
+    /// The driver, and what leads to the breaker.
+    #[doc(hidden)]
+    pub const fn parts(&mut self) -> (&mut D, &B) {
+        (&mut self.driver, &self.breaker)
+    }
+
     /// The driver, for what asks it without a call.
     #[doc(hidden)]
     pub const fn as_driver(&self) -> &D {
@@ -393,6 +407,17 @@ impl<D, B: AnyBreaker, K, L, R> Device<D, B, K, L, R> {
     /// Gives the driver back.
     pub fn release(self) -> D {
         self.driver
+    }
+}
+
+/// Reports what was found without a call, if a call would be admitted.
+#[doc(hidden)]
+pub fn report(breaker: &impl AnyBreaker, outcome: Outcome) {
+    if let Outcome::Ignored = outcome {
+        return;
+    }
+    if let Ok(permit) = breaker.as_breaker().acquire() {
+        permit.report(outcome);
     }
 }
 
@@ -413,10 +438,9 @@ fn guarded<D, B: AnyBreaker, V, E>(
         let classify = |result: &Result<V, E>| classify.classify(result);
         return breaker.call_with(classify, || operation(driver));
     }
-    let before = breaker.to_bits();
+    let (permit, probe) = breaker.acquire_repairing(repair.last_round())?;
     // Dropped only if the repair or the operation panics.
-    let mut attempt = breaker.acquire()?.failing_when_dropped();
-    let probe = Probe::of(attempt.ticket, before);
+    let mut attempt = permit.failing_when_dropped();
     // A call that waited for a repair is not slow.
     let repaired = || {
         attempt.renew();

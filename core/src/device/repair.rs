@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use crate::wait::{Probe, Repaired, TimedOperation, ToldProbe};
+use crate::wait::{Probe, Repaired, Round, TimedOperation, ToldProbe};
 
 /// No repair: the default of a guard.
 #[derive(Clone, Copy, Debug)]
@@ -12,7 +12,7 @@ pub struct NoRepair;
 /// A repair that blocks, of a guard made by [`before_probe`](super::Device::before_probe).
 pub struct BeforeProbe<F> {
     repair: F,
-    unfinished: Unfinished,
+    repairs: Repairs,
     repaired: Repaired,
 }
 
@@ -20,24 +20,41 @@ pub struct BeforeProbe<F> {
 pub struct BeforeProbeAsync<F> {
     repair: F,
     limit_ms: u64,
-    unfinished: Unfinished,
+    repairs: Repairs,
     repaired: Repaired,
 }
 
-/// Whether a repair of this guard was dropped before its end. The word knows all else: the first probe of a round repairs,
-/// whichever guard makes it.
-struct Unfinished(bool);
+/// What a guard remembers of its repairs. The word knows all else: the first probe of a round repairs, whichever guard makes
+/// it.
+struct Repairs {
+    /// Whether the last one was dropped before its end.
+    is_unfinished: bool,
+    /// When it was, in this outage.
+    last: Option<Round>,
+}
 
-impl Unfinished {
-    fn needs_repair(&mut self, probe: Probe) -> bool {
-        let was_dropped = core::mem::replace(&mut self.0, false);
-        self.0 = probe.trips > 0 && (probe.is_first || was_dropped);
-        self.0
+impl Repairs {
+    const NONE: Self = Self {
+        is_unfinished: false,
+        last: None,
+    };
+
+    fn begin(&mut self, probe: Probe) -> bool {
+        if probe.trips == 0 {
+            *self = Self::NONE;
+            return false;
+        }
+        let is_due = probe.is_first || self.is_unfinished;
+        if is_due {
+            self.last = Some(probe.round);
+        }
+        self.is_unfinished = is_due;
+        is_due
     }
 
     /// Also if it failed: then the probe has failed, and the next round begins with a repair.
     fn end(&mut self) {
-        self.0 = false;
+        self.is_unfinished = false;
     }
 }
 
@@ -45,7 +62,7 @@ impl<F> BeforeProbe<F> {
     pub(super) const fn new(repair: F) -> Self {
         Self {
             repair,
-            unfinished: Unfinished(false),
+            repairs: Repairs::NONE,
             repaired: Repaired::new(),
         }
     }
@@ -56,7 +73,7 @@ impl<F> BeforeProbeAsync<F> {
         Self {
             repair,
             limit_ms,
-            unfinished: Unfinished(false),
+            repairs: Repairs::NONE,
             repaired: Repaired::new(),
         }
     }
@@ -88,6 +105,10 @@ pub trait Repair<D, E> {
     /// Whether there is anything to do.
     const REPAIRS: bool = true;
 
+    /// The round in which the device was repaired last in this outage.
+    #[doc(hidden)]
+    fn last_round(&self) -> Option<Round>;
+
     /// Makes the call of an operation: first a repair, if one is due before this probe. `repaired` is called between the two.
     ///
     /// # Errors
@@ -105,6 +126,11 @@ impl<D, E> Repair<D, E> for NoRepair {
     const REPAIRS: bool = false;
 
     #[inline]
+    fn last_round(&self) -> Option<Round> {
+        None
+    }
+
+    #[inline]
     fn operate<V>(
         &mut self,
         device: &mut D,
@@ -117,6 +143,10 @@ impl<D, E> Repair<D, E> for NoRepair {
 }
 
 impl<D, E, F: FnMut(&mut D, u8) -> Result<(), E>> Repair<D, E> for BeforeProbe<F> {
+    fn last_round(&self) -> Option<Round> {
+        self.repairs.last
+    }
+
     fn operate<V>(
         &mut self,
         device: &mut D,
@@ -124,9 +154,9 @@ impl<D, E, F: FnMut(&mut D, u8) -> Result<(), E>> Repair<D, E> for BeforeProbe<F
         repaired: impl FnOnce(),
         operation: impl FnOnce(&mut D) -> Result<V, E>,
     ) -> Result<V, CallFailure<E>> {
-        if self.unfinished.needs_repair(probe) {
+        if self.repairs.begin(probe) {
             let ready = (self.repair)(device, probe.trips);
-            self.unfinished.end();
+            self.repairs.end();
             ready.map_err(CallFailure::Repair)?;
             repaired();
         }
@@ -179,18 +209,19 @@ impl<D, E, F: FnMut(&mut D, u8) -> Result<(), E>> AsyncRepair<D, E> for BeforePr
     ) -> impl TimedOperation<Future: Future<Output = Result<V, CallFailure<E>>>> {
         let Self {
             repair,
-            unfinished,
+            repairs,
             repaired,
         } = self;
         let repaired = &*repaired;
         ToldProbe {
+            last_round: repairs.last,
             repair_ms: None,
             repaired,
             make: move |probe: Probe| {
                 // Not in the future, whose first poll would use up the limit of the operation.
-                let ready = if unfinished.needs_repair(probe) {
+                let ready = if repairs.begin(probe) {
                     let ready = repair(device, probe.trips);
-                    unfinished.end();
+                    repairs.end();
                     repaired.note();
                     ready
                 } else {
@@ -218,12 +249,13 @@ impl<D, E, F: AsyncFnMut(&mut D, u8) -> Result<(), E>> AsyncRepair<D, E> for Bef
         operation: impl AsyncFnOnce(&'d mut D) -> Result<V, E> + 'd,
     ) -> impl TimedOperation<Future: Future<Output = Result<V, CallFailure<E>>>> {
         ToldProbe {
+            last_round: self.repairs.last,
             repair_ms: Some(self.limit_ms),
             repaired: &self.repaired,
             make: async |probe: Probe| {
-                if self.unfinished.needs_repair(probe) {
+                if self.repairs.begin(probe) {
                     let ready = (self.repair)(device, probe.trips).await;
-                    self.unfinished.end();
+                    self.repairs.end();
                     ready.map_err(CallFailure::Repair)?;
                     self.repaired.note();
                 }

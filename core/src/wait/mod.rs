@@ -46,7 +46,7 @@ pub use prober::Prober;
 pub use repeatable::{Mutating, Repairing, Repeatable};
 pub use time_limit::{Limit, OneFailure, TimeLimit, Timed};
 #[doc(hidden)]
-pub use timed_operation::{Probe, Repaired, TimedOperation, ToldProbe};
+pub use timed_operation::{Probe, Repaired, Round, TimedOperation, ToldProbe};
 pub use tries::{Tried, Tries};
 pub use try_limit::TryLimit;
 

@@ -15,7 +15,7 @@ use crate::snapshot::Snapshot;
 use crate::state::State;
 use crate::tally::Tally;
 use crate::unguarded::Unguarded;
-use crate::word::Word;
+use crate::word::{Bits, Word};
 
 /// A task that pings the resource while the breaker is open, and closes the breaker as soon as the resource answers.
 ///
@@ -91,6 +91,19 @@ impl Prober {
         answered >= self.answers && answered > 0
     }
 
+    /// Whether the outage that a snapshot shows was there already in an earlier one: then each trip since took two
+    /// transitions. With a lost round in between it counts as another outage, whose ladder begins at its trips.
+    fn is_same_outage<B: Bits>(earlier: &Snapshot, now: &Snapshot) -> bool {
+        let rounds = |seen: &Snapshot| match seen.state() {
+            State::HalfOpen => 1 + u16::from(seen.lost_rounds()),
+            _ => 0,
+        };
+        let trips = now.trips().wrapping_sub(earlier.trips());
+        let expected = (2 * u16::from(trips) + rounds(now)).wrapping_sub(rounds(earlier));
+        let made = now.epoch().wrapping_sub(earlier.epoch());
+        u32::from(made ^ expected) & B::LAYOUT.epoch.max() == 0 && now.trips() >= earlier.trips()
+    }
+
     /// Whether a ping could end the outage that a snapshot shows.
     #[doc(hidden)]
     pub const fn wants(snapshot: &Snapshot) -> bool {
@@ -126,6 +139,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         let mut answered = 0;
         // In this outage, so that a repair goes on to the next rung although pings trip nothing.
         let mut failed = 0_u8;
+        let mut last = Breaker::snapshot(self);
         loop {
             let seen = self.epoch();
             if !is_down(self.state()) {
@@ -143,6 +157,13 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
             if !Prober::wants(&snapshot) {
                 continue;
             }
+            if !Prober::is_same_outage::<W::Bits>(&last, &snapshot) {
+                (answered, failed) = (0, 0);
+            } else if snapshot.trips() != last.trips() {
+                // A real call has failed since.
+                answered = 0;
+            }
+            last = snapshot;
             let trips = snapshot.trips().max(1).saturating_add(failed);
             let answer = {
                 let mut sleep = pin!(timer.sleep(prober.ping_limit_ms));

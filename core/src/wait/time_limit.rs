@@ -232,10 +232,12 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         // The only future of a call with a limit, because each layer would hold the operation once more.
         let mut limit_ms = limit.limit_ms;
         async move {
-            let before = P::IS_TOLD.then(|| self.to_bits());
-            let mut permit = self.acquire()?;
+            let (mut permit, probe) = if P::IS_TOLD {
+                self.acquire_repairing(operation.last_round())?
+            } else {
+                (self.acquire()?, Probe::NONE)
+            };
             let answer = {
-                let probe = before.map_or(Probe::NONE, |seen| Probe::of(permit.ticket, seen));
                 limit_ms = operation.limit_ms(probe, limit_ms);
                 let (operation, has_repaired) = operation.told(probe);
                 let mut future = pin!(count_panic(&mut permit, operation));

@@ -2,8 +2,16 @@
 //! What a call with a time limit runs: for guards of devices that repair before a probe, whose repair is not part of the
 //! operation.
 
-use crate::token::Ticket;
-use crate::word::{self, AtomicU32, Bits, Peek};
+use crate::breaker::Breaker;
+use crate::circuit::Circuit;
+use crate::clock::Clock;
+use crate::config::AsRules;
+use crate::error::Rejected;
+use crate::observer::Observer;
+use crate::permit::Permit;
+use crate::tally::Tally;
+use crate::time::TimeBase;
+use crate::word::{self, AtomicU32, Peek, Word};
 
 /// What a repair needs to know of the call before which it may run.
 #[doc(hidden)]
@@ -14,6 +22,16 @@ pub struct Probe {
     /// Whether a round of probes begins with this one. An operation that shows nothing leaves the breaker half-open; the
     /// next one is a probe of the same round, and must not reset the device that is about to answer.
     pub is_first: bool,
+    /// The round.
+    pub round: Round,
+}
+
+/// A round of probes, and when a guard has made one of them.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Round {
+    epoch: u32,
+    at_ms: u32,
 }
 
 impl Probe {
@@ -21,14 +39,56 @@ impl Probe {
     pub(crate) const NONE: Self = Self {
         trips: 0,
         is_first: false,
+        round: Round { epoch: 0, at_ms: 0 },
     };
+}
 
-    /// The probe of this ticket, which was granted to a caller that had seen `before`.
-    pub(crate) fn of<B: Bits>(ticket: Ticket<B>, before: B) -> Self {
-        Self {
-            trips: ticket.trips(),
-            is_first: !ticket.granted.is_same_epoch(before),
+impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
+    /// [`acquire`](Self::acquire) for a guard that repairs before a probe, and did so last in this round of this outage.
+    ///
+    /// Callers that do not repair may take each first probe. So a guard whose turn was missed does not wait for the end of
+    /// the open time: if another probe has failed since its own, and its own is at least one open time ago, it is admitted.
+    pub(crate) fn acquire_repairing(
+        &self,
+        last: Option<Round>,
+    ) -> Result<(Permit<&Self>, Probe), Rejected> {
+        let mut before = self.to_bits();
+        let permit = match self.acquire() {
+            Err(_) if self.has_missed_a_turn(last) => {
+                self.probe_early();
+                before = self.to_bits();
+                self.acquire()?
+            }
+            permit => permit?,
+        };
+        let ticket = permit.ticket;
+        let trips = ticket.trips();
+        if trips == 0 {
+            return Ok((permit, Probe::NONE));
         }
+        let probe = Probe {
+            trips,
+            // After a command that ended the open time, no probe has set the time yet.
+            is_first: !ticket.granted.is_same_epoch(before) || Circuit::of(before).time() == 0,
+            round: Round {
+                epoch: Circuit::of(ticket.granted).epoch(),
+                at_ms: self.clock.now_ms(),
+            },
+        };
+        Ok((permit, probe))
+    }
+
+    fn has_missed_a_turn(&self, last: Option<Round>) -> bool {
+        let circuit = Circuit::of(self.to_bits());
+        if !circuit.is_open() || circuit.is_demanded() || circuit.trips() < 2 {
+            return false;
+        }
+        last.is_none_or(|last| {
+            // Its own probe opened the next epoch; each other takes two. Both words tell apart 16 epochs.
+            let epochs = circuit.epoch().wrapping_sub(last.epoch) % 16;
+            let ago_ms = self.clock.now_ms().wrapping_sub(last.at_ms);
+            epochs > 2 && ago_ms >= W::Bits::ms(circuit.open_for())
+        })
     }
 }
 
@@ -41,6 +101,9 @@ pub trait TimedOperation {
     /// Whether it needs to know the probe.
     const IS_TOLD: bool;
 
+    /// The round in which it was repaired last in this outage.
+    fn last_round(&self) -> Option<Round>;
+
     /// The limit in milliseconds, longer where a probe may take longer.
     fn limit_ms(&self, probe: Probe, limit_ms: u64) -> u64;
 
@@ -51,6 +114,11 @@ pub trait TimedOperation {
 impl<F: Future, M: FnOnce() -> F> TimedOperation for M {
     type Future = F;
     const IS_TOLD: bool = false;
+
+    #[inline]
+    fn last_round(&self) -> Option<Round> {
+        None
+    }
 
     #[inline]
     fn limit_ms(&self, _: Probe, limit_ms: u64) -> u64 {
@@ -94,6 +162,8 @@ pub struct ToldProbe<'a, M> {
     pub make: M,
     /// Where `make` and its future note that a repair has ended.
     pub repaired: &'a Repaired,
+    /// The round in which the device was repaired last in this outage.
+    pub last_round: Option<Round>,
     /// How much longer a probe may take, in milliseconds; without a limit, that is all that it may take. `None`: no longer
     /// than other calls.
     pub repair_ms: Option<u64>,
@@ -102,6 +172,10 @@ pub struct ToldProbe<'a, M> {
 impl<F: Future, M: FnOnce(Probe) -> F> TimedOperation for ToldProbe<'_, M> {
     type Future = F;
     const IS_TOLD: bool = true;
+
+    fn last_round(&self) -> Option<Round> {
+        self.last_round
+    }
 
     fn limit_ms(&self, probe: Probe, limit_ms: u64) -> u64 {
         match self.repair_ms {

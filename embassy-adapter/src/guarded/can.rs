@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! CAN.
 
+use core::time::Duration;
+
 use atomic_breaker::device::{BeforeProbe, NoRepair, Repair};
-use atomic_breaker::{AnyBreaker, Failure, Outcome};
+use atomic_breaker::{AnyBreaker, Clock as _, Failure, Outcome};
 use embedded_can::{Error, ErrorKind, blocking, nb as polled};
 
 use super::{ClassifyKind, Guarded, GuardedError, KindOf};
@@ -16,7 +18,9 @@ use super::{ClassifyKind, Guarded, GuardedError, KindOf};
 /// - **Not a frame that is accepted for sending**: it waits in a mailbox, also when nobody is there to acknowledge it. If
 ///   your driver returns only after the acknowledgement, use [`trusting_sent_frames`](Guarded::trusting_sent_frames), and
 ///   so does a node that never receives anything, or the breaker never closes once it has opened.
-/// - `WouldBlock` shows nothing either. Each try of a non-blocking operation is a call of its own, so while the breaker is
+/// - **A frame that cannot be sent for a second is a failure**, or for the guard's [time limit](Guarded::time_limit): nobody
+///   acknowledges those before it. Drivers such as `bxcan` report no other error of the bus.
+/// - A receive that would block shows nothing, nor does one that waits; neither holds the place of a probe. Each try of a non-blocking operation is a call of its own, so while the breaker is
 ///   half-open a try that would block gives its place to the next one.
 ///
 /// By default every error is a failure of weight 1, except that an overrun of the receive buffer is ignored: it was
@@ -36,7 +40,18 @@ use super::{ClassifyKind, Guarded, GuardedError, KindOf};
 /// ```
 pub type GuardedCan<D, B, R = NoRepair> = Guarded<D, B, ErrorKind, R>;
 
+/// Since when no frame could be sent, in milliseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Blocked(Option<u32>);
+
+/// How long no frame can be sent before that is a failure, unless the guard has a time limit.
+const LONGEST_BLOCKED: Duration = Duration::from_secs(1);
+
 impl ClassifyKind for ErrorKind {
+    type Evidence = Blocked;
+
+    const FRESH: Blocked = Blocked(None);
+
     fn classify(self) -> Outcome {
         match self {
             Self::Overrun => Outcome::Ignored,
@@ -61,9 +76,32 @@ impl<E: Error> Error for GuardedError<E> {
 impl<D, B: AnyBreaker, R> GuardedCan<D, B, R> {
     /// Treats a frame that was sent as a sign that the bus works.
     #[must_use]
-    pub const fn trusting_sent_frames(mut self) -> Self {
-        self.written = Outcome::Success;
-        self
+    pub const fn trusting_sent_frames(self) -> Self {
+        self.trusting_writes()
+    }
+
+    /// The outcome of a try to send that would block.
+    fn blocks(&mut self) -> Outcome {
+        let limit = self.device.limit();
+        let limit_ms = limit.limit().unwrap_or(LONGEST_BLOCKED).as_millis();
+        let now_ms = self.device.breaker().as_breaker().clock().now_ms();
+        let Blocked(since_ms) = self.evidence;
+        let blocked_ms = since_ms.map_or(0, |since_ms| now_ms.wrapping_sub(since_ms));
+        if u128::from(blocked_ms) < limit_ms {
+            return Outcome::Ignored;
+        }
+        self.evidence = Blocked(Some(now_ms));
+        limit.failure().into()
+    }
+
+    /// Notes how a try to send has ended.
+    fn note<V, E>(&mut self, result: &Result<Option<V>, GuardedError<E>>) {
+        if let Ok(None) = result {
+            let now_ms = self.device.breaker().as_breaker().clock().now_ms();
+            self.evidence.0.get_or_insert(now_ms);
+        } else {
+            self.evidence = Blocked(None);
+        }
     }
 }
 
@@ -111,13 +149,21 @@ impl<D: blocking::Can, B: AnyBreaker, R: Repair<D, D::Error>> blocking::Can
     type Error = GuardedError<D::Error>;
 
     fn transmit(&mut self, frame: &D::Frame) -> Result<(), Self::Error> {
-        let written = self.written;
+        let unproved = self.unproved;
         let transmit = |device: &mut D| device.transmit(frame);
-        self.call(Error::kind, |()| written, transmit)
+        self.call(Error::kind, |()| unproved, transmit)
     }
 
     fn receive(&mut self) -> Result<D::Frame, Self::Error> {
-        self.call(Error::kind, |_| Outcome::Success, D::receive)
+        // Asks for admission, and repairs; waiting for a frame holds no place that a frame to be sent needs.
+        self.call(Error::kind, |()| Outcome::Ignored, |_| Ok(()))?;
+        let result = self.device.driver().receive();
+        let outcome = match &result {
+            Ok(_) => Outcome::Success,
+            Err(error) => (self.classify)(error.kind()),
+        };
+        self.device.report(outcome);
+        result.map_err(GuardedError::Device)
     }
 }
 
@@ -135,11 +181,12 @@ impl<D: polled::Can, B: AnyBreaker, R: Repair<D, D::Error>> polled::Can for Guar
     type Error = GuardedError<D::Error>;
 
     fn transmit(&mut self, frame: &D::Frame) -> nb::Result<Option<D::Frame>, Self::Error> {
-        let written = self.written;
-        let sent = |replaced: &Option<_>| replaced.as_ref().map_or(Outcome::Ignored, |_| written);
+        let (sent, blocks) = (self.unproved, self.blocks());
+        let outcome = |replaced: &Option<_>| replaced.as_ref().map_or(blocks, |_| sent);
         let transmit = |device: &mut D| polled(device.transmit(frame));
-        self.call(Error::kind, sent, transmit)?
-            .ok_or(nb::Error::WouldBlock)
+        let result = self.call(Error::kind, outcome, transmit);
+        self.note(&result);
+        result?.ok_or(nb::Error::WouldBlock)
     }
 
     fn receive(&mut self) -> nb::Result<D::Frame, Self::Error> {

@@ -9,8 +9,38 @@ use embedded_hal_async::i2c::I2c as AsyncI2c;
 
 use super::{ClassifyKind, Guarded, GuardedError, KindOf};
 
-/// An I²C bus, or one device's share of it, behind a breaker. It is itself an [`I2c`], blocking or async like
-/// the bus.
+/// Operations of the bus, each of them a call through the breaker, and whether a success proves that the device works. Those
+/// that a trait provides are passed on as well, because a driver may do better than the trait.
+macro_rules! guarded {
+    (async $($name:ident($($argument:ident: $type:ty),*) proves $proves:expr;)*) => {$(
+        async fn $name(&mut self, $($argument: $type),*) -> Result<(), Self::Error> {
+            let proven = if $proves { Outcome::Success } else { self.unproved };
+            let operation = async |device: &mut D| device.$name($($argument),*).await;
+            self.call_async(Error::kind, |()| proven, operation).await
+        }
+    )*};
+    ($($name:ident($($argument:ident: $type:ty),*) proves $proves:expr;)*) => {$(
+        fn $name(&mut self, $($argument: $type),*) -> Result<(), Self::Error> {
+            let proven = if $proves { Outcome::Success } else { self.unproved };
+            self.call(Error::kind, |()| proven, |device| device.$name($($argument),*))
+        }
+    )*};
+}
+
+/// An I²C bus, or one device's share of it, behind a breaker: for a stack that owns its bus. It is itself an [`I2c`], blocking
+/// or async like the bus. If you can, guard the driver instead: [`Device`](crate::Device).
+///
+/// # What shows that the device works
+///
+/// - **A transaction that reads**: the device has answered.
+/// - **Not one that only writes**: many chips acknowledge their address while nothing behind it works. Such a success is
+///   neutral: it neither clears a count of failures nor closes a half-open breaker. If there are only writes, as to a display,
+///   use [`trusting_writes`](Guarded::trusting_writes), or the breaker never closes once it has opened.
+/// - **Not a NACK of a chip that is busy**, such as an EEPROM while it writes: give the breaker rules by which a row of failures
+///   must [last](atomic_breaker::Config::lasting) longer than that, and trust writes; or ignore NACKs by a
+///   [classifier](Guarded::with_classifier).
+///
+/// Several devices on one bus have a guard and a breaker each: those that answer would hide one that is dead.
 ///
 /// By default every error is a failure of weight 1, except that a lost arbitration is ignored: another
 /// controller had the bus. [`with_classifier`](Guarded::with_classifier) changes that. One transaction is
@@ -52,6 +82,10 @@ use super::{ClassifyKind, Guarded, GuardedError, KindOf};
 pub type GuardedI2c<D, B, R = NoRepair> = Guarded<D, B, ErrorKind, R>;
 
 impl ClassifyKind for ErrorKind {
+    type Evidence = ();
+
+    const FRESH: () = ();
+
     fn classify(self) -> Outcome {
         match self {
             Self::ArbitrationLoss => Outcome::Ignored,
@@ -77,14 +111,20 @@ impl<D: ErrorType, B, R> ErrorType for GuardedI2c<D, B, R> {
     type Error = GuardedError<D::Error>;
 }
 
+/// Whether the device must answer in such a transaction.
+fn reads(operations: &[Operation<'_>]) -> bool {
+    let mut operations = operations.iter();
+    operations.any(|operation| matches!(operation, Operation::Read(buffer) if !buffer.is_empty()))
+}
+
 impl<A: AddressMode, D: I2c<A>, B: AnyBreaker, R: Repair<D, D::Error>> I2c<A>
     for GuardedI2c<D, B, R>
 {
     guarded! {
-        read(address: A, read: &mut [u8])
-        write(address: A, write: &[u8])
-        write_read(address: A, write: &[u8], read: &mut [u8])
-        transaction(address: A, operations: &mut [Operation<'_>])
+        read(address: A, read: &mut [u8]) proves !read.is_empty();
+        write(address: A, write: &[u8]) proves false;
+        write_read(address: A, write: &[u8], read: &mut [u8]) proves !read.is_empty();
+        transaction(address: A, operations: &mut [Operation<'_>]) proves reads(operations);
     }
 }
 
@@ -97,9 +137,9 @@ where
 {
     guarded! {
         async
-        read(address: A, read: &mut [u8])
-        write(address: A, write: &[u8])
-        write_read(address: A, write: &[u8], read: &mut [u8])
-        transaction(address: A, operations: &mut [Operation<'_>])
+        read(address: A, read: &mut [u8]) proves !read.is_empty();
+        write(address: A, write: &[u8]) proves false;
+        write_read(address: A, write: &[u8], read: &mut [u8]) proves !read.is_empty();
+        transaction(address: A, operations: &mut [Operation<'_>]) proves reads(operations);
     }
 }

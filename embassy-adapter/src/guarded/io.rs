@@ -1,25 +1,41 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Streams: serial ports, sockets, radio modems.
 
-use atomic_breaker::device::{AsyncRepair, NoRepair, Repair};
-use atomic_breaker::wait::HasTimer;
-use atomic_breaker::{AnyBreaker, Failure, Outcome};
-use embedded_io::{Error, ErrorKind, ErrorType};
-use embedded_io_async::{Read, Write};
+use core::future::poll_fn;
+use core::pin::pin;
+use core::task::Poll;
 
+use atomic_breaker::device::{AsyncRepair, NoRepair, Repair, report};
+use atomic_breaker::wait::{HasTimer, TimeLimit, Timer as _};
+use atomic_breaker::{AnyBreaker, Clock as _, Failure, Outcome};
+use embedded_io::{Error, ErrorKind, ErrorType, ReadReady, WriteReady};
+use embedded_io_async::{BufRead, Read, Write};
+
+use super::exchange::Exchange;
 use super::{ClassifyKind, Guarded, GuardedError, KindOf};
 
-/// A stream behind a breaker. It is itself [`Read`] and [`Write`], blocking or async like the stream.
+/// A stream behind a breaker: for a stack that owns its port. It is itself [`Read`] and [`Write`], blocking or async like the
+/// stream. If you can, guard the driver instead, so that a command with its answer is one call: [`Device`](crate::Device).
 ///
 /// # What shows that the peer works
 ///
-/// - **A read that returns data.** One that ends the stream, with `Ok(0)`, shows nothing.
+/// - **An answer**: data that is read after something was written, and the first data of a connection.
 /// - **Not a write or flush that succeeds**: the data went into a buffer, and that also happens when the peer
 ///   is gone. It neither clears a count of failures nor closes a half-open breaker; it is neutral. If there
 ///   are only writes, or if a success means that the peer has received the data, use
 ///   [`trusting_writes`](Guarded::trusting_writes), or the breaker never closes once it has opened.
-/// - Nothing shows that a peer merely does not answer: a read that waits is not an error. Give the guard of an async
-///   stream a [`time_limit`](Guarded::time_limit) that is longer than the longest silence of a working peer.
+/// - **Not data that nobody has asked for, nor the end of the stream**, with `Ok(0)`.
+/// - **Silence is a failure while an answer is owed**: give the guard of an async stream a
+///   [`time_limit`](Guarded::time_limit) that is longer than a working peer needs for the first byte of its answer. It runs
+///   from the last write.
+///
+/// # Reads are not calls
+///
+/// A read waits for news. It is never rejected, holds no place of a probe, and has no limit while nothing is owed; one that is
+/// dropped says nothing, but the next one finds the answer still owed. Its errors count. A device that speaks by itself, such as
+/// a GPS receiver, is one whose reads are calls: [`expecting_data`](GuardedIo::expecting_data). A repair runs before a write.
+///
+/// If the two halves of one stream are in two guards, both are [halves of](GuardedIo::half_of) one [`Exchange`].
 ///
 /// By default every error is a failure of weight 1, except that errors caused by the caller are ignored
 /// (`InvalidInput`, `InvalidData`, `Unsupported`, `OutOfMemory`, `Interrupted`);
@@ -39,7 +55,48 @@ use super::{ClassifyKind, Guarded, GuardedError, KindOf};
 /// ```
 pub type GuardedIo<D, B, R = NoRepair> = Guarded<D, B, ErrorKind, R>;
 
+/// What a guard of a stream remembers of answers.
+#[derive(Debug)]
+pub struct Answers {
+    own: Exchange,
+    shared: Option<&'static Exchange>,
+    /// Whether it is a failure if the stream ends now: a connection of which nothing has been read.
+    is_new: bool,
+    /// Whether the device speaks by itself, so that a read is a call.
+    expects_data: bool,
+}
+
+impl Answers {
+    /// `is_new`: of a connection of which nothing has been read.
+    pub(super) const fn of_new(is_new: bool) -> Self {
+        Self {
+            own: Exchange::new(),
+            shared: None,
+            is_new,
+            expects_data: false,
+        }
+    }
+
+    fn exchange(&self) -> &Exchange {
+        self.shared.unwrap_or(&self.own)
+    }
+
+    /// Until when a read waits before it looks again whether an answer is owed, which the guard of the other half may have
+    /// noted meanwhile.
+    fn look_after_ms(&self, now_ms: u32, limit_ms: u64) -> u64 {
+        match self.exchange().left_ms(now_ms, limit_ms) {
+            Some(left_ms) => left_ms,
+            None if self.shared.is_some() => limit_ms,
+            None => u64::MAX,
+        }
+    }
+}
+
 impl ClassifyKind for ErrorKind {
+    type Evidence = Answers;
+
+    const FRESH: Answers = Answers::of_new(false);
+
     fn classify(self) -> Outcome {
         match self {
             Self::InvalidInput
@@ -67,28 +124,127 @@ impl<E: Error> Error for GuardedError<E> {
 }
 
 impl<D, B: AnyBreaker, R> GuardedIo<D, B, R> {
-    /// Treats a successful write or flush as a sign that the peer works, and so the connections of a `GuardedTcp`.
+    /// Treats each read as a call: for a device that speaks by itself. The [limit](Guarded::time_limit) is its longest silence.
     #[must_use]
-    pub const fn trusting_writes(mut self) -> Self {
-        self.written = Outcome::Success;
+    pub const fn expecting_data(mut self) -> Self {
+        self.evidence.expects_data = true;
         self
     }
-}
 
-impl<D, B, R> GuardedIo<D, B, R> {
-    /// The outcome of a read that succeeds, by the number of its bytes.
-    fn has_come(&self, buffer: &[u8]) -> impl Fn(&usize) -> Outcome + use<D, B, R> {
-        let (classify, ends_early) = (self.classify, self.awaits_answer && !buffer.is_empty());
-        move |bytes| match bytes {
-            0 if ends_early => classify(ErrorKind::ConnectionAborted),
+    /// Makes this the guard of one half of a stream whose other half is in another guard: what one of them writes, the other
+    /// reads the answer to. The silence of the peer is noticed within twice the [limit](Guarded::time_limit).
+    ///
+    /// ```
+    /// use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, Exchange, GuardedIo};
+    /// use embassy_time::Duration;
+    /// use embedded_io_async::{Read, Write};
+    ///
+    /// static MODEM: Breaker = Breaker::new(Config::new(), EmbassyClock);
+    /// static EXCHANGE: Exchange = Exchange::new();
+    ///
+    /// fn guarded(from: impl Read, to: impl Write) -> (impl Read, impl Write) {
+    ///     let from = GuardedIo::new(from, &MODEM).half_of(&EXCHANGE);
+    ///     let to = GuardedIo::new(to, &MODEM).half_of(&EXCHANGE);
+    ///     (from.time_limit(Duration::from_secs(1)), to)
+    /// }
+    /// ```
+    #[must_use]
+    pub const fn half_of(mut self, exchange: &'static Exchange) -> Self {
+        self.evidence.shared = Some(exchange);
+        self
+    }
+
+    fn now_ms(&self) -> u32 {
+        self.device.breaker().as_breaker().clock().now_ms()
+    }
+
+    /// Notes how a write has ended.
+    fn wrote<V, E>(&self, result: &Result<V, E>) {
+        if result.is_ok() && matches!(self.unproved, Outcome::Ignored) {
+            self.evidence.exchange().owe(self.now_ms());
+        }
+    }
+
+    /// Notes how a flush has ended.
+    fn flushed<E>(&self, result: &Result<(), E>) {
+        if result.is_ok() {
+            self.evidence.exchange().flushed(self.now_ms());
+        }
+    }
+
+    /// The outcome of a read by the number of its bytes, where a read is a call.
+    fn has_come(&self) -> impl Fn(&usize) -> Outcome + use<D, B, R> {
+        |bytes| match bytes {
             0 => Outcome::Ignored,
             _ => Outcome::Success,
         }
     }
+}
 
-    /// Notes what a read has brought. An end that is read again is no further failure.
-    fn note<E>(&mut self, buffer: &[u8], result: &Result<usize, E>) {
-        self.awaits_answer &= result.is_err() || buffer.is_empty();
+/// Reports what a read has brought, which was no call, and takes note of it: `bytes` of a buffer of that many, or an error.
+fn note_read<E: Error>(
+    breaker: &impl AnyBreaker,
+    answers: &mut Answers,
+    classify: fn(ErrorKind) -> Outcome,
+    bytes: Result<usize, &E>,
+    buffer: usize,
+) {
+    let outcome = match bytes {
+        Err(error) => {
+            answers.exchange().settle();
+            classify(error.kind())
+        }
+        Ok(_) if buffer == 0 => Outcome::Ignored,
+        Ok(0) => {
+            answers.exchange().settle();
+            // An end that is read again is no further failure.
+            if core::mem::take(&mut answers.is_new) {
+                classify(ErrorKind::ConnectionAborted)
+            } else {
+                Outcome::Ignored
+            }
+        }
+        Ok(_) => {
+            let is_first = core::mem::take(&mut answers.is_new);
+            if answers.exchange().settle() || is_first {
+                Outcome::Success
+            } else {
+                Outcome::Ignored
+            }
+        }
+    };
+    report(breaker, outcome);
+}
+
+/// Waits for what comes, no longer than an answer that is owed may take.
+async fn listen<V, E>(
+    breaker: &impl AnyBreaker<Clock: HasTimer>,
+    answers: &Answers,
+    limit: TimeLimit,
+    read: impl Future<Output = Result<V, E>>,
+) -> Result<V, GuardedError<E>> {
+    let clock = breaker.as_breaker().clock();
+    let limit_ms = limit.limit().map_or(u64::MAX, |limit| {
+        limit.as_millis().try_into().unwrap_or(u64::MAX)
+    });
+    let mut read = pin!(read);
+    loop {
+        answers.exchange().begin_read();
+        let look_after_ms = answers.look_after_ms(clock.now_ms(), limit_ms);
+        let mut sleep = pin!(clock.timer().sleep(look_after_ms));
+        let ended = poll_fn(|context| match read.as_mut().poll(context) {
+            Poll::Ready(result) => Poll::Ready(Some(result)),
+            Poll::Pending if look_after_ms == u64::MAX => Poll::Pending,
+            Poll::Pending => sleep.as_mut().poll(context).map(|()| None),
+        });
+        if let Some(result) = ended.await {
+            return result.map_err(GuardedError::Device);
+        }
+        if answers.exchange().left_ms(clock.now_ms(), limit_ms) == Some(0) {
+            answers.exchange().settle();
+            report(breaker, limit.failure().into());
+            return Err(GuardedError::TimedOut);
+        }
     }
 }
 
@@ -100,11 +256,34 @@ impl<D: Read, B: AnyBreaker<Clock: HasTimer>, R: AsyncRepair<D, D::Error>> Read
     for GuardedIo<D, B, R>
 {
     async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Self::Error> {
-        let has_come = self.has_come(buffer);
-        let read = async |device: &mut D| device.read(buffer).await;
-        let result = self.call_async(Error::kind, has_come, read).await;
-        self.note(buffer, &result);
+        if self.evidence.expects_data {
+            let read = async |device: &mut D| device.read(buffer).await;
+            let has_come = self.has_come();
+            return self.call_async(Error::kind, has_come, read).await;
+        }
+        let (limit, size) = (self.device.limit(), buffer.len());
+        let (device, breaker) = self.device.parts();
+        let result = listen(breaker, &self.evidence, limit, device.read(buffer)).await;
+        if let Ok(_) | Err(GuardedError::Device(_)) = &result {
+            let bytes = result.as_ref().map(|bytes| *bytes);
+            note_read(
+                breaker,
+                &mut self.evidence,
+                self.classify,
+                of_device(bytes),
+                size,
+            );
+        }
         result
+    }
+}
+
+/// The error of the device; there is no other here.
+fn of_device<E>(bytes: Result<usize, &GuardedError<E>>) -> Result<usize, &E> {
+    match bytes {
+        Err(GuardedError::Device(error)) => Err(error),
+        Err(_) => Ok(0),
+        Ok(bytes) => Ok(bytes),
     }
 }
 
@@ -112,15 +291,19 @@ impl<D: Write, B: AnyBreaker<Clock: HasTimer>, R: AsyncRepair<D, D::Error>> Writ
     for GuardedIo<D, B, R>
 {
     async fn write(&mut self, buffer: &[u8]) -> Result<usize, Self::Error> {
-        let written = self.written;
+        let unproved = self.unproved;
         let write = async |device: &mut D| device.write(buffer).await;
-        self.call_async(Error::kind, |_| written, write).await
+        let result = self.call_async(Error::kind, |_| unproved, write).await;
+        self.wrote(&result);
+        result
     }
 
     async fn flush(&mut self) -> Result<(), Self::Error> {
-        let written = self.written;
+        let unproved = self.unproved;
         let flush = async |device: &mut D| device.flush().await;
-        self.call_async(Error::kind, |()| written, flush).await
+        let result = self.call_async(Error::kind, |()| unproved, flush).await;
+        self.flushed(&result);
+        result
     }
 }
 
@@ -128,10 +311,22 @@ impl<D: embedded_io::Read, B: AnyBreaker, R: Repair<D, D::Error>> embedded_io::R
     for GuardedIo<D, B, R>
 {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Self::Error> {
-        let has_come = self.has_come(buffer);
-        let result = self.call(Error::kind, has_come, |device| device.read(buffer));
-        self.note(buffer, &result);
-        result
+        if self.evidence.expects_data {
+            let has_come = self.has_come();
+            return self.call(Error::kind, has_come, |device| device.read(buffer));
+        }
+        self.evidence.exchange().begin_read();
+        let (device, breaker) = self.device.parts();
+        let result = device.read(buffer);
+        let bytes = result.as_ref().map(|bytes| *bytes);
+        note_read(
+            breaker,
+            &mut self.evidence,
+            self.classify,
+            bytes,
+            buffer.len(),
+        );
+        result.map_err(GuardedError::Device)
     }
 }
 
@@ -139,12 +334,87 @@ impl<D: embedded_io::Write, B: AnyBreaker, R: Repair<D, D::Error>> embedded_io::
     for GuardedIo<D, B, R>
 {
     fn write(&mut self, buffer: &[u8]) -> Result<usize, Self::Error> {
-        let written = self.written;
-        self.call(Error::kind, |_| written, |device| device.write(buffer))
+        let unproved = self.unproved;
+        let result = self.call(Error::kind, |_| unproved, |device| device.write(buffer));
+        self.wrote(&result);
+        result
     }
 
     fn flush(&mut self) -> Result<(), Self::Error> {
-        let written = self.written;
-        self.call(Error::kind, |()| written, D::flush)
+        let unproved = self.unproved;
+        let result = self.call(Error::kind, |()| unproved, D::flush);
+        self.flushed(&result);
+        result
+    }
+}
+
+impl<D, B, R> BufRead for GuardedIo<D, B, R>
+where
+    D: BufRead,
+    B: AnyBreaker<Clock: HasTimer>,
+    R: AsyncRepair<D, D::Error>,
+{
+    async fn fill_buf(&mut self) -> Result<&[u8], Self::Error> {
+        let limit = self.device.limit();
+        let (device, breaker) = self.device.parts();
+        let result = listen(breaker, &self.evidence, limit, device.fill_buf()).await;
+        if let Ok(_) | Err(GuardedError::Device(_)) = &result {
+            let bytes = result.as_ref().map(|bytes| bytes.len());
+            note_read(
+                breaker,
+                &mut self.evidence,
+                self.classify,
+                of_device(bytes),
+                usize::MAX,
+            );
+        }
+        result
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.device.driver().consume(amount);
+    }
+}
+
+impl<D: embedded_io::BufRead, B: AnyBreaker, R: Repair<D, D::Error>> embedded_io::BufRead
+    for GuardedIo<D, B, R>
+{
+    fn fill_buf(&mut self) -> Result<&[u8], Self::Error> {
+        self.evidence.exchange().begin_read();
+        let (device, breaker) = self.device.parts();
+        let result = device.fill_buf();
+        let bytes = result.as_ref().map(|bytes| bytes.len());
+        note_read(
+            breaker,
+            &mut self.evidence,
+            self.classify,
+            bytes,
+            usize::MAX,
+        );
+        result.map_err(GuardedError::Device)
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.device.driver().consume(amount);
+    }
+}
+
+impl<D: ReadReady, B: AnyBreaker, R> ReadReady for GuardedIo<D, B, R> {
+    /// Not a call: it asks the port, not the peer.
+    fn read_ready(&mut self) -> Result<bool, Self::Error> {
+        self.device
+            .driver()
+            .read_ready()
+            .map_err(GuardedError::Device)
+    }
+}
+
+impl<D: WriteReady, B: AnyBreaker, R> WriteReady for GuardedIo<D, B, R> {
+    /// Not a call: it asks the port, not the peer.
+    fn write_ready(&mut self) -> Result<bool, Self::Error> {
+        self.device
+            .driver()
+            .write_ready()
+            .map_err(GuardedError::Device)
     }
 }

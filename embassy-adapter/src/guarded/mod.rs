@@ -4,26 +4,11 @@
 //! Drivers are written against traits; [`Guarded`] implements the same traits, so an unmodified driver
 //! accepts a guarded bus like any other.
 
-/// Operations of a bus, each of them a call through the breaker. Those that a trait provides are passed on as well,
-/// because a driver may do better than the trait.
-#[cfg(any(feature = "embedded-hal", feature = "embedded-storage"))]
-macro_rules! guarded {
-    (async $($name:ident($($argument:ident: $type:ty),*))*) => {$(
-        async fn $name(&mut self, $($argument: $type),*) -> Result<(), Self::Error> {
-            let operation = async |device: &mut D| device.$name($($argument),*).await;
-            self.call_async(Error::kind, |()| Outcome::Success, operation).await
-        }
-    )*};
-    ($($name:ident($($argument:ident: $type:ty),*))*) => {$(
-        fn $name(&mut self, $($argument: $type),*) -> Result<(), Self::Error> {
-            self.call(Error::kind, |()| Outcome::Success, |device| device.$name($($argument),*))
-        }
-    )*};
-}
-
 #[cfg(feature = "embedded-can")]
 mod can;
 mod error;
+#[cfg(feature = "embedded-io")]
+mod exchange;
 #[cfg(feature = "embedded-storage")]
 mod flash;
 #[cfg(feature = "embedded-hal")]
@@ -38,6 +23,8 @@ mod tcp;
 #[cfg(feature = "embedded-can")]
 pub use can::GuardedCan;
 pub use error::GuardedError;
+#[cfg(feature = "embedded-io")]
+pub use exchange::Exchange;
 #[cfg(feature = "embedded-storage")]
 pub use flash::GuardedFlash;
 #[cfg(feature = "embedded-hal")]
@@ -48,6 +35,8 @@ pub use io::GuardedIo;
 pub use spi::GuardedSpi;
 #[cfg(feature = "embedded-nal")]
 pub use tcp::GuardedTcp;
+
+use core::fmt;
 
 use atomic_breaker::device::{AsyncRepair, BeforeProbe, BeforeProbeAsync, NoRepair, Repair};
 use atomic_breaker::wait::{HasTimer, Limit, TimeLimit};
@@ -80,15 +69,12 @@ use crate::clock::EmbassyTimer;
 ///
 /// What stays broken until it is reset fails every probe, unless the guard [repairs it](Self::before_probe) first.
 #[derive(Debug)]
-pub struct Guarded<D, B, K, R = NoRepair> {
+pub struct Guarded<D, B, K: ClassifyKind, R = NoRepair> {
     device: LimitedDevice<D, B, R>,
     classify: fn(K) -> Outcome,
-    /// The outcome of a successful write or flush of a stream, or of a frame that is sent.
-    #[cfg(any(feature = "embedded-io", feature = "embedded-can"))]
-    written: Outcome,
-    /// Whether it is a failure if the stream ends now: a connection of which nothing has been read.
-    #[cfg(feature = "embedded-io")]
-    awaits_answer: bool,
+    /// The outcome of a success that proves nothing by itself.
+    unproved: Outcome,
+    evidence: K::Evidence,
 }
 
 /// A device whose limit is known at run time.
@@ -96,6 +82,12 @@ type LimitedDevice<D, B, R> = Device<D, B, AnyError, TimeLimit, R>;
 
 /// What the error kinds of a trait count as by default.
 pub trait ClassifyKind: Copy {
+    /// What a guard remembers in order to tell what a success proves.
+    type Evidence: fmt::Debug;
+
+    /// What it remembers at first.
+    const FRESH: Self::Evidence;
+
     /// Returns what an error of this kind counts as.
     fn classify(self) -> Outcome;
 }
@@ -112,10 +104,8 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
         Self {
             device: Device::limited(device, breaker, TimeLimit::NONE),
             classify: K::classify,
-            #[cfg(any(feature = "embedded-io", feature = "embedded-can"))]
-            written: Outcome::Ignored,
-            #[cfg(feature = "embedded-io")]
-            awaits_answer: false,
+            unproved: Outcome::Ignored,
+            evidence: K::FRESH,
         }
     }
 
@@ -206,10 +196,8 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
         Guarded {
             device: repair(self.device),
             classify: self.classify,
-            #[cfg(any(feature = "embedded-io", feature = "embedded-can"))]
-            written: self.written,
-            #[cfg(feature = "embedded-io")]
-            awaits_answer: self.awaits_answer,
+            unproved: self.unproved,
+            evidence: self.evidence,
         }
     }
 }
@@ -231,6 +219,15 @@ impl<D, B: AnyBreaker, K: ClassifyKind, R> Guarded<D, B, K, R> {
     #[must_use]
     pub fn time_limit(mut self, limit: impl Limit<EmbassyTimer>) -> Self {
         self.device.set_limit(limit.time_limit());
+        self
+    }
+
+    /// Treats each success as a sign that the device works, also one that proves nothing by itself: see the rules of evidence
+    /// of each guard. For devices that are only written to, such as displays, and for peers whose success means that they have
+    /// received the data.
+    #[must_use]
+    pub const fn trusting_writes(mut self) -> Self {
+        self.unproved = Outcome::Success;
         self
     }
 

@@ -8,6 +8,7 @@ use atomic_breaker::{AnyBreaker, Device, Outcome};
 use embedded_io::{Error, ErrorKind};
 use embedded_nal_async::TcpConnect;
 
+use super::io::Answers;
 use super::{Guarded, GuardedError, GuardedIo};
 
 /// A TCP stack behind a breaker, for one peer. It is itself a [`TcpConnect`], whose connections are
@@ -53,9 +54,9 @@ where
     ) -> Result<Self::Connection<'a>, Self::Error> {
         let mut stack = self.of(self.device.as_driver(), false);
         let connect = async |stack: &mut &'a D| stack.connect(remote).await;
-        let written = stack.written;
-        let connection = stack.call_async(Error::kind, |_| written, connect).await?;
-        Ok(self.of(connection, matches!(written, Outcome::Ignored)))
+        let unproved = stack.unproved;
+        let connection = stack.call_async(Error::kind, |_| unproved, connect).await?;
+        Ok(self.of(connection, matches!(unproved, Outcome::Ignored)))
     }
 }
 
@@ -66,8 +67,8 @@ impl<D, B: AnyBreaker + Clone> GuardedTcp<D, B> {
         Guarded {
             device: Device::limited(part, breaker, self.device.limit()),
             classify: self.classify,
-            written: self.written,
-            awaits_answer,
+            unproved: self.unproved,
+            evidence: Answers::of_new(awaits_answer),
         }
     }
 }

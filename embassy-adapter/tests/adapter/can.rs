@@ -235,3 +235,33 @@ fn a_receive_buffer_that_overran_is_no_failure_of_the_bus() {
     assert!((0..3).all(|_| can.receive().is_err()));
     assert_eq!(breaker.state(), State::Open);
 }
+
+/// A bus without another node: the mailboxes are full, and the driver knows no error of the bus.
+#[test]
+fn a_frame_that_cannot_be_sent_for_a_second_is_a_failure() {
+    use embedded_can::nb::Can;
+    let mut sim = Sim::new();
+    let breaker = breaker(RULES);
+    let full = Controller::new(Err(nb::Error::WouldBlock));
+    let mut can = GuardedCan::new(full, &breaker);
+    for _ in 0..350 {
+        let _ = Can::transmit(&mut can, &frame());
+        sim.pass(10);
+        if breaker.state() == State::Open {
+            break;
+        }
+    }
+    assert_eq!(breaker.state(), State::Open);
+    // One that was full only for a while.
+    breaker.reset();
+    for _ in 0..50 {
+        can.device().answer = Err(nb::Error::WouldBlock);
+        for _ in 0..50 {
+            let _ = Can::transmit(&mut can, &frame());
+            sim.pass(10);
+        }
+        can.device().answer = Ok(());
+        assert_eq!(Can::transmit(&mut can, &frame()), Ok(None));
+    }
+    assert_eq!(breaker.snapshot().failures(), 0);
+}

@@ -240,6 +240,82 @@ fn each_outage_is_repaired_also_if_the_application_trips_or_another_guard_probes
 }
 
 #[test]
+fn a_repair_beside_users_that_do_not_repair_has_its_turn() {
+    let mut sim = Sim::new();
+    let rules = RULES.exponential(2, core::time::Duration::from_secs(60));
+    for healed_by in [1, 6] {
+        let breaker = breaker(rules);
+        let mut driver = Sht4x::new(Health::Silent);
+        driver.healed_by = healed_by;
+        let mut sensor =
+            Device::new(driver, &breaker).before_probe(|sensor, trips| sensor.reset(trips));
+        let mut probes = 0;
+        for second in 0..900 {
+            // Each second a user without a repair, each minute the guard.
+            let is_well = sensor.driver().health == Health::Well;
+            let answer = breaker.call(|| {
+                probes += 1;
+                is_well.then_some(()).ok_or(Error::NoAnswer)
+            });
+            if answer.is_ok() {
+                break;
+            }
+            if second % 60 == 59 {
+                let _ = sensor.call(Sht4x::measure);
+            }
+            sim.pass(1_000);
+        }
+        // It remembers its trips for a while.
+        assert_eq!(breaker.state(), State::Returning);
+        let resets = &sensor.driver().resets;
+        assert!(resets.len() <= 3, "{resets:?}");
+        assert!(probes <= 20, "{probes}");
+    }
+}
+
+/// Two guards that repair do not take turns without an open time between them.
+#[test]
+fn guards_that_all_repair_leave_a_dead_device_alone() {
+    let mut sim = Sim::new();
+    let breaker = breaker(RULES.open_for(core::time::Duration::from_secs(10)));
+    let guard = || {
+        let mut driver = Sht4x::new(Health::Silent);
+        driver.healed_by = u8::MAX;
+        Device::new(driver, &breaker).before_probe(|sensor, trips| sensor.reset(trips))
+    };
+    let mut guards = [guard(), guard(), guard()];
+    for _ in 0..3_000 {
+        for guard in &mut guards {
+            let _ = guard.call(Sht4x::measure);
+        }
+        sim.pass(100);
+    }
+    // 30 open times in 5 minutes.
+    let resets: Vec<_> = guards
+        .iter_mut()
+        .map(|it| it.driver().resets.len())
+        .collect();
+    assert!(resets.iter().sum::<usize>() <= 4 * 30, "{resets:?}");
+}
+
+#[test]
+fn a_probe_by_command_is_repaired_too() {
+    let _time = Sim::new();
+    let breaker = breaker(RULES);
+    let mut sensor = Device::new(Sht4x::new(Health::Silent), &breaker)
+        .before_probe(|sensor, trips| sensor.reset(trips));
+    for commands in 1..=3 {
+        match commands {
+            1 => breaker.trip().and_then(|_| breaker.probe_now()),
+            2 => breaker.force_open().and_then(|_| breaker.release()),
+            _ => breaker.trip().and_then(|_| breaker.probe_early()),
+        };
+        assert_eq!(sensor.call(Sht4x::measure), Ok(21));
+        assert_eq!(sensor.driver().resets.len(), commands);
+    }
+}
+
+#[test]
 fn a_guard_that_is_made_for_each_operation_repairs_once_and_closes() {
     let mut sim = Sim::new();
     let breaker = breaker(RULES.close_after(3));

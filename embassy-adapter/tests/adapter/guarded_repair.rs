@@ -95,7 +95,7 @@ fn a_repair_that_fails_is_a_failed_probe_and_the_device_is_not_asked() {
     let mut bus = GuardedI2c::new(sensor, &breaker).before_probe(|_, _| Err(ErrorKind::Bus));
     breaker.trip();
     sim.pass(1_000);
-    let failed = bus.write(0x48, &[0]).unwrap_err();
+    let failed = bus.read(0x48, &mut [0]).unwrap_err();
     assert_eq!(failed, GuardedError::Device(ErrorKind::Bus));
     assert_eq!((breaker.state(), bus.device().reached), (State::Open, 0));
     assert_eq!(breaker.snapshot().trips(), 2);
@@ -113,9 +113,9 @@ fn a_repair_fails_whatever_the_classifier_says_of_its_error() {
         breaker.trip();
         sim.pass(1_000);
         let failed = if is_async {
-            at_once(embedded_hal_async::i2c::I2c::write(&mut bus, 0x48, &[0]))
+            at_once(embedded_hal_async::i2c::I2c::read(&mut bus, 0x48, &mut [0]))
         } else {
-            bus.write(0x48, &[0])
+            bus.read(0x48, &mut [0])
         };
         assert_eq!(failed, Err(GuardedError::Device(lost)));
         assert_eq!(
@@ -192,12 +192,12 @@ fn a_repair_that_waits_has_time_beside_the_limit_of_operations() {
         .before_probe_async(REPAIR_LIMIT, repair);
     let took = Sim::new().run(async {
         for _ in 0..3 {
-            assert_eq!(bus.write(0x48, &[0]).await, Err(GuardedError::TimedOut));
+            assert_eq!(bus.read(0x48, &mut [0]).await, Err(GuardedError::TimedOut));
         }
         assert_eq!((breaker.state(), repairs.get()), (State::Open, 0));
         Timer::after_millis(1_000).await;
-        assert_eq!(bus.write(0x48, &[0]).await, Ok(()));
-        assert_eq!(bus.write(0x48, &[0]).await, Ok(()));
+        assert_eq!(bus.read(0x48, &mut [0]).await, Ok(()));
+        assert_eq!(bus.read(0x48, &mut [0]).await, Ok(()));
     });
     // Three limits, the open time and the repair.
     assert_eq!((took, repairs.get()), (60 + 1_000 + 250, 1));
@@ -220,7 +220,7 @@ fn a_repair_that_hangs_is_cut_off_and_the_probe_has_failed() {
         breaker.trip();
         let took = sim.run(async {
             Timer::after_millis(1_000).await;
-            assert_eq!(bus.write(0x48, &[0]).await, Err(GuardedError::TimedOut));
+            assert_eq!(bus.read(0x48, &mut [0]).await, Err(GuardedError::TimedOut));
         });
         drop(sim);
         assert_eq!((took, breaker.state()), (1_000 + within, State::Open));
@@ -243,7 +243,8 @@ fn a_caller_who_leaves_during_a_repair_holds_no_probe() {
         sim.run(async {
             Timer::after_millis(1_000).await;
             let leaves = Duration::from_millis(leaves_after);
-            let left = embassy_time::with_timeout(leaves, bus.write(0x48, &[0]));
+            let mut answer = [0];
+            let left = embassy_time::with_timeout(leaves, bus.read(0x48, &mut answer));
             assert!(left.await.is_err());
         });
         assert_eq!(breaker.snapshot().trips(), trips);
@@ -263,6 +264,6 @@ fn a_repair_that_blocks_serves_an_async_bus() {
     });
     breaker.trip();
     sim.pass(1_000);
-    let answer = at_once(embedded_hal_async::i2c::I2c::write(&mut bus, 0x48, &[0]));
+    let answer = at_once(embedded_hal_async::i2c::I2c::read(&mut bus, 0x48, &mut [0]));
     assert_eq!((answer, breaker.state()), (Ok(()), State::Closed));
 }

@@ -6,6 +6,8 @@ mod clock;
 mod defmt_lines;
 mod device;
 mod elsewhere;
+mod evidence;
+mod exchange;
 mod facade_log;
 mod flash;
 mod guarded;

@@ -3,7 +3,7 @@
 
 use core::future::pending;
 use core::time::Duration;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use atomic_breaker_embassy::{CallError, Mutating, Prober, Repairing, Retry, State, Timed};
 use embassy_time::Timer;
@@ -110,4 +110,39 @@ fn a_repair_that_hangs_ends_at_the_limit_of_the_try_as_the_failure_of_the_probe(
         (breaker.state(), breaker.snapshot().trips()),
         (State::Open, 2)
     );
+}
+
+/// Between two looks of the prober, one outage ends and another begins.
+#[test]
+fn pings_begin_anew_in_each_outage() {
+    let breaker = breaker(RULES.open_for(Duration::from_secs(3_600)));
+    let (rungs, answers) = (RefCell::new(Vec::new()), Cell::new(false));
+    let mut sim = Sim::new();
+    breaker.trip();
+    sim.spawn(async {
+        let ping = Repairing(|trips: u8| {
+            rungs.borrow_mut().push(trips);
+            let answer = if answers.get() {
+                Ok(())
+            } else {
+                Err("no answer")
+            };
+            std::future::ready(answer)
+        });
+        let prober = Prober::every(Duration::from_secs(10)).answers(3);
+        breaker.run_prober(prober, ping).await;
+    });
+    sim.pass(20_500);
+    assert_eq!(rungs.take(), [1, 2]);
+    breaker.reset();
+    breaker.trip();
+    answers.set(true);
+    sim.pass(20_000);
+    assert_eq!(rungs.take(), [1, 1]);
+    breaker.reset();
+    breaker.trip();
+    sim.pass(20_000);
+    assert_eq!(breaker.state(), State::Open, "two answers of this outage");
+    sim.pass(10_000);
+    assert_eq!(breaker.state(), State::Closed);
 }

@@ -81,7 +81,7 @@ async fn repair_waiting(sensor: &mut Sensor, _: u8) -> Result<(), ErrorKind> {
 /// A reading a second.
 async fn read_for_ten_seconds(bus: &mut impl I2c) {
     for _ in 0..10 {
-        let _ = bus.write(0x48, &[0]).await;
+        let _ = bus.read(0x48, &mut [0]).await;
         Timer::after_secs(1).await;
     }
 }
@@ -112,7 +112,7 @@ fn a_probe_is_not_slow_because_it_was_repaired_first() {
     bus.device().is_well = false;
     let mut sim = Sim::new();
     for _ in 0..10 {
-        let _ = i2c::I2c::write(&mut bus, 0x48, &[0]);
+        let _ = i2c::I2c::read(&mut bus, 0x48, &mut [0]);
         sim.pass(1_000);
     }
     assert_eq!((bus.device().repairs, breaker.state()), (2, State::Closed));
@@ -128,10 +128,10 @@ fn a_probe_that_is_slow_after_its_repair_has_failed() {
         let bus = GuardedI2c::new(Sensor::taking(60), &breaker).time_limit(LIMIT);
         if is_async {
             let mut bus = bus.before_probe_async(2 * LIMIT, repair_waiting);
-            sim.run(async move { assert_eq!(bus.write(0x48, &[0]).await, Ok(())) });
+            sim.run(async move { assert_eq!(bus.read(0x48, &mut [0]).await, Ok(())) });
         } else {
             let mut bus = bus.before_probe(repair_blocking);
-            assert_eq!(i2c::I2c::write(&mut bus, 0x48, &[0]), Ok(()));
+            assert_eq!(i2c::I2c::read(&mut bus, 0x48, &mut [0]), Ok(()));
         }
         assert_eq!(
             (breaker.state(), breaker.snapshot().trips()),
