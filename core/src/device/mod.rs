@@ -52,7 +52,7 @@ type TimerOf<B> = <<B as AnyBreaker>::Clock as HasTimer>::Timer;
 ///
 /// A breaker that is in a guard must not also be around its calls (`BREAKER.call(..)`): while half-open the outer call is
 /// the probe, the inner one is rejected, and the breaker never closes again. A retry or a prober around calls of a guard does
-/// not compile.
+/// not compile, unless the error of the guard is thrown away; a retry then makes the calls part of its own probe.
 #[derive(Debug)]
 #[must_use]
 pub struct Device<D, B, K = AnyError, L = NoLimit, R = NoRepair> {
@@ -109,7 +109,7 @@ impl<D, B: AnyBreaker> Device<D, B> {
     }
 }
 
-/// For guards that are built upon this one.
+/// Used by guards that are built upon this one.
 #[doc(hidden)]
 impl<D, B: AnyBreaker, R> Device<D, B, AnyError, TimeLimit, R> {
     pub const fn set_limit(&mut self, limit: TimeLimit) {
@@ -121,7 +121,7 @@ impl<D, B: AnyBreaker, R> Device<D, B, AnyError, TimeLimit, R> {
     }
 }
 
-/// For guards that are built upon this one.
+/// Used by guards that are built upon this one.
 #[doc(hidden)]
 impl<D, B: AnyBreaker> Device<D, B, AnyError, TimeLimit> {
     pub const fn limited(driver: D, breaker: B, limit: TimeLimit) -> Self {
@@ -434,6 +434,9 @@ fn guarded<D, B: AnyBreaker, V, E>(
         R::REPAIRS
     }
     let breaker = breaker.as_breaker();
+    if breaker.is_within_own_probe() {
+        return operation(driver).map_err(CallError::Failed);
+    }
     if !repairs(repair) {
         let classify = |result: &Result<V, E>| classify.classify(result);
         return breaker.call_with(classify, || operation(driver));
@@ -471,6 +474,10 @@ where
     L: Limit<TimerOf<B>>,
     R: AsyncRepair<D, E>,
 {
+    if breaker.as_breaker().is_within_own_probe() {
+        let result = operation(driver).await;
+        return result.map_err(|error| CallError::Failed(Timed::Failed(error)));
+    }
     let counts = limit.counts();
     let settle = |answer: Option<Result<V, R::Failure>>| {
         let result = match answer.map(|result| result.map_err(R::cause)) {

@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use crate::wait::{Probe, Repaired, Round, TimedOperation, ToldProbe};
+use crate::wait::{ProbeRound, ProbeSeen, Repaired, TimedOperation, ToldProbe};
 
 /// No repair: the default of a guard.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ struct Repairs {
     /// Whether the last one was dropped before its end.
     is_unfinished: bool,
     /// When it was, in this outage.
-    last: Option<Round>,
+    last: Option<ProbeRound>,
 }
 
 impl Repairs {
@@ -39,7 +39,7 @@ impl Repairs {
         last: None,
     };
 
-    fn begin(&mut self, probe: Probe) -> bool {
+    fn begin(&mut self, probe: ProbeSeen) -> bool {
         if probe.trips == 0 {
             *self = Self::NONE;
             return false;
@@ -107,7 +107,7 @@ pub trait Repair<D, E> {
 
     /// The round in which the device was repaired last in this outage.
     #[doc(hidden)]
-    fn last_round(&self) -> Option<Round>;
+    fn last_round(&self) -> Option<ProbeRound>;
 
     /// Makes the call of an operation: first a repair, if one is due before this probe. `repaired` is called between the two.
     ///
@@ -116,7 +116,7 @@ pub trait Repair<D, E> {
     fn operate<V>(
         &mut self,
         device: &mut D,
-        probe: Probe,
+        probe: ProbeSeen,
         repaired: impl FnOnce(),
         operation: impl FnOnce(&mut D) -> Result<V, E>,
     ) -> Result<V, CallFailure<E>>;
@@ -126,7 +126,7 @@ impl<D, E> Repair<D, E> for NoRepair {
     const REPAIRS: bool = false;
 
     #[inline]
-    fn last_round(&self) -> Option<Round> {
+    fn last_round(&self) -> Option<ProbeRound> {
         None
     }
 
@@ -134,7 +134,7 @@ impl<D, E> Repair<D, E> for NoRepair {
     fn operate<V>(
         &mut self,
         device: &mut D,
-        _: Probe,
+        _: ProbeSeen,
         _: impl FnOnce(),
         operation: impl FnOnce(&mut D) -> Result<V, E>,
     ) -> Result<V, CallFailure<E>> {
@@ -143,14 +143,14 @@ impl<D, E> Repair<D, E> for NoRepair {
 }
 
 impl<D, E, F: FnMut(&mut D, u8) -> Result<(), E>> Repair<D, E> for BeforeProbe<F> {
-    fn last_round(&self) -> Option<Round> {
+    fn last_round(&self) -> Option<ProbeRound> {
         self.repairs.last
     }
 
     fn operate<V>(
         &mut self,
         device: &mut D,
-        probe: Probe,
+        probe: ProbeSeen,
         repaired: impl FnOnce(),
         operation: impl FnOnce(&mut D) -> Result<V, E>,
     ) -> Result<V, CallFailure<E>> {
@@ -217,7 +217,7 @@ impl<D, E, F: FnMut(&mut D, u8) -> Result<(), E>> AsyncRepair<D, E> for BeforePr
             last_round: repairs.last,
             repair_ms: None,
             repaired,
-            make: move |probe: Probe| {
+            make: move |probe: ProbeSeen| {
                 // Not in the future, whose first poll would use up the limit of the operation.
                 let ready = if repairs.begin(probe) {
                     let ready = repair(device, probe.trips);
@@ -252,7 +252,7 @@ impl<D, E, F: AsyncFnMut(&mut D, u8) -> Result<(), E>> AsyncRepair<D, E> for Bef
             last_round: self.repairs.last,
             repair_ms: Some(self.limit_ms),
             repaired: &self.repaired,
-            make: async |probe: Probe| {
+            make: async |probe: ProbeSeen| {
                 if self.repairs.begin(probe) {
                     let ready = (self.repair)(device, probe.trips).await;
                     self.repairs.end();

@@ -38,6 +38,7 @@ mod timed_operation;
 mod tries;
 mod try_limit;
 mod waiter;
+mod within;
 
 pub use awaited::{Awaited, admitted};
 pub use has_timer::{HasTimer, WithTimer};
@@ -46,7 +47,7 @@ pub use prober::Prober;
 pub use repeatable::{Mutating, Repairing, Repeatable};
 pub use time_limit::{Limit, OneFailure, TimeLimit, Timed};
 #[doc(hidden)]
-pub use timed_operation::{Probe, Repaired, Round, TimedOperation, ToldProbe};
+pub use timed_operation::{ProbeRound, ProbeSeen, Repaired, TimedOperation, ToldProbe};
 pub use tries::{Tried, Tries};
 pub use try_limit::TryLimit;
 

@@ -9,6 +9,7 @@
 use core::future::poll_fn;
 use core::pin::pin;
 
+use super::within::Within;
 use super::{HasTimer, Repeatable, Retry, Tried, Tries, TryLimit};
 use crate::breaker::Breaker;
 use crate::call::count_panic;
@@ -112,7 +113,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
                 let mut sleep = pin!(limit.sleep(&self.clock.timer()));
                 let ticket = permit.ticket;
                 let mut future = pin!(count_panic(&mut permit, || operation(ticket)));
+                let mark = if ticket.is_probe() { self.mark() } else { 0 };
                 poll_fn(|context| {
+                    let _within = Within::enter(mark);
                     count_panic(&mut permit, || {
                         L::poll::<C::Timer, _, _, _>(future.as_mut(), sleep.as_mut(), context)
                     })

@@ -6,7 +6,7 @@ use core::future::poll_fn;
 use core::pin::pin;
 use core::time::Duration;
 
-use super::{HasTimer, Probe, TimedOperation, Timer, ms, poll_within};
+use super::{HasTimer, ProbeSeen, TimedOperation, Timer, ms, poll_within};
 use crate::breaker::Breaker;
 use crate::call::count_panic;
 use crate::clock::Clock;
@@ -235,7 +235,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
             let (mut permit, probe) = if P::IS_TOLD {
                 self.acquire_repairing(operation.last_round())?
             } else {
-                (self.acquire()?, Probe::NONE)
+                (self.acquire()?, ProbeSeen::NONE)
             };
             let answer = {
                 limit_ms = operation.limit_ms(probe, limit_ms);

@@ -16,30 +16,30 @@ use crate::word::{self, AtomicU32, Peek, Word};
 /// What a repair needs to know of the call before which it may run.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
-pub struct Probe {
+pub struct ProbeSeen {
     /// The permit's [`trips`](crate::Permit::trips): 0 if the call is no probe.
     pub trips: u8,
     /// Whether a round of probes begins with this one. An operation that shows nothing leaves the breaker half-open; the
     /// next one is a probe of the same round, and must not reset the device that is about to answer.
     pub is_first: bool,
     /// The round.
-    pub round: Round,
+    pub round: ProbeRound,
 }
 
 /// A round of probes, and when a guard has made one of them.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
-pub struct Round {
+pub struct ProbeRound {
     epoch: u32,
     at_ms: u32,
 }
 
-impl Probe {
+impl ProbeSeen {
     /// A call that is no probe.
     pub(crate) const NONE: Self = Self {
         trips: 0,
         is_first: false,
-        round: Round { epoch: 0, at_ms: 0 },
+        round: ProbeRound { epoch: 0, at_ms: 0 },
     };
 }
 
@@ -50,8 +50,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// the open time: if another probe has failed since its own, and its own is at least one open time ago, it is admitted.
     pub(crate) fn acquire_repairing(
         &self,
-        last: Option<Round>,
-    ) -> Result<(Permit<&Self>, Probe), Rejected> {
+        last: Option<ProbeRound>,
+    ) -> Result<(Permit<&Self>, ProbeSeen), Rejected> {
         let mut before = self.to_bits();
         let permit = match self.acquire() {
             Err(_) if self.has_missed_a_turn(last) => {
@@ -64,13 +64,13 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         let ticket = permit.ticket;
         let trips = ticket.trips();
         if trips == 0 {
-            return Ok((permit, Probe::NONE));
+            return Ok((permit, ProbeSeen::NONE));
         }
-        let probe = Probe {
+        let probe = ProbeSeen {
             trips,
             // After a command that ended the open time, no probe has set the time yet.
             is_first: !ticket.granted.is_same_epoch(before) || Circuit::of(before).time() == 0,
-            round: Round {
+            round: ProbeRound {
                 epoch: Circuit::of(ticket.granted).epoch(),
                 at_ms: self.clock.now_ms(),
             },
@@ -78,7 +78,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         Ok((permit, probe))
     }
 
-    fn has_missed_a_turn(&self, last: Option<Round>) -> bool {
+    fn has_missed_a_turn(&self, last: Option<ProbeRound>) -> bool {
         let circuit = Circuit::of(self.to_bits());
         if !circuit.is_open() || circuit.is_demanded() || circuit.trips() < 2 {
             return false;
@@ -102,13 +102,13 @@ pub trait TimedOperation {
     const IS_TOLD: bool;
 
     /// The round in which it was repaired last in this outage.
-    fn last_round(&self) -> Option<Round>;
+    fn last_round(&self) -> Option<ProbeRound>;
 
     /// The limit in milliseconds, longer where a probe may take longer.
-    fn limit_ms(&self, probe: Probe, limit_ms: u64) -> u64;
+    fn limit_ms(&self, probe: ProbeSeen, limit_ms: u64) -> u64;
 
     /// What makes the future, and what says whether a repair has ended since it was last asked.
-    fn told(self, probe: Probe) -> (impl FnOnce() -> Self::Future, impl Fn() -> bool);
+    fn told(self, probe: ProbeSeen) -> (impl FnOnce() -> Self::Future, impl Fn() -> bool);
 }
 
 impl<F: Future, M: FnOnce() -> F> TimedOperation for M {
@@ -116,17 +116,17 @@ impl<F: Future, M: FnOnce() -> F> TimedOperation for M {
     const IS_TOLD: bool = false;
 
     #[inline]
-    fn last_round(&self) -> Option<Round> {
+    fn last_round(&self) -> Option<ProbeRound> {
         None
     }
 
     #[inline]
-    fn limit_ms(&self, _: Probe, limit_ms: u64) -> u64 {
+    fn limit_ms(&self, _: ProbeSeen, limit_ms: u64) -> u64 {
         limit_ms
     }
 
     #[inline]
-    fn told(self, _: Probe) -> (impl FnOnce() -> F, impl Fn() -> bool) {
+    fn told(self, _: ProbeSeen) -> (impl FnOnce() -> F, impl Fn() -> bool) {
         (self, || false)
     }
 }
@@ -163,21 +163,21 @@ pub struct ToldProbe<'a, M> {
     /// Where `make` and its future note that a repair has ended.
     pub repaired: &'a Repaired,
     /// The round in which the device was repaired last in this outage.
-    pub last_round: Option<Round>,
+    pub last_round: Option<ProbeRound>,
     /// How much longer a probe may take, in milliseconds; without a limit, that is all that it may take. `None`: no longer
     /// than other calls.
     pub repair_ms: Option<u64>,
 }
 
-impl<F: Future, M: FnOnce(Probe) -> F> TimedOperation for ToldProbe<'_, M> {
+impl<F: Future, M: FnOnce(ProbeSeen) -> F> TimedOperation for ToldProbe<'_, M> {
     type Future = F;
     const IS_TOLD: bool = true;
 
-    fn last_round(&self) -> Option<Round> {
+    fn last_round(&self) -> Option<ProbeRound> {
         self.last_round
     }
 
-    fn limit_ms(&self, probe: Probe, limit_ms: u64) -> u64 {
+    fn limit_ms(&self, probe: ProbeSeen, limit_ms: u64) -> u64 {
         match self.repair_ms {
             Some(repair_ms) if probe.trips > 0 && limit_ms == u64::MAX => repair_ms,
             Some(repair_ms) if probe.trips > 0 => limit_ms.saturating_add(repair_ms),
@@ -185,7 +185,7 @@ impl<F: Future, M: FnOnce(Probe) -> F> TimedOperation for ToldProbe<'_, M> {
         }
     }
 
-    fn told(self, probe: Probe) -> (impl FnOnce() -> F, impl Fn() -> bool) {
+    fn told(self, probe: ProbeSeen) -> (impl FnOnce() -> F, impl Fn() -> bool) {
         let Self { make, repaired, .. } = self;
         (move || make(probe), || repaired.take())
     }

@@ -16,6 +16,8 @@ mod i2c;
 #[cfg(feature = "embedded-io")]
 mod io;
 #[cfg(feature = "embedded-hal")]
+mod limited;
+#[cfg(feature = "embedded-hal")]
 mod spi;
 #[cfg(feature = "embedded-nal")]
 mod tcp;
@@ -32,6 +34,8 @@ pub use i2c::GuardedI2c;
 #[cfg(feature = "embedded-io")]
 pub use io::GuardedIo;
 #[cfg(feature = "embedded-hal")]
+pub use limited::{LimitedError, LimitedI2c};
+#[cfg(feature = "embedded-hal")]
 pub use spi::GuardedSpi;
 #[cfg(feature = "embedded-nal")]
 pub use tcp::GuardedTcp;
@@ -44,8 +48,12 @@ use atomic_breaker::{AnyBreaker, AnyError, Device, Outcome};
 
 use crate::clock::EmbassyTimer;
 
-/// A device behind a breaker: `GuardedI2c`, `GuardedSpi`, `GuardedIo`, `GuardedCan`, `GuardedTcp` or `GuardedFlash`, each
-/// with the feature of its trait.
+/// A device behind a breaker, for a stack that owns its bus: `GuardedI2c`, `GuardedSpi`, `GuardedIo`, `GuardedCan`,
+/// `GuardedTcp` or `GuardedFlash`, each with the feature of its trait. For a driver whose calls are yours, guard the driver:
+/// [`Device`].
+///
+/// Each guard states what a success proves: it counts only if the far end did something that only a living one can. A breaker
+/// is that of one device: on a common one, those that answer hide one that is dead.
 ///
 /// Each operation of the trait is one call through the breaker. Its error is a [`GuardedError`] that keeps
 /// the kind of the device's own error; `K` is the type of the kind, and
@@ -55,7 +63,8 @@ use crate::clock::EmbassyTimer;
 ///
 /// An async operation that never ends is not an error: give the guard a [`time_limit`](Self::time_limit). A
 /// timeout around the driver is no substitute: it drops the operation, which says nothing about the device,
-/// so nothing is counted and the next call hangs as well.
+/// so nothing is counted and the next call hangs as well. The limit includes the time that the device waits for a bus that
+/// others hold; for such an I²C bus, `LimitedI2c` has the limit below the lock.
 ///
 /// # One breaker, once
 ///
@@ -63,7 +72,8 @@ use crate::clock::EmbassyTimer;
 /// `BREAKER.call_timeout(..)`, `BREAKER.retry(..)`): a call inside a call is counted twice, and while half-open the outer
 /// one is the probe and the inner one is rejected, so the breaker never closes again. Guard the bus, or the calls of the
 /// driver, or use a breaker for each. Around a guarded bus neither a retry nor the pings of a
-/// prober compile, the others do.
+/// prober compile, unless the driver keeps nothing of the bus's error; then the guard notices at run time that it is part of
+/// the retry's own probe, and lets its operations pass. The others compile, and shut themselves out.
 ///
 /// # Repair
 ///

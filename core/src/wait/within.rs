@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A guard inside the probe of its own breaker: known while the operation of a retry is polled.
+
+use crate::breaker::Breaker;
+use crate::clock::Clock;
+use crate::config::AsRules;
+use crate::observer::Observer;
+use crate::tally::Tally;
+use crate::word::{self, AtomicU32, Word};
+
+/// The mark of the breaker whose probe is polled now; 0 if none is. With several threads it may be that of another one, so
+/// it decides nothing but whether an operation that would be rejected runs as part of the probe.
+static WITHIN: AtomicU32 = AtomicU32::new(0);
+
+/// Sets the mark of a breaker until it is dropped.
+#[derive(Debug)]
+pub(super) struct Within {
+    before: u32,
+}
+
+impl Within {
+    pub(super) fn enter(mark: u32) -> Self {
+        let before = word::load_acquire(&WITHIN);
+        word::store(&WITHIN, mark);
+        Self { before }
+    }
+}
+
+impl Drop for Within {
+    fn drop(&mut self) {
+        word::store(&WITHIN, self.before);
+    }
+}
+
+impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
+    /// A number that tells breakers apart, not 0: where it lies.
+    pub(super) fn mark(&self) -> u32 {
+        core::ptr::from_ref(self).addr() as u32 | 1
+    }
+
+    /// Whether the caller is part of a probe of this breaker, which a retry makes: the driver that it calls has a guard with
+    /// the same breaker inside, and keeps nothing of its error.
+    pub(crate) fn is_within_own_probe(&self) -> bool {
+        word::load_acquire(&WITHIN) == self.mark()
+    }
+}
