@@ -7,8 +7,9 @@
 
 pub mod bus;
 pub mod condition;
+pub mod drivers;
 pub mod run;
 pub mod subject;
-pub mod drivers;
 pub mod time;
+pub mod transport;
 pub mod zoo;

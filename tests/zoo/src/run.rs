@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use atomic_breaker_embassy::{
-    Breaker, Config, Device, EmbassyClock, Failure, Outcome, State,
-};
+use atomic_breaker_embassy::{Breaker, Config, Device, EmbassyClock, Failure, Outcome, State};
 use embassy_time::{Duration, Instant, Timer};
 
 use crate::condition::{Condition, Ill};
@@ -69,7 +67,9 @@ fn look(condition: &Condition, subject: &mut impl Subject, readings: Range<u32>)
     for truth in readings {
         pass_until(Instant::from_secs(Instant::now().as_secs() + 1));
         condition.set_truth(truth);
-        *sight.entry(see(run(PATIENCE, subject.measure(truth)))).or_default() += 1;
+        *sight
+            .entry(see(run(PATIENCE, subject.measure(truth))))
+            .or_default() += 1;
     }
     sight
 }
@@ -229,13 +229,14 @@ pub fn by_driver<S: Subject>(make: impl Fn(&Rc<Condition>) -> S, ill: Ill) -> Fi
 /// the driver can.
 pub fn by_transport<S: Subject>(
     make: impl Fn(&Rc<Condition>, &'static Breaker, &Workshop) -> S,
+    rules: Config,
     ill: Ill,
 ) -> Figures {
     let _time = Time::take();
     let condition = Rc::new(Condition::default());
     let workshop = Workshop::new(&condition);
     // In firmware it is a static.
-    let breaker: &'static Breaker = Box::leak(Box::new(Breaker::new(RULES, EmbassyClock)));
+    let breaker: &'static Breaker = Box::leak(Box::new(Breaker::new(rules, EmbassyClock)));
     let subject = RefCell::new(make(&condition, breaker, &workshop));
     let figures = play(&condition, ill, breaker, async |truth| {
         let mut subject = subject.borrow_mut();

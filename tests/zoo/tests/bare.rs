@@ -20,7 +20,11 @@ fn check(name: &str, expected: [&[Seen]; 3]) {
         let seen: BTreeSet<_> = before.keys().copied().collect();
         let expected: BTreeSet<_> = expected.iter().copied().collect();
         assert_eq!(seen, expected, "{ill:?}: {before:?}");
-        assert_eq!(after.into_iter().collect::<Vec<_>>(), [(Right, 20)], "{ill:?}");
+        assert_eq!(
+            after.into_iter().collect::<Vec<_>>(),
+            [(Right, 20)],
+            "{ill:?}"
+        );
     }
 }
 

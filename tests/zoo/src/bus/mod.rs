@@ -9,4 +9,4 @@ mod stream;
 pub use i2c::{I2cBus, I2cChip, Nack};
 pub use pin::{Level, Pin};
 pub use spi::{SpiBus, SpiChip};
-pub use stream::{Peer, Port};
+pub use stream::{Older, Peer, Port};

@@ -77,3 +77,37 @@ macro_rules! stream {
 }
 
 stream!(embedded_io_async embedded_io_async_06);
+
+/// A stream of today's traits for a driver that was written against those of 0.6.
+#[derive(Debug)]
+pub struct Older<P>(pub P);
+
+/// The error of such a stream.
+#[derive(Clone, Copy, Debug)]
+pub struct OlderError;
+
+impl embedded_io_async_06::Error for OlderError {
+    fn kind(&self) -> embedded_io_async_06::ErrorKind {
+        embedded_io_async_06::ErrorKind::Other
+    }
+}
+
+impl<P> embedded_io_async_06::ErrorType for Older<P> {
+    type Error = OlderError;
+}
+
+impl<P: embedded_io_async::Read> embedded_io_async_06::Read for Older<P> {
+    async fn read(&mut self, bytes: &mut [u8]) -> Result<usize, OlderError> {
+        self.0.read(bytes).await.map_err(|_| OlderError)
+    }
+}
+
+impl<P: embedded_io_async::Write> embedded_io_async_06::Write for Older<P> {
+    async fn write(&mut self, bytes: &[u8]) -> Result<usize, OlderError> {
+        self.0.write(bytes).await.map_err(|_| OlderError)
+    }
+
+    async fn flush(&mut self) -> Result<(), OlderError> {
+        self.0.flush().await.map_err(|_| OlderError)
+    }
+}

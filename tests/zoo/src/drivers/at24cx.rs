@@ -56,16 +56,20 @@ pub struct Pages<B> {
     driver: At24Cx<B, Delay>,
 }
 
+/// Creates the bus with the EEPROM.
+pub fn bus(condition: &Rc<Condition>) -> I2cBus<Eeprom> {
+    I2cBus::new(Eeprom {
+        condition: condition.clone(),
+        bytes: vec![0xFF; 1 << 17],
+        at: 0,
+        ready: Instant::now(),
+    })
+}
+
 impl Pages<I2cBus<Eeprom>> {
     /// Creates the driver over the model.
     pub fn new(condition: &Rc<Condition>) -> Self {
-        let chip = Eeprom {
-            condition: condition.clone(),
-            bytes: vec![0xFF; 1 << 17],
-            at: 0,
-            ready: Instant::now(),
-        };
-        Self::over(I2cBus::new(chip))
+        Self::over(bus(condition))
     }
 }
 

@@ -97,7 +97,10 @@ impl Peer for Modem {
     }
 
     fn give(&mut self, bytes: &mut [u8]) -> usize {
-        let ready = self.answers.front().is_some_and(|(then, _)| *then <= Instant::now());
+        let ready = self
+            .answers
+            .front()
+            .is_some_and(|(then, _)| *then <= Instant::now());
         if !ready {
             return 0;
         }
@@ -114,13 +117,13 @@ impl Peer for Modem {
 type Answers = Ingress<'static, AtDigester<Unasked>, Unasked, 128, 4, 1>;
 
 /// `atat` with its loop that reads, which runs while a command does.
-pub struct Commands<P: Write> {
-    port: P,
-    client: Client<'static, P, 128>,
+pub struct Commands<W: Write, R> {
+    port: R,
+    client: Client<'static, W, 128>,
     answers: Answers,
 }
 
-impl Commands<Port<Modem>> {
+impl Commands<Port<Modem>, Port<Modem>> {
     /// Creates the driver over the model.
     pub fn new(condition: &Rc<Condition>) -> Self {
         let port = port(condition);
@@ -137,9 +140,9 @@ pub fn port(condition: &Rc<Condition>) -> Port<Modem> {
     })
 }
 
-impl<P: Read + Write> Commands<P> {
+impl<W: Write, R: Read> Commands<W, R> {
     /// Creates the driver over a port: its half that writes, its half that reads.
-    pub fn over(writer: P, port: P) -> Self {
+    pub fn over(writer: W, port: R) -> Self {
         // In firmware these are statics.
         let slot: &'static ResponseSlot<128> = Box::leak(Box::new(ResponseSlot::new()));
         let channel: &'static UrcChannel<Unasked, 4, 1> = Box::leak(Box::new(UrcChannel::new()));
@@ -152,7 +155,7 @@ impl<P: Read + Write> Commands<P> {
     }
 }
 
-impl<P: Read + Write> Subject for Commands<P> {
+impl<W: Write, R: Read> Subject for Commands<W, R> {
     type Error = Error;
 
     async fn measure(&mut self, truth: u32) -> Result<Reading, Self::Error> {

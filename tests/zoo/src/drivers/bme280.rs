@@ -3,8 +3,8 @@
 
 use std::rc::Rc;
 
-use bme280::i2c::BME280;
 use bme280::Error;
+use bme280::i2c::BME280;
 use embassy_time::{Duration, Instant};
 use embedded_hal::i2c::I2c;
 
@@ -139,10 +139,7 @@ impl Weather<I2cBus<Bme280>> {
         let bus = I2cBus::new(Bme280::new(condition));
         let mut driver = BME280::new_primary(bus);
         driver.init(&mut Delay).unwrap();
-        Self {
-            driver,
-            last: 0.0,
-        }
+        Self { driver, last: 0.0 }
     }
 }
 

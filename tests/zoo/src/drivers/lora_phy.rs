@@ -192,7 +192,9 @@ impl<B: SpiDevice, W: Wait> Subject for Frames<B, W> {
         let (spread, band, rate) = (SpreadingFactor::_7, Bandwidth::_125KHz, CodingRate::_4_5);
         let modulation = driver.create_modulation_params(spread, band, rate, 868_100_000)?;
         let mut packet = driver.create_tx_packet_params(8, false, true, false, &modulation)?;
-        driver.prepare_for_tx(&modulation, &mut packet, 14, &frame).await?;
+        driver
+            .prepare_for_tx(&modulation, &mut packet, 14, &frame)
+            .await?;
         driver.tx().await?;
         let packet = driver.create_rx_packet_params(8, false, 64, true, true, &modulation)?;
         let listen = RxMode::Single(100);

@@ -156,7 +156,7 @@ impl Question<Driver, fn(&mut Driver)> {
     }
 }
 
-impl<C, S> Question<C, S> {
+impl<C, S: FnMut(&mut C)> Question<C, S> {
     /// Creates it over a controller that is set up.
     pub const fn over(can: C, set_up: S) -> Self {
         Self { can, set_up }

@@ -58,7 +58,10 @@ impl Peer for Broker {
     }
 
     fn give(&mut self, bytes: &mut [u8]) -> usize {
-        let ready = self.answers.front().is_some_and(|(then, _)| *then <= Instant::now());
+        let ready = self
+            .answers
+            .front()
+            .is_some_and(|(then, _)| *then <= Instant::now());
         if !ready {
             return 0;
         }
@@ -101,8 +104,19 @@ impl TcpConnect for Stack {
     }
 }
 
-type Connected<N> =
-    Client<'static, 'static, <N as TcpConnect>::Connection<'static>, AllocBuffer, 1, 1, 1, 1, 16, 0, 1>;
+type Connected<N> = Client<
+    'static,
+    'static,
+    <N as TcpConnect>::Connection<'static>,
+    AllocBuffer,
+    1,
+    1,
+    1,
+    1,
+    16,
+    0,
+    1,
+>;
 
 /// `rust-mqtt`: a message, and its acknowledgement; connected anew after an error.
 pub struct Messages<N: TcpConnect + 'static> {
@@ -139,12 +153,13 @@ impl<N: TcpConnect + 'static> Messages<N> {
     async fn connect(&self) -> Result<Connected<N>, MqttError<'static, 16>> {
         let broker = SocketAddr::from((Ipv4Addr::new(192, 0, 2, 1), 1_883));
         let connection = self.stack.connect(broker).await;
-        let connection = connection.map_err(|error| {
-            MqttError::Network(embedded_io_async::Error::kind(&error))
-        })?;
+        let connection = connection
+            .map_err(|error| MqttError::Network(embedded_io_async::Error::kind(&error)))?;
         let mut client = Connected::<N>::new(Box::leak(Box::new(AllocBuffer)));
         let options = ConnectOptions::new().clean_start();
-        client.connect(connection, &options, Some(text("zoo"))).await?;
+        client
+            .connect(connection, &options, Some(text("zoo")))
+            .await?;
         Ok(client)
     }
 }

@@ -85,9 +85,7 @@ impl Air<I2cBus<Scd40>> {
         };
         let mut driver = Scd4x::new(I2cBus::new(chip), Delay);
         driver.start_periodic_measurement().unwrap();
-        Self {
-            driver,
-        }
+        Self { driver }
     }
 }
 

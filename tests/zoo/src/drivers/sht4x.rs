@@ -72,15 +72,26 @@ pub struct Thermometer<B: I2c> {
     driver: Sht4x<B, Delay>,
 }
 
+/// Creates the bus with the sensor.
+pub fn bus(condition: &Rc<Condition>) -> I2cBus<Sht40> {
+    I2cBus::new(Sht40 {
+        condition: condition.clone(),
+        ready: None,
+    })
+}
+
 impl Thermometer<I2cBus<Sht40>> {
     /// Creates the driver over the model.
     pub fn new(condition: &Rc<Condition>) -> Self {
-        let chip = Sht40 {
-            condition: condition.clone(),
-            ready: None,
-        };
+        Self::over(bus(condition))
+    }
+}
+
+impl<B: I2c> Thermometer<B> {
+    /// Creates the driver over a bus.
+    pub fn over(bus: B) -> Self {
         Self {
-            driver: Sht4x::new(I2cBus::new(chip)),
+            driver: Sht4x::new(bus),
         }
     }
 }

@@ -107,7 +107,8 @@ impl I2cChip for Panel {
     }
 }
 
-type Driver<B> = Ssd1306<I2CInterface<B>, DisplaySize128x64, BufferedGraphicsMode<DisplaySize128x64>>;
+type Driver<B> =
+    Ssd1306<I2CInterface<B>, DisplaySize128x64, BufferedGraphicsMode<DisplaySize128x64>>;
 
 /// `ssd1306` with its own picture of the panel.
 pub struct Picture<B> {

@@ -79,7 +79,11 @@ impl Ethernet {
     }
 
     fn receive(&mut self) {
-        if self.answer.as_ref().is_none_or(|(then, _)| *then > Instant::now()) {
+        if self
+            .answer
+            .as_ref()
+            .is_none_or(|(then, _)| *then > Instant::now())
+        {
             return;
         }
         let (_, answer) = self.answer.take().unwrap();
