@@ -3,29 +3,30 @@
 //! [`embassy-time`](embassy_time).
 //!
 //! ```
-//! use atomic_breaker_embassy::{Breaker, Config, EmbassyClock};
-//! use core::time::Duration;
+//! use atomic_breaker_embassy::{Breaker, Config, Device, EmbassyClock};
+//! use embassy_time::Duration;
+//! # struct Sht4x;
+//! # struct Error;
+//! # impl Sht4x { async fn measure(&mut self) -> Result<i32, Error> { Ok(21_000) } }
 //!
-//! static RADIO: Breaker = Breaker::new(
-//!     Config::new().consecutive_failures(3).open_for(Duration::from_secs(2)),
-//!     EmbassyClock,
-//! );
+//! static SENSOR: Breaker = Breaker::new(Config::new().consecutive_failures(3), EmbassyClock);
 //!
-//! # async fn send() -> Result<(), ()> { Ok(()) }
-//! async fn task() {
-//!     if let Err(error) = RADIO.call_async(send).await {
-//!         // rejected, or failed
+//! async fn watch(sensor: Sht4x) {
+//!     // One call is one measurement.
+//!     let mut sensor = Device::new(sensor, &SENSOR).time_limit(Duration::from_millis(50));
+//!     if let Err(error) = sensor.call_async(async |sensor| sensor.measure().await).await {
+//!         // rejected, failed, or no answer in time
 //!         # let _ = error;
 //!     }
 //! }
-//! # let _ = task();
+//! # let _ = watch(Sht4x);
 //! ```
 //!
 //! | module | what |
 //! |---|---|
 //! | `clock` | [`EmbassyClock`]; [`EmbassyTimer`], by which breakers sleep: [time limits](TimeLimit), waiting, [`Retry`], [`Prober`] are methods of the breaker, and [`wait`] describes how they wait |
 //! | `state_watch`, `log` | observers: [`StateWatch`] wakes tasks, `DefmtLog` and `FacadeLog` write lines; `EventLog` comes from the core crate |
-//! | `guarded` | `GuardedI2c`, `GuardedSpi`, `GuardedIo`, `GuardedCan`, `GuardedTcp`, `GuardedFlash`: unmodified drivers behind a breaker |
+//! | `guarded` | `GuardedI2c`, `GuardedSpi`, `GuardedIo`, `GuardedCan`, `GuardedTcp`, `GuardedFlash`: for stacks that own their bus; [`Device`], of the core, guards a driver |
 //!
 //! Everything you need from [`atomic_breaker`] is re-exported, so this crate is the only one to depend
 //! on.

@@ -132,7 +132,7 @@ impl<D, B: AnyBreaker, R> GuardedIo<D, B, R> {
     }
 
     /// Makes this the guard of one half of a stream whose other half is in another guard: what one of them writes, the other
-    /// reads the answer to. The silence of the peer is noticed within twice the [limit](Guarded::time_limit).
+    /// reads the answer to. So does a guard that is made anew for each operation. The silence of the peer is noticed within twice the [limit](Guarded::time_limit).
     ///
     /// ```
     /// use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, Exchange, GuardedIo};
@@ -171,13 +171,17 @@ impl<D, B: AnyBreaker, R> GuardedIo<D, B, R> {
             self.evidence.exchange().flushed(self.now_ms());
         }
     }
+}
 
-    /// The outcome of a read by the number of its bytes, where a read is a call.
-    fn has_come(&self) -> impl Fn(&usize) -> Outcome + use<D, B, R> {
-        |bytes| match bytes {
-            0 => Outcome::Ignored,
-            _ => Outcome::Success,
-        }
+/// The outcome of a read by the number of its bytes, where a read is a call.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "classifiers take references"
+)]
+const fn has_come(bytes: &usize) -> Outcome {
+    match bytes {
+        0 => Outcome::Ignored,
+        _ => Outcome::Success,
     }
 }
 
@@ -258,7 +262,6 @@ impl<D: Read, B: AnyBreaker<Clock: HasTimer>, R: AsyncRepair<D, D::Error>> Read
     async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Self::Error> {
         if self.evidence.expects_data {
             let read = async |device: &mut D| device.read(buffer).await;
-            let has_come = self.has_come();
             return self.call_async(Error::kind, has_come, read).await;
         }
         let (limit, size) = (self.device.limit(), buffer.len());
@@ -312,7 +315,6 @@ impl<D: embedded_io::Read, B: AnyBreaker, R: Repair<D, D::Error>> embedded_io::R
 {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Self::Error> {
         if self.evidence.expects_data {
-            let has_come = self.has_come();
             return self.call(Error::kind, has_come, |device| device.read(buffer));
         }
         self.evidence.exchange().begin_read();

@@ -115,9 +115,10 @@ fn check_all<W: SpiWord>(check: SpiCheck, operations: &[Operation<'_, W>]) -> Op
         .iter()
         .filter_map(says)
         .reduce(|one, other| match (one, other) {
-            (Outcome::Failure(_), _) | (_, Outcome::Ignored) => one,
+            (Outcome::Failure(_), _)
+            | (_, Outcome::Ignored)
+            | (Outcome::Success, Outcome::Success) => one,
             (_, Outcome::Failure(_)) | (Outcome::Ignored, _) => other,
-            (Outcome::Success, Outcome::Success) => one,
         })
 }
 

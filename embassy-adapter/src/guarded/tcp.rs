@@ -22,6 +22,8 @@ use super::{Guarded, GuardedError, GuardedIo};
 /// is one failure, to a [classifier](Guarded::with_classifier) a `ConnectionAborted`, unless writes are trusted. Ends after
 /// that show nothing.
 ///
+/// It cannot repair before a probe, as a connection is made through a shared reference to the stack.
+///
 /// Give the guard a [`time_limit`](Guarded::time_limit): a peer that is gone answers neither a connect nor a read.
 ///
 /// ```

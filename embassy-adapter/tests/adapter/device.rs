@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A guard that owns the driver: one call is one measurement.
+#![expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "classifiers take references"
+)]
 
 use std::cell::Cell;
 use std::future::pending;
@@ -55,6 +59,7 @@ impl Sht4x {
         }
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "as repairs are")]
     fn reset(&mut self, trips: u8) -> Result<(), Error> {
         self.resets.push(trips);
         self.is_set_up = true;

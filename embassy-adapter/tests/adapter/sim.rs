@@ -205,9 +205,10 @@ pub(crate) async fn let_others_run() {
     let mut has_yielded = false;
     std::future::poll_fn(|context| {
         context.waker().wake_by_ref();
-        match std::mem::replace(&mut has_yielded, true) {
-            true => std::task::Poll::Ready(()),
-            false => std::task::Poll::Pending,
+        if std::mem::replace(&mut has_yielded, true) {
+            std::task::Poll::Ready(())
+        } else {
+            std::task::Poll::Pending
         }
     })
     .await;
