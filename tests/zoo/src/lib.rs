@@ -10,6 +10,7 @@ pub mod condition;
 pub mod drivers;
 pub mod run;
 pub mod subject;
+pub mod table;
 pub mod time;
 pub mod transport;
 pub mod zoo;

@@ -108,7 +108,7 @@ pub fn run<T>(limit: Duration, future: impl Future<Output = T>) -> Ended<T> {
             pass_until(end);
             flag.0.store(true, Ordering::SeqCst);
         } else {
-            MockDriver::get().advance(Duration::from_micros(500));
+            MockDriver::get().advance(Duration::from_millis(1));
         }
     };
     WATCHDOG.set(outer);

@@ -24,9 +24,12 @@ pub struct Animal {
     pub drives: &'static str,
     well: Box<dyn Fn() -> Sight>,
     ill: Box<dyn Fn(Ill) -> [Sight; 2]>,
-    by_driver: Box<dyn Fn(Ill) -> Figures>,
-    by_transport: Option<(&'static str, Box<dyn Fn(Ill) -> Figures>)>,
+    by_driver: Play,
+    by_transport: Option<(&'static str, Play)>,
 }
+
+/// Lets the device fall ill, and measures.
+type Play = Box<dyn Fn(Ill) -> Figures>;
 
 impl fmt::Debug for Animal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

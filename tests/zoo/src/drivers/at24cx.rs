@@ -87,7 +87,7 @@ impl<B: I2c> Subject for Pages<B> {
 
     async fn measure(&mut self, truth: u32) -> Result<Reading, Self::Error> {
         let address = truth % 512 * PAGE_SIZE as u32;
-        let page: Vec<_> = (0..PAGE_SIZE as u32).map(|at| (at + truth) as u8).collect();
+        let page = truth.to_be_bytes().repeat(PAGE_SIZE / 4);
         self.driver.page_write(address, &page).await?;
         let mut back = vec![0; PAGE_SIZE];
         self.driver.read(address, &mut back).await?;

@@ -182,7 +182,7 @@ impl<B: SpiDevice> Subject for Blocks<B> {
     async fn measure(&mut self, truth: u32) -> Result<Reading, Self::Error> {
         let place = BlockIdx(truth % 64);
         let mut block = Block::new();
-        block.contents.fill(truth as u8);
+        block.contents[..4].copy_from_slice(&truth.to_be_bytes());
         self.driver.write(std::slice::from_ref(&block), place)?;
         let mut back = [Block::new()];
         self.driver.read(&mut back, place)?;

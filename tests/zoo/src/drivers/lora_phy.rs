@@ -126,12 +126,11 @@ impl SpiChip for Radio {
             return 0;
         };
         let register = usize::from(at & 0x7F);
-        let came = match at & 0x80 {
-            0 => self.read(register),
-            _ => {
-                self.write(register, byte);
-                0
-            }
+        let came = if at & 0x80 == 0 {
+            self.read(register)
+        } else {
+            self.write(register, byte);
+            0
         };
         // The buffer has one address.
         self.at = Some(if register == 0 { at } else { at + 1 });

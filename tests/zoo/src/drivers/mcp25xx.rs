@@ -14,19 +14,22 @@ use crate::bus::{SpiBus, SpiChip};
 use crate::condition::{Condition, Ill};
 use crate::subject::{Reading, Subject};
 
-/// The model of an MCP2515 with one buffer each way, and of a node that answers a frame two milliseconds later.
+/// The model of an MCP2515 with three buffers to send and one to receive, and of a node that answers a frame two milliseconds
+/// later.
 #[derive(Debug)]
 pub struct Controller {
     condition: Rc<Condition>,
     cycles: u32,
     registers: [u8; 128],
     command: Vec<u8>,
-    answer: Option<Instant>,
+    /// When the answer comes, and to which buffer.
+    answer: Option<(Instant, usize)>,
 }
 
 const CANCTRL: usize = 0x0F;
 const CNF1: usize = 0x2A;
-const SENT: usize = 0x31;
+/// What is sent, from the three registers of control on; identifier and data follow.
+const SENT: [usize; 3] = [0x30, 0x40, 0x50];
 const RECEIVED: usize = 0x61;
 const FLAGS: usize = 0x2C;
 
@@ -40,9 +43,17 @@ impl Controller {
         self.answer = None;
     }
 
-    /// Whether the first buffer waits to be sent.
-    const fn waits(&self) -> bool {
-        self.registers[SENT - 1] & 0x08 != 0
+    /// The bits of the status that say which buffers wait to be sent.
+    fn waiting(&self) -> u8 {
+        let bits = SENT.iter().zip([0x04, 0x10, 0x40]);
+        bits.map(|(at, bit)| {
+            if self.registers[*at] & 0x08 == 0 {
+                0
+            } else {
+                bit
+            }
+        })
+        .sum()
     }
 
     /// Sends what is to be sent, and receives the answer.
@@ -51,13 +62,17 @@ impl Controller {
         if !is_normal || self.condition.is(Ill::Mute) {
             return;
         }
-        if self.waits() {
-            self.registers[SENT - 1] &= !0x08;
-            self.answer = Some(Instant::now() + Duration::from_millis(2));
+        for at in SENT {
+            if self.registers[at] & 0x08 != 0 {
+                self.registers[at] &= !0x08;
+                self.answer = Some((Instant::now() + Duration::from_millis(2), at + 1));
+            }
         }
-        if self.answer.is_some_and(|then| then <= Instant::now()) {
+        if let Some((then, sent)) = self.answer
+            && then <= Instant::now()
+        {
             self.answer = None;
-            self.registers.copy_within(SENT..SENT + 13, RECEIVED);
+            self.registers.copy_within(sent..sent + 13, RECEIVED);
             self.registers[RECEIVED] = (ANSWER >> 3) as u8;
             self.registers[RECEIVED + 1] = (ANSWER << 5) as u8;
             self.registers[FLAGS] |= 0x01;
@@ -90,17 +105,17 @@ impl SpiChip for Controller {
                 self.registers[usize::from(address) + at - 3] = value;
                 0
             }
-            // The register of the control lies before the identifier, which is where the command begins.
-            [0x40, .., value] if at > 1 => {
-                self.registers[SENT + at - 2] = value;
+            // The identifier and what follows.
+            [load @ (0x40 | 0x42 | 0x44), .., value] if at > 1 => {
+                self.registers[SENT[usize::from(load & 0x06) / 2] + at - 1] = value;
                 0
             }
-            [0x81] => {
-                self.registers[SENT - 1] |= 0x08;
+            [send @ (0x81 | 0x82 | 0x84)] => {
+                self.registers[SENT[usize::from(send & 0x06) / 2]] |= 0x08;
                 0
             }
             [0xA0, _] if self.condition.is(Ill::Rubbish) => 0x01,
-            [0xA0, _] => self.registers[FLAGS] & 0x01 | u8::from(self.waits()) << 2,
+            [0xA0, _] => (self.registers[FLAGS] & 0x01) | self.waiting(),
             [0x90, ..] if at > 1 && self.condition.is(Ill::Rubbish) => self.condition.noise(),
             [0x90, ..] if at > 1 => self.registers[RECEIVED + at - 2],
             _ => 0,

@@ -30,7 +30,6 @@ pub struct Broker {
 impl Broker {
     fn packet(&mut self, packet: &[u8]) {
         let answer = match (self.condition.ill(), packet[0] >> 4) {
-            (Some(Ill::Silent | Ill::Mute), _) => return,
             (Some(Ill::Rubbish), _) => b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(),
             // Connect.
             (None, 1) => vec![0x20, 3, 0, 0, 0],
@@ -39,7 +38,7 @@ impl Broker {
                 let topic = usize::from(packet[3]);
                 vec![0x40, 2, packet[4 + topic], packet[5 + topic]]
             }
-            (None, _) => return,
+            _ => return,
         };
         let then = Instant::now() + Duration::from_millis(20);
         self.answers.push_back((then, answer));
@@ -90,7 +89,7 @@ impl TcpConnect for Stack {
     type Error = Infallible;
     type Connection<'a> = Port<Broker>;
 
-    async fn connect<'a>(&'a self, _: SocketAddr) -> Result<Port<Broker>, Infallible> {
+    async fn connect(&self, _: SocketAddr) -> Result<Port<Broker>, Infallible> {
         // The broker is repaired by others: its process is new.
         self.0.cure();
         while self.0.is(Ill::Silent) {

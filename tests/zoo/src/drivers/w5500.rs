@@ -91,9 +91,10 @@ impl Ethernet {
         for (at, byte) in (0..SIZE).zip(&answer) {
             let place = to.wrapping_add(at) % SIZE;
             let is_payload = at >= 8 && self.condition.is(Ill::Rubbish);
-            self.blocks[3][usize::from(place)] = match is_payload {
-                true => self.condition.noise(),
-                false => *byte,
+            self.blocks[3][usize::from(place)] = if is_payload {
+                self.condition.noise()
+            } else {
+                *byte
             };
         }
         self.set(CAME_TO, to.wrapping_add(answer.len() as u16));
