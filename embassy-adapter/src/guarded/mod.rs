@@ -42,7 +42,13 @@ pub use tcp::GuardedTcp;
 
 use core::fmt;
 
-use atomic_breaker::device::{AsyncRepair, BeforeProbe, BeforeProbeAsync, NoRepair, Repair};
+#[cfg(any(
+    feature = "embedded-hal",
+    feature = "embedded-io",
+    feature = "embedded-storage"
+))]
+use atomic_breaker::device::AsyncRepair;
+use atomic_breaker::device::{BeforeProbe, BeforeProbeAsync, NoRepair, Repair};
 use atomic_breaker::wait::{HasTimer, Limit, TimeLimit};
 use atomic_breaker::{AnyBreaker, AnyError, Device, Outcome};
 

@@ -265,3 +265,29 @@ fn a_frame_that_cannot_be_sent_for_a_second_is_a_failure() {
     }
     assert_eq!(breaker.snapshot().failures(), 0);
 }
+
+/// A receive that blocks waits for as long as nobody sends; meanwhile an interrupt may have a frame to send.
+#[test]
+fn a_receive_that_waits_holds_no_place_of_a_probe() {
+    struct Waiting<'a>(&'a atomic_breaker_embassy::Breaker);
+    impl Can for Waiting<'_> {
+        type Frame = Empty;
+        type Error = ErrorKind;
+
+        fn transmit(&mut self, _: &Empty) -> Result<(), ErrorKind> {
+            Ok(())
+        }
+
+        fn receive(&mut self) -> Result<Empty, ErrorKind> {
+            assert!(self.0.acquire().is_ok(), "meanwhile");
+            Ok(frame())
+        }
+    }
+    let mut sim = Sim::new();
+    let breaker = breaker(RULES);
+    let mut can = GuardedCan::new(Waiting(&breaker), &breaker);
+    breaker.trip();
+    sim.pass(1_000);
+    assert_eq!(can.receive(), Ok(frame()));
+    assert_eq!(breaker.state(), State::Closed);
+}

@@ -244,6 +244,31 @@ fn each_outage_is_repaired_also_if_the_application_trips_or_another_guard_probes
     }
 }
 
+/// There the trips are counted to 7, and the epochs to 16.
+#[test]
+fn in_32_bits_each_outage_is_repaired_however_often_it_tripped() {
+    use atomic_breaker_embassy::word::AtomicU32;
+    let mut sim = Sim::new();
+    let word = AtomicU32::new(0);
+    let breaker = Breaker::over(&word, RULES, EmbassyClock);
+    let guard = |healed_by| {
+        let mut driver = Sht4x::new(Health::Silent);
+        driver.healed_by = healed_by;
+        Device::new(driver, &breaker).before_probe(|sensor, trips| sensor.reset(trips))
+    };
+    let (mut one, mut other) = (guard(u8::MAX), guard(u8::MAX));
+    breaker.trip();
+    for probes in 1..=20 {
+        sim.pass(2_000);
+        assert!(one.call(Sht4x::measure).is_err());
+        assert_eq!(one.driver().resets.len(), probes);
+        sim.pass(2_000);
+        assert!(other.call(Sht4x::measure).is_err());
+        assert_eq!(other.driver().resets.len(), probes);
+    }
+    assert_eq!(other.driver().resets.last(), Some(&7));
+}
+
 #[test]
 fn a_repair_beside_users_that_do_not_repair_has_its_turn() {
     let mut sim = Sim::new();

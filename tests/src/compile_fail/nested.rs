@@ -71,6 +71,24 @@
 //! let read = SENSOR.retry(Retry::new(), Mutating(async || read(&mut GuardedI2c::new(Bus, &SENSOR))));
 //! ```
 //!
+//! Or if a guard owns the driver:
+//! ```
+//! use atomic_breaker_embassy::{Breaker, Config, Device, EmbassyClock, Mutating, Retry};
+//! # struct Sht4x;
+//! # impl Sht4x { async fn measure(&mut self) -> Result<i32, ()> { Ok(21) } }
+//! static SENSOR: Breaker = Breaker::new(Config::new(), EmbassyClock);
+//! let mut sensor = Device::new(Sht4x, &SENSOR);
+//! let read = SENSOR.retry(Retry::new(), Mutating(async || sensor.driver().measure().await));
+//! ```
+//! ```compile_fail,E0277
+//! use atomic_breaker_embassy::{Breaker, Config, Device, EmbassyClock, Mutating, Retry};
+//! # struct Sht4x;
+//! # impl Sht4x { async fn measure(&mut self) -> Result<i32, ()> { Ok(21) } }
+//! static SENSOR: Breaker = Breaker::new(Config::new(), EmbassyClock);
+//! let mut sensor = Device::new(Sht4x, &SENSOR);
+//! let read = SENSOR.retry(Retry::new(), Mutating(async || sensor.call_async(async |it| it.measure().await).await));
+//! ```
+//!
 //! A ping through the breaker would be rejected while it is open, when pings are needed:
 //! ```
 //! use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, Prober};
