@@ -133,8 +133,9 @@ impl<D, B: AnyBreaker, K: ClassifyKind> Guarded<D, B, K> {
     /// The time of the repair is not that of the operation: neither for the [`time_limit`](Self::time_limit) nor for
     /// [`slow_call`](atomic_breaker::Config::slow_call).
     ///
-    /// If the operation succeeds and the breaker stays half-open, because a write shows nothing or several successes are
-    /// required, the operations that follow are not repaired again until one of them fails or is dropped.
+    /// It runs before the first probe of each half-open time, whichever guard makes that probe: see
+    /// [`Device::before_probe`]. Operations that follow, because a write shows nothing or several successes are required, are
+    /// not repaired again.
     ///
     /// The operations of the device may be blocking or async; a repair that waits is
     /// [`before_probe_async`](Self::before_probe_async). No other operation of the guard is in flight meanwhile, so the repair
