@@ -14,3 +14,8 @@ pub mod table;
 pub mod time;
 pub mod transport;
 pub mod zoo;
+
+/// The code of the page.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/drivers.md")]
+mod page {}

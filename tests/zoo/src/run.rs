@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use atomic_breaker_embassy::{Breaker, Config, Device, EmbassyClock, Failure, Outcome, State};
+use atomic_breaker_embassy::{Breaker, Config, Device, EmbassyClock, Failure, Outcome};
 use embassy_time::{Duration, Instant, Timer};
 
 use crate::condition::{Condition, Ill};

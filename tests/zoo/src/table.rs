@@ -43,7 +43,7 @@ fn cells(figures: &Figures) -> String {
     )
 }
 
-const COLUMNS: &str = "noticed after | in vain | repairs | served again after | right | wrong |\n";
+const COLUMNS: &str = "noticed after | in vain | repairs | served again after | readings of 1,000 | wrong ones taken |\n";
 const ALIGNED: &str = "---:|---:|---:|---:|---:|---:|\n";
 
 /// Returns the table of drivers in a `Device`.

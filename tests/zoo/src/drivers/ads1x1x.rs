@@ -89,7 +89,7 @@ impl<B: I2c> Subject for Voltage<B> {
             }
         };
         Ok(Reading {
-            right: i32::from(value) == 0x1000 + truth as i32,
+            right: i64::from(value) == 0x1000 + i64::from(truth),
             plausible: (0x0800..0x7000).contains(&value),
         })
     }

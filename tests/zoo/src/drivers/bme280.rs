@@ -130,7 +130,7 @@ impl I2cChip for Bme280 {
 /// `bme280`, blocking.
 pub struct Weather<B: I2c> {
     driver: BME280<B>,
-    last: f32,
+    last: u32,
 }
 
 impl Weather<I2cBus<Bme280>> {
@@ -139,7 +139,7 @@ impl Weather<I2cBus<Bme280>> {
         let bus = I2cBus::new(Bme280::new(condition));
         let mut driver = BME280::new_primary(bus);
         driver.init(&mut Delay).unwrap();
-        Self { driver, last: 0.0 }
+        Self { driver, last: 0 }
     }
 }
 
@@ -148,7 +148,7 @@ impl<B: I2c> Subject for Weather<B> {
 
     async fn measure(&mut self, truth: u32) -> Result<Reading, Self::Error> {
         let shown = self.driver.measure(&mut Delay)?;
-        let truth = truth as f32;
+        let truth = f32::from(truth as u16);
         let is = |value: f32, expected: f32| (value - expected).abs() < 0.3;
         Ok(Reading {
             right: is(shown.temperature * 5_120.0, 20.0 * 5_120.0 + truth)
@@ -158,7 +158,8 @@ impl<B: I2c> Subject for Weather<B> {
             // of pressure the last ones never stand still.
             plausible: (10.0..40.0).contains(&shown.temperature)
                 && (90_000.0..105_000.0).contains(&shown.pressure)
-                && std::mem::replace(&mut self.last, shown.pressure) != shown.pressure,
+                && std::mem::replace(&mut self.last, shown.pressure.to_bits())
+                    != shown.pressure.to_bits(),
         })
     }
 

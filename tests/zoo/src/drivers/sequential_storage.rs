@@ -139,10 +139,11 @@ impl<F: NorFlash> Subject for Map<F> {
     type Error = Error<F::Error>;
 
     async fn measure(&mut self, truth: u32) -> Result<Reading, Self::Error> {
-        let (mut buffer, key) = ([0; 64], truth as u8 % 8);
-        self.driver.store_item(&mut buffer, &key, &truth).await?;
-        let back: Option<u32> = self.driver.fetch_item(&mut buffer, &key).await?;
-        Ok(Reading::compared(back == Some(truth)))
+        // So large that the pages are full and are used again every few minutes.
+        let (mut buffer, key, value) = ([0; 128], truth as u8 % 8, [truth; 16]);
+        self.driver.store_item(&mut buffer, &key, &value).await?;
+        let back = self.driver.fetch_item(&mut buffer, &key).await?;
+        Ok(Reading::compared(back == Some(value)))
     }
 
     async fn set_up(&mut self) -> Result<(), Self::Error> {
