@@ -97,6 +97,16 @@ pub fn ill<S: Subject>(make: impl Fn(&Rc<Condition>) -> S, ill: Ill) -> [Sight; 
     [before, look(&condition, &mut subject, 20..40)]
 }
 
+/// Returns what the driver returns after the power was cycled, if it does not set the device up again.
+pub fn not_set_up<S: Subject>(make: impl Fn(&Rc<Condition>) -> S) -> Sight {
+    let _time = Time::take();
+    let condition = Rc::new(Condition::default());
+    let mut subject = make(&condition);
+    look(&condition, &mut subject, 0..10);
+    condition.cycle_power();
+    look(&condition, &mut subject, 10..20)
+}
+
 /// What came of a thousand measurements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {

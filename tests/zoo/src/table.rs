@@ -78,3 +78,17 @@ pub fn by_transport() -> String {
     }
     table
 }
+
+/// Returns the table of what is returned after a cycle of the power, without setting the device up again.
+pub fn not_set_up() -> String {
+    let mut table = "| driver | after a cycle of the power, it returns |\n|---|---|\n".to_owned();
+    for animal in animals() {
+        let _ = writeln!(
+            table,
+            "| {} | {} |",
+            animal.name,
+            returned(&animal.not_set_up())
+        );
+    }
+    table
+}

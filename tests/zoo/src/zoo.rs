@@ -24,6 +24,7 @@ pub struct Animal {
     pub drives: &'static str,
     well: Box<dyn Fn() -> Sight>,
     ill: Box<dyn Fn(Ill) -> [Sight; 2]>,
+    not_set_up: Box<dyn Fn() -> Sight>,
     by_driver: Play,
     by_transport: Option<(&'static str, Play)>,
 }
@@ -48,6 +49,7 @@ impl Animal {
             drives,
             well: Box::new(move || run::well(make)),
             ill: Box::new(move |ill| run::ill(make, ill)),
+            not_set_up: Box::new(move || run::not_set_up(make)),
             by_driver: Box::new(move |ill| run::by_driver(make, ill)),
             by_transport: None,
         }
@@ -73,6 +75,11 @@ impl Animal {
     /// Returns what the bare driver returns of one that is ill, and after its repair.
     pub fn ill(&self, ill: Ill) -> [Sight; 2] {
         (self.ill)(ill)
+    }
+
+    /// Returns what the bare driver returns after a cycle of the power that it does not know of.
+    pub fn not_set_up(&self) -> Sight {
+        (self.not_set_up)()
     }
 
     /// Returns what comes of a thousand measurements with the driver in a guard.

@@ -26,3 +26,8 @@ fn the_page_shows_what_comes_of_drivers_in_a_guard() {
 fn the_page_shows_what_comes_of_drivers_over_guarded_buses() {
     check(&table::by_transport());
 }
+
+#[test]
+fn the_page_shows_what_drivers_return_that_are_not_set_up_again() {
+    check(&table::not_set_up());
+}
