@@ -122,17 +122,6 @@ impl<D, B: AnyBreaker, K, L, R> Device<D, B, K, L, R> {
     }
 }
 
-/// Reports what was found without a call, if a call would be admitted.
-#[doc(hidden)]
-pub fn report(breaker: &impl AnyBreaker, outcome: Outcome) {
-    if let Outcome::Ignored = outcome {
-        return;
-    }
-    if let Ok(permit) = breaker.as_breaker().acquire() {
-        permit.report(outcome);
-    }
-}
-
 /// The one way of a blocking call.
 #[inline]
 fn guarded<D, B: AnyBreaker, V, E>(

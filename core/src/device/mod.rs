@@ -4,8 +4,6 @@
 mod calls;
 mod repair;
 
-#[doc(hidden)]
-pub use calls::report;
 pub use repair::{AsyncRepair, BeforeProbe, BeforeProbeAsync, CallFailure, NoRepair, Repair};
 
 use crate::breaker::AnyBreaker;
@@ -271,12 +269,6 @@ impl<D, B: AnyBreaker, K, L, R> Device<D, B, K, L, R> {
     /// be tried even while the breaker is open.
     pub const fn driver(&mut self) -> &mut D {
         &mut self.driver
-    }
-
-    /// Reports what was found without a call, if a call would be admitted: for events of a device that is listened to.
-    #[doc(hidden)]
-    pub fn report(&self, outcome: Outcome) {
-        report(&self.breaker, outcome);
     }
 
     /// The driver, and what leads to the breaker.

@@ -35,7 +35,7 @@ impl Drop for Within {
 impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
     /// A number that tells breakers apart, not 0: where it lies.
     pub(super) fn mark(&self) -> u32 {
-        core::ptr::from_ref(self).addr() as u32 | 1
+        (&raw const *self).addr() as u32 | 1
     }
 
     /// Whether the caller is part of a probe of this breaker, which a retry makes: the driver that it calls has a guard with

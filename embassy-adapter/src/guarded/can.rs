@@ -7,7 +7,7 @@ use atomic_breaker::device::{BeforeProbe, NoRepair, Repair};
 use atomic_breaker::{AnyBreaker, Clock as _, Failure, Outcome};
 use embedded_can::{Error, ErrorKind, blocking, nb as polled};
 
-use super::{ClassifyKind, Guarded, GuardedError, KindOf};
+use super::{ClassifyKind, Guarded, GuardedError, KindOf, report};
 
 /// A CAN controller behind a breaker. It is itself a [`blocking::Can`] or [`nb::Can`](embedded_can::nb::Can), like the
 /// controller.
@@ -162,7 +162,7 @@ impl<D: blocking::Can, B: AnyBreaker, R: Repair<D, D::Error>> blocking::Can
             Ok(_) => Outcome::Success,
             Err(error) => (self.classify)(error.kind()),
         };
-        self.device.report(outcome);
+        report(self.device.breaker(), outcome);
         result.map_err(GuardedError::Device)
     }
 }

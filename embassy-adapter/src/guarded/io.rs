@@ -5,14 +5,14 @@ use core::future::poll_fn;
 use core::pin::pin;
 use core::task::Poll;
 
-use atomic_breaker::device::{AsyncRepair, NoRepair, Repair, report};
+use atomic_breaker::device::{AsyncRepair, NoRepair, Repair};
 use atomic_breaker::wait::{HasTimer, TimeLimit, Timer as _};
 use atomic_breaker::{AnyBreaker, Clock as _, Failure, Outcome};
 use embedded_io::{Error, ErrorKind, ErrorType, ReadReady, WriteReady};
 use embedded_io_async::{BufRead, Read, Write};
 
 use super::exchange::Exchange;
-use super::{ClassifyKind, Guarded, GuardedError, KindOf};
+use super::{ClassifyKind, Guarded, GuardedError, KindOf, report};
 
 /// A stream behind a breaker: for a stack that owns its port. It is itself [`Read`] and [`Write`], blocking or async like the
 /// stream. If you can, guard the driver instead, so that a command with its answer is one call: [`Device`](crate::Device).

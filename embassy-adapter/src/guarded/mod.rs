@@ -304,3 +304,14 @@ fn by_kind<V, E, K>(
         Err(error) => of_kind(kind(error)),
     }
 }
+
+/// Reports what was found without a call, if a call would be admitted: of a device that is listened to.
+#[cfg(any(feature = "embedded-io", feature = "embedded-can"))]
+fn report(breaker: &impl AnyBreaker, outcome: Outcome) {
+    if let Outcome::Ignored = outcome {
+        return;
+    }
+    if let Ok(permit) = breaker.as_breaker().acquire() {
+        permit.report(outcome);
+    }
+}
