@@ -13,7 +13,7 @@ use crate::condition::{Condition, Ill};
 use crate::subject::{Reading, Subject};
 use crate::time::{Ended, Time, pass_until, run};
 
-/// How many measurements are due.
+/// The number of measurements that are due.
 pub const READINGS: u32 = 1_000;
 /// The second in which the device falls ill.
 pub const ILL: u32 = 100;
@@ -28,10 +28,10 @@ pub const RULES: Config = Config::new()
 
 /// The limit of a measurement.
 const LIMIT: Duration = Duration::from_secs(2);
-/// What takes longer than this never ends.
+/// The time after which a measurement counts as one that never ends.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a driver returns of itself, without a guard.
+/// The result of a measurement without a guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Seen {
     /// A right reading.
@@ -48,7 +48,7 @@ pub enum Seen {
     Panic,
 }
 
-/// What was seen, and how often.
+/// Results with their counts.
 pub type Sight = BTreeMap<Seen, u32>;
 
 fn see<E>(ended: &Ended<Result<Reading, E>>) -> Seen {
@@ -107,7 +107,7 @@ pub fn not_set_up<S: Subject>(make: impl Fn(&Rc<Condition>) -> S) -> Sight {
     look(&condition, &mut subject, 10..20)
 }
 
-/// What came of a thousand measurements.
+/// The outcome of a thousand measurements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     /// Right readings.
@@ -131,7 +131,7 @@ pub struct Figures {
 pub struct Workshop {
     condition: Rc<Condition>,
     repairs: Rc<Cell<u32>>,
-    /// Whether the driver has yet to set the device up.
+    /// `true` until the driver has set the device up.
     is_bare: Rc<Cell<bool>>,
 }
 
@@ -205,7 +205,7 @@ fn play(
     figures
 }
 
-/// What the user's check says.
+/// The verdict of the user's check.
 fn is_plausible<E>(result: &Result<Reading, E>) -> Outcome {
     match result {
         Ok(reading) if reading.plausible => Outcome::Success,

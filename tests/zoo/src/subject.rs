@@ -6,9 +6,9 @@ use std::fmt::Debug;
 /// A measurement that a driver returned as good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// Whether it is true, which only the model knows.
+    /// `true` if it is right, which only the model knows.
     pub right: bool,
-    /// Whether the user's own check of the value lets it pass.
+    /// `true` if the user's own check of the value lets it pass.
     pub plausible: bool,
 }
 

@@ -20,7 +20,7 @@ use crate::transport;
 pub struct Animal {
     /// The package and its version.
     pub name: &'static str,
-    /// What it drives.
+    /// The device that it drives.
     pub drives: &'static str,
     well: Box<dyn Fn() -> Sight>,
     ill: Box<dyn Fn(Ill) -> [Sight; 2]>,

@@ -19,7 +19,7 @@ pub struct Converter {
     condition: Rc<Condition>,
     pointer: u8,
     config: u16,
-    /// When the conversion ends.
+    /// The end of the conversion.
     ready: Option<Instant>,
 }
 

@@ -19,7 +19,7 @@ pub struct Eeprom {
     condition: Rc<Condition>,
     bytes: Vec<u8>,
     at: usize,
-    /// When the page is written.
+    /// The end of the write of a page.
     ready: Instant,
 }
 

@@ -40,7 +40,7 @@ pub struct Reset;
 #[derive(Clone, Debug, AtatResp)]
 pub struct Done;
 
-/// What the modem says unasked.
+/// Messages that the modem sends unasked.
 #[derive(Clone, Debug, AtatUrc)]
 pub enum Unasked {
     /// It has looked for its network.

@@ -20,7 +20,7 @@ pub struct Bme280 {
     cycles: u32,
     registers: [u8; 256],
     pointer: u8,
-    /// When a measurement ends.
+    /// The end of the measurement.
     ready: Option<Instant>,
 }
 

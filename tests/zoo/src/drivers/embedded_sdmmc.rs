@@ -19,14 +19,14 @@ pub struct Card {
     condition: Rc<Condition>,
     cycles: u32,
     is_idle: bool,
-    /// Whether the next command belongs to an application.
+    /// `true` if the next command belongs to an application.
     is_escaped: bool,
     input: Input,
     output: VecDeque<u8>,
     blocks: Vec<[u8; 512]>,
 }
 
-/// What the card takes next.
+/// The input that the card expects next.
 #[derive(Debug)]
 enum Input {
     Command(Vec<u8>),

@@ -27,7 +27,7 @@ pub struct Radio {
     fifo: [u8; 256],
     /// The register of the transfer, with the bit for a write.
     at: Option<u8>,
-    /// When the frame is sent, or the answer received, and the flag that says so.
+    /// The time when the frame is sent or the answer is received, and the flag for it.
     done: Option<(Instant, u8)>,
 }
 

@@ -22,13 +22,13 @@ pub struct Controller {
     cycles: u32,
     registers: [u8; 128],
     command: Vec<u8>,
-    /// When the answer comes, and to which buffer.
+    /// The time of the answer, and the buffer that it answers.
     answer: Option<(Instant, usize)>,
 }
 
 const CANCTRL: usize = 0x0F;
 const CNF1: usize = 0x2A;
-/// What is sent, from the three registers of control on; identifier and data follow.
+/// The buffers to send: a register of control each, then identifier and data.
 const SENT: [usize; 3] = [0x30, 0x40, 0x50];
 const RECEIVED: usize = 0x61;
 const FLAGS: usize = 0x2C;

@@ -20,7 +20,7 @@ pub struct Flash {
     condition: Rc<Condition>,
     cycles: u32,
     bytes: Vec<u8>,
-    /// Whether the next write or erase is permitted.
+    /// `true` if the next write or erase is permitted.
     is_enabled: bool,
     busy_until: Instant,
     command: Vec<u8>,

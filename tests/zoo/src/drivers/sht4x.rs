@@ -35,7 +35,7 @@ pub(super) fn words(condition: &Condition, words: &[u16], bytes: &mut [u8]) {
 #[derive(Debug)]
 pub struct Sht40 {
     condition: Rc<Condition>,
-    /// When the measurement is ready.
+    /// The end of the measurement.
     ready: Option<Instant>,
 }
 

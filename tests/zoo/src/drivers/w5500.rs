@@ -142,7 +142,7 @@ impl SpiChip for Ethernet {
     }
 }
 
-/// What went wrong: the driver's error, or the user's own check.
+/// The error of a measurement: the driver's own, or that of the user's check.
 #[derive(Debug)]
 pub enum NetError<E> {
     /// The driver says so.
