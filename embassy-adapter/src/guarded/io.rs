@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Streams: serial ports, sockets, radio modems.
 
-use core::future::poll_fn;
-use core::pin::pin;
-use core::task::Poll;
-
 use atomic_breaker::device::{AsyncRepair, NoRepair, Repair};
-use atomic_breaker::wait::{HasTimer, TimeLimit, Timer as _};
+use atomic_breaker::wait::HasTimer;
 use atomic_breaker::{AnyBreaker, Clock as _, Failure, Outcome};
 use embedded_io::{Error, ErrorKind, ErrorType, ReadReady, WriteReady};
 use embedded_io_async::{BufRead, Read, Write};
 
-use super::exchange::Exchange;
-use super::{ClassifyKind, Guarded, GuardedError, KindOf, report};
+use super::exchange::{Answers, Exchange, listen, note_read, of_device};
+use super::{ClassifyKind, Guarded, GuardedError, KindOf};
 
 /// A stream behind a breaker: for a stack that owns its port. It is itself [`Read`] and [`Write`], blocking or async like the
 /// stream. If you can, guard the driver instead, so that a command with its answer is one call: [`Device`](crate::Device).
@@ -54,43 +50,6 @@ use super::{ClassifyKind, Guarded, GuardedError, KindOf, report};
 /// }
 /// ```
 pub type GuardedIo<D, B, R = NoRepair> = Guarded<D, B, ErrorKind, R>;
-
-/// What a guard of a stream remembers of answers.
-#[derive(Debug)]
-pub struct Answers {
-    own: Exchange,
-    shared: Option<&'static Exchange>,
-    /// Whether it is a failure if the stream ends now: a connection of which nothing has been read.
-    is_new: bool,
-    /// Whether the device speaks by itself, so that a read is a call.
-    expects_data: bool,
-}
-
-impl Answers {
-    /// `is_new`: of a connection of which nothing has been read.
-    pub(super) const fn of_new(is_new: bool) -> Self {
-        Self {
-            own: Exchange::new(),
-            shared: None,
-            is_new,
-            expects_data: false,
-        }
-    }
-
-    fn exchange(&self) -> &Exchange {
-        self.shared.unwrap_or(&self.own)
-    }
-
-    /// Until when a read waits before it looks again whether an answer is owed, which the guard of the other half may have
-    /// noted meanwhile.
-    fn look_after_ms(&self, now_ms: u32, limit_ms: u64) -> u64 {
-        match self.exchange().left_ms(now_ms, limit_ms) {
-            Some(left_ms) => left_ms,
-            None if self.shared.is_some() => limit_ms,
-            None => u64::MAX,
-        }
-    }
-}
 
 impl ClassifyKind for ErrorKind {
     type Evidence = Answers;
@@ -185,73 +144,6 @@ const fn has_come(bytes: &usize) -> Outcome {
     }
 }
 
-/// Reports what a read has brought, which was no call, and takes note of it: `bytes` of a buffer of that many, or an error.
-fn note_read<E: Error>(
-    breaker: &impl AnyBreaker,
-    answers: &mut Answers,
-    classify: fn(ErrorKind) -> Outcome,
-    bytes: Result<usize, &E>,
-    buffer: usize,
-) {
-    let outcome = match bytes {
-        Err(error) => {
-            answers.exchange().settle();
-            classify(error.kind())
-        }
-        Ok(_) if buffer == 0 => Outcome::Ignored,
-        Ok(0) => {
-            answers.exchange().settle();
-            // An end that is read again is no further failure.
-            if core::mem::take(&mut answers.is_new) {
-                classify(ErrorKind::ConnectionAborted)
-            } else {
-                Outcome::Ignored
-            }
-        }
-        Ok(_) => {
-            let is_first = core::mem::take(&mut answers.is_new);
-            if answers.exchange().settle() || is_first {
-                Outcome::Success
-            } else {
-                Outcome::Ignored
-            }
-        }
-    };
-    report(breaker, outcome);
-}
-
-/// Waits for what comes, no longer than an answer that is owed may take.
-async fn listen<V, E>(
-    breaker: &impl AnyBreaker<Clock: HasTimer>,
-    answers: &Answers,
-    limit: TimeLimit,
-    read: impl Future<Output = Result<V, E>>,
-) -> Result<V, GuardedError<E>> {
-    let clock = breaker.as_breaker().clock();
-    let limit_ms = limit.limit().map_or(u64::MAX, |limit| {
-        limit.as_millis().try_into().unwrap_or(u64::MAX)
-    });
-    let mut read = pin!(read);
-    loop {
-        answers.exchange().begin_read();
-        let look_after_ms = answers.look_after_ms(clock.now_ms(), limit_ms);
-        let mut sleep = pin!(clock.timer().sleep(look_after_ms));
-        let ended = poll_fn(|context| match read.as_mut().poll(context) {
-            Poll::Ready(result) => Poll::Ready(Some(result)),
-            Poll::Pending if look_after_ms == u64::MAX => Poll::Pending,
-            Poll::Pending => sleep.as_mut().poll(context).map(|()| None),
-        });
-        if let Some(result) = ended.await {
-            return result.map_err(GuardedError::Device);
-        }
-        if answers.exchange().left_ms(clock.now_ms(), limit_ms) == Some(0) {
-            answers.exchange().settle();
-            report(breaker, limit.failure().into());
-            return Err(GuardedError::TimedOut);
-        }
-    }
-}
-
 impl<D: ErrorType, B, R> ErrorType for GuardedIo<D, B, R> {
     type Error = GuardedError<D::Error>;
 }
@@ -278,15 +170,6 @@ impl<D: Read, B: AnyBreaker<Clock: HasTimer>, R: AsyncRepair<D, D::Error>> Read
             );
         }
         result
-    }
-}
-
-/// The error of the device; there is no other here.
-fn of_device<E>(bytes: Result<usize, &GuardedError<E>>) -> Result<usize, &E> {
-    match bytes {
-        Err(GuardedError::Device(error)) => Err(error),
-        Err(_) => Ok(0),
-        Ok(bytes) => Ok(bytes),
     }
 }
 

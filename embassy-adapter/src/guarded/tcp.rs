@@ -8,7 +8,7 @@ use atomic_breaker::{AnyBreaker, Device, Outcome};
 use embedded_io::{Error, ErrorKind};
 use embedded_nal_async::TcpConnect;
 
-use super::io::Answers;
+use super::exchange::Answers;
 use super::{Guarded, GuardedError, GuardedIo};
 
 /// A TCP stack behind a breaker, for one peer. It is itself a [`TcpConnect`], whose connections are

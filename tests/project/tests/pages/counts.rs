@@ -142,6 +142,8 @@ fn bytes_of_flash() {
     let programs = [
         "permit",
         "call",
+        "device_call",
+        "device_call_with_repair",
         "call_with_gradual_return",
         "call_with_tally",
         "call_by_wide_word",

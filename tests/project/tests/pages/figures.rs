@@ -71,6 +71,14 @@ fn bytes_in_the_text_are_those_that_are_locked() {
                 more("call_with_tally"),
             ),
         ),
+        (
+            "docs/microcontrollers.md",
+            format!(
+                "A `Device` takes {}, and {} with a repair.",
+                shown(bytes("device_call")[0]),
+                shown(bytes("device_call_with_repair")[0])
+            ),
+        ),
     ];
     for (page, words) in said {
         let text = read(page).split_whitespace().collect::<Vec<_>>().join(" ");
