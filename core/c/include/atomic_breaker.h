@@ -159,8 +159,9 @@ ab_snapshot_t AB_NAME(snapshot)(const ab_t *, const ab_rules *, uint32_t now_ms)
  *   restore          nothing is known of the time since: half of what was left of an open time counts as passed, so that
  *                    a device that is reset again and again probes after at most 15 boots, with 64 bits 32
  *   restore_after    at least this much time has passed, by an RTC or the timer that ended the sleep: it counts. Only the
- *                    time asleep, not the time awake before
- *   restore_running  now_ms has run on through the reset: all times go on
+ *                    time asleep, not the time awake before; 0 is as restore
+ *   restore_running  now_ms has run on through the reset: all times go on. For sleeps of up to half the time of the word
+ *                    (17 min, with 64 bits 24 days); after longer ones restore_after
  * After a watchdog's reset the call that hung has reported nothing: then ab_trip(), unless ab_state() is AB_OPEN. */
 bool AB_NAME(restore)(ab_retained *, const ab_rules *, uint32_t now_ms);
 bool AB_NAME(restore_after)(ab_retained *, const ab_rules *, uint32_t asleep_ms, uint32_t now_ms);
