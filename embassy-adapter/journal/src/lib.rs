@@ -32,7 +32,7 @@ pub use config::{JournalConfig, WhenCorrupt, WhenFull};
 pub use error::{Corruption, JournalError, Misfit};
 use layout::Geometry;
 pub use send::{Entry, Sent};
-use state::State;
+use state::{Failed, State};
 use storage::Storage;
 
 /// The pages about the journal, whose code is compiled.
@@ -109,6 +109,7 @@ pub struct Journal<F, const LONGEST: usize> {
     storage: Storage<F>,
     config: JournalConfig,
     state: State,
+    failed: Failed,
     /// Whether the state matches the flash.
     is_settled: bool,
     is_new: bool,
@@ -137,6 +138,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
             storage: Storage { flash, geometry },
             config,
             state: State::default(),
+            failed: Failed::default(),
             is_settled: false,
             is_new: false,
             refused: 0,
