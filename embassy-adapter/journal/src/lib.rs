@@ -67,13 +67,19 @@ mod pages {
 ///     let limit = Duration::from_secs(2);
 ///     loop {
 ///         let reading = measure().await;
-///         journal.keep(&reading).await?;
+///         if let Err(error) = journal.keep(&reading).await {
+///             // This reading is lost. The next one is written elsewhere.
+///             println!("not kept: {error}");
+///         }
 ///         // Until nothing waits, or the radio is down again.
-///         let _ = journal
+///         let sent = journal
 ///             .send_all(&RADIO, limit, async |entry| {
 ///                 radio.send(entry.number, entry.bytes).await
 ///             })
-///             .await?;
+///             .await;
+///         if let Err(error) = sent {
+///             println!("not read: {error}");
+///         }
 ///         Timer::after_secs(60).await;
 ///     }
 /// }

@@ -19,11 +19,19 @@ const PAGE: usize = 256;
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Refuses {
     /// It says Ok and keeps its old bytes, or it says that it fails.
-    Erases { tells: bool },
-    Head { tells: bool },
-    AllWrites { tells: bool },
+    Erases {
+        tells: bool,
+    },
+    Head {
+        tells: bool,
+    },
+    AllWrites {
+        tells: bool,
+    },
     /// All but the head.
-    Records { tells: bool },
+    Records {
+        tells: bool,
+    },
 }
 
 impl Refuses {
@@ -57,8 +65,11 @@ struct OnePage {
 
 impl OnePage {
     fn new(pages: usize) -> Self {
+        let chip = Chip::new(pages, 7);
+        // What an erase that lied has left cannot be avoided.
+        chip.allow_rewrites();
         Self {
-            chip: Chip::new(pages, 7),
+            chip,
             refuses: Rc::default(),
         }
     }
@@ -200,7 +211,10 @@ fn each_page(pages: usize, config: JournalConfig, at_once: bool) {
                     done.all + done.refused + 20 >= READINGS,
                     "what was kept arrives: {done:?}"
                 );
-                assert!(done.refused * 10 < READINGS, "{done:?}");
+                // A page that takes its head and nothing else costs two readings each time it is begun.
+                assert!(done.refused * 8 < READINGS, "{done:?}");
+                let takes_head = matches!(refuses, Refuses::Records { .. });
+                assert!(takes_head || done.refused <= 4, "{done:?}");
             }
         }
     }
