@@ -46,12 +46,13 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
 
     /// [`restore`](Self::restore) after at least this time: a device knows how long its timer let it sleep, or a real-time
     /// clock tells it. Rounded down to milliseconds and to ticks. Pass only the time asleep: how long the device was awake
-    /// after the breaker opened is not known.
+    /// after the breaker opened is not known. Zero says no more than `restore` knows, and does the same.
     ///
     /// The time counts for an open time, even one that was demanded, and for a window of failures; the rest is as in
-    /// `restore`. If it is less than one part in 1,024 of the open time that was left (one part in 8 in a 32-bit word), or
-    /// less than a tick, it counts as that much, which is the least that the word can tell: so a device that is reset
-    /// before its open time is over probes after a limited number of boots, even if the time is given as zero.
+    /// `restore`. An open time that the rules alone have set, without jitter, is over if the device slept longer. Any other
+    /// is later by less than one part in 1,024 of it (one part in 8 in a 32-bit word), and so is what each further sleep
+    /// leaves of it, because the word keeps it rounded up. A sleep that is shorter than that part, or than a tick, counts
+    /// as that much: so a device that is reset before its open time is over probes after a limited number of boots.
     ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, ManualClock, word::Retained};
@@ -81,6 +82,10 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// the device sleeps, or the time since the machine started when only a process was restarted. All running times go
     /// on, so nothing happens early or late. Probes that were in flight are forgotten, and those that succeeded still
     /// count.
+    ///
+    /// For sleeps shorter than half of what [the time in the word](crate#limits) reaches, that is 24 days (17 minutes in a
+    /// 32-bit word with its default tick). After longer ones the word may take an open time of long ago for one that has
+    /// just begun, and so in each of many boots: use [`restore_after`](Self::restore_after) with the time asleep.
     ///
     /// # Errors
     /// Same as [`restore`](Self::restore).

@@ -20,7 +20,7 @@
 //! | `errors` | errors, fallback |
 //! | `time`, `sparse` | clocks that wrap and step back, rare callers |
 //! | `waits` | waiting to the millisecond, and what can be awaited |
-//! | `word`, `flipped`, `restored`, `retained`, `asleep` | the word anywhere, corrupt words, bits that flip, words that outlive their clock, devices that sleep |
+//! | `word`, `flipped`, `restored`, `retained`, `asleep`, `sleepers` | the word anywhere, corrupt words, bits that flip, words that outlive their clock, devices that sleep |
 //! | `meddled` | a word that another caller has just changed, words and permits that no breaker has made |
 //! | `calls`, `panicking` | classifiers, panics, futures, tokens |
 //! | `attempt`, `owned`, `generic` | permits for `?`, owned permits, code that takes any breaker |
@@ -73,6 +73,7 @@ mod retained;
 mod retries;
 mod returning;
 mod rules;
+mod sleepers;
 mod slow;
 mod slow_share;
 mod snapshot;

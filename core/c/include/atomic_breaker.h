@@ -83,7 +83,9 @@ typedef struct {
     uint32_t checked[25];
 } ab_rules;
 
-/* What a permit remembers. Copy it into a mailbox or an interrupt's state, and report it once. {0} is none. */
+/* What a permit remembers. Copy it into a mailbox or an interrupt's state, and report it once. {0} is none. If an interrupt
+ * reports it, or a timeout in its place, abort the transfer before you report the timeout: otherwise both may count, and a
+ * late interrupt reports the token of the next transfer. */
 typedef struct {
     ab_word word;
     uint32_t start_ms;
@@ -140,7 +142,8 @@ bool AB_NAME(report_retry_after)(ab_t *, const ab_rules *, ab_token *, uint32_t 
  * max_retry_after_ms). */
 bool AB_NAME(report_down)(ab_t *, const ab_rules *, ab_token *, uint32_t at_least_ms, uint32_t now_ms);
 
-/* The call was given up: nothing is known. A probe that is cancelled after cancel_limit_ms counts as failed. */
+/* The call was given up: nothing is known. Not for a timeout, which is ab_report(.., false, ..): while closed this counts as
+ * nothing, unless slow_call_ms has passed. A probe that is cancelled after cancel_limit_ms counts as failed. */
 bool AB_NAME(cancel)(ab_t *, const ab_rules *, ab_token *, uint32_t now_ms);
 
 /* The call begins only now, for instance after waiting in a queue: false if its report would count nowhere. */
@@ -159,8 +162,9 @@ ab_snapshot_t AB_NAME(snapshot)(const ab_t *, const ab_rules *, uint32_t now_ms)
  *   restore          nothing is known of the time since: half of what was left of an open time counts as passed, so that
  *                    a device that is reset again and again probes after at most 15 boots, with 64 bits 32
  *   restore_after    at least this much time has passed, by an RTC or the timer that ended the sleep: it counts. Only the
- *                    time asleep, not the time awake before
- *   restore_running  now_ms has run on through the reset: all times go on
+ *                    time asleep, not the time awake before; 0 is as restore
+ *   restore_running  now_ms has run on through the reset: all times go on. For sleeps of up to half the time of the word
+ *                    (17 min, with 64 bits 24 days); after longer ones restore_after
  * After a watchdog's reset the call that hung has reported nothing: then ab_trip(), unless ab_state() is AB_OPEN. */
 bool AB_NAME(restore)(ab_retained *, const ab_rules *, uint32_t now_ms);
 bool AB_NAME(restore_after)(ab_retained *, const ab_rules *, uint32_t asleep_ms, uint32_t now_ms);

@@ -34,7 +34,7 @@ impl<B: Bits> Machine<'_, B> {
                     .enter(State::Open)
                     .with_trips(circuit.trips())
                     .with_demanded(circuit.is_demanded());
-                match Self::open_time_after(circuit.open_for(), asleep_ms) {
+                match self.open_time_after(circuit, asleep_ms) {
                     // Over at once, and not with the next tick: a device may be awake for less.
                     0 => kept.with_time(B::stamp(now.ms() & !B::BELOW_A_TICK)),
                     left => Self::open_until(kept, left, now.ms()),
@@ -54,15 +54,30 @@ impl<B: Bits> Machine<'_, B> {
 
     /// What is left of an open time, in ticks: always less than before, or a device that is restored again and again
     /// before the time is over would never probe.
-    fn open_time_after(open_for: u32, asleep_ms: Option<u32>) -> u32 {
+    fn open_time_after(self, circuit: Circuit<B>, asleep_ms: Option<u32>) -> u32 {
+        let stored = circuit.open_for();
         match asleep_ms {
-            // On average, half of a time has passed when a reset comes.
-            None => open_for / 2,
+            // On average, half of a time has passed when a reset comes. "At least nothing" is no more than that.
+            None | Some(0) => stored / 2,
             Some(ms) => {
                 // To the next shorter time that the word can hold.
-                let least = (open_for >> (B::LAYOUT.precision - 1)).max(1);
-                open_for.saturating_sub(least.max(ms >> B::SHIFT))
+                let least = (stored >> (B::LAYOUT.precision - 1)).max(1);
+                let lasted = self.before_rounding(circuit);
+                lasted.saturating_sub(least.max(ms >> B::SHIFT))
             }
+        }
+    }
+
+    /// An open time as it was before it was rounded up to what the word holds, if the rules alone have set it: then they
+    /// tell. Otherwise as the word holds it, which is later, never earlier.
+    fn before_rounding(self, circuit: Circuit<B>) -> u32 {
+        let stored = circuit.open_for();
+        let own = B::ticks(self.own_open_ms(circuit.trips()));
+        let is_own = self.config.jitter_percent == 0 && !circuit.is_demanded();
+        if is_own && circuit.with_open_for(own).1 == stored {
+            own
+        } else {
+            stored
         }
     }
 

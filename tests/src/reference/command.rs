@@ -51,22 +51,22 @@ impl Reference {
                 },
                 _,
             ) => {
-                let passed = match slept {
-                    // Half of the time, rounded up.
-                    None => lasts.div_ceil(2),
-                    Some(slept) => {
-                        let unit = lasts / (1 << (self.rules.grain.significant - 1));
-                        slept.max(unit).max(1)
-                    }
+                let left = if asleep.unwrap_or(0) == 0 {
+                    // Nothing is known but that there was a reset.
+                    lasts / 2
+                } else {
+                    let unit = lasts / (1 << (self.rules.grain.significant - 1));
+                    let passed = slept.unwrap_or(0).max(unit).max(1);
+                    self.unrounded(*lasts, *demanded).saturating_sub(passed)
                 };
-                if passed >= *lasts {
+                if left == 0 {
                     Mode::Open {
                         began: self.now / self.rules.grain.tick,
                         lasts: 0,
                         demanded: *demanded,
                     }
                 } else {
-                    self.open_until(lasts - passed, *demanded)
+                    self.open_until(left, *demanded)
                 }
             }
             (Mode::Returning { .. }, _) => Mode::CLEAR,
@@ -74,6 +74,18 @@ impl Reference {
             (Mode::Closed { .. } | Mode::Held(_), _) => return,
         };
         self.enter(mode, Cause::Restored);
+    }
+
+    /// The open time that was stored as this, in ticks, where only the rules can have set it, and do so exactly.
+    fn unrounded(&self, lasts: u64, demanded: bool) -> u64 {
+        let range = self.rules.open_ticks(self.trips, 0);
+        let own = *range.start();
+        let is_exact = own == *range.end() && !demanded;
+        if is_exact && self.rules.grain.stored(own) == lasts {
+            own
+        } else {
+            lasts
+        }
     }
 
     /// The users of the word are gone, but its clock runs on.

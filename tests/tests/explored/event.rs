@@ -63,8 +63,8 @@ const COMMANDS: [Command; 9] = [
     Command::ProbeEarly,
 ];
 
-/// Of unknown length, none at all, and one that a longer time outlasts.
-const SLEEPS: [Option<u64>; 3] = [None, Some(0), Some(2)];
+/// Of unknown length, none at all, the shortest, and one that a longer time outlasts.
+const SLEEPS: [Option<u64>; 4] = [None, Some(0), Some(1), Some(2)];
 
 /// A quarter and three quarters.
 const DICE: [u32; 2] = [1 << 30, 3 << 30];

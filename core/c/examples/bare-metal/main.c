@@ -16,6 +16,7 @@ enum { BY_PIN = 0x50494E, BY_WATCHDOG = 0x444F47, AWAKE = 0x574B55 };
 __attribute__((section(".noinit"))) static volatile uint32_t reset_reason;
 
 #define ASLEEP_MS 600
+#define LIMIT_MS 100
 
 static volatile uint32_t milliseconds;
 /* Whether it fails until it is repaired is kept by the radio, not by the chip. */
@@ -93,8 +94,16 @@ static uint32_t send(void)
     uint32_t before = transfers_ended;
     __asm__ volatile("" : : : "memory"); /* the compiler writes the token first */
     transfer_left_ms = 3;                /* from here on it is the interrupt's */
-    while (transfers_ended == before)
-        __asm__ volatile("wfi");
+    uint32_t since = milliseconds;
+    while (transfers_ended == before) {
+        if (milliseconds - since < LIMIT_MS) {
+            __asm__ volatile("wfi");
+            continue;
+        }
+        transfer_left_ms = 0; /* abort it first: no interrupt of this transfer reports after that */
+        radio_report(&transfer, false, milliseconds);
+        break;
+    }
     return 0;
 }
 
