@@ -26,8 +26,7 @@ pub enum JournalError<E> {
     /// All numbers are used: 4,294,967,295 entries. One reading per second uses them up in 136 years.
     Exhausted,
     /// The flash says that it has written, but what was written cannot be read back: the flash is worn out, there at
-    /// least. The entry was not kept, and everything that was kept before still is. The next attempt writes elsewhere, and
-    /// a page that cannot be begun is left out, if there are three pages and room.
+    /// least. The entry was not kept, and everything that was kept before still is. The next attempt writes elsewhere.
     Worn,
     /// The flash failed.
     Flash(E),

@@ -7,7 +7,7 @@ use crate::Journal;
 use crate::config::WhenFull;
 use crate::error::{Io, JournalError};
 use crate::layout::{FoundHead, Head};
-use crate::state::{Failed, Place};
+use crate::state::Place;
 use crate::storage::{Cursor, Record};
 
 impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
@@ -39,25 +39,14 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         let after = number.checked_add(1).ok_or(JournalError::Exhausted)?;
         let geometry = self.storage.geometry;
         let len = geometry.record_len(entry.map(|entry| entry.len() as u32));
-        if self.failed.sequence == self.state.sequence {
-            self.state.write = self.state.write.max(self.failed.until);
-        }
         if !self.find_room(len).await? {
             self.advance().await?;
             if !self.find_room(len).await? {
                 return Err(JournalError::Worn);
             }
         }
-        let end = self.state.write + len;
-        // Until it is kept. Not there again, even if all still reads as erased, and after a second time not in this page.
-        let is_again = self.failed.until > 0 && self.failed.sequence == self.state.sequence;
-        let page = geometry.page_of(self.state.sequence);
-        let before = self.failed;
-        self.failed = Failed {
-            sequence: self.state.sequence,
-            until: if is_again { page.end } else { end },
-        };
         self.is_settled = false;
+        let end = self.state.write + len;
         self.storage
             .write_record(self.state.write, number, entry)
             .await?;
@@ -70,7 +59,6 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         if !is_kept {
             return Err(JournalError::Worn);
         }
-        self.failed = before;
         self.state.write = end;
         self.state.next = after;
         self.state.waiting += u32::from(entry.is_some());
@@ -93,48 +81,29 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         Ok(false)
     }
 
-    /// Begins the next page, or one after it if that cannot be begun: the page that is being written is never erased for it.
+    /// Begins the next page. Its head also says that the entries of the page after it are gone, so that there is always
+    /// one page that may be erased.
     async fn advance(&mut self) -> Io<(), F> {
-        let mut failed = JournalError::Worn;
-        for skipped in 0..self.storage.geometry.pages - 1 {
-            match self.advance_over(skipped).await {
-                Err(error @ (JournalError::Worn | JournalError::Flash(_))) => failed = error,
-                // There is no room for leaving out a page: it is the page that is the matter.
-                Err(JournalError::Full) if skipped > 0 => break,
-                done => return done,
-            }
-        }
-        Err(failed)
-    }
-
-    /// Begins the page after so many others. Its head also says that the entries of the page after it are gone, so that there
-    /// is always one page that may be erased.
-    async fn advance_over(&mut self, skipped: u32) -> Io<(), F> {
+        let geometry = self.storage.geometry;
         let youngest = self.state.sequence;
-        let after = youngest.checked_add(1 + skipped);
-        let sequence = after.ok_or(JournalError::Exhausted)?;
-        let mut place = self.state.oldest;
-        let (mut is_due, mut dropped) = (false, 0);
-        // Those of the pages that are erased now or next.
-        while self.is_due(place.sequence, sequence) {
-            is_due = true;
-            let mut cursor = self.cursor(place);
+        let sequence = youngest.checked_add(1).ok_or(JournalError::Exhausted)?;
+        let oldest = self.state.oldest;
+        // The page of the oldest entry would be the one after the new page.
+        let is_due = sequence - oldest.sequence >= geometry.pages - 1;
+        let mut dropped = 0;
+        if is_due {
+            let mut cursor = self.cursor(oldest);
             while let Some(record) = self.next_record(&mut cursor).await? {
                 dropped += u32::from(!record.is_done);
             }
-            if place.sequence == youngest {
-                break;
+            let waits = dropped > 0 || self.state.waiting > 0;
+            if waits && self.config.when_full == WhenFull::Refuse {
+                self.refused = self.refused.saturating_add(1);
+                return Err(JournalError::Full);
             }
-            place = self.page_after(place.sequence, cursor.next).await?;
-        }
-        let waits = is_due && (dropped > 0 || self.state.waiting > 0);
-        if waits && self.config.when_full == WhenFull::Refuse {
-            self.refused = self.refused.saturating_add(u32::from(skipped == 0));
-            return Err(JournalError::Full);
         }
         let head = Head {
             sequence,
-            skipped,
             first: self.state.next,
             dropped: self.state.dropped + dropped,
         };
@@ -144,17 +113,11 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         self.state.sequence = sequence;
         self.state.dropped = head.dropped;
         self.state.waiting = self.state.waiting.saturating_sub(dropped);
-        while self.is_due(self.state.oldest.sequence, sequence) {
-            let oldest = self.state.oldest;
-            self.state.oldest = self.page_after(oldest.sequence, oldest.next).await?;
+        if is_due {
+            self.state.oldest = self.start_of(oldest.sequence + 1, oldest.next).await?;
         }
         self.is_settled = true;
         Ok(())
-    }
-
-    /// Whether the entries of a page must be gone when that other one is begun.
-    const fn is_due(&self, sequence: u32, begun: u32) -> bool {
-        begun - sequence >= self.storage.geometry.pages - 1
     }
 
     /// The oldest waiting entry; its bytes are in the buffer.
@@ -179,7 +142,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
                     return Ok(None);
                 }
                 None => {
-                    self.state.oldest = self.page_after(oldest.sequence, cursor.next).await?;
+                    self.state.oldest = self.start_of(oldest.sequence + 1, cursor.next).await?;
                 }
             }
         }
@@ -218,34 +181,21 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         }
     }
 
-    /// Where the records go on after a page whose last one has the number before `next`: in the next page, unless a later one
-    /// says that it was left out. The head says what is due there, as it does when the journal is opened.
-    async fn page_after(&mut self, sequence: u32, next: u32) -> Io<Place, F> {
+    /// Where the records of a page begin, after those of the page before, whose last one has the number before `next`. The
+    /// head says what is due there, as it does when the journal is opened.
+    async fn start_of(&mut self, sequence: u32, next: u32) -> Io<Place, F> {
         let geometry = self.storage.geometry;
-        let mut found = Place {
-            sequence: sequence + 1,
-            at: geometry.records((sequence + 1) % geometry.pages).start,
+        let index = sequence % geometry.pages;
+        let next = match self.storage.head(index).await? {
+            FoundHead::Ours(head) if head.sequence == sequence => head.first,
+            _ => next,
+        };
+        Ok(Place {
+            sequence,
+            at: geometry.records(index).start,
             next,
             highest: geometry.highest_after(next),
-        };
-        for later in sequence + 1..=self.state.sequence {
-            let index = later % geometry.pages;
-            match self.storage.head(index).await? {
-                FoundHead::Ours(head) if head.sequence == later => {
-                    if later - head.skipped.min(later) <= sequence + 1 {
-                        found = Place {
-                            sequence: later,
-                            at: geometry.records(index).start,
-                            next: head.first,
-                            highest: geometry.highest_after(head.first),
-                        };
-                    }
-                    break;
-                }
-                _ => {}
-            }
-        }
-        Ok(found)
+        })
     }
 
     pub(crate) fn check_len(len: usize) -> Io<(), F> {

@@ -25,10 +25,6 @@ const HEADER: u32 = 12;
 const HEAD: usize = 32;
 const ERASED: u8 = 0xFF;
 
-/// A grain takes the low byte of its field in a head, the pages that were left out the others.
-const SKIPPED_SHIFT: u32 = 8;
-const GRAIN_MASK: u32 = (1 << SKIPPED_SHIFT) - 1;
-
 /// The name of the layout; its last byte is the version.
 const MAGIC: [u8; 4] = *b"abj1";
 
@@ -150,10 +146,8 @@ impl Geometry {
 /// next is gone.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Head {
-    /// How many pages were opened before this one, or left out.
+    /// How many pages were opened before this one.
     pub(crate) sequence: u32,
-    /// How many pages just before this one were left out, as they could not be begun.
-    pub(crate) skipped: u32,
     /// The number of its first record.
     pub(crate) first: u32,
     /// How many entries were dropped, since the journal was formatted.
@@ -170,17 +164,12 @@ pub(crate) enum FoundHead {
 }
 
 impl Head {
-    /// Whether none was begun before.
-    pub(crate) const fn is_first(&self) -> bool {
-        self.sequence == self.skipped
-    }
-
     pub(crate) fn to_bytes(self, geometry: &Geometry) -> [u8; HEAD] {
         let mut bytes = [0; HEAD];
         let fields = [
             geometry.pages,
             geometry.page,
-            geometry.grain | self.skipped << SKIPPED_SHIFT,
+            geometry.grain,
             self.sequence,
             self.first,
             self.dropped,
@@ -202,8 +191,7 @@ impl Head {
         if bytes[..3] != MAGIC[..3] || field(HEAD - 4) != sum.end() {
             return FoundHead::None;
         }
-        let (grain, skipped) = (field(12) & GRAIN_MASK, field(12) >> SKIPPED_SHIFT);
-        let found = (bytes[3], field(4), field(8), grain);
+        let found = (bytes[3], field(4), field(8), field(12));
         let ours = (MAGIC[3], geometry.pages, geometry.page, geometry.grain);
         let sequence = field(16);
         if found != ours || sequence % geometry.pages != index {
@@ -211,7 +199,6 @@ impl Head {
         }
         FoundHead::Ours(Self {
             sequence,
-            skipped,
             first: field(20),
             dropped: field(24),
         })

@@ -32,7 +32,7 @@ pub use config::{JournalConfig, WhenCorrupt, WhenFull};
 pub use error::{Corruption, JournalError, Misfit};
 use layout::Geometry;
 pub use send::{Entry, Sent};
-use state::{Failed, State};
+use state::State;
 use storage::Storage;
 
 /// The pages about the journal, whose code is compiled.
@@ -67,19 +67,13 @@ mod pages {
 ///     let limit = Duration::from_secs(2);
 ///     loop {
 ///         let reading = measure().await;
-///         if let Err(error) = journal.keep(&reading).await {
-///             // This reading is lost. The next one is written elsewhere.
-///             println!("not kept: {error}");
-///         }
+///         journal.keep(&reading).await?;
 ///         // Until nothing waits, or the radio is down again.
-///         let sent = journal
+///         let _ = journal
 ///             .send_all(&RADIO, limit, async |entry| {
 ///                 radio.send(entry.number, entry.bytes).await
 ///             })
-///             .await;
-///         if let Err(error) = sent {
-///             println!("not read: {error}");
-///         }
+///             .await?;
 ///         Timer::after_secs(60).await;
 ///     }
 /// }
@@ -115,7 +109,6 @@ pub struct Journal<F, const LONGEST: usize> {
     storage: Storage<F>,
     config: JournalConfig,
     state: State,
-    failed: Failed,
     /// Whether the state matches the flash.
     is_settled: bool,
     is_new: bool,
@@ -144,7 +137,6 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
             storage: Storage { flash, geometry },
             config,
             state: State::default(),
-            failed: Failed::default(),
             is_settled: false,
             is_new: false,
             refused: 0,

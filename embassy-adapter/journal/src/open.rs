@@ -35,15 +35,14 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         let (youngest, is_foreign) = self.head(u32::gt).await?;
         let found = match youngest {
             _ if is_foreign => Err(Corruption::OtherLayout),
-            Some(head) => self.scan(head).await?.map(|state| Some((head, state))),
+            Some(head) => self.scan(head).await?.map(Some),
             None => self.check_fresh().await?.map(|()| None),
         };
         self.state = match found {
-            Ok(Some((youngest, state))) => {
+            Ok(Some(state)) => {
                 // The power may have failed after the formatting, before anyone was told.
-                let geometry = self.storage.geometry;
-                let start = geometry.records(state.sequence % geometry.pages).start;
-                self.is_new |= youngest.is_first() && state.write == start;
+                let start = self.storage.geometry.records(0).start;
+                self.is_new |= state.sequence == 0 && state.write == start;
                 state
             }
             Ok(None) => self.format().await?,
@@ -83,21 +82,15 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         let geometry = self.storage.geometry;
         let others = youngest.sequence.min(geometry.pages - 2);
         let mut found = Found::default();
-        // Pages without a head of theirs. The next one says that they were left out.
-        let mut missing = 0;
         for sequence in youngest.sequence - others..=youngest.sequence {
             match self.storage.head(sequence % geometry.pages).await? {
                 FoundHead::Ours(head) if head.sequence == sequence => {
-                    if head.skipped < missing {
-                        break;
-                    }
-                    missing = 0;
                     self.scan_page(head, &mut found).await?;
                 }
-                _ => missing += 1,
+                _ => return Ok(Err(Corruption::Damaged)),
             }
         }
-        if missing > 0 || self.is_due_younger(&found).await? {
+        if self.is_due_younger(&found).await? {
             return Ok(Err(Corruption::Damaged));
         }
         Self::check_len(found.longest)?;
@@ -184,19 +177,19 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     async fn check_fresh(&mut self) -> Io<Result<(), Corruption>, F> {
         let geometry = self.storage.geometry;
         let (first, last) = (geometry.page(0), geometry.page(geometry.pages - 1));
-        let is_used = self.is_written(first.start..last.start).await?;
-        if is_used {
-            // Formatting leaves no record: a page has lost its head.
-            for index in 0..geometry.pages - 1 {
-                let mut cursor = Cursor::search(geometry.records(index));
-                if self.next_record(&mut cursor).await?.is_some() {
-                    return Ok(Err(Corruption::Damaged));
-                }
+        if self.is_written(first.clone()).await? {
+            // Formatting leaves no record in the first page: it has lost its head.
+            let mut cursor = Cursor::search(geometry.records(0));
+            if self.next_record(&mut cursor).await?.is_some() {
+                return Ok(Err(Corruption::Damaged));
+            }
+            if !self.is_formatting().await? {
+                return Ok(Err(Corruption::Garbage));
             }
         }
-        let is_foreign = is_used && !self.is_formatting().await?
+        let is_used = self.is_written(first.end..last.start).await?
             || self.is_written(self.marks().end..last.end).await?;
-        Ok(if is_foreign {
+        Ok(if is_used {
             Err(Corruption::Garbage)
         } else {
             Ok(())
@@ -210,7 +203,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         last.start..last.start + 2 * geometry.grain
     }
 
-    /// Whether a formatting has begun: then all pages but the last may hold anything but records.
+    /// Whether a formatting has begun: then the first page may hold anything but records.
     async fn is_formatting(&mut self) -> Io<bool, F> {
         let marks = self.marks();
         let second = marks.end - self.storage.geometry.grain;
@@ -236,8 +229,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         for index in 0..geometry.pages {
             let page = geometry.page(index);
             if self.is_written(page.clone()).await? {
-                // Without a head, what is left in one page does not matter: it is erased again before it is used.
-                let _ = self.erase(page).await;
+                self.erase(page).await?;
             }
         }
         Ok(())
@@ -247,53 +239,35 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         Ok(self.storage.flash.erase(page.start, page.end).await?)
     }
 
-    /// Begins with the first page, or with a later one if that cannot be begun. The mark is written first: if power fails
-    /// between the two, the next start knows that what those pages hold belongs to this journal. Without a mark, as the last
-    /// page does not hold one, it takes them for something else.
+    /// Begins with the first page. The mark is written first: if power fails between the two, the next start knows that
+    /// the first page belongs to this journal.
     async fn format(&mut self) -> Io<State, F> {
         self.is_new = true;
         if !self.is_formatting().await? {
             for mark in self.marks().step_by(self.storage.geometry.grain as usize) {
-                if self.storage.formatting(mark).await?.is_none()
-                    && self.storage.write_formatting(mark).await.is_ok()
-                {
+                if self.storage.formatting(mark).await?.is_none() {
+                    self.storage.write_formatting(mark).await?;
                     break;
                 }
             }
         }
-        let geometry = self.storage.geometry;
-        let mut failed = JournalError::Worn;
-        for skipped in 0..geometry.pages - 1 {
-            let head = Head {
-                sequence: skipped,
-                skipped,
-                first: self.config.first_number,
-                dropped: 0,
-            };
-            let write = match self.storage.begin_page(head).await {
-                Ok(Some(write)) => write,
-                Ok(None) => {
-                    failed = JournalError::Worn;
-                    continue;
-                }
-                Err(error) => {
-                    failed = JournalError::Flash(error);
-                    continue;
-                }
-            };
-            return Ok(State {
-                sequence: head.sequence,
-                write,
+        let head = Head {
+            sequence: 0,
+            first: self.config.first_number,
+            dropped: 0,
+        };
+        let begun = self.storage.begin_page(head).await?;
+        let write = begun.ok_or(JournalError::Worn)?;
+        Ok(State {
+            write,
+            next: head.first,
+            oldest: Place {
+                sequence: 0,
+                at: write,
                 next: head.first,
-                oldest: Place {
-                    sequence: head.sequence,
-                    at: write,
-                    next: head.first,
-                    highest: geometry.highest_after(head.first),
-                },
-                ..State::default()
-            });
-        }
-        Err(failed)
+                highest: self.storage.geometry.highest_after(head.first),
+            },
+            ..State::default()
+        })
     }
 }

@@ -31,12 +31,3 @@ pub(crate) struct Place {
     /// The highest number that a record can have in this page.
     pub(crate) highest: u32,
 }
-
-/// Where a record could not be written: nothing in the flash tells.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Failed {
-    /// The page.
-    pub(crate) sequence: u32,
-    /// No record is written there before this address; 0 if there was none.
-    pub(crate) until: u32,
-}

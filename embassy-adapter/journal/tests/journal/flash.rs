@@ -34,8 +34,6 @@ struct Inner {
     bytes: Vec<u8>,
     /// Bytes that may still be written or erased before the power fails.
     left: Option<u64>,
-    /// Whether it has failed in the midst of an operation: what comes after it changes nothing.
-    is_torn: bool,
     spent: u64,
     erases: u64,
     random: Random,
@@ -73,7 +71,6 @@ impl<const R: usize, const W: usize, const E: usize> Chip<R, W, E> {
             inner: Rc::new(RefCell::new(Inner {
                 bytes,
                 left: None,
-                is_torn: false,
                 spent: 0,
                 erases: 0,
                 random: Random::new(seed),
@@ -89,8 +86,7 @@ impl<const R: usize, const W: usize, const E: usize> Chip<R, W, E> {
     }
 
     pub(crate) fn power_up(&self) {
-        let inner = &mut *self.inner.borrow_mut();
-        (inner.left, inner.is_torn) = (None, false);
+        self.inner.borrow_mut().left = None;
     }
 
     pub(crate) fn is_off(&self) -> bool {
@@ -147,9 +143,6 @@ impl<const R: usize, const W: usize, const E: usize> Chip<R, W, E> {
     fn write_byte(&self, at: usize, byte: u8) -> Result<(), Cut> {
         let inner = &mut *self.inner.borrow_mut();
         if inner.spend().is_err() {
-            if std::mem::replace(&mut inner.is_torn, true) {
-                return Err(Cut);
-            }
             let (word, place) = (at - at % W, at % W);
             tear_write(
                 &mut inner.bytes[word..word + W],
@@ -168,9 +161,6 @@ impl<const R: usize, const W: usize, const E: usize> Chip<R, W, E> {
         for done in 0..E {
             if inner.spend().is_ok() {
                 continue;
-            }
-            if std::mem::replace(&mut inner.is_torn, true) {
-                return Err(Cut);
             }
             tear_erase(&mut inner.bytes[page..page + E], done, &mut inner.random);
             return Err(Cut);

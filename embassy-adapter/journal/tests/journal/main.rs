@@ -18,7 +18,6 @@ mod plan;
 mod power;
 mod queue;
 mod random;
-mod refuses;
 mod rot;
 mod sending;
 mod together;

@@ -16,7 +16,7 @@ use core::time::Duration;
 use atomic_breaker_embassy::word::AtomicU32;
 use atomic_breaker_embassy::{Breaker, Config, DefmtLog, EmbassyClock, static_breaker};
 use atomic_breaker_journal::{Entry, Journal, JournalConfig, WhenFull};
-use defmt::{info, unwrap, warn};
+use defmt::{info, unwrap};
 use embassy_executor::Spawner;
 use embassy_rp::adc::{self, Adc, Channel};
 use embassy_rp::flash::{self, Flash};
@@ -110,20 +110,15 @@ async fn main(_spawner: Spawner) {
     );
     loop {
         let reading = unwrap!(adc.read(&mut sensor).await);
-        if let Err(error) = journal.keep(&reading.to_le_bytes()).await {
-            // This reading is lost, and none that was kept before. The next one is written elsewhere.
-            warn!("not kept: {}", error);
-        }
+        unwrap!(journal.keep(&reading.to_le_bytes()).await);
         let send = async |entry: Entry<'_>| module.send(entry).await;
-        match journal.send_all(&Radio, PATIENCE, send).await {
-            Ok(sent) => info!(
-                "{} sent, {} wait, {} dropped",
-                sent.count,
-                journal.waiting(),
-                journal.dropped()
-            ),
-            Err(error) => warn!("nothing could be read: {}", error),
-        }
+        let sent = unwrap!(journal.send_all(&Radio, PATIENCE, send).await);
+        info!(
+            "{} sent, {} wait, {} dropped",
+            sent.count,
+            journal.waiting(),
+            journal.dropped()
+        );
         Timer::after_secs(60).await;
     }
 }
