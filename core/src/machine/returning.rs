@@ -18,6 +18,10 @@ const PERCENT_UP: u64 = (1 << u32::BITS) / 100 + 1;
 
 impl<B: Bits> Machine<'_, B> {
     /// Whether trips are kept for a while when enough probes have succeeded.
+    #[expect(
+        clippy::inline_always,
+        reason = "what the rules leave out takes no flash"
+    )]
     #[inline(always)]
     pub(super) fn keeps_trips(self) -> bool {
         self.config.gradual_return.is_some() || self.config.growth.is_some()
@@ -78,6 +82,7 @@ impl<B: Bits> Machine<'_, B> {
 
     /// The ticks from the start of the return until trips are forgotten.
     // Where the compiler knows that none are kept, nothing of the rest is in flash.
+    #[expect(clippy::inline_always, reason = "see above")]
     #[inline(always)]
     pub(super) fn return_ticks(self, circuit: Circuit<B>) -> u32 {
         if self.keeps_trips() {

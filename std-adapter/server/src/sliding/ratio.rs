@@ -191,15 +191,24 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
     #[inline(never)]
     fn record_success(&self, epoch: u16, ratio: &Ratio) {
         // The breaker is built only with a share within a time.
-        let is_counted = ratio.within_ms().is_none_or(|within_ms| {
-            let now_ms = self.clock.now_ms();
-            self.shard()
-                .count_success(epoch, Span::of(within_ms), now_ms)
-        });
-        if !is_counted {
+        let Some(within_ms) = ratio.within_ms() else {
+            return;
+        };
+        let (span, now_ms) = (Span::of(within_ms), self.clock.now_ms());
+        let shard = self.shard();
+        if !shard.count_success(epoch, span, now_ms) {
             // It does not trip.
-            let _ = self.record_in(Call::success(epoch), ratio);
+            let _ = self.record_in(shard, (Call::success(epoch), span, now_ms), ratio);
         }
+    }
+
+    #[inline(never)]
+    fn record_other(&self, call: Call, ratio: &Ratio) -> Verdict {
+        let Some(within_ms) = ratio.within_ms() else {
+            return Verdict::Keep;
+        };
+        let (span, now_ms) = (Span::of(within_ms), self.clock.now_ms());
+        self.record_in(self.shard(), (call, span, now_ms), ratio)
     }
 
     /// The shard of this thread.
@@ -208,12 +217,12 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
         &self.shards[thread_number() % SHARDS]
     }
 
-    #[inline(never)]
-    fn record_in(&self, call: Call, ratio: &Ratio) -> Verdict {
-        let Some(within_ms) = ratio.within_ms() else {
-            return Verdict::Keep;
-        };
-        let (span, now_ms) = (Span::of(within_ms), self.clock.now_ms());
+    fn record_in(
+        &self,
+        shard: &Shard<W>,
+        (call, span, now_ms): (Call, Span, u32),
+        ratio: &Ratio,
+    ) -> Verdict {
         let slow_percent = ratio.trips_at_slow_percent().filter(|_| call.is_slow);
         let call = Counted {
             epoch: call.epoch,
@@ -222,7 +231,7 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
             span,
             now_ms,
         };
-        if self.shard().count(call) {
+        if shard.count(call) {
             self.turned(span, now_ms);
         }
         let fails = call.failed && self.judge(ratio, call) == Verdict::Trip;
@@ -294,6 +303,7 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> Tally for SlidingRatio<
     }
 
     // A success is known as one where it is reported.
+    #[expect(clippy::inline_always, reason = "see above")]
     #[inline(always)]
     fn record(&self, call: Call, ratio: Option<Ratio>) -> Verdict {
         let Some(ratio) = &ratio else {
@@ -304,7 +314,7 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> Tally for SlidingRatio<
             self.record_success(call.epoch, ratio);
             return Verdict::Keep;
         }
-        self.record_in(call, ratio)
+        self.record_other(call, ratio)
     }
 
     fn clear(&self) {
