@@ -177,7 +177,7 @@ async fn serves_from_its_cache_while_the_host_fails_reloads_and_stops() {
     write(0);
     service.signal("HUP");
     log.find("the rules stay as they were");
-    log.find("a limit of 0 failures would trip before the first call: set at least 1");
+    log.find("consecutive_failures of at least 1");
     write(2);
     service.signal("HUP");
     log.find("are in force");
