@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is done before the operation of a probe.
+//! Repairs before the operation of a probe.
 
 use core::fmt;
 
@@ -24,12 +24,11 @@ pub struct BeforeProbeAsync<F> {
     repaired: Repaired,
 }
 
-/// What a guard remembers of its repairs. The word knows all else: the first probe of a round repairs, whichever guard makes
-/// it.
+/// A guard's memory of its repairs. The word knows all else: the first probe of a round repairs, in any guard.
 struct Repairs {
-    /// Whether the last one was dropped before its end.
+    /// `true` if the last repair was dropped before its end.
     is_unfinished: bool,
-    /// When it was, in this outage.
+    /// The round of the last repair in this outage.
     last: Option<ProbeRound>,
 }
 
@@ -169,7 +168,7 @@ pub trait AsyncRepair<D, E> {
     /// Why a call failed.
     type Failure;
 
-    /// What a call runs: the operation, after a repair if one is due before this probe. Without repairs this is the
+    /// Makes the future of a call: the operation, after a repair if one is due before this probe. Without repairs this is the
     /// operation's own future, so that it takes no more memory.
     fn before<'d, V: 'd>(
         &'d mut self,
@@ -177,7 +176,7 @@ pub trait AsyncRepair<D, E> {
         operation: impl AsyncFnOnce(&'d mut D) -> Result<V, E> + 'd,
     ) -> impl TimedOperation<Future: Future<Output = Result<V, Self::Failure>>>;
 
-    /// Whether it was the repair that failed, and the error.
+    /// Returns the error, as one of the repair or of the operation.
     fn cause(failure: Self::Failure) -> CallFailure<E>;
 }
 

@@ -91,7 +91,7 @@ impl Prober {
         answered >= self.answers && answered > 0
     }
 
-    /// Whether the outage that a snapshot shows was there already in an earlier one: then each trip since took two
+    /// Returns whether two snapshots show the same outage: then each trip since took two
     /// transitions. With a lost round in between it counts as another outage, whose ladder begins at its trips.
     fn is_same_outage<B: Bits>(earlier: &Snapshot, now: &Snapshot) -> bool {
         let rounds = |seen: &Snapshot| match seen.state() {

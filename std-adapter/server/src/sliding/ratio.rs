@@ -190,7 +190,6 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
     /// Counts a success, with one exchange if possible.
     #[inline(never)]
     fn record_success(&self, epoch: u16, ratio: &Ratio) {
-        // The breaker is built only with a share within a time.
         let Some(within_ms) = ratio.within_ms() else {
             return;
         };
