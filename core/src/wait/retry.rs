@@ -115,7 +115,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
                 let mut future = pin!(count_panic(&mut permit, || operation(ticket)));
                 let mark = if ticket.is_probe() { self.mark() } else { 0 };
                 poll_fn(|context| {
-                    let _within = Within::enter(mark);
+                    let _within = (mark != 0).then(|| Within::enter(mark));
                     count_panic(&mut permit, || {
                         L::poll::<C::Timer, _, _, _>(future.as_mut(), sleep.as_mut(), context)
                     })

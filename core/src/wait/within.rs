@@ -15,20 +15,23 @@ static WITHIN: AtomicU32 = AtomicU32::new(0);
 /// Sets the mark of a breaker until it is dropped.
 #[derive(Debug)]
 pub(super) struct Within {
-    before: u32,
+    mark: u32,
 }
 
 impl Within {
     pub(super) fn enter(mark: u32) -> Self {
-        let before = word::load_acquire(&WITHIN);
         word::store(&WITHIN, mark);
-        Self { before }
+        Self { mark }
     }
 }
 
 impl Drop for Within {
+    /// Takes back its own mark only, and restores no other: of two threads that do not end in the reverse order, one would
+    /// restore the mark of a probe that is over, and the guards of that breaker would never reject again.
     fn drop(&mut self) {
-        word::store(&WITHIN, self.before);
+        if word::load_acquire(&WITHIN) == self.mark {
+            word::store(&WITHIN, 0);
+        }
     }
 }
 
