@@ -13,8 +13,6 @@ use crate::net::HOSTS;
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const DEADLINE: Duration = Duration::from_secs(10);
 pub(crate) const TRY_LIMIT: Duration = Duration::from_secs(3);
-/// A try that takes longer counts as slow.
-pub(crate) const SLOW: Duration = Duration::from_millis(1_500);
 /// How long the engine may take to answer.
 pub(crate) const ENGINE_LIMIT: Duration = Duration::from_millis(250);
 /// The longest that an operator opens a breaker for.

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use crate::client::Guard;
 use crate::clock::InstanceClock;
 use crate::net::Unreachable;
-use crate::plan::{Plan, SECOND, SLOW, TRY_LIMIT};
+use crate::plan::{Plan, SECOND, TRY_LIMIT};
 use crate::trace::{holds, note};
 
 /// The tries of one instance to one resource.
@@ -291,12 +291,8 @@ impl Try<'_> {
                     .lock()
                     .unwrap()
                     .refill(f64::from(tries.plan.budget.percent) / 100.0);
-                // Whether a slow one counts depends on what the others did.
-                if self.began.elapsed() >= SLOW && seen.failed > 0 {
-                    self.failed(seen);
-                } else {
-                    seen.failed = 0;
-                }
+                // A slow one as well: those have a share of their own.
+                seen.failed = 0;
             }
             _ => self.failed(&mut tries.seen.lock().unwrap()),
         }
