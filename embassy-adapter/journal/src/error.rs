@@ -26,7 +26,8 @@ pub enum JournalError<E> {
     /// All numbers are used: 4,294,967,295 entries. One reading per second uses them up in 136 years.
     Exhausted,
     /// The flash says that it has written, but what was written cannot be read back: the flash is worn out, there at
-    /// least. The entry was not kept, and everything that was kept before still is. The next attempt writes elsewhere.
+    /// least. The entry was not kept, and everything that was kept before still is. The next attempt writes elsewhere; a page
+    /// that cannot be begun is [left out](crate::Journal::left_out), as soon as what the page after it holds was sent.
     Worn,
     /// The flash failed.
     Flash(E),
@@ -98,7 +99,7 @@ impl<E: fmt::Debug> fmt::Display for JournalError<E> {
                 "all numbers are used up: erase the range, and let the receiver start over",
             ),
             Self::Worn => f.write_str(
-                "the flash does not hold what was written: try again, and replace it if that happens often",
+                "the flash does not hold what was written: send what waits, try again, and replace it if that happens often",
             ),
             Self::Flash(error) => write!(f, "the flash failed: {error:?}"),
         }

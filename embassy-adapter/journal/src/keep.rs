@@ -7,7 +7,7 @@ use crate::Journal;
 use crate::config::WhenFull;
 use crate::error::{Io, JournalError};
 use crate::layout::{FoundHead, Head};
-use crate::state::Place;
+use crate::state::{Place, Spoilt};
 use crate::storage::{Cursor, Record};
 
 impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
@@ -47,18 +47,17 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         }
         self.is_settled = false;
         let end = self.state.write + len;
-        self.storage
-            .write_record(self.state.write, number, entry)
-            .await?;
-        let mut cursor = Cursor::search(self.state.write..end);
-        let found = self.next_record(&mut cursor).await?;
-        let is_kept = found.is_some_and(|it| {
-            let is_all = it.len == entry.map_or(0, <[u8]>::len);
-            it.number == number && is_all && it.is_done == entry.is_none()
-        });
-        if !is_kept {
-            return Err(JournalError::Worn);
+        // Nothing is written there again, also if this is dropped: a word may be half written and read as erased.
+        let before = self.spoil(end);
+        let kept = self.write_record(number, entry, end).await;
+        if !matches!(kept, Ok(true)) {
+            if before.sequence == self.state.sequence && before.until > 0 {
+                // The second time: the rest of the page is no better.
+                self.spoil(geometry.page_of(self.state.sequence).end);
+            }
+            return kept.and(Err(JournalError::Worn));
         }
+        self.spoilt = before;
         self.state.write = end;
         self.state.next = after;
         self.state.waiting += u32::from(entry.is_some());
@@ -66,11 +65,27 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         Ok(())
     }
 
+    /// Writes a record up to that address, and returns whether it can be read back.
+    async fn write_record(&mut self, number: u32, entry: Option<&[u8]>, end: u32) -> Io<bool, F> {
+        self.storage
+            .write_record(self.state.write, number, entry)
+            .await?;
+        let mut cursor = Cursor::search(self.state.write..end);
+        let found = self.next_record(&mut cursor).await?;
+        Ok(found.is_some_and(|it| {
+            let is_all = it.len == entry.map_or(0, <[u8]>::len);
+            it.number == number && is_all && it.is_done == entry.is_none()
+        }))
+    }
+
     /// Skips what is not erased any more, which would spoil what is written over it. Returns whether that many bytes are
     /// left in the page.
     async fn find_room(&mut self, len: u32) -> Io<bool, F> {
         let geometry = self.storage.geometry;
         let end = geometry.page_of(self.state.sequence).end;
+        if self.spoilt.sequence == self.state.sequence {
+            self.state.write = self.state.write.max(self.spoilt.until);
+        }
         while self.state.write + len <= end {
             let place = self.state.write..self.state.write + len;
             match self.storage.first_written(place).await? {
@@ -81,29 +96,66 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         Ok(false)
     }
 
-    /// Begins the next page. Its head also says that the entries of the page after it are gone, so that there is always
-    /// one page that may be erased.
+    /// From now on no record is written in this page before that address. Returns what held before.
+    const fn spoil(&mut self, until: u32) -> Spoilt {
+        let sequence = self.state.sequence;
+        core::mem::replace(&mut self.spoilt, Spoilt { sequence, until })
+    }
+
+    /// Begins the next page, or one after it if that cannot be begun. Until one is begun, nothing that waits is lost.
     async fn advance(&mut self) -> Io<(), F> {
-        let geometry = self.storage.geometry;
+        let mut failed = None;
+        for left_out in 0..=self.storage.geometry.may_leave_out() {
+            match self.begin_after(left_out).await {
+                Err(error @ (JournalError::Worn | JournalError::Flash(_))) => {
+                    failed = failed.or(Some(error));
+                }
+                // The room is there: it is the page that is the matter.
+                Err(JournalError::Full) if failed.is_some() => break,
+                done => {
+                    if done.is_ok() {
+                        self.left_out = self.left_out.saturating_add(left_out);
+                    }
+                    return done;
+                }
+            }
+        }
+        Err(failed.unwrap_or(JournalError::Worn))
+    }
+
+    /// Begins the page after so many others. Its head also says that the entries of the page after it are gone, so that
+    /// there is always one page that may be erased.
+    async fn begin_after(&mut self, left_out: u32) -> Io<(), F> {
+        let pages = self.storage.geometry.pages;
         let youngest = self.state.sequence;
-        let sequence = youngest.checked_add(1).ok_or(JournalError::Exhausted)?;
-        let oldest = self.state.oldest;
-        // The page of the oldest entry would be the one after the new page.
-        let is_due = sequence - oldest.sequence >= geometry.pages - 1;
-        let mut dropped = 0;
-        if is_due {
-            let mut cursor = self.cursor(oldest);
+        let sequence = youngest.checked_add(1 + left_out);
+        let sequence = sequence.ok_or(JournalError::Exhausted)?;
+        let mut place = self.state.oldest;
+        let (mut is_due, mut dropped) = (false, 0);
+        while self.is_gone(place.sequence, sequence) {
+            is_due = true;
+            let mut cursor = self.cursor(place);
             while let Some(record) = self.next_record(&mut cursor).await? {
                 dropped += u32::from(!record.is_done);
             }
-            let waits = dropped > 0 || self.state.waiting > 0;
-            if waits && self.config.when_full == WhenFull::Refuse {
-                self.refused = self.refused.saturating_add(1);
-                return Err(JournalError::Full);
+            if place.sequence == youngest {
+                break;
             }
+            place = self.page_after(place.sequence, cursor.next).await?;
+        }
+        let waits = is_due && (dropped > 0 || self.state.waiting > 0);
+        if waits && self.config.when_full == WhenFull::Refuse {
+            self.refused = self.refused.saturating_add(u32::from(left_out == 0));
+            return Err(JournalError::Full);
+        }
+        // This page is not yet given up by the head of the youngest. If the power fails before the new head is written, a
+        // start must know that nothing in it waited.
+        if left_out > 0 && sequence >= pages && !self.is_sent_through(sequence - pages).await? {
+            return Err(JournalError::Worn);
         }
         let head = Head {
             sequence,
+            left_out,
             first: self.state.next,
             dropped: self.state.dropped + dropped,
         };
@@ -113,11 +165,35 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         self.state.sequence = sequence;
         self.state.dropped = head.dropped;
         self.state.waiting = self.state.waiting.saturating_sub(dropped);
-        if is_due {
-            self.state.oldest = self.start_of(oldest.sequence + 1, oldest.next).await?;
+        while self.is_gone(self.state.oldest.sequence, sequence) {
+            let oldest = self.state.oldest;
+            self.state.oldest = self.page_after(oldest.sequence, oldest.next).await?;
         }
         self.is_settled = true;
         Ok(())
+    }
+
+    /// Whether the entries of a page must be gone when that other one is begun.
+    const fn is_gone(&self, sequence: u32, begun: u32) -> bool {
+        // The page of the first would be the one after that of the second.
+        begun - sequence >= self.storage.geometry.pages - 1
+    }
+
+    /// Whether the flash says that everything in that page and before it was sent: a later record was.
+    async fn is_sent_through(&mut self, sequence: u32) -> Io<bool, F> {
+        let mut place = self.page_after(sequence, 0).await?;
+        loop {
+            let mut cursor = self.cursor(place);
+            while let Some(record) = self.next_record(&mut cursor).await? {
+                if record.is_done {
+                    return Ok(true);
+                }
+            }
+            if place.sequence >= self.state.sequence {
+                return Ok(false);
+            }
+            place = self.page_after(place.sequence, cursor.next).await?;
+        }
     }
 
     /// The oldest waiting entry; its bytes are in the buffer.
@@ -142,24 +218,25 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
                     return Ok(None);
                 }
                 None => {
-                    self.state.oldest = self.start_of(oldest.sequence + 1, cursor.next).await?;
+                    self.state.oldest = self.page_after(oldest.sequence, cursor.next).await?;
                 }
             }
         }
     }
 
-    /// Marks the oldest waiting entry as done. If its mark is neither erased nor complete, which cannot be mended, it is done
-    /// until the next start, and for good as soon as a later one is.
+    /// Marks the oldest waiting entry as done. If its mark cannot be written, or is neither erased nor complete, which cannot
+    /// be mended, it is done until the next start, and for good as soon as a later one is.
     pub(crate) async fn finish(&mut self, record: &Record) -> Io<(), F> {
         self.is_settled = false;
-        if let Some(mark) = record.mark {
-            self.storage.write_mark(mark).await?;
-        }
+        let marked = match record.mark {
+            Some(mark) => self.storage.write_mark(mark).await,
+            None => Ok(()),
+        };
         self.state.oldest.at = record.next;
         self.state.oldest.next = record.number.saturating_add(1);
         self.state.waiting -= 1;
         self.is_settled = true;
-        Ok(())
+        Ok(marked?)
     }
 
     pub(crate) async fn next_record(&mut self, cursor: &mut Cursor) -> Io<Option<Record>, F> {
@@ -181,18 +258,25 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         }
     }
 
-    /// Where the records of a page begin, after those of the page before, whose last one has the number before `next`. The
-    /// head says what is due there, as it does when the journal is opened.
-    async fn start_of(&mut self, sequence: u32, next: u32) -> Io<Place, F> {
+    /// Where the records go on after a page whose last one has the number before `next`: in the next page, unless a later
+    /// head says that it was left out. The head says what is due there, as it does when the journal is opened.
+    async fn page_after(&mut self, sequence: u32, next: u32) -> Io<Place, F> {
         let geometry = self.storage.geometry;
-        let index = sequence % geometry.pages;
-        let next = match self.storage.head(index).await? {
-            FoundHead::Ours(head) if head.sequence == sequence => head.first,
-            _ => next,
-        };
+        let (mut after, mut next) = (sequence + 1, next);
+        for later in after..=self.state.sequence {
+            match self.storage.head(later % geometry.pages).await? {
+                FoundHead::Ours(head) if head.sequence == later => {
+                    if later - head.left_out <= after {
+                        (after, next) = (later, head.first);
+                    }
+                    break;
+                }
+                _ => {}
+            }
+        }
         Ok(Place {
-            sequence,
-            at: geometry.records(index).start,
+            sequence: after,
+            at: geometry.records(after % geometry.pages).start,
             next,
             highest: geometry.highest_after(next),
         })

@@ -32,6 +32,12 @@ const MAGIC: [u8; 4] = *b"abj1";
 /// anything else.
 pub(crate) const FORMATTING: [u8; 4] = *b"abjf";
 
+/// How many pages in a row are left out at most when they cannot be begun: each attempt erases a page.
+pub(crate) const MOST_LEFT_OUT: u32 = 3;
+
+/// In a head the low byte of this field is the grain, the others say how many pages were left out.
+const LEFT_OUT_SHIFT: u32 = 8;
+
 /// The length of a record that keeps nothing: its number was used.
 const NOTHING: u16 = u16::MAX;
 
@@ -130,6 +136,11 @@ impl Geometry {
         page.start + self.head_len()..page.end
     }
 
+    /// How many pages after one that cannot be begun are tried: not the page that is being written.
+    pub(crate) fn may_leave_out(&self) -> u32 {
+        MOST_LEFT_OUT.min(self.pages - 2)
+    }
+
     /// The addresses of a page.
     pub(crate) fn page(&self, index: u32) -> Range<u32> {
         let start = self.start + index * self.page;
@@ -146,8 +157,11 @@ impl Geometry {
 /// next is gone.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Head {
-    /// How many pages were opened before this one.
+    /// How many pages were opened before this one, or left out.
     pub(crate) sequence: u32,
+    /// How many pages just before this one were left out, as they could not be begun. So a start tells them from pages whose
+    /// heads have become unreadable.
+    pub(crate) left_out: u32,
     /// The number of its first record.
     pub(crate) first: u32,
     /// How many entries were dropped, since the journal was formatted.
@@ -164,12 +178,17 @@ pub(crate) enum FoundHead {
 }
 
 impl Head {
+    /// Whether no page was begun before.
+    pub(crate) const fn is_first(&self) -> bool {
+        self.sequence == self.left_out
+    }
+
     pub(crate) fn to_bytes(self, geometry: &Geometry) -> [u8; HEAD] {
         let mut bytes = [0; HEAD];
         let fields = [
             geometry.pages,
             geometry.page,
-            geometry.grain,
+            geometry.grain | self.left_out << LEFT_OUT_SHIFT,
             self.sequence,
             self.first,
             self.dropped,
@@ -191,14 +210,17 @@ impl Head {
         if bytes[..3] != MAGIC[..3] || field(HEAD - 4) != sum.end() {
             return FoundHead::None;
         }
-        let found = (bytes[3], field(4), field(8), field(12));
+        let (left_out, grain) = (field(12) >> LEFT_OUT_SHIFT, u32::from(bytes[12]));
+        let found = (bytes[3], field(4), field(8), grain);
         let ours = (MAGIC[3], geometry.pages, geometry.page, geometry.grain);
         let sequence = field(16);
-        if found != ours || sequence % geometry.pages != index {
+        let is_ours = found == ours && left_out <= MOST_LEFT_OUT.min(sequence);
+        if !is_ours || sequence % geometry.pages != index {
             return FoundHead::Foreign;
         }
         FoundHead::Ours(Self {
             sequence,
+            left_out,
             first: field(20),
             dropped: field(24),
         })

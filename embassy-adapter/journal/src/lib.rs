@@ -32,7 +32,7 @@ pub use config::{JournalConfig, WhenCorrupt, WhenFull};
 pub use error::{Corruption, JournalError, Misfit};
 use layout::Geometry;
 pub use send::{Entry, Sent};
-use state::State;
+use state::{Spoilt, State};
 use storage::Storage;
 
 /// The pages about the journal, whose code is compiled.
@@ -67,13 +67,19 @@ mod pages {
 ///     let limit = Duration::from_secs(2);
 ///     loop {
 ///         let reading = measure().await;
-///         journal.keep(&reading).await?;
+///         if let Err(error) = journal.keep(&reading).await {
+///             // This reading is lost; the next one is written elsewhere.
+///             println!("not kept: {error}");
+///         }
 ///         // Until nothing waits, or the radio is down again.
-///         let _ = journal
+///         let sent = journal
 ///             .send_all(&RADIO, limit, async |entry| {
 ///                 radio.send(entry.number, entry.bytes).await
 ///             })
-///             .await?;
+///             .await;
+///         if let Err(error) = sent {
+///             println!("{error}");
+///         }
 ///         Timer::after_secs(60).await;
 ///     }
 /// }
@@ -90,7 +96,8 @@ mod pages {
 /// - A bit of the flash that changes by itself costs one entry at most, whose number becomes a gap, or is an error
 ///   ([`Damaged`](Corruption::Damaged)). A page whose head and entries all become unreadable together is beyond that.
 /// - Flash that says Ok and does not hold what was written is an error ([`Worn`](JournalError::Worn)), and so is one that
-///   fails ([`Flash`](JournalError::Flash)); neither loses what was acknowledged. An old copy of the page that is being
+///   fails ([`Flash`](JournalError::Flash)); neither loses what was acknowledged. A page that can no longer be begun is
+///   [left out](Self::left_out), and the journal goes on in the others. An old copy of the page that is being
 ///   written is beyond that: nothing in the flash can tell it from the old time.
 /// - A dropped future is like a power cut: the next operation reads the flash again. Until then the counts are the old
 ///   ones.
@@ -109,6 +116,8 @@ pub struct Journal<F, const LONGEST: usize> {
     storage: Storage<F>,
     config: JournalConfig,
     state: State,
+    spoilt: Spoilt,
+    left_out: u32,
     /// Whether the state matches the flash.
     is_settled: bool,
     is_new: bool,
@@ -137,6 +146,8 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
             storage: Storage { flash, geometry },
             config,
             state: State::default(),
+            spoilt: Spoilt::default(),
+            left_out: 0,
             is_settled: false,
             is_new: false,
             refused: 0,
@@ -166,6 +177,12 @@ impl<F, const LONGEST: usize> Journal<F, LONGEST> {
     /// How many entries were refused because the journal was full, since it was opened. The count stops at `u32::MAX`.
     pub const fn refused(&self) -> u32 {
         self.refused
+    }
+
+    /// How often a page was left out because it could not be begun, since it was opened. The count stops at `u32::MAX`. A
+    /// page that is worn out counts once a round.
+    pub const fn left_out(&self) -> u32 {
+        self.left_out
     }
 
     /// The number that the next entry gets.

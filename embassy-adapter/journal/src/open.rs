@@ -24,6 +24,10 @@ struct Found {
     unreadable: u32,
     /// The highest number that the last page can hold.
     highest: u32,
+    /// Whether all pages have their heads.
+    is_whole: bool,
+    /// Whether a page has lost its head, and nothing says that all in it was sent.
+    is_incomplete: bool,
 }
 
 impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
@@ -35,14 +39,15 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         let (youngest, is_foreign) = self.head(u32::gt).await?;
         let found = match youngest {
             _ if is_foreign => Err(Corruption::OtherLayout),
-            Some(head) => self.scan(head).await?.map(Some),
+            Some(head) => self.scan(head).await?.map(|state| Some((head, state))),
             None => self.check_fresh().await?.map(|()| None),
         };
         self.state = match found {
-            Ok(Some(state)) => {
+            Ok(Some((head, state))) => {
                 // The power may have failed after the formatting, before anyone was told.
-                let start = self.storage.geometry.records(0).start;
-                self.is_new |= state.sequence == 0 && state.write == start;
+                let geometry = self.storage.geometry;
+                let start = geometry.records(head.sequence % geometry.pages).start;
+                self.is_new |= head.is_first() && state.write == start;
                 state
             }
             Ok(None) => self.format().await?,
@@ -77,20 +82,31 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     }
 
     /// Reads all records, from the oldest page to the youngest. The page that is due to be erased next is not one of
-    /// them, whatever it holds.
+    /// them, whatever it holds. A page without its head was left out, as the next head says, or all in it was sent, as a
+    /// later record was; or it is lost.
     async fn scan(&mut self, youngest: Head) -> Io<Result<State, Corruption>, F> {
         let geometry = self.storage.geometry;
         let others = youngest.sequence.min(geometry.pages - 2);
-        let mut found = Found::default();
-        for sequence in youngest.sequence - others..=youngest.sequence {
+        let oldest = youngest.sequence - others;
+        let mut found = Found {
+            is_whole: true,
+            ..Found::default()
+        };
+        let mut missing = 0;
+        for sequence in oldest..=youngest.sequence {
             match self.storage.head(sequence % geometry.pages).await? {
                 FoundHead::Ours(head) if head.sequence == sequence => {
+                    found.is_incomplete |= missing > head.left_out;
+                    missing = 0;
                     self.scan_page(head, &mut found).await?;
                 }
-                _ => return Ok(Err(Corruption::Damaged)),
+                _ => {
+                    missing += 1;
+                    found.is_whole = false;
+                }
             }
         }
-        if self.is_due_younger(&found).await? {
+        if missing > 0 || found.is_incomplete || self.is_another_younger(&found, oldest).await? {
             return Ok(Err(Corruption::Damaged));
         }
         Self::check_len(found.longest)?;
@@ -133,7 +149,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
             found.ends_with_number = record.is_number;
             if record.is_done {
                 // Entries are sent in order, and a number is used up alone only if none waits.
-                (state.waiting, found.longest) = (0, 0);
+                (state.waiting, found.longest, found.is_incomplete) = (0, 0, false);
                 continue;
             }
             if state.waiting == 0 {
@@ -155,33 +171,53 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         Ok(())
     }
 
-    /// Whether the page that is due to be erased holds later records than all others: then it was the youngest, and has
-    /// lost its head. No interrupted operation leaves that behind.
-    async fn is_due_younger(&mut self, found: &Found) -> Io<bool, F> {
+    /// Whether another page, such as the one that is due to be erased, holds later records than all that are live: then it was
+    /// the youngest, and has lost its head. No interrupted operation leaves that behind.
+    async fn is_another_younger(&mut self, found: &Found, oldest: u32) -> Io<bool, F> {
         let geometry = self.storage.geometry;
-        let due = found.state.sequence.wrapping_add(1) % geometry.pages;
-        let mut cursor = Cursor::search(geometry.records(due));
         // An entry follows the record that its number is used.
         let next = found.state.next;
         let oldest_entry = next - u32::from(found.ends_with_number);
-        while let Some(record) = self.next_record(&mut cursor).await? {
-            let oldest = if record.is_number { next } else { oldest_entry };
-            if record.number >= oldest {
-                return Ok(true);
+        let live = found.state.sequence - oldest + 1;
+        // Those after the youngest that may have been begun, too.
+        let pages = geometry.pages.min(live + geometry.may_leave_out() + 1);
+        for after in 0..pages {
+            let index = (oldest % geometry.pages + after) % geometry.pages;
+            let is_live =
+                after < live && (found.is_whole || self.is_page_of(oldest + after).await?);
+            if is_live {
+                continue;
+            }
+            let mut cursor = Cursor::search(geometry.records(index));
+            while let Some(record) = self.next_record(&mut cursor).await? {
+                let oldest = if record.is_number { next } else { oldest_entry };
+                if record.number >= oldest {
+                    return Ok(true);
+                }
             }
         }
         Ok(false)
     }
 
+    async fn is_page_of(&mut self, sequence: u32) -> Io<bool, F> {
+        let found = self
+            .storage
+            .head(sequence % self.storage.geometry.pages)
+            .await?;
+        Ok(matches!(found, FoundHead::Ours(head) if head.sequence == sequence))
+    }
+
     /// Whether a range without heads is erased, or was until a formatting that was interrupted.
     async fn check_fresh(&mut self) -> Io<Result<(), Corruption>, F> {
         let geometry = self.storage.geometry;
-        let (first, last) = (geometry.page(0), geometry.page(geometry.pages - 1));
+        let last = geometry.page(geometry.pages - 1);
+        let first = geometry.page(0).start..geometry.page(geometry.may_leave_out()).end;
         if self.is_written(first.clone()).await? {
-            // Formatting leaves no record in the first page: it has lost its head.
-            let mut cursor = Cursor::search(geometry.records(0));
-            if self.next_record(&mut cursor).await?.is_some() {
-                return Ok(Err(Corruption::Damaged));
+            // Formatting leaves no record in the pages that it tries to begin: one of them has lost its head.
+            for index in 0..=geometry.may_leave_out() {
+                if self.has_record(index).await? {
+                    return Ok(Err(Corruption::Damaged));
+                }
             }
             if !self.is_formatting().await? {
                 return Ok(Err(Corruption::Garbage));
@@ -203,12 +239,17 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         last.start..last.start + 2 * geometry.grain
     }
 
-    /// Whether a formatting has begun: then the first page may hold anything but records.
+    /// Whether a formatting has begun: then the first pages may hold anything but records.
     async fn is_formatting(&mut self) -> Io<bool, F> {
         let marks = self.marks();
         let second = marks.end - self.storage.geometry.grain;
         Ok(self.storage.formatting(marks.start).await? == Some(true)
             || self.storage.formatting(second).await? == Some(true))
+    }
+
+    async fn has_record(&mut self, index: u32) -> Io<bool, F> {
+        let mut cursor = Cursor::search(self.storage.geometry.records(index));
+        Ok(self.next_record(&mut cursor).await?.is_some())
     }
 
     async fn is_written(&mut self, range: Range<u32>) -> Io<bool, F> {
@@ -224,50 +265,73 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
             let (Some(oldest), _) = self.head(u32::lt).await? else {
                 break;
             };
-            self.erase(geometry.page_of(oldest.sequence)).await?;
+            self.erase(oldest.sequence % geometry.pages).await?;
         }
         for index in 0..geometry.pages {
-            let page = geometry.page(index);
-            if self.is_written(page.clone()).await? {
-                self.erase(page).await?;
+            if self.is_written(geometry.page(index)).await? {
+                self.erase(index).await?;
             }
         }
         Ok(())
     }
 
-    async fn erase(&mut self, page: Range<u32>) -> Io<(), F> {
-        Ok(self.storage.flash.erase(page.start, page.end).await?)
+    /// Erases a page. What it holds may remain, unless a later start would take that for a part of the new journal.
+    async fn erase(&mut self, index: u32) -> Io<(), F> {
+        let page = self.storage.geometry.page(index);
+        let erased = self.storage.flash.erase(page.start, page.end).await;
+        let is_harmless = matches!(self.storage.head(index).await?, FoundHead::None)
+            && !self.has_record(index).await?;
+        match erased {
+            _ if is_harmless => Ok(()),
+            Ok(()) => Err(JournalError::Worn),
+            Err(error) => Err(JournalError::Flash(error)),
+        }
     }
 
-    /// Begins with the first page. The mark is written first: if power fails between the two, the next start knows that
-    /// the first page belongs to this journal.
+    /// Begins with the first page, or with a later one if that cannot be begun. The mark is written first: if power fails
+    /// between the two, the next start knows that the first pages belong to this journal.
     async fn format(&mut self) -> Io<State, F> {
         self.is_new = true;
         if !self.is_formatting().await? {
             for mark in self.marks().step_by(self.storage.geometry.grain as usize) {
-                if self.storage.formatting(mark).await?.is_none() {
-                    self.storage.write_formatting(mark).await?;
+                if self.storage.formatting(mark).await?.is_none()
+                    && self.storage.write_formatting(mark).await.is_ok()
+                {
+                    // If it is not there, a power cut before the head is written leaves garbage, and nothing is lost.
                     break;
                 }
             }
         }
-        let head = Head {
-            sequence: 0,
-            first: self.config.first_number,
-            dropped: 0,
-        };
-        let begun = self.storage.begin_page(head).await?;
-        let write = begun.ok_or(JournalError::Worn)?;
-        Ok(State {
-            write,
-            next: head.first,
-            oldest: Place {
-                sequence: 0,
-                at: write,
-                next: head.first,
-                highest: self.storage.geometry.highest_after(head.first),
-            },
-            ..State::default()
-        })
+        let geometry = self.storage.geometry;
+        let mut failed = None;
+        for left_out in 0..=geometry.may_leave_out() {
+            let head = Head {
+                sequence: left_out,
+                left_out,
+                first: self.config.first_number,
+                dropped: 0,
+            };
+            let error = match self.storage.begin_page(head).await {
+                Ok(Some(write)) => {
+                    self.left_out = self.left_out.saturating_add(left_out);
+                    return Ok(State {
+                        sequence: head.sequence,
+                        write,
+                        next: head.first,
+                        oldest: Place {
+                            sequence: head.sequence,
+                            at: write,
+                            next: head.first,
+                            highest: geometry.highest_after(head.first),
+                        },
+                        ..State::default()
+                    });
+                }
+                Ok(None) => JournalError::Worn,
+                Err(error) => JournalError::Flash(error),
+            };
+            failed = failed.or(Some(error));
+        }
+        Err(failed.unwrap_or(JournalError::Worn))
     }
 }

@@ -57,29 +57,27 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     /// the last one it has seen gets every entry once.
     ///
     /// # Errors
-    /// [`JournalError::Flash`], [`JournalError::Corrupt`]. A failure of the radio is not an error of the journal; it is
-    /// reported in [`Sent::stopped`].
+    /// [`JournalError::Flash`], [`JournalError::Corrupt`]. If only the mark of an entry that was sent cannot be written, this
+    /// goes on, and returns the error in the end: the entry may be sent again after a reset. A failure of the radio is not
+    /// an error of the journal; it is reported in [`Sent::stopped`].
     pub async fn send_all<B: AnyBreaker<Clock: HasTimer>, V, E>(
         &mut self,
         breaker: &B,
         limit: impl Limit<<B::Clock as HasTimer>::Timer>,
         mut send: impl AsyncFnMut(Entry<'_>) -> Result<V, E>,
     ) -> Result<Sent<E>, JournalError<F::Error>> {
-        let mut count = 0;
+        let (mut count, mut stopped, mut marked) = (0, None, Ok(()));
         while let Some(record) = self.find_oldest().await? {
             let entry = record.entry(&self.buffer);
             let call = breaker.as_breaker().call_timeout(limit, || send(entry));
             if let Err(error) = call.await {
-                let stopped = Some(error);
-                return Ok(Sent { count, stopped });
+                stopped = Some(error);
+                break;
             }
-            self.finish(&record).await?;
+            marked = marked.and(self.finish(&record).await);
             count += 1;
         }
-        Ok(Sent {
-            count,
-            stopped: None,
-        })
+        marked.map(|()| Sent { count, stopped })
     }
 
     /// Sends the waiting entries, then the new one; keeps the new one if it is not sent. When this returns, it was sent
@@ -135,14 +133,14 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     /// Removes the entries up to and including that number, which has arrived, and returns how many there were. No
     /// later entry is removed, even if the entry with that number was dropped meanwhile.
     pub async fn remove_through(&mut self, number: u32) -> Result<u32, JournalError<F::Error>> {
-        let mut removed = 0;
+        let (mut removed, mut marked) = (0, Ok(()));
         while let Some(record) = self.find_oldest().await? {
             if record.number > number {
                 break;
             }
-            self.finish(&record).await?;
+            marked = marked.and(self.finish(&record).await);
             removed += 1;
         }
-        Ok(removed)
+        marked.map(|()| removed)
     }
 }

@@ -18,6 +18,15 @@ pub(crate) struct State {
     pub(crate) oldest: Place,
 }
 
+/// A place at which a record could not be written, although it reads as erased: nothing in the flash tells.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Spoilt {
+    /// The page.
+    pub(crate) sequence: u32,
+    /// The address after it.
+    pub(crate) until: u32,
+}
+
 /// Where records are read from. What is read there must be what was found there when the journal was opened, so the same
 /// numbers are due.
 #[derive(Clone, Copy, Default)]

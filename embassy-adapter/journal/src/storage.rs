@@ -103,15 +103,20 @@ impl<F: NorFlash> Storage<F> {
     }
 
     /// Erases a page and writes its head, so that a page with a head is known to have been erased. Returns where its
-    /// records begin, or `None` if the head cannot be read back: what is written after it would be lost.
+    /// records begin, or `None` if there is no room for the head or it cannot be read back: what is written after it would
+    /// be lost.
     pub(crate) async fn begin_page(&mut self, head: Head) -> Result<Option<u32>, F::Error> {
         let index = head.sequence % self.geometry.pages;
         let page = self.geometry.page(index);
+        let records = page.start + self.geometry.head_len();
         self.flash.erase(page.start, page.end).await?;
+        if self.first_written(page.start..records).await?.is_some() {
+            return Ok(None);
+        }
         self.write(page.start, &head.to_bytes(&self.geometry))
             .await?;
         let is_kept = matches!(self.head(index).await?, FoundHead::Ours(found) if found == head);
-        Ok(is_kept.then(|| page.start + self.geometry.head_len()))
+        Ok(is_kept.then_some(records))
     }
 
     /// The first grain of a range in which anything was written.

@@ -121,7 +121,7 @@ fn an_error_of_the_driver_loses_nothing() {
             let others =
                 |it: &JournalError<_>| !matches!(it, JournalError::Flash(_) | JournalError::Full);
             assert!(!ledger.told.iter().any(others), "{:?}", ledger.told);
-            assert!(!ledger.told.is_empty());
+            assert!(!ledger.told.is_empty() || ledger.went_around);
         });
         each::<8>(2, config, (&Fault::TOLD, &[1, 3]), nothing_is_missing);
     }

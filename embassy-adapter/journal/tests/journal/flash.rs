@@ -34,6 +34,8 @@ struct Inner {
     bytes: Vec<u8>,
     /// Bytes that may still be written or erased before the power fails.
     left: Option<u64>,
+    /// Nothing happens any more, whatever is asked for.
+    is_dead: bool,
     spent: u64,
     erases: u64,
     random: Random,
@@ -47,7 +49,10 @@ impl Inner {
     /// Whether the power lasts for another byte.
     fn spend(&mut self) -> Result<(), Cut> {
         match &mut self.left {
-            Some(0) => return Err(Cut),
+            Some(0) => {
+                self.is_dead = true;
+                return Err(Cut);
+            }
             Some(left) => *left -= 1,
             None => {}
         }
@@ -71,6 +76,7 @@ impl<const R: usize, const W: usize, const E: usize> Chip<R, W, E> {
             inner: Rc::new(RefCell::new(Inner {
                 bytes,
                 left: None,
+                is_dead: false,
                 spent: 0,
                 erases: 0,
                 random: Random::new(seed),
@@ -86,7 +92,8 @@ impl<const R: usize, const W: usize, const E: usize> Chip<R, W, E> {
     }
 
     pub(crate) fn power_up(&self) {
-        self.inner.borrow_mut().left = None;
+        let inner = &mut *self.inner.borrow_mut();
+        (inner.left, inner.is_dead) = (None, false);
     }
 
     pub(crate) fn is_off(&self) -> bool {
@@ -142,6 +149,9 @@ impl<const R: usize, const W: usize, const E: usize> Chip<R, W, E> {
 
     fn write_byte(&self, at: usize, byte: u8) -> Result<(), Cut> {
         let inner = &mut *self.inner.borrow_mut();
+        if inner.is_dead {
+            return Err(Cut);
+        }
         if inner.spend().is_err() {
             let (word, place) = (at - at % W, at % W);
             tear_write(
@@ -158,6 +168,9 @@ impl<const R: usize, const W: usize, const E: usize> Chip<R, W, E> {
 
     fn erase_page(&self, page: usize) -> Result<(), Cut> {
         let inner = &mut *self.inner.borrow_mut();
+        if inner.is_dead {
+            return Err(Cut);
+        }
         for done in 0..E {
             if inner.spend().is_ok() {
                 continue;

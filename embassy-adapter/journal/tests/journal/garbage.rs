@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Flash that holds something else leads to a clear error that leaves it alone, or to a new journal.
 
-use atomic_breaker_journal::{Corruption, Journal, JournalConfig, JournalError, WhenCorrupt};
+use atomic_breaker_journal::{
+    Corruption, Journal, JournalConfig, JournalError, WhenCorrupt, WhenFull,
+};
 use embedded_storage_async::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
 
 use super::flash::{Chip, Cut};
@@ -130,14 +132,41 @@ fn a_journal_of_another_version_is_an_error_or_formatted() {
     check(&chip, 0..4, Corruption::OtherLayout);
 }
 
+/// A chip with a journal of 30 entries of 36 bytes, six in a page, of which none was sent: the youngest is the first page,
+/// and the second is due to be erased.
+fn waiting() -> Flash {
+    let chip = Flash::new(4, 0);
+    let config = JournalConfig::new().when_full(WhenFull::DropOldest);
+    let mut journal = try_open(&chip, 0..4, config).expect("erased");
+    for _ in 0..30 {
+        run(journal.keep(b"twenty bytes, filled")).expect("room");
+    }
+    chip
+}
+
 #[test]
 fn a_page_whose_head_has_become_unreadable_is_an_error_or_formatted() {
-    // 30 entries of 36 bytes, six in a page: the youngest is the first page, and the second is due to be erased.
     for page in [0, 2, 3] {
-        let chip = used(30);
+        let chip = waiting();
         chip.change(|bytes| bytes[page * 256 + 17] ^= 4);
         check(&chip, 0..4, Corruption::Damaged);
     }
+}
+
+#[test]
+fn a_page_of_which_all_was_sent_may_lose_its_head() {
+    // All but the last entry, which is in the first page.
+    for page in [2, 3] {
+        let chip = used(30);
+        chip.change(|bytes| bytes[page * 256 + 17] ^= 4);
+        let mut journal = try_open(&chip, 0..4, JournalConfig::new()).expect("a journal");
+        assert_eq!((journal.waiting(), journal.next_number()), (1, 30));
+        let entry = run(journal.oldest()).expect("it works").expect("it waits");
+        assert_eq!(entry.number, 29);
+    }
+    let chip = used(30);
+    chip.change(|bytes| bytes[17] ^= 4);
+    check(&chip, 0..4, Corruption::Damaged);
 }
 
 #[test]
@@ -264,7 +293,7 @@ impl NorFlash for Worn {
 
 #[test]
 fn formatting_ends_with_an_error_on_flash_that_erases_nothing() {
-    let chip = used(30);
+    let chip = waiting();
     chip.change(|bytes| bytes[2 * 256 + 17] ^= 4);
     chip.allow_rewrites();
     let range = chip.range();

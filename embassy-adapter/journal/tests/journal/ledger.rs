@@ -28,6 +28,8 @@ pub(crate) struct Ledger<const W: usize> {
     pub(crate) told: Vec<JournalError<Failed>>,
     /// Journals that said that they are new, after the first.
     pub(crate) restarts: u32,
+    /// Whether a page was left out, or a formatting went on without its mark: then what went wrong was not told.
+    pub(crate) went_around: bool,
     /// How many were missing when they did.
     lost: u32,
 }
@@ -53,6 +55,7 @@ impl<const W: usize> Ledger<W> {
             late: 0,
             told: Vec::new(),
             restarts: 0,
+            went_around: false,
             lost: 0,
         }
     }
@@ -74,6 +77,8 @@ impl<const W: usize> Ledger<W> {
 
     /// A journal that is new numbers its entries anew, and nothing is left of the old one.
     fn learn(&mut self, journal: &Open<W>) {
+        let is_first = self.highest().is_none() && self.told.is_empty();
+        self.went_around |= is_first && self.flash.hits.get() > 0;
         if journal.is_new() && journal.next_number() == 0 {
             self.restarts += u32::from(!self.acknowledged.is_empty());
             self.lost += self.missing();
@@ -86,6 +91,7 @@ impl<const W: usize> Ledger<W> {
         let bytes = reading(self.given);
         self.given += 1;
         let kept = run(journal.keep(&bytes));
+        self.went_around |= journal.left_out() > 0;
         self.note(kept, bytes)
     }
 
@@ -138,6 +144,7 @@ impl<const W: usize> Ledger<W> {
         };
         let ended = run(journal.send_or_keep(&self.breaker, TimeLimit::NONE, &bytes, send));
         self.breaker.reset();
+        self.went_around |= journal.left_out() > 0;
         if works {
             for (number, bytes) in &heard {
                 self.receive(*number, bytes);

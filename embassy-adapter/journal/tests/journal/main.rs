@@ -18,6 +18,7 @@ mod plan;
 mod power;
 mod queue;
 mod random;
+mod refuses;
 mod rot;
 mod sending;
 mod together;

@@ -238,6 +238,6 @@ fn two_journals_share_a_chip() {
 
 #[test]
 fn a_journal_takes_as_much_memory_as_documented() {
-    assert_eq!(size_of::<Journal<(), 0>>(), 68);
-    assert_eq!(size_of::<Journal<(), 32>>(), 68 + 32);
+    assert_eq!(size_of::<Journal<(), 0>>(), 80);
+    assert_eq!(size_of::<Journal<(), 32>>(), 80 + 32);
 }

@@ -273,8 +273,8 @@ fn free_room_that_is_read_otherwise_each_time_does_not_hold_up_a_start() {
         });
         run(Open::open(flash.clone(), flash.range(), CONFIG)).expect("a journal");
         let reads = flash.operations.borrow().len();
-        // Three readings of each place at most: 67 with a fourth one, 110 if it were read until two agree.
-        assert!(reads <= 62, "{reads} reads with seed {seed}");
+        // Three readings of each place at most: 73 with a fourth one, more if it were read until two agree.
+        assert!(reads <= 68, "{reads} reads with seed {seed}");
     }
 }
 

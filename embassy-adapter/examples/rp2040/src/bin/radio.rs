@@ -16,7 +16,7 @@ use core::time::Duration;
 use atomic_breaker_embassy::word::AtomicU32;
 use atomic_breaker_embassy::{Breaker, Config, DefmtLog, EmbassyClock, static_breaker};
 use atomic_breaker_journal::{Entry, Journal, JournalConfig, WhenFull};
-use defmt::{info, unwrap};
+use defmt::{info, unwrap, warn};
 use embassy_executor::Spawner;
 use embassy_rp::adc::{self, Adc, Channel};
 use embassy_rp::flash::{self, Flash};
@@ -110,14 +110,20 @@ async fn main(_spawner: Spawner) {
     );
     loop {
         let reading = unwrap!(adc.read(&mut sensor).await);
-        unwrap!(journal.keep(&reading.to_le_bytes()).await);
+        if let Err(error) = journal.keep(&reading.to_le_bytes()).await {
+            // The next reading is written elsewhere, and a page that is worn out is left out.
+            warn!("a reading was not kept: {}", error);
+        }
         let send = async |entry: Entry<'_>| module.send(entry).await;
-        let sent = unwrap!(journal.send_all(&Radio, PATIENCE, send).await);
+        match journal.send_all(&Radio, PATIENCE, send).await {
+            Ok(sent) => info!("{} sent", sent.count),
+            Err(error) => warn!("the flash while sending: {}", error),
+        }
         info!(
-            "{} sent, {} wait, {} dropped",
-            sent.count,
+            "{} wait, {} dropped, {} pages left out",
             journal.waiting(),
-            journal.dropped()
+            journal.dropped(),
+            journal.left_out()
         );
         Timer::after_secs(60).await;
     }
