@@ -62,3 +62,24 @@ fn probes_of_two_threads_that_overlap_leave_no_guard_open() {
     let answer = device.call(|()| Ok::<_, ()>(()));
     assert!(answer.is_err(), "it is open");
 }
+
+/// The probe of another thread is still polled when somebody closes the breaker: from then on each call counts.
+#[test]
+fn a_call_beside_the_probe_of_another_thread_counts_once_the_breaker_is_closed() {
+    let breaker = due();
+    let [begun, ended] = [(); 2].map(|()| Barrier::new(2));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let begun = || _ = begun.wait();
+            let ended = || _ = ended.wait();
+            probe(&breaker, begun, ended);
+        });
+        begun.wait();
+        breaker.reset();
+        let mut device = atomic_breaker::Device::new((), &breaker);
+        let answer = device.call(|()| Err::<(), _>(()));
+        ended.wait();
+        assert!(answer.is_err());
+        assert_eq!(breaker.snapshot().trips(), 1, "one failure trips");
+    });
+}

@@ -2,6 +2,7 @@
 //! A guard inside the probe of its own breaker: known while the operation of a retry is polled.
 
 use crate::breaker::Breaker;
+use crate::circuit::Circuit;
 use crate::clock::Clock;
 use crate::config::AsRules;
 use crate::observer::Observer;
@@ -9,7 +10,7 @@ use crate::tally::Tally;
 use crate::word::{self, AtomicU32, Word};
 
 /// The mark of the breaker whose probe is polled now; 0 if none is. With several threads it may be that of another one, so
-/// it decides nothing but whether an operation that would be rejected runs as part of the probe.
+/// it decides nothing but whether an operation runs as part of the probe of a half-open breaker.
 static WITHIN: AtomicU32 = AtomicU32::new(0);
 
 /// Sets the mark of a breaker until it is dropped.
@@ -43,7 +44,11 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
 
     /// Whether the caller is part of a probe of this breaker, which a retry makes: the driver that it calls has a guard with
     /// the same breaker inside, and keeps nothing of its error.
+    ///
+    /// With several threads it may be part of nothing, while the probe of another one is polled; so a probe must be under
+    /// way, and what a closed breaker admits is counted.
     pub(crate) fn is_within_own_probe(&self) -> bool {
         word::load_acquire(&WITHIN) == self.mark()
+            && Circuit::of_valid(word::load_acquire(&self.word)).is_half_open()
     }
 }

@@ -52,12 +52,12 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         let kept = self.write_record(number, entry, end).await;
         if !matches!(kept, Ok(true)) {
             if before.sequence == self.state.sequence && before.until > 0 {
-                // The second time: the rest of the page is no better.
+                // The second time in a row: the rest of the page is no better.
                 self.spoil(geometry.page_of(self.state.sequence).end);
             }
             return kept.and(Err(JournalError::Worn));
         }
-        self.spoilt = before;
+        self.spoilt = Spoilt::default();
         self.state.write = end;
         self.state.next = after;
         self.state.waiting += u32::from(entry.is_some());
@@ -262,11 +262,12 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     /// head says that it was left out. The head says what is due there, as it does when the journal is opened.
     async fn page_after(&mut self, sequence: u32, next: u32) -> Io<Place, F> {
         let geometry = self.storage.geometry;
-        let (mut after, mut next) = (sequence + 1, next);
-        for later in after..=self.state.sequence {
+        let following = sequence + 1;
+        let (mut after, mut next) = (following, next);
+        for later in following..=self.state.sequence {
             match self.storage.head(later % geometry.pages).await? {
                 FoundHead::Ours(head) if head.sequence == later => {
-                    if later - head.left_out <= after {
+                    if later - head.left_out <= following {
                         (after, next) = (later, head.first);
                     }
                     break;

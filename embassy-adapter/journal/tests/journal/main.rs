@@ -11,6 +11,7 @@ mod fits;
 mod flash;
 mod garbage;
 mod grains;
+mod guarded;
 mod ill;
 mod ledger;
 mod peer;
