@@ -17,7 +17,7 @@ use super::random::run;
 
 /// What the chip was asked for while it did not write.
 #[derive(Default)]
-struct Ill {
+struct Symptoms {
     is_ill: Cell<bool>,
     asked: Cell<u32>,
     repairs: Cell<u32>,
@@ -26,7 +26,7 @@ struct Ill {
 /// Reads, and says that writes and erasures fail while it is ill.
 struct ReadsOnly {
     chip: Chip<1, 4, 256>,
-    ill: Rc<Ill>,
+    ill: Rc<Symptoms>,
 }
 
 impl ReadsOnly {
@@ -88,7 +88,7 @@ fn a_chip_that_reads_and_does_not_write_is_noticed_left_alone_repaired_and_used_
             timer,
         },
     );
-    let (chip, ill) = (Chip::new(4, 0), Rc::new(Ill::default()));
+    let (chip, ill) = (Chip::new(4, 0), Rc::new(Symptoms::default()));
     let flash = ReadsOnly {
         chip: chip.clone(),
         ill: Rc::clone(&ill),
@@ -143,7 +143,7 @@ fn a_chip_that_never_writes_again_is_asked_once_in_each_open_time() {
             timer,
         },
     );
-    let (chip, ill) = (Chip::new(4, 0), Rc::new(Ill::default()));
+    let (chip, ill) = (Chip::new(4, 0), Rc::new(Symptoms::default()));
     let flash = ReadsOnly {
         chip: chip.clone(),
         ill: Rc::clone(&ill),

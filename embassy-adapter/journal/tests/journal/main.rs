@@ -14,6 +14,7 @@ mod grains;
 mod guarded;
 mod ill;
 mod ledger;
+mod left_out;
 mod peer;
 mod plan;
 mod power;
