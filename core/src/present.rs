@@ -84,7 +84,7 @@ impl<'a> Present<'a> {
         Self(word)
     }
 
-    /// The state.
+    /// The state to which the last transition led: open until a call comes, also when the open time is over.
     pub fn state(self) -> State {
         self.0.look().state
     }

@@ -57,9 +57,18 @@ impl Snapshot {
         self
     }
 
-    /// The state. Open stays open until a caller acquires; see [`is_due`](Self::is_due).
+    /// The state as the next call meets it: open only while calls are rejected, half-open as soon as the open time is over,
+    /// although no call has come yet ([`entered`](Self::entered) is open until then).
     pub const fn state(&self) -> State {
         self.state
+    }
+
+    /// The state to which the last transition led. It stays open when the open time is over, until a call comes.
+    pub const fn entered(&self) -> State {
+        match self.opened_at_ms {
+            Some(_) => State::Open,
+            None => self.state,
+        }
     }
 
     /// The epoch: the number of transitions, modulo 512 (16 in a 32-bit word).
@@ -99,20 +108,20 @@ impl Snapshot {
         self.returning_percent
     }
 
-    /// Open: the clock reading when it opened, or when its deadline was last moved: milliseconds modulo 2³², rounded so
+    /// [Entered](Self::entered) as open: the clock reading when it opened, or when its deadline was last moved: milliseconds modulo 2³², rounded so
     /// that its sum with [`open_for`](Self::open_for) is the exact deadline. Right as long as the breaker has been open
     /// for less than the [wrap](crate#limits) of its time.
     pub const fn opened_at_ms(&self) -> Option<u32> {
         self.opened_at_ms
     }
 
-    /// Open: for how long, counted from `opened_at_ms`, as stored: rounded up by less than 0.1 % (12.5 % in a 32-bit
+    /// Entered as open: for how long, counted from `opened_at_ms`, as stored: rounded up by less than 0.1 % (12.5 % in a 32-bit
     /// word).
     pub const fn open_for(&self) -> Option<Duration> {
         time_of(self.open_for_ms)
     }
 
-    /// Open: whether the open time was demanded, by [`Failure::retry_after`](crate::Failure::retry_after) or
+    /// Entered as open: whether the open time was demanded, by [`Failure::retry_after`](crate::Failure::retry_after) or
     /// [`Breaker::trip_for`], and so ends early only through an operator's command.
     pub const fn is_demanded(&self) -> bool {
         self.is_demanded
@@ -143,8 +152,7 @@ impl Snapshot {
         }
     }
 
-    /// Whether the next call becomes a probe: open, and the open time is over, or half-open, and a slot is free
-    /// or the probes in flight are lost.
+    /// Whether the next call becomes a probe: the open time is over, or a slot is free, or the probes in flight are lost.
     pub const fn is_due(&self) -> bool {
         self.is_due
     }
@@ -172,6 +180,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
                 snapshot.open_for_ms = Some(W::Bits::ms(circuit.open_for()));
                 snapshot.is_demanded = circuit.is_demanded();
                 snapshot.is_due = is_admitted;
+                if is_admitted {
+                    snapshot.state = State::HalfOpen;
+                }
             }
             State::HalfOpen => {
                 snapshot.probes_in_flight = circuit.in_flight() as u8;
@@ -184,12 +195,30 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         snapshot
     }
 
-    /// The state: one load, no reading of the clock.
+    /// The state as the next call meets it: open only while calls are rejected, half-open as soon as the open time is over.
+    /// One load, and while it is open one reading of the clock.
     ///
-    /// For what is shown. Before a call, ask nothing, or [`Snapshot::rejection`]: open stays open until a call comes, so a
-    /// program that makes none while it is [`State::Open`] never makes one again.
+    /// So a program that falls back on something else while it is [`State::Open`] calls again when a probe is due:
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, Config, ManualClock, State};
+    /// use core::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let breaker = Breaker::new(Config::new().open_for(Duration::from_secs(1)), &clock);
+    /// breaker.trip();
+    /// assert_eq!(breaker.state(), State::Open);
+    /// clock.advance(Duration::from_secs(1));
+    /// assert_eq!(breaker.state(), State::HalfOpen);
+    /// ```
     pub fn state(&self) -> State {
-        Circuit::of(word::load_acquire(&self.word)).state()
+        let circuit = Circuit::of(word::load_acquire(&self.word));
+        match circuit.state() {
+            State::Open if self.machine().wait(circuit, self.clock.now_ms()).is_none() => {
+                State::HalfOpen
+            }
+            state => state,
+        }
     }
 
     /// The [`Present`] through which an observer reads the word. For code that notifies an observer on behalf of the

@@ -266,6 +266,10 @@ fn looking_is_one_load_in_every_state<W: AnyWord>() {
         assert_eq!(breaker.clock().readings.take(), 1);
         let state = breaker.state();
         assert_eq!(word.taken(), (1, 0));
+        // While it is open the clock decides; a closed breaker is asked without.
+        let is_open = u32::from(breaker.snapshot().entered() == State::Open);
+        word.taken();
+        assert_eq!(breaker.clock().readings.take(), is_open + 1, "{state}");
         let _ = breaker.to_bits();
         assert_eq!(word.taken(), (1, 0));
         assert_eq!(breaker.clock().readings.take(), 0, "{state}");

@@ -58,7 +58,7 @@ fn name<W: AnyWord>(bits: u64) -> &'static str {
     if breaker.check().is_err() {
         return "closed, reported";
     }
-    match breaker.state() {
+    match breaker.snapshot().entered() {
         State::Closed => "closed",
         State::Returning => "returning",
         State::Open => "open",

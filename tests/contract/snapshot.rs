@@ -43,15 +43,22 @@ fn an_open_snapshot_shows_when_it_opened_and_what_is_left<W: AnyWord>() {
     );
 }
 
-fn an_open_breaker_that_is_due_stays_open_until_the_next_call<W: AnyWord>() {
+fn an_open_breaker_is_half_open_as_soon_as_a_probe_is_due<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = breaker::<W>(rules().open_for(ms(62)), &clock);
     breaker.trip();
     clock.advance(ms(61));
     assert!(!breaker.snapshot().is_due());
+    assert_eq!(breaker.state(), State::Open);
     clock.advance(ms(1));
     let snapshot = breaker.snapshot();
-    assert_eq!((snapshot.state(), snapshot.is_due()), (State::Open, true));
+    assert_eq!(
+        (snapshot.state(), snapshot.is_due()),
+        (State::HalfOpen, true)
+    );
+    assert_eq!(breaker.state(), State::HalfOpen);
+    // Nothing has happened yet.
+    assert_eq!((snapshot.entered(), snapshot.epoch()), (State::Open, 1));
     assert_eq!(snapshot.retry_in(), Some(ms(0)));
     let _probe = breaker.acquire().unwrap();
     assert_eq!(breaker.state(), State::HalfOpen);
@@ -181,7 +188,7 @@ fn the_state_alone_reads_no_clock<W: AnyWord>() {
 on_both_words!(
     a_closed_snapshot_counts_failures,
     an_open_snapshot_shows_when_it_opened_and_what_is_left,
-    an_open_breaker_that_is_due_stays_open_until_the_next_call,
+    an_open_breaker_is_half_open_as_soon_as_a_probe_is_due,
     a_half_open_snapshot_counts_probes_and_successes,
     a_half_open_snapshot_counts_lost_rounds,
     a_returning_snapshot_shows_the_share_and_what_is_left,

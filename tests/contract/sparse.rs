@@ -154,7 +154,7 @@ fn hourly_calls_are_right_with_ticks_of_a_second() {
                 breaker.acquire().unwrap().failure();
                 clock.advance(ms(HOUR - MINUTE));
             }
-            assert_eq!(breaker.state(), State::Open);
+            assert_eq!(breaker.snapshot().entered(), State::Open);
             let mut rejected = 0;
             while breaker.acquire().map(Permit::success).is_err() {
                 rejected += 1;

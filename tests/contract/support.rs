@@ -120,8 +120,9 @@ pub(crate) const fn ms(ms: u64) -> Duration {
 
 /// How long the breaker stays open; call it right after a trip.
 pub(crate) fn opened_for<W: AnyWord>(breaker: &Tested<'_, W>) -> Duration {
-    assert_eq!(breaker.state(), State::Open);
-    breaker.snapshot().retry_in().unwrap()
+    let snapshot = breaker.snapshot();
+    assert_eq!(snapshot.entered(), State::Open);
+    snapshot.retry_in().unwrap()
 }
 
 /// Fails `times` times.

@@ -94,7 +94,7 @@ impl Prober {
     /// Returns whether two snapshots show the same outage: then each trip since took two
     /// transitions. With a lost round in between it counts as another outage, whose ladder begins at its trips.
     fn is_same_outage<B: Bits>(earlier: &Snapshot, now: &Snapshot) -> bool {
-        let rounds = |seen: &Snapshot| match seen.state() {
+        let rounds = |seen: &Snapshot| match seen.entered() {
             State::HalfOpen => 1 + u16::from(seen.lost_rounds()),
             _ => 0,
         };

@@ -276,7 +276,7 @@ fn the_end_of_a_blocking_stream_shows_nothing() {
     sim.pass(1_000);
     assert_eq!(Read::read(&mut io, &mut [0]), Ok(0));
     assert_eq!(
-        (breaker.state(), breaker.snapshot().trips()),
+        (breaker.snapshot().entered(), breaker.snapshot().trips()),
         (State::Open, 1)
     );
     let mut io = io.trusting_writes();

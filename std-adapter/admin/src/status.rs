@@ -203,7 +203,7 @@ pub(super) fn contains(text: &str, search: &str) -> bool {
 pub(super) fn last(admin: &Admin, subject: &Subject, now: &Snapshot) -> Option<LastKnown> {
     let last = admin.timeline.last_of(subject)?;
     let made = last.event.transition()?;
-    (made.epoch == now.epoch() && made.to == now.state()).then_some(last)
+    (made.epoch == now.epoch() && made.to == now.entered()).then_some(last)
 }
 
 /// The entry of a breaker after it was changed.

@@ -10,7 +10,10 @@ use super::{Mode, Reference, Trip};
 /// A snapshot, field by field. All times but the waits are in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
+    /// As the next call meets it.
     pub state: State,
+    /// To which the last transition led.
+    pub entered: State,
     pub failures: u32,
     pub in_flight: usize,
     pub successes: u32,
@@ -30,6 +33,7 @@ impl From<Snapshot> for View {
     fn from(snapshot: Snapshot) -> Self {
         Self {
             state: snapshot.state(),
+            entered: snapshot.entered(),
             failures: snapshot.failures().into(),
             in_flight: snapshot.probes_in_flight().into(),
             successes: snapshot.successes().into(),
@@ -64,8 +68,13 @@ impl Reference {
     /// The visible state.
     pub fn view(&self) -> View {
         let wait = self.wait();
+        let entered = self.state();
         let mut view = View {
-            state: self.state(),
+            state: match (entered, wait) {
+                (State::Open, None) => State::HalfOpen,
+                _ => entered,
+            },
+            entered,
             failures: 0,
             in_flight: 0,
             successes: 0,

@@ -57,7 +57,7 @@ impl<F: Form> Case<'_, F> {
         // That of a word which no breaker writes is the epoch that begins when it is replaced.
         let is_right = self.is_corrupt || told == *before;
         assert!(
-            is_right && snapshot.state() == before.state(),
+            is_right && snapshot.entered() == before.state(),
             "{:#x}: {before:?}, {told:?}",
             self.word
         );

@@ -262,7 +262,7 @@ impl<B: Bits> World<B> {
         let epoch = self.reference.generation % (1 << W::EPOCH.1);
         let same = View::from(snapshot) == self.reference.view()
             && u64::from(snapshot.epoch()) == epoch
-            && real.state() == self.reference.state()
+            && real.state() == snapshot.state()
             && real.check().is_ok();
         if same {
             Ok(())

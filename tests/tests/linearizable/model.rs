@@ -86,7 +86,7 @@ impl Model {
                 Said::Made(self.made())
             }
             Operation::Snapshot => Said::Seen(Box::new(self.reference.view()), self.epoch()),
-            Operation::State => Said::State(self.reference.state()),
+            Operation::State => Said::State(self.reference.view().state),
         };
         heard.transitions.extend(self.made());
         Some(Answer { said, heard })

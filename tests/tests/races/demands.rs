@@ -39,7 +39,7 @@ fn a_late_demand_and_the_admission_of_a_probe_exclude_each_other() {
         let is_admitted = breaker.acquire().map(Permit::into_token).is_ok();
         there.join().unwrap();
         let snapshot = breaker.snapshot();
-        let left = match snapshot.state() {
+        let left = match snapshot.entered() {
             State::Open => snapshot.retry_in(),
             _ => None,
         };
@@ -112,7 +112,7 @@ fn a_late_demand_and_a_prober_exclude_each_other() {
         let is_early = there.join().unwrap();
         let snapshot = breaker.snapshot();
         assert_eq!(history(&breaker).len(), 1 + usize::from(is_early));
-        (is_early, snapshot.state(), snapshot.is_demanded())
+        (is_early, snapshot.entered(), snapshot.is_demanded())
     });
     assert_eq!(
         ends,

@@ -144,7 +144,7 @@ fn a_late_report_against_a_young_drop<W: Word + Send + Sync + 'static>(word: W) 
     drop(third);
     (
         snapshot.probes_in_flight() + 16 * snapshot.successes(),
-        snapshot.state(),
+        snapshot.entered(),
     )
 }
 

@@ -31,7 +31,7 @@ fn a_failure_that_is_counted_and_a_trip_happen_one_after_the_other() {
         assert!(!there.join().unwrap());
         let snapshot = breaker.snapshot();
         assert_eq!((snapshot.failures(), snapshot.trips()), (0, 1));
-        (history(&breaker), snapshot.state())
+        (history(&breaker), snapshot.entered())
     });
     assert_eq!(ends, HashSet::from([(vec![Manual], State::Open)]));
 }

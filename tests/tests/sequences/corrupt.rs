@@ -116,7 +116,7 @@ fn survives<W: Word + From<W::Bits>>(
     let real = builder.observer(&log).build();
     let is_corrupt = bits.check().is_err();
     prop_assert_eq!(real.check().is_err(), is_corrupt);
-    let begun = (real.state(), epoch_of(bits));
+    let begun = (real.snapshot().entered(), epoch_of(bits));
     if is_corrupt {
         prop_assert_eq!(begun.0, State::Closed, "reads as what takes its place");
     }
@@ -131,7 +131,7 @@ fn survives<W: Word + From<W::Bits>>(
     gets_through(&real, &clock)?;
     real.reset();
     prop_assert!(real.check().is_ok());
-    joins_up(&log, begun, real.state(), is_corrupt)
+    joins_up(&log, begun, real.snapshot().entered(), is_corrupt)
 }
 
 /// All permits are lost. A caller that waits as long as demanded gets through at once.

@@ -97,14 +97,14 @@ impl Ledger {
         );
 
         reported.sort_by_key(|transition| since(transition.epoch));
-        let mut state = before.state();
+        let mut state = before.entered();
         for (place, transition) in (1..).zip(&reported) {
             assert_eq!(since(transition.epoch), place, "once each: {reported:#?}");
             assert_eq!(transition.from, state, "one chain: {reported:#?}");
             assert!(is_an_arrow(transition), "{transition:?}");
             state = transition.to;
         }
-        assert_eq!(state, after.state(), "nothing unreported: {reported:#?}");
+        assert_eq!(state, after.entered(), "nothing unreported: {reported:#?}");
         assert_eq!(
             usize::from(since(after.epoch())),
             reported.len(),

@@ -82,7 +82,7 @@ impl<W: Cell> Storm<'_, W> {
         let now = self.breaker.snapshot();
         let page = &self.pages[usize::from(now.epoch())];
         let reported = |count: &AtomicU32| count.load(Ordering::SeqCst);
-        match now.state() {
+        match now.entered() {
             State::Closed | State::Returning => {
                 let failures = reported(&page.failures);
                 assert_eq!(u32::from(now.failures()), failures, "each is counted");

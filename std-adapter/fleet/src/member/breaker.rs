@@ -17,7 +17,7 @@ impl Action {
             Self::Ask(_) => None,
             Self::Trip { for_ms } => trip(breaker, for_ms),
             Self::Extend { for_ms } => {
-                let is_open = breaker.as_breaker().state() == State::Open;
+                let is_open = breaker.as_breaker().snapshot().entered() == State::Open;
                 is_open.then(|| trip(breaker, for_ms)).flatten()
             }
             Self::Probe => breaker.as_breaker().probe_now(),

@@ -105,7 +105,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     /// Whether no call of a key that is down is rejected, and none has become a probe for a while.
     fn is_idle(&self, slot: usize, now: At) -> bool {
         let snapshot = self.snapshot_at(&self.slots[slot], now);
-        match snapshot.state() {
+        match snapshot.entered() {
             State::Open => is_long_over(&snapshot, now),
             State::HalfOpen => snapshot.is_due(),
             State::Returning => snapshot.returning_percent() == Some(100),

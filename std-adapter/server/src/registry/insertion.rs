@@ -151,7 +151,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         }
         let ruleset = self.rules_of(slot);
         let snapshot = self.snapshot_at(slot, now);
-        match snapshot.state() {
+        match snapshot.entered() {
             State::Closed if snapshot.failures() > 0 => Evictability::Failing,
             // A tally remembers something against it.
             State::Closed if ruleset.remembers && slot.has_failed() => Evictability::Failing,
