@@ -85,8 +85,8 @@ pub(crate) use named;
 named! {
     /// The state of a breaker.
     ///
-    /// An open breaker whose open time is over stays open until a caller acquires;
-    /// [`Snapshot::is_due`](crate::Snapshot::is_due) tells whether it is over.
+    /// A breaker whose open time is over is half-open for those who look, although no event tells: the next call takes arrow 3
+    /// of the drawing. [`Snapshot::entered`](crate::Snapshot::entered) is the state to which the last event led.
     #[derive(Default)]
     State,
     /// The name in lower case: `closed`, `open`, `half-open`, `returning`, `forced open`, `disabled`.

@@ -26,7 +26,7 @@ typedef struct {
     bool (*renew)(ab_token *, uint32_t);
     bool (*trip)(uint32_t, uint32_t);
     bool (*commands[6])(uint32_t);
-    ab_state_t (*state)(void);
+    ab_state_t (*state)(uint32_t);
     ab_snapshot_t (*snapshot)(uint32_t);
 } generated;
 
@@ -82,7 +82,7 @@ static void play(const generated *of, unsigned long events)
             if (permit.admitted != twin.admitted || permit.wait_ms != twin.wait_ms)
                 differ(of, "an admission", step);
             if (ab_trips(&permit.token) != ab_trips(&twin.token) ||
-                (ab_trips(&permit.token) > 0) != (permit.admitted && of->state() == AB_HALF_OPEN))
+                (ab_trips(&permit.token) > 0) != (permit.admitted && of->state(now) == AB_HALF_OPEN))
                 differ(of, "the trips of a permit", step);
             admitted += permit.admitted;
             *token = permit.token;
@@ -144,7 +144,7 @@ static void play(const generated *of, unsigned long events)
         if (token->word != second->word || token->start_ms != second->start_ms)
             differ(of, "a token", step);
         ab_snapshot_t seen = of->snapshot(now), twin = ab_snapshot(&other, &rules, now);
-        if (memcmp(&seen, &twin, sizeof seen) != 0 || seen.state != of->state())
+        if (memcmp(&seen, &twin, sizeof seen) != 0 || seen.state != of->state(now))
             differ(of, "what is seen", step);
         states[seen.state]++;
         /* A breaker that is held learns nothing. */
@@ -202,8 +202,8 @@ int main(int argc, char **argv)
 
     /* Memory that survives a reset. */
     memset(&within, 0x5A, sizeof within);
-    if (within_restore(5) || within_state() != AB_CLOSED || !within_trip(0, 5) || !within_restore(7) ||
-        within_state() != AB_OPEN) {
+    if (within_restore(5) || within_state(5) != AB_CLOSED || !within_trip(0, 5) || !within_restore(7) ||
+        within_state(7) != AB_OPEN) {
         fprintf(stderr, "failed: memory that survives a reset\n");
         return 1;
     }

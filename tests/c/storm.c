@@ -94,12 +94,12 @@ int main(void)
     sleep_ms(1500);
     unsigned long probed = atomic_load(&probes);
     check(probed >= 5, "a dead resource is probed");
-    check(ab_state(&breaker) != AB_CLOSED, "and stays shut");
+    check(ab_state(&breaker, &rules, now_ms()) != AB_CLOSED, "and stays shut");
 
     atomic_store(&is_dead, false);
     uint32_t since = now_ms();
     /* Calls that were admitted before the resource came back may fail once more. */
-    while (ab_state(&breaker) != AB_CLOSED && now_ms() - since < 10000)
+    while (ab_state(&breaker, &rules, now_ms()) != AB_CLOSED && now_ms() - since < 10000)
         sleep_ms(1);
     uint32_t took = now_ms() - since;
     check(took < 10000, "a healthy resource is served again");

@@ -17,9 +17,9 @@ void F(snapshot)(const ab_t *breaker, const ab_rules *rules, uint32_t now_ms, ab
     *seen = ab_snapshot(breaker, rules, now_ms);
 }
 
-int F(state)(const ab_t *breaker)
+int F(state)(const ab_t *breaker, const ab_rules *rules, uint32_t now_ms)
 {
-    return (int)ab_state(breaker);
+    return (int)ab_state(breaker, rules, now_ms);
 }
 
 enum { REPORT, IGNORE, FAILURES, DOWN, CANCEL, RENEW, RETRY_AFTER };

@@ -42,6 +42,26 @@ fn an_open_time_of_zero_probes_at_once<W: AnyWord>() {
     assert!(breaker.acquire().unwrap().is_probe());
 }
 
+/// The most natural line of all.
+fn a_program_that_looks_before_it_calls_is_served_again<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(rules().consecutive_failures(3).open_for(ms(1_000)), &clock);
+    let (mut fallbacks, mut served) = (0, 0);
+    for second in 0..60 {
+        clock.advance(ms(100));
+        if breaker.state() == State::Open {
+            fallbacks += 1;
+            continue;
+        }
+        // Dead for the first twenty looks.
+        let answer = breaker.call(|| if second < 20 { Err(()) } else { Ok(()) });
+        served += u32::from(answer.is_ok());
+    }
+    // Three failures, a probe that fails, and the open times after them.
+    assert_eq!((fallbacks, served), (9 + 9, 60 - 3 - 1 - 9 - 9));
+    assert_eq!(breaker.state(), State::Closed);
+}
+
 #[test]
 fn with_a_coarse_tick_a_retry_after_exactly_retry_in_passes_and_an_earlier_one_does_not() {
     // All phases of the trip and of the rejection within a tick of 64 ms.
@@ -184,6 +204,7 @@ on_both_words!(
     the_deadline_is_inclusive,
     a_rejection_has_the_time_that_is_left,
     an_open_time_of_zero_probes_at_once,
+    a_program_that_looks_before_it_calls_is_served_again,
     a_minimum_open_time_trips_at_once_and_lengthens_but_never_shortens,
     a_minimum_open_time_of_a_probe_counts_too,
     a_minimum_open_time_is_cut_to_its_limit,

@@ -154,7 +154,8 @@ bool AB_NAME(renew)(ab_t *, const ab_rules *, ab_token *, uint32_t now_ms);
  * may take the time, as all other calls are rejected meanwhile. Of breakers of a breakers.toml, too. */
 uint32_t AB_NAME(trips)(const ab_token *);
 
-ab_state_t AB_NAME(state)(const ab_t *);
+/* What a call would meet now: AB_OPEN only while calls are rejected, AB_HALF_OPEN as soon as the open time is over. */
+ab_state_t AB_NAME(state)(const ab_t *, const ab_rules *, uint32_t now_ms);
 ab_snapshot_t AB_NAME(snapshot)(const ab_t *, const ab_rules *, uint32_t now_ms);
 
 /* Call one of these once after each reset, before anything else uses the breaker. False if the memory had lost its
@@ -165,7 +166,7 @@ ab_snapshot_t AB_NAME(snapshot)(const ab_t *, const ab_rules *, uint32_t now_ms)
  *                    time asleep, not the time awake before; 0 is as restore
  *   restore_running  now_ms has run on through the reset: all times go on. For sleeps of up to half the time of the word
  *                    (17 min, with 64 bits 24 days); after longer ones restore_after
- * After a watchdog's reset the call that hung has reported nothing: then ab_trip(), unless ab_state() is AB_OPEN. */
+ * After a watchdog's reset the call that hung has reported nothing: then ab_trip(), unless ab_state(..) is AB_OPEN. */
 bool AB_NAME(restore)(ab_retained *, const ab_rules *, uint32_t now_ms);
 bool AB_NAME(restore_after)(ab_retained *, const ab_rules *, uint32_t asleep_ms, uint32_t now_ms);
 bool AB_NAME(restore_running)(ab_retained *, const ab_rules *, uint32_t now_ms);

@@ -8,8 +8,8 @@
 use core::ffi::c_char;
 use core::ptr;
 
+use atomic_breaker::Breaker;
 use atomic_breaker::word::{Retained, Word};
-use atomic_breaker::{Breaker, Config, Rules};
 
 use crate::at::At;
 use crate::steps::{self, View};
@@ -82,6 +82,7 @@ macro_rules! functions {
 
             functions! { by_name W, $name:
                 "acquire" acquire() -> CPermit<$bits>, CPermit::rejected(NO_RULES);
+                "state" state() -> u32, 0;
                 "snapshot" snapshot() -> CSnapshot, CSnapshot { wait_ms: NO_RULES, ..CSnapshot::default() };
                 "trip" trip(at_least_ms: u32) -> bool, false;
                 "force_open" force_open() -> bool, false;
@@ -116,22 +117,6 @@ macro_rules! functions {
             pub unsafe extern "C" fn trips(token: *const T) -> u32 {
                 // SAFETY: it is NULL, or leads to a token that only this call uses.
                 unsafe { token.as_ref() }.map_or(0, |token| token.trips::<$bits>())
-            }
-
-            /// `ab_state`.
-            ///
-            /// # Safety
-            /// See the [module](super).
-            #[unsafe(export_name = concat!($name, "state"))]
-            pub unsafe extern "C" fn state(word: *const W) -> u32 {
-                static ANY: Rules<$bits> = Rules::new(Config::new());
-                if word.is_null() || !word.is_aligned() {
-                    return 0;
-                }
-                // SAFETY: it leads to a word.
-                let word = unsafe { &*word };
-                let at = At { now_ms: 0, entropy: 0 };
-                steps::state(&Breaker::from_parts(word, &ANY, at, (), ()))
             }
 
             /// `ab_rules_init`.

@@ -136,6 +136,7 @@ macro_rules! functions {
 
             $crate::table::functions! { by_name $name, $handle;
                 "_acquire" acquire() -> CPermit<u32>;
+                "_state" state() -> u32;
                 "_snapshot" snapshot() -> CSnapshot;
                 "_trip" trip(at_least_ms: u32) -> bool;
                 "_force_open" force_open() -> bool;
@@ -153,11 +154,6 @@ macro_rules! functions {
                 "_report_down" report_down(at_least_ms: u32);
                 "_cancel" cancel();
                 "_renew" renew();
-            }
-
-            #[unsafe(export_name = concat!($name, "_state"))]
-            extern "C" fn state() -> u32 {
-                steps::state(&view($handle, 0))
             }
 
             $($crate::table::functions! { retained $name, $handle, $kept;

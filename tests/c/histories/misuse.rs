@@ -82,7 +82,7 @@ both! {
                 assert!(!S::command(command, word_at, rules_at, 0, 6));
             }
         }
-        assert_eq!(S::state(ptr::null()), 0);
+        assert_eq!(S::state(ptr::null(), &raw const *checked, 5), 0);
         assert_eq!(S::trips(ptr::null()), 0);
         assert_eq!(S::trips(&CToken::default()), 0);
         assert!(!S::restore(Since::Unknown, ptr::null(), &raw const *checked, 0));
@@ -147,7 +147,7 @@ both! {
                 // It counts as closed; one that looks closed is healed by the first report that changes it.
                 assert!(permit.admitted);
                 S::report(How::Report(false), &raw const word, &raw const *rules, &mut permit.token, now_ms);
-                assert_eq!(S::state(&raw const word), 0);
+                assert_eq!(S::state(&raw const word, &raw const *rules, now_ms), 0);
             }
             assert!(atomic_breaker::word::Bits::check(bits(&word)).is_ok());
         }
@@ -162,12 +162,12 @@ both! {
         // Open, and a reset: half of the open time is left.
         assert!(S::command(0, kept.word(), &raw const *rules, 0, 100));
         assert!(S::restore(Since::Unknown, &raw const kept, &raw const *rules, 0));
-        assert_eq!(S::state(kept.word()), 1);
+        assert_eq!(S::state(kept.word(), &raw const *rules, 0), 1);
         let wait = S::acquire(kept.word(), &raw const *rules, 0).wait_ms;
         assert!((2_500..=2_628).contains(&wait), "{wait}");
         // A reset through which the clock runs on, and a sleep that is longer than what is left.
         assert!(S::restore(Since::Running, &raw const kept, &raw const *rules, 1_000));
-        assert_eq!(S::state(kept.word()), 1);
+        assert_eq!(S::state(kept.word(), &raw const *rules, 1_000), 1);
         assert!(S::restore(Since::After(6_000), &raw const kept, &raw const *rules, 0));
         assert!(S::acquire(kept.word(), &raw const *rules, 0).admitted);
         // A loss of power.
@@ -179,7 +179,7 @@ both! {
                 unsafe { *at.add(byte) = random.next_u32() as u8 };
             }
             assert!(!S::restore(Since::Unknown, &raw const kept, &raw const *rules, 0));
-            assert_eq!(S::state(kept.word()), 0);
+            assert_eq!(S::state(kept.word(), &raw const *rules, 0), 0);
         }
     }
 

@@ -52,7 +52,7 @@ pub(crate) trait Side: Raw {
     fn acquire(word: *const Self::Word, rules: *const CRules<Self>, now_ms: u32) -> Permit<Self>;
     fn snapshot(word: *const Self::Word, rules: *const CRules<Self>, now_ms: u32) -> CSnapshot;
     fn trips(token: *const Token<Self>) -> u32;
-    fn state(word: *const Self::Word) -> c_int;
+    fn state(word: *const Self::Word, rules: *const CRules<Self>, now_ms: u32) -> c_int;
     fn report(
         how: How,
         word: *const Self::Word,
@@ -87,7 +87,7 @@ macro_rules! sides {
             fn $acquire(word: *const $word, rules: *const CRules<$bits>, now_ms: u32, permit: *mut CPermit<$bits>);
             fn $snapshot(word: *const $word, rules: *const CRules<$bits>, now_ms: u32, seen: *mut CSnapshot);
             fn $trips(token: *const CToken<$bits>) -> u32;
-            fn $state(word: *const $word) -> c_int;
+            fn $state(word: *const $word, rules: *const CRules<$bits>, now_ms: u32) -> c_int;
             fn $report(
                 how: c_int, word: *const $word, rules: *const CRules<$bits>, token: *mut CToken<$bits>,
                 number: u32, now_ms: u32,
@@ -122,8 +122,8 @@ macro_rules! sides {
                 unsafe { $trips(token) }
             }
 
-            fn state(word: *const $word) -> c_int {
-                unsafe { $state(word) }
+            fn state(word: *const $word, rules: *const CRules<Self>, now_ms: u32) -> c_int {
+                unsafe { $state(word, rules, now_ms) }
             }
 
             fn report(

@@ -72,7 +72,11 @@ fn history<T: Tally, W: Word>(breaker: &Modelled<T, W>) -> Vec<Cause> {
         state = transition.to;
     }
     let snapshot = breaker.snapshot();
-    assert_eq!(snapshot.entered(), state, "nothing unreported: {reported:#?}");
+    assert_eq!(
+        snapshot.entered(),
+        state,
+        "nothing unreported: {reported:#?}"
+    );
     let epoch = usize::from(snapshot.epoch());
     assert_eq!(epoch, reported.len(), "none undone: {reported:#?}");
     reported.iter().map(|transition| transition.cause).collect()

@@ -143,7 +143,10 @@ fn failures_and_successes_of_the_return_are_all_counted() {
         breaker.acquire().unwrap().success();
         there.join().unwrap();
         let snapshot = breaker.snapshot();
-        assert_eq!((snapshot.entered(), snapshot.trips()), (State::Returning, 1));
+        assert_eq!(
+            (snapshot.entered(), snapshot.trips()),
+            (State::Returning, 1)
+        );
         snapshot.failures()
     });
     assert_eq!(failures, HashSet::from([0, 1]));

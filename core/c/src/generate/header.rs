@@ -75,7 +75,7 @@ bool {name}_report_retry_after(ab_token *, uint32_t at_least_ms, uint32_t now_ms
 bool {name}_report_down(ab_token *, uint32_t at_least_ms, uint32_t now_ms);
 bool {name}_cancel(ab_token *, uint32_t now_ms);
 bool {name}_renew(ab_token *, uint32_t now_ms);
-ab_state_t {name}_state(void);
+ab_state_t {name}_state(uint32_t now_ms);
 ab_snapshot_t {name}_snapshot(uint32_t now_ms);
 {restore}bool {name}_trip(uint32_t at_least_ms, uint32_t now_ms);
 bool {name}_force_open(uint32_t now_ms);

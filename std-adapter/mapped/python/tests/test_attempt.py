@@ -45,6 +45,21 @@ def test_a_state_is_its_name_for_displays_and_comparisons() -> None:
     assert returning.state == "returning"
 
 
+def test_a_program_that_looks_before_it_calls_is_served_again() -> None:
+    breaker = opened(open_for=0.05)
+    served = fallbacks = 0
+    for _ in range(2_000):
+        if breaker.state == "open":
+            fallbacks += 1
+            time.sleep(0.005)
+            continue
+        with breaker.attempt():
+            served += 1
+        if served == 3:
+            break
+    assert served == 3 and 0 < fallbacks < 1_000 and breaker.state == "closed"
+
+
 def test_failures_in_a_row_open_and_a_success_between_them_starts_again() -> None:
     breaker = Breaker()
     fail(breaker, 4)

@@ -53,7 +53,7 @@ async fn main(_spawner: Spawner) {
 async fn after_power_loss() {
     lose_power();
     assert!(
-        ANYTHING.check().is_ok() && RADIO.state() == State::Open,
+        ANYTHING.check().is_ok() && RADIO.snapshot().entered() == State::Open,
         "it looks like a breaker"
     );
     assert!(RADIO.restore().is_err(), "and is not believed");

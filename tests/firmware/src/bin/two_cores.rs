@@ -233,7 +233,7 @@ fn check() {
     assert_eq!(tripped - closed, u32::from(now.state() != State::Closed));
     assert_eq!(
         tripped + failed - rounds,
-        u32::from(now.state() == State::Open)
+        u32::from(now.entered() == State::Open)
     );
     assert_eq!(both(Did::Returned), tripped + failed + closed);
     assert_eq!(OUT.load(Relaxed), 0);
@@ -243,7 +243,7 @@ fn check() {
         both(Did::Probes),
         "counted by probes"
     );
-    if now.state() == State::HalfOpen {
+    if now.entered() == State::HalfOpen {
         assert_eq!(u32::from(now.successes()), SUCCESSES.load(Relaxed));
     }
     assert_eq!(DEVICE.check(), Ok(()));

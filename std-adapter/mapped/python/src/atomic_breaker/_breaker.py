@@ -143,8 +143,8 @@ class Breaker:
 
     @property
     def state(self) -> State:
-        """What it does with calls at the moment."""
-        return library.STATES[int(library.state(self._word))]
+        """What a call would meet now: open only while calls are rejected, half-open as soon as the open time is over."""
+        return library.STATES[int(library.state(self._word, self._rules, library.now_ms()))]
 
     def snapshot(self) -> Snapshot:
         """What it looks like at the moment, for displays and logs."""
