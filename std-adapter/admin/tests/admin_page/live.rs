@@ -58,7 +58,7 @@ fn the_time_left_counts_down_until_a_breaker_is_due() {
     set.unwrap();
     page.site.command("a.example", |host| host.trip());
     page.open();
-    for text in ["2 s", "1 s", "Open, due", "the next call is a probe"] {
+    for text in ["2 s", "1 s", "Half-open, due", "the next call is a probe"] {
         page.wait_for_row("a.example", text);
     }
 }

@@ -62,16 +62,16 @@ fn it_may_begin_in_another_state() {
     }
 }
 
-/// resilience4j: may become half-open by itself, using a timer. Here it is open until the next call, and only the
-/// snapshot says that it is due; a task that pings replaces the timer.
+/// resilience4j: may become half-open by itself, using a timer. Here it is half-open for those who look, and the event comes
+/// with the next call; a task that pings replaces the timer.
 #[tokio::test(start_paused = true)]
-async fn it_stays_open_until_the_next_call_or_ping() {
+async fn it_is_half_open_by_time_and_the_event_comes_with_the_next_call_or_ping() {
     let breaker = breaker(RULES);
     breaker.trip();
     sleep(60 * SECOND).await;
     assert_eq!(
         (breaker.state(), breaker.snapshot().is_due()),
-        (State::Open, true)
+        (State::HalfOpen, true)
     );
     let prober =
         tokio::spawn(breaker.run_prober(Prober::every(SECOND), async || Ok::<_, io::Error>(())));

@@ -20,11 +20,13 @@ function downFor(entry) {
   return `down for ${entry.is_down_longer ? 'at least ' : ''}${span(ago(entry.down_since))}`;
 }
 
-const isOver = (entry) => entry.state === 'open' && (entry.is_due || left(entry.wait_ms) <= 0);
+/** Whether the open time is over and no call has come yet. */
+const isOver = (entry) => entry.opened_at_ms !== null && (entry.is_due || left(entry.wait_ms) <= 0);
 
 function timeLeft(entry) {
+  if (isOver(entry)) return 'over: the next call is a probe';
   switch (entry.state) {
-    case 'open': return isOver(entry) ? 'over: the next call is a probe' : `${span(left(entry.wait_ms))} until the next probe`;
+    case 'open': return `${span(left(entry.wait_ms))} until the next probe`;
     case 'half-open': return entry.wait_ms === null ? '' : `at most ${span(left(entry.wait_ms))} for its probes`;
     case 'returning': return entry.wait_ms === null ? 'all pass' : `all pass in ${span(left(entry.wait_ms))}`;
     case 'forced-open': return 'until released';
@@ -36,7 +38,7 @@ function timeLeft(entry) {
 function counts(entry) {
   const parts = [];
   if (entry.failures) parts.push(counted(entry.failures, 'failure', 'failures'));
-  if (entry.state === 'half-open') {
+  if (entry.state === 'half-open' && !isOver(entry)) {
     parts.push(`${counted(entry.probes_in_flight, 'probe', 'probes')} in flight`);
     parts.push(counted(entry.successes, 'success', 'successes'));
   }
@@ -72,7 +74,7 @@ function why(entry) {
 
 const sourceOf = (name) => status.sources.find((source) => source.name === name);
 
-const stateWords = (entry) => (isOver(entry) ? 'Open, due' : stateName(entry.state));
+const stateWords = (entry) => (isOver(entry) ? 'Half-open, due' : stateName(entry.state));
 
 function makeRow(entry) {
   const name = make('span', { className: 'name' });

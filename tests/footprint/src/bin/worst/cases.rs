@@ -169,7 +169,7 @@ impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.prepare(self.word);
         let seen = look();
-        let state = match seen.state() {
+        let state = match seen.entered() {
             _ if self.word.check().is_err() => "an invalid word",
             State::Closed if seen.failures() == 0 => "closed",
             State::Closed => "closed, failures counted",
