@@ -84,7 +84,7 @@ both! {
             assert_eq!(f::report(word, rules, &mut permit.token, false, now_ms + 1), now_ms == 20);
             assert!(!f::report(word, rules, &mut permit.token, false, now_ms + 1));
         }
-        assert_eq!(f::state(word), 1);
+        assert_eq!(f::state(word, rules, 21), 1);
         assert!(f::restore(&raw const kept, rules, 0));
         let rejected = f::acquire(word, rules, 0);
         assert!(!rejected.admitted && (500..=700).contains(&rejected.wait_ms));
@@ -93,14 +93,14 @@ both! {
         let rejected = f::acquire(word, rules, 0);
         assert!(!rejected.admitted && (400..=600).contains(&rejected.wait_ms));
         let mut probe = f::acquire(word, rules, rejected.wait_ms);
-        assert!(probe.admitted && f::state(word) == 2);
+        assert!(probe.admitted && f::state(word, rules, rejected.wait_ms) == 2);
         assert_eq!(f::trips(&probe.token), 1);
         assert!(f::report(word, rules, &mut probe.token, true, rejected.wait_ms + 1));
         assert_eq!(f::trips(&probe.token), 0, "reported");
-        assert_eq!((f::state(word), f::snapshot(word, rules, 700).trips), (3, 1), "and every call passes");
+        assert_eq!((f::state(word, rules, 700), f::snapshot(word, rules, 700).trips), (3, 1), "and every call passes");
         let mut last = f::acquire(word, rules, rejected.wait_ms + 1_100);
         assert!(last.admitted && !f::report(word, rules, &mut last.token, true, rejected.wait_ms + 1_100));
-        assert_eq!((f::state(word), f::snapshot(word, rules, 2_000).trips), (0, 0), "as long as it was open");
+        assert_eq!((f::state(word, rules, 2_000), f::snapshot(word, rules, 2_000).trips), (0, 0), "as long as it was open");
     }
 
     commands_and_other_reports_change_the_state |f, Word, Bits| {
@@ -130,7 +130,7 @@ both! {
         let word = &raw const own;
         let mut permit = f::acquire(word, rules, 0);
         assert!(!f::report_retry_after(word, rules, &mut permit.token, 5_000, 0), "one of two");
-        assert_eq!((f::state(word), f::snapshot(word, rules, 0).failures), (0, 1));
+        assert_eq!((f::state(word, rules, 0), f::snapshot(word, rules, 0).failures), (0, 1));
         let mut permit = f::acquire(word, rules, 0);
         assert!(f::report_retry_after(word, rules, &mut permit.token, 5_000, 0));
         assert!(f::snapshot(word, rules, 0).wait_ms >= 5_000);
@@ -155,7 +155,7 @@ both! {
         assert_eq!(f::snapshot(word, rules, 128).failures, 3);
         let mut permit = f::acquire(word, rules, 192);
         assert!(f::report(word, rules, &mut permit.token, false, 192));
-        assert_eq!(f::state(word), 1);
+        assert_eq!(f::state(word, rules, 192), 1);
     }
 
     every_state_has_the_number_of_the_header |f, Word, Bits| {
@@ -164,18 +164,18 @@ both! {
         assert!(f::rules_init(rules.as_mut_ptr(), &returning).is_null());
         let (own, rules) = (Word::new(0), rules.as_ptr());
         let word = &raw const own;
-        assert_eq!(f::state(word), 0);
+        assert_eq!(f::state(word, rules, 0), 0);
         assert!(f::trip(word, rules, 0, 0));
-        assert_eq!((f::state(word), f::snapshot(word, rules, 0).state), (1, 1));
+        assert_eq!((f::state(word, rules, 0), f::snapshot(word, rules, 0).state), (1, 1));
         assert!(f::probe_now(word, rules, 0));
         let mut probe = f::acquire(word, rules, 0);
-        assert_eq!((f::state(word), f::snapshot(word, rules, 0).state), (2, 2));
+        assert_eq!((f::state(word, rules, 0), f::snapshot(word, rules, 0).state), (2, 2));
         assert!(f::report(word, rules, &mut probe.token, true, 0));
-        assert_eq!((f::state(word), f::snapshot(word, rules, 0).state), (3, 3));
+        assert_eq!((f::state(word, rules, 0), f::snapshot(word, rules, 0).state), (3, 3));
         assert!(f::force_open(word, rules, 0));
-        assert_eq!((f::state(word), f::snapshot(word, rules, 0).state), (4, 4));
+        assert_eq!((f::state(word, rules, 0), f::snapshot(word, rules, 0).state), (4, 4));
         assert!(f::disable(word, rules, 0));
-        assert_eq!((f::state(word), f::snapshot(word, rules, 0).state), (5, 5));
+        assert_eq!((f::state(word, rules, 0), f::snapshot(word, rules, 0).state), (5, 5));
     }
 
     a_permit_that_does_not_count_any_more_is_not_renewed |f, Word, Bits| {
@@ -216,7 +216,7 @@ both! {
             forgotten.as_mut_ptr().cast::<u32>().write(small);
             assert_eq!(f::acquire(word, forgotten.as_ptr(), 0).wait_ms, NO_RULES, "{small}");
         }
-        assert_eq!(f::state(ptr::null()), 0);
+        assert_eq!(f::state(ptr::null(), ptr::null(), 0), 0);
         assert!(!f::restore(ptr::null(), ptr::null(), 0) && !f::restore_after(ptr::null(), ptr::null(), 9, 0));
         assert!(!f::restore_running(ptr::null(), ptr::null(), 0));
         let mut rules = MaybeUninit::<CRules<Bits>>::zeroed();
@@ -251,7 +251,7 @@ fn a_word_of_64_bits_that_lies_wrong_rejects_every_call() {
         let askew = (&raw const words).cast::<AtomicU64>().byte_add(4);
         let permit = wide::acquire(askew, rules.as_ptr(), 0);
         assert!(!permit.admitted && permit.wait_ms == NO_RULES);
-        assert_eq!(wide::state(askew), 0);
+        assert_eq!(wide::state(askew, rules.as_ptr(), 0), 0);
     }
 }
 

@@ -234,7 +234,12 @@ async fn lives(bytes: &[u8]) -> Option<()> {
     for _ in 0..2 {
         shut_for(&payments, false, 0).await;
     }
-    assert_eq!(payments.state(), State::Open, "{:?}", payments.snapshot());
+    assert_eq!(
+        payments.snapshot().entered(),
+        State::Open,
+        "{:?}",
+        payments.snapshot()
+    );
     Some(())
 }
 

@@ -65,7 +65,7 @@ fn use_slab(path: &Path) -> Result<(), MappedError> {
     for (key, snapshot) in &shown {
         assert!(keys.contains(key), "{key:?}: {keys:?}");
         let breaker = slab.get(key).expect("a slot");
-        assert_eq!(breaker.snapshot().state(), snapshot.state());
+        assert_eq!(breaker.snapshot().entered(), snapshot.entered());
     }
     Ok(())
 }

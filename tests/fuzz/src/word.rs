@@ -105,7 +105,7 @@ fn means<F: Form, C: Clock, W: Word>(breaker: &Breaker<C, W>) {
     let (said, shown) = (meaning::<F>(bits), breaker.snapshot());
     assert_eq!(breaker.check().is_ok(), said.is_some(), "{bits:x}");
     let state = said.as_ref().map_or(State::Closed, Meaning::state);
-    assert_eq!(shown.state(), state, "{bits:x}");
+    assert_eq!(shown.entered(), state, "{bits:x}");
     let later = (bits >> F::EPOCH_AT) + u64::from(said.is_none());
     assert_eq!(u64::from(shown.epoch()), later % F::EPOCHS, "{bits:x}");
 }

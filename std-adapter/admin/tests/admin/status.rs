@@ -56,7 +56,10 @@ async fn probes_in_flight_and_an_open_time_that_is_over_are_shown() {
             break;
         }
     }
-    assert_has(&entry, &json!({ "state": "half-open", "is_due": true, "probes_in_flight": 0 }));
+    assert_has(
+        &entry,
+        &json!({ "state": "half-open", "is_due": true, "probes_in_flight": 0 }),
+    );
     assert_eq!(entry["wait_ms"], Value::Null);
     // What opened it is still the last event.
     assert_eq!(entry["since"]["cause"], "manual");

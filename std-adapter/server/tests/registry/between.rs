@@ -81,8 +81,9 @@ fn a_change_is_told_of_the_key_whose_breaker_it_was() {
             let keys = one_slot(slow.probes(2).close_after(2));
             trip(keys, 1);
             keys.clock().0.advance(60 * SECOND);
-            let is_half_open =
-                || keys.command_if_present(&1, |it| it.state()) == Some(State::HalfOpen);
+            let is_half_open = || {
+                keys.command_if_present(&1, |it| it.snapshot().entered()) == Some(State::HalfOpen)
+            };
             let act = move || {
                 let owner = if is_half_open() { 1 } else { 2 };
                 trip(keys, 2);

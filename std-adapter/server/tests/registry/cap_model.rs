@@ -31,7 +31,7 @@ const ALL_RULES: [Config; 3] = [
 
 /// Whether a key that is down does not count, as it rejects none of its calls and has been asked for none lately.
 fn is_idle(it: &Snapshot, clock: &ManualClock) -> bool {
-    match it.state() {
+    match it.entered() {
         State::Open => {
             let since_ms = clock.now_ms().wrapping_sub(it.opened_at_ms().unwrap());
             u128::from(since_ms) >= 2 * it.open_for().unwrap().as_millis()

@@ -109,7 +109,7 @@ fn an_open_key_is_remembered_for_as_long_again_as_it_was_open() {
     keys.command(&0, |breaker| breaker.trip()).unwrap();
     clock.advance(19 * SECOND);
     fail(&keys, 1);
-    assert_eq!(keys.state(&0), State::Open);
+    assert_eq!(keys.entry(&0).unwrap().snapshot.entered(), State::Open);
     assert_eq!(keys.stats().unguarded, 1);
     clock.advance(SECOND);
     fail(&keys, 1);

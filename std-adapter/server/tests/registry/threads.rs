@@ -149,7 +149,7 @@ fn run(capacity: usize, keys: u64, requests: u64) {
         let last = &made[made.len().saturating_sub(8)..];
         match entries.get(key) {
             Some(snapshot) if snapshot.state() != State::Closed => {
-                assert_eq!(snapshot.state(), end, "{key}: {snapshot:?}, {last:#?}");
+                assert_eq!(snapshot.entered(), end, "{key}: {snapshot:?}, {last:#?}");
             }
             _ => assert!(is_closed, "{key}: {last:#?}"),
         }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use atomic_breaker_c::types::CSettings;
+use atomic_breaker_c::types::{CRules, CSettings};
 use atomic_breaker_mapped::word::AtomicU64;
 use atomic_breaker_mapped::{Config, MappedSlab, State, open};
 use atomic_breaker_mapped_c::by_rules::wide;

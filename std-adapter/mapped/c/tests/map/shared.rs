@@ -9,13 +9,16 @@ unsafe extern "C" fn add(
     length: usize,
     breaker: *const AtomicU64,
 ) {
-    // SAFETY: as `ab_map_each` promises, and the context is the list.
-    let (list, name) = unsafe {
+    // SAFETY: as `ab_map_each` promises, and the context is the list, beside its rules.
+    let ((list, rules), name) = unsafe {
         let name = std::slice::from_raw_parts(name.cast::<u8>(), length);
-        (&mut *list.cast::<Vec<(String, u32)>>(), name)
+        (
+            &mut *list.cast::<(Vec<(String, u32)>, *const CRules<u64>)>(),
+            name,
+        )
     };
     // SAFETY: as above.
-    let state = unsafe { wide::state(breaker) };
+    let state = unsafe { wide::state(breaker, *rules, ab_now_ms()) };
     list.push((String::from_utf8(name.into()).unwrap(), state));
 }
 
@@ -56,9 +59,12 @@ fn breakers_of_names_are_those_of_a_slab() {
         first,
         in_c.breaker(Some("a.example")).unwrap()
     ));
-    let mut list: Vec<(String, u32)> = Vec::new();
-    // SAFETY: the map is open, and the context is the list.
-    unsafe { ab_map_each(in_c.0, Some(add), (&raw mut list).cast()) };
+    // SAFETY: the map is open.
+    let rules = unsafe { ab_map_rules(in_c.0) };
+    let mut listed = (Vec::<(String, u32)>::new(), rules);
+    // SAFETY: the map is open, and the context is the list, beside its rules.
+    unsafe { ab_map_each(in_c.0, Some(add), (&raw mut listed).cast()) };
+    let (mut list, _) = listed;
     list.sort();
     assert_eq!(list, [("a.example".into(), 1), ("b.example".into(), 1)]);
 }
