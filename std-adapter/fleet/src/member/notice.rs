@@ -91,6 +91,7 @@ impl Member {
             ends: now + remaining,
             breaker_until: now + for_ms,
             grace,
+            unasked: now + remaining + grace,
             phase: match (remaining, leased) {
                 (0, 0) => Phase::Due,
                 (_, 0) => Phase::Waiting,

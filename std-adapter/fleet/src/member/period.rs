@@ -7,6 +7,9 @@ use crate::message::{Ask, PeriodId};
 /// How many more leases an instance that got no call before its right ended may still probe for all.
 const SELDOM: u64 = 64;
 
+/// For how many graces after its end a period binds instances in which no call is rejected and no probe is made.
+const PATIENT: u64 = 4;
+
 /// The probe of an instance that has the right; or several, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OwnProbe {
@@ -38,6 +41,8 @@ pub(crate) struct Followed {
     /// When the breaker of this instance would admit a probe by itself.
     pub(crate) breaker_until: u64,
     pub(crate) grace: u64,
+    /// When it asks for the right although no call was rejected: callers that look before they call are not heard of.
+    pub(crate) unasked: u64,
     pub(crate) phase: Phase,
 }
 
@@ -78,6 +83,7 @@ impl Followed {
         let extend = self.extend_at();
         match self.phase {
             Phase::Waiting => Some(self.ends),
+            Phase::Due if self.unasked < self.patient_until() => Some(extend.min(self.unasked)),
             Phase::Due => Some(extend),
             Phase::BidAt(at) => Some(at),
             Phase::Taken(until) => Some(extend.min(until)),
@@ -90,6 +96,11 @@ impl Followed {
     /// When the breaker's own deadline must be moved, as long as the engine answers.
     pub(super) fn extend_at(&self) -> u64 {
         self.breaker_until.saturating_sub(self.grace / 2)
+    }
+
+    /// Until then it is due; later this instance goes on alone.
+    pub(crate) fn patient_until(&self) -> u64 {
+        self.ends + PATIENT * self.grace
     }
 
     pub(super) fn bid(&self, lease: u64) -> Action {

@@ -8,18 +8,50 @@ use atomic_breaker_fleet::{Ask, Finding, Notice};
 use super::support::{GRACE_MS, Instance, OPEN_MS, id, leased, period};
 
 #[test]
-fn no_instance_bids_before_the_end_or_without_a_call() {
+fn no_instance_bids_before_the_end_or_for_a_grace_without_a_call() {
     let mut instance = Instance::in_period(1, period(5, 4_000));
     assert_eq!(instance.run_to(3_999), []);
     assert!(!instance.member.wants_rejections(instance.now));
     assert_eq!(instance.local(Local::Rejected), []);
     instance.run_to(1);
     assert!(instance.member.wants_rejections(instance.now));
-    let actions = instance.run_to(60_000);
+    let actions = instance.run_to(GRACE_MS - 1);
     let extended = actions
         .iter()
         .all(|action| matches!(action, Action::Extend { .. }));
-    assert!(extended && actions.len() > 30, "{actions:?}");
+    assert!(extended && !actions.is_empty(), "{actions:?}");
+}
+
+/// Callers that look before they call are never rejected, and a prober pings only what is due.
+#[test]
+fn without_a_rejected_call_an_instance_bids_a_grace_after_the_end_and_goes_alone_after_four() {
+    let mut instance = Instance::in_period(1, period(5, 4_000));
+    instance.run_to(4_000 + GRACE_MS - 1);
+    let actions = instance.run_to(1 + GRACE_MS / 8);
+    let bid = actions.iter().find_map(|action| match action {
+        Action::Ask(ask @ Ask::Bid { .. }) => Some(*ask),
+        _ => None,
+    });
+    // Another one has it, and no call.
+    instance.answer(bid.expect("a bid"), false, leased(period(5, 0), 500));
+    let (mut bids, mut extended) = (0, 0);
+    for _ in 0..4 * GRACE_MS {
+        for action in instance.run_to(1) {
+            match action {
+                // No answer.
+                Action::Ask(ask @ Ask::Bid { .. }) => {
+                    bids += 1;
+                    instance.answer(ask, false, Notice::Open(period(5, 0)));
+                }
+                Action::Extend { .. } => extended += 1,
+                _ => panic!("{action:?}"),
+            }
+        }
+    }
+    assert!(bids > 0 && extended > 0, "{bids} bids, {extended} times");
+    // Its own deadline stands.
+    assert_eq!(instance.run_to(600_000), []);
+    assert_eq!(instance.member.period(), None);
 }
 
 #[test]
@@ -72,7 +104,8 @@ fn an_instance_that_failed_leaves_the_next_probe_to_others_for_its_own_open_time
     let [Action::Ask(finding @ Ask::Finding { .. })] = actions[..] else {
         panic!("{actions:?}");
     };
-    instance.answer(finding, true, Notice::Open(period(6, 1_000)));
+    let open_ms = OPEN_MS - (GRACE_MS / 2) as u32;
+    instance.answer(finding, true, Notice::Open(period(6, open_ms)));
     instance.run_to(u64::from(OPEN_MS) - 1);
     assert!(!instance.member.wants_rejections(instance.now));
     instance.run_to(1);
