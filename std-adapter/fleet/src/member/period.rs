@@ -41,7 +41,8 @@ pub(crate) struct Followed {
     /// When the breaker of this instance would admit a probe by itself.
     pub(crate) breaker_until: u64,
     pub(crate) grace: u64,
-    /// When it asks for the right although no call was rejected: callers that look before they call are not heard of.
+    /// The time at which it asks for the right although no call was rejected: callers that look before they call are not
+    /// heard of.
     pub(crate) unasked: u64,
     pub(crate) phase: Phase,
 }
@@ -98,7 +99,7 @@ impl Followed {
         self.breaker_until.saturating_sub(self.grace / 2)
     }
 
-    /// Until then it is due; later this instance goes on alone.
+    /// The time up to which it is due; later this instance goes on alone.
     pub(crate) fn patient_until(&self) -> u64 {
         self.ends + PATIENT * self.grace
     }
