@@ -7,7 +7,8 @@ use crate::message::{Ask, PeriodId};
 /// How many more leases an instance that got no call before its right ended may still probe for all.
 const SELDOM: u64 = 64;
 
-/// For how many graces after its end a period binds instances in which no call is rejected and no probe is made.
+/// The number of graces after its end for which a period binds instances in which no call is rejected and no probe is
+/// made.
 const PATIENT: u64 = 4;
 
 /// The probe of an instance that has the right; or several, one after the other.
