@@ -33,7 +33,7 @@ def fails():
 
 def ours():
     rules = Rules(consecutive_failures=NEVER)
-    closed, failing, opened = Breaker(None, rules), Breaker(None, rules), Breaker()
+    closed, failing, opened = Breaker(rules=rules), Breaker(rules=rules), Breaker()
     opened.trip(at_least=10_000)
 
     def block(breaker, function):

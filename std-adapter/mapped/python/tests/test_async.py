@@ -23,7 +23,7 @@ async def hang() -> None:
 
 def test_a_block_guards_what_it_awaits() -> None:
     async def main() -> None:
-        breaker = Breaker(None, ONE)
+        breaker = Breaker(rules=ONE)
         with pytest.raises(Down):
             async with breaker.attempt():
                 await asyncio.sleep(0)
@@ -43,7 +43,7 @@ def test_a_block_guards_what_it_awaits() -> None:
 
 def test_a_call_that_hangs_longer_than_its_timeout_has_failed() -> None:
     async def main() -> None:
-        breaker = Breaker(None, ONE)
+        breaker = Breaker(rules=ONE)
         with pytest.raises(TimeoutError):
             async with breaker.attempt(timeout=0.01):
                 await hang()
@@ -59,7 +59,7 @@ def test_a_call_that_hangs_longer_than_its_timeout_has_failed() -> None:
 
 def test_a_timeout_around_a_call_that_hangs_counts_with_slow_call() -> None:
     async def main(rules: Rules) -> State:
-        breaker = Breaker(None, rules)
+        breaker = Breaker(rules=rules)
         guarded = breaker(hang)
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(guarded(), 0.05)
@@ -71,7 +71,7 @@ def test_a_timeout_around_a_call_that_hangs_counts_with_slow_call() -> None:
 
 def test_a_task_that_is_cancelled_gives_its_probe_back() -> None:
     async def main() -> None:
-        breaker = Breaker(None, ONE)
+        breaker = Breaker(rules=ONE)
         breaker.trip()
         breaker.probe_now()
         probe = asyncio.ensure_future(breaker(hang)())
@@ -88,7 +88,7 @@ def test_a_task_that_is_cancelled_gives_its_probe_back() -> None:
 
 
 def test_a_decorated_function_keeps_its_name_and_is_guarded() -> None:
-    breaker = Breaker(None, ONE)
+    breaker = Breaker(rules=ONE)
 
     @breaker
     def query(key: str, *, limit: int = 3) -> str:
@@ -105,7 +105,7 @@ def test_a_decorated_function_keeps_its_name_and_is_guarded() -> None:
 
 
 def test_a_method_is_guarded_too() -> None:
-    breaker = Breaker(None, ONE)
+    breaker = Breaker(rules=ONE)
 
     class Shop:
         def __init__(self) -> None:
@@ -139,7 +139,7 @@ def test_what_returns_an_awaitable_is_guarded_until_that_is_over() -> None:
         return 7
 
     async def main() -> None:
-        breaker = Breaker(None, ONE)
+        breaker = Breaker(rules=ONE)
         guarded = breaker(functools.partial(query, False))
         assert await guarded() == 7
         with pytest.raises(Down):
@@ -232,7 +232,7 @@ def test_of_calls_that_begin_at_once_one_is_a_probe() -> None:
             nonlocal calls
             calls += 1
 
-        breaker = Breaker(None, ONE)
+        breaker = Breaker(rules=ONE)
         breaker.trip()
         breaker.probe_now()
         query = breaker(lambda: asyncio.ensure_future(work()))
@@ -257,7 +257,7 @@ def test_what_a_guarded_function_has_begun_is_the_call() -> None:
 
     async def main(begin: Callable[[Coroutine[Any, Any, Any]], Awaitable[Any]]) -> None:
         for trips in (0, 1):
-            breaker = Breaker(None, ONE)
+            breaker = Breaker(rules=ONE)
             if trips:
                 breaker.trip()
                 breaker.probe_now()
@@ -288,7 +288,7 @@ def test_what_a_guarded_function_has_begun_is_the_call() -> None:
 
 def test_what_was_begun_and_is_never_awaited_holds_no_probe() -> None:
     async def main() -> None:
-        breaker = Breaker(None, ONE)
+        breaker = Breaker(rules=ONE)
         breaker.trip()
         breaker.probe_now()
         begin = breaker(lambda: asyncio.ensure_future(asyncio.sleep(0)))

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import pytest
 from conftest import Down, fail, rejects_others
 
-from atomic_breaker import Breaker, Rejected, Rules, State
+from atomic_breaker import Breaker, Breakers, Rejected, Rules, State
 
 
 def opened(**rules: object) -> Breaker:
-    breaker = Breaker(None, Rules(**rules))  # type: ignore[arg-type]
+    breaker = Breaker(rules=Rules(**rules))  # type: ignore[arg-type]
     breaker.trip()
     return breaker
 
@@ -107,7 +107,7 @@ def test_after_a_release_one_call_at_a_time_is_a_probe() -> None:
 
 @pytest.mark.parametrize("given_up", [KeyboardInterrupt, SystemExit, asyncio.CancelledError, GeneratorExit])
 def test_what_is_no_exception_gives_the_call_up(given_up: type[BaseException]) -> None:
-    breaker = Breaker(None, Rules(consecutive_failures=1))
+    breaker = Breaker(rules=Rules(consecutive_failures=1))
     with pytest.raises(given_up), breaker.attempt():
         raise given_up
     assert breaker.state == State.CLOSED
@@ -120,8 +120,41 @@ def test_what_is_no_exception_gives_the_call_up(given_up: type[BaseException]) -
     assert breaker.state == State.CLOSED
 
 
+def test_an_exception_that_is_no_failure_is_an_answer_and_a_success() -> None:
+    """A service that looks up what is mostly not there: 404 is its usual answer."""
+    breaker = Breaker(rules=Rules(probes=1), failure=Down)
+    fail(breaker, 4)
+    with pytest.raises(ValueError), breaker.attempt():
+        raise ValueError
+    fail(breaker, 4)
+    assert breaker.state == State.CLOSED, "never five in a row"
+    breaker.trip()
+    breaker.probe_now()
+    with pytest.raises(ValueError), breaker.attempt():
+        raise ValueError
+    assert breaker.state == State.CLOSED
+
+
+def test_a_name_from_outside_is_one_line_of_a_log(caplog: pytest.LogCaptureFixture) -> None:
+    forged = "a\nWARNING:root:all is well\x1b[2J\u2028"
+    host = Breakers()[forged]
+    host.trip()
+    with pytest.raises(Rejected) as rejected, host.attempt():
+        pass
+    for text in (str(rejected.value), repr(host), *(record.getMessage() for record in caplog.records)):
+        assert text.isprintable() and "a\\nWARNING" in text
+    assert host.name == rejected.value.name == forged
+
+
+def test_a_path_that_is_none_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    Breaker(), Breakers()
+    assert not caplog.records
+    Breaker(None), Breakers(None)
+    assert [record.levelname for record in caplog.records] == ["WARNING"] * 2 and "path is None" in caplog.text
+
+
 def test_only_what_failure_names_counts() -> None:
-    breaker = Breaker(None, Rules(consecutive_failures=1), failure=lambda error: not isinstance(error, ValueError))
+    breaker = Breaker(rules=Rules(consecutive_failures=1), failure=lambda error: not isinstance(error, ValueError))
     with pytest.raises(ValueError), breaker.attempt():
         raise ValueError
     assert breaker.state == State.CLOSED
@@ -130,7 +163,7 @@ def test_only_what_failure_names_counts() -> None:
 
 
 def test_a_rejection_of_a_breaker_within_is_no_failure_of_this_one() -> None:
-    outer, inner = Breaker(None, Rules(consecutive_failures=1)), opened()
+    outer, inner = Breaker(rules=Rules(consecutive_failures=1)), opened()
     with pytest.raises(Rejected), outer.attempt(), inner.attempt():
         pass
     assert outer.state == State.CLOSED
@@ -217,7 +250,7 @@ def test_a_probe_that_hangs_and_is_cancelled_late_has_failed() -> None:
 
 
 def test_a_slow_call_is_a_failure_even_if_it_succeeded() -> None:
-    breaker = Breaker(None, Rules(consecutive_failures=1, slow_call=0.02))
+    breaker = Breaker(rules=Rules(consecutive_failures=1, slow_call=0.02))
     with breaker.attempt():
         pass
     assert breaker.state == State.CLOSED

@@ -18,7 +18,7 @@ import pytest
 from conftest import Down, fail
 
 from atomic_breaker import _library as library
-from atomic_breaker import Breaker, Breakers, NoRoom, Origin, Rejected, Rules, SettingsError, State
+from atomic_breaker import Breaker, Breakers, NoRoom, Origin, Rejected, Rules, State
 
 PROBE = Rules(open_for=0.05, probe_lease=0.2)
 
@@ -186,7 +186,7 @@ def test_the_clock_is_the_one_that_all_processes_read() -> None:
 
 
 def test_threads_count_each_failure_once() -> None:
-    breaker = Breaker(None, Rules(consecutive_failures=60_000))
+    breaker = Breaker(rules=Rules(consecutive_failures=60_000))
     threads = [threading.Thread(target=fail, args=(breaker, 500)) for _ in range(8)]
     for thread in threads:
         thread.start()
@@ -205,10 +205,14 @@ def test_each_key_has_a_breaker_and_its_name_can_be_read(folder: pathlib.Path) -
     one["c"]
     with pytest.raises(NoRoom, match="all 3 places are taken"):
         other["d"]
-    with pytest.raises(SettingsError, match="99 bytes"):
-        one["x" * 99]
-    with pytest.raises(ValueError, match="zero"):
-        one["a\0b"]
+
+
+def test_a_key_for_which_there_is_no_place_is_no_room_whatever_it_is() -> None:
+    hosts = Breakers()
+    hosts["x" * 98]
+    for key, text in [("x" * 99, "99 bytes"), ("ö" * 50, "100 bytes"), ("a\0b", "no text"), ("\ud800", "no text")]:
+        with pytest.raises(NoRoom, match=text):
+            hosts[key]
 
 
 def test_keys_of_programs_in_rust_that_are_no_text_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,7 +256,7 @@ def test_a_listener_that_fails_does_no_harm(caplog: pytest.LogCaptureFixture) ->
     def fails(_breaker: Breaker, _state: State) -> None:
         raise Down
 
-    breaker = Breaker(None, Rules(consecutive_failures=1), on_change=fails)
+    breaker = Breaker(rules=Rules(consecutive_failures=1), on_change=fails)
     fail(breaker)
     assert breaker.state == State.OPEN and "on_change failed" in caplog.text
 

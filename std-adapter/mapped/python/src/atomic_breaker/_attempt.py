@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from . import _library as library
 from ._errors import Rejected, SettingsError
+from ._failures import says_nothing
 from ._header import seconds
 from ._rules import Time, milliseconds, number
 
@@ -72,8 +73,9 @@ class Attempt:
     Entering it raises Rejected if the breaker is open. Leaving it reports how the call went:
 
     * without an exception: a success;
-    * with an `Exception`: a failure, unless the breaker's `failure` says otherwise. `Rejected`, of a breaker within, says
-      nothing; a group of exceptions is a failure if one of them is;
+    * with an `Exception`: a failure, unless the breaker's `failure` says otherwise: then the resource has answered, and said
+      no, which is a success. `Rejected`, of a breaker within, says nothing; a group of exceptions is a failure if one of them
+      is;
     * with another one, such as `CancelledError`, `KeyboardInterrupt` or `GeneratorExit`: the call was given up, which counts
       only if it took as long as a slow call, or for a probe as long as the cancel limit.
 
@@ -291,8 +293,10 @@ class Attempt:
             self._report(library.ignore)
         elif self._breaker._is_failure(error):
             self._report(library.report, False, error=error)
-        else:
+        elif says_nothing(error):
             self._report(library.ignore)
+        else:
+            self._report(library.report, True)
         self._state = _OVER
         self._leave()
 

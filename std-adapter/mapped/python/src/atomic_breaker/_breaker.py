@@ -13,6 +13,7 @@ from typing import Any, ParamSpec, Self, TypeVar, cast
 
 from . import _library as library
 from ._attempt import Attempt, Probes
+from ._errors import printable
 from ._failures import Failure, judge
 from ._file import File, StrPath
 from ._library import Origin, State
@@ -22,10 +23,19 @@ P = ParamSpec("P")
 R = TypeVar("R")
 OnChange = Callable[["Breaker", State], None]
 
+# Without a path.
+PRIVATE: Any = object()
 # Of each file and key that is open.
 _probes: "weakref.WeakValueDictionary[Any, Probes]" = weakref.WeakValueDictionary()
 
 _log = logging.getLogger("atomic_breaker")
+
+
+def placed(path: StrPath | None) -> StrPath | None:
+    """Where the memory is. A path that is None is logged: it may come from an environment that lacks the variable."""
+    if path is None:
+        _log.warning("a breaker whose path is None: only this process and those that are forked from it share it")
+    return None if path is PRIVATE else path
 
 
 @dataclass(frozen=True)
@@ -45,7 +55,7 @@ class Breaker:
     """One breaker, shared by all processes that open the same file.
 
     path: where it is: in a folder of the service in /run, or in /dev/shm. Without one, it is shared with the processes that
-        are forked from now on, and nobody else.
+        are forked from now on, and nobody else. None is the same, and logged.
     rules: the same in all of them.
     failure: which exceptions are failures of the resource: a function that says so, their class, or several classes in a
         tuple. By default all but those that are no `Exception`.
@@ -58,7 +68,7 @@ class Breaker:
 
     def __init__(
         self,
-        path: StrPath | None = None,
+        path: StrPath | None = PRIVATE,
         rules: Rules = Rules(),
         *,
         failure: Failure | None = None,
@@ -66,7 +76,7 @@ class Breaker:
         replace_unused: bool = False,
     ) -> None:
         is_failure = judge(failure)
-        file = File(path, rules, library.Options(0, 0, replace_unused))
+        file = File(placed(path), rules, library.Options(0, 0, replace_unused))
         name = "breaker" if file.path is None else os.path.basename(file.path)
         again = functools.partial(Breaker, failure=failure, on_change=on_change, replace_unused=replace_unused)
         self._place(file, None, name, is_failure, on_change, (again, (file.path, rules)))
@@ -212,13 +222,13 @@ class Breaker:
                 _log.exception("%s: on_change failed", self._where())
 
     def _where(self) -> str:
-        path = self._file.path
+        path, name = self._file.path, printable(self.name)
         if path is None:
-            return self.name
-        return f"{path}[{self.name}]" if self._is_keyed else path
+            return name
+        return f"{path}[{name}]" if self._is_keyed else printable(path)
 
     def __repr__(self) -> str:
-        return f"<Breaker {self.name}: {self.state}>"
+        return f"<Breaker {printable(self.name)}: {self.state}>"
 
     def __copy__(self) -> Self:
         return self

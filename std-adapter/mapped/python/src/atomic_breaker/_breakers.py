@@ -7,7 +7,8 @@ from ctypes import string_at
 from typing import Any, cast
 
 from . import _library as library
-from ._breaker import Breaker, OnChange
+from ._breaker import PRIVATE, Breaker, OnChange, placed
+from ._errors import NoRoom
 from ._failures import Failure, judge
 from ._file import File, StrPath
 from ._rules import Rules, number
@@ -25,7 +26,7 @@ class Breakers:
 
     def __init__(
         self,
-        path: StrPath | None = None,
+        path: StrPath | None = PRIVATE,
         rules: Rules = Rules(),
         *,
         keys: int = 1_024,
@@ -34,11 +35,11 @@ class Breakers:
         on_change: OnChange | None = None,
         replace_unused: bool = False,
     ) -> None:
-        self._is_failure, self._on_change = judge(failure), on_change
+        self._is_failure, self._on_change, self._key_bytes = judge(failure), on_change, key_bytes
         options = library.Options(
             number("keys", keys, 1, 1 << 20), number("key_bytes", key_bytes, 1, 1_000), replace_unused
         )
-        self._file = File(path, rules, options)
+        self._file = File(placed(path), rules, options)
         again = functools.partial(
             Breakers, keys=keys, key_bytes=key_bytes, failure=failure, on_change=on_change, replace_unused=replace_unused
         )
@@ -48,20 +49,28 @@ class Breakers:
     def __getitem__(self, key: str) -> Breaker:
         """The breaker of a key, which gets a place if it has none.
 
-        Raises NoRoom: all places are taken. SettingsError: the key is too long.
+        Raises NoRoom: all places are taken, or the key is too long, or no text.
         """
         found = self._known.get(key)
         if found is None:
             if not isinstance(key, str):
                 raise TypeError(f"a key is a str, not {key!r}")
-            # A lone surrogate has no UTF-8, and raises a ValueError.
-            encoded = key.encode()
-            if 0 in encoded:
-                raise ValueError(f"a key with a zero character: {key!r}")
+            encoded = self._encoded(key)
             found = Breaker.__new__(Breaker)
             found._place(self._file, encoded, key, self._is_failure, self._on_change, (_of_key, (self._again, key)))
             self._known[key] = found
         return found
+
+    def _encoded(self, key: str) -> bytes:
+        encoded = key.encode(errors="replace")
+        if encoded.decode() != key or 0 in encoded:
+            raise NoRoom(f"a key that is no text: {key[:100]!r}")
+        if len(encoded) > self._key_bytes:
+            where = self._file.path or "the keys"
+            raise NoRoom(
+                f"{where}: a key of {len(encoded)} bytes, at most {self._key_bytes} fit: open it with more key_bytes, everywhere"
+            )
+        return encoded
 
     def __contains__(self, key: object) -> bool:
         """Whether a key has a breaker, in any of the processes. Gives it none."""

@@ -5,6 +5,11 @@ import math
 from typing import Any
 
 
+def printable(name: str) -> str:
+    """A name on one line of a log: a key may come from outside."""
+    return "".join(it if it.isprintable() else it.encode("unicode_escape", "backslashreplace").decode() for it in name)
+
+
 class Rejected(Exception):
     """The breaker is open: the call was not made.
 
@@ -32,9 +37,10 @@ class Rejected(Exception):
         return 60 if self.retry_in is None else max(1, math.ceil(self.retry_in))
 
     def __str__(self) -> str:
+        name = printable(self.name)
         if self.retry_in is None:
-            return f"{self.name}: rejected, held open by an operator"
-        return f"{self.name}: rejected, retry in {self.retry_in:g} s"
+            return f"{name}: rejected, held open by an operator"
+        return f"{name}: rejected, retry in {self.retry_in:g} s"
 
 
 class SetupError(Exception):
@@ -66,7 +72,8 @@ class SystemRefused(SetupError, OSError):
 
 
 class NoRoom(SetupError):
-    """All keys of the file are taken by other names: open it with more `keys`, everywhere."""
+    """There is no place for this key: all are taken by other names (open the file with more `keys`, everywhere), it is longer
+    than `key_bytes`, or it is no text."""
 
 
 BY_STATUS: dict[int, type[SetupError]] = {

@@ -13,6 +13,13 @@ Failure = Callable[[Exception], bool] | type[Exception] | tuple[type[Exception],
 _log = logging.getLogger("atomic_breaker")
 
 
+def says_nothing(error: BaseException) -> bool:
+    """Whether the resource was not asked: a breaker within has rejected the call, or one of several calls."""
+    if isinstance(error, ExceptionGroup):
+        return any(says_nothing(it) for it in error.exceptions)
+    return isinstance(error, Rejected)
+
+
 def judge(failure: Failure | None) -> Callable[[Exception], bool]:
     """Whether an exception is a failure, by what a user gives as `failure`."""
     if failure is None:
