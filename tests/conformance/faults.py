@@ -41,7 +41,7 @@ READER = [
     ("+ 100 * age", "+ age"),
     ("(word & 0x7fn) === 0n", "(word & 0x3n) === 0n"),
     ("(word & 0x7fn) === 0n", "(word & 0x7cn) === 0n"),
-    ('(state === "open" && retryIn !== 0)', 'state === "open"'),
+    ('if (shown.due) shown.state = "half-open";', ''),
     ("payload === 2 || payload === 3", "payload === 2 || payload === 4"),
     ("payload > 0x7fff", "payload > 0x3fff"),
     ("rules.lasting_ms === 0 ||", ""),

@@ -174,7 +174,7 @@ export class Reader {
     if ((word & 0x7fn) === 0n) return { kind: "pass", word };
     const { state, retryIn } = this.#show(word, now, undefined);
     if (state === "disabled") return { kind: "pass", word };
-    if (state === "forced open" || (state === "open" && retryIn !== 0)) return { kind: "rejected", retryIn };
+    if (state === "forced open" || state === "open") return { kind: "rejected", retryIn };
     return { kind: "ask" };
   }
 
@@ -221,6 +221,7 @@ export class Reader {
       shown.wait = left(shown.openFor, time, now) || null;
       shown.retryIn = shown.wait ?? 0;
       shown.due = shown.wait === null;
+      if (shown.due) shown.state = "half-open";
     } else if (state === "half-open") {
       shown.successes = payload & 0xff;
       const isLost = word.st === 3;

@@ -81,7 +81,7 @@ class Kept:
 
     def shows(self):
         seen = library.snapshot(self.at, self.rules, clock.now)
-        if library.state(self.at) != seen.state:
+        if library.state(self.at, self.rules, clock.now) != seen.state:
             raise AssertionError("two states")
         return [seen.state, seen.failures, seen.trips, seen.epoch, seen.wait_ms]
 
@@ -121,7 +121,7 @@ class Package(Kept):
 
     def changed(self, _breaker, state):
         self.changes += 1
-        if state != library.state(self.at):
+        if state != library.state(self.at, self.rules, clock.now):
             raise AssertionError("another state is told")
 
     def use(self, number):
