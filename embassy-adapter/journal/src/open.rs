@@ -275,12 +275,12 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         Ok(())
     }
 
-    /// Erases a page. What it holds may remain, unless a later start would take that for a part of the new journal.
+    /// Erases a page. What it holds may remain, unless that has a head, which a later start would take for one of the new
+    /// journal.
     async fn erase(&mut self, index: u32) -> Io<(), F> {
         let page = self.storage.geometry.page(index);
         let erased = self.storage.flash.erase(page.start, page.end).await;
-        let is_harmless = matches!(self.storage.head(index).await?, FoundHead::None)
-            && !self.has_record(index).await?;
+        let is_harmless = matches!(self.storage.head(index).await?, FoundHead::None);
         match erased {
             _ if is_harmless => Ok(()),
             Ok(()) => Err(JournalError::Worn),

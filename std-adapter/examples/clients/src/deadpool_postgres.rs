@@ -2,7 +2,7 @@
 //! tokio-postgres, with the pool deadpool-postgres.
 
 use std::error::Error as _;
-use std::io;
+use std::{fmt, io};
 
 use atomic_breaker_server::{Config, Failure, Outcome, Resource, ServiceError, Timed, breaker};
 use deadpool_postgres::{Client, Manager, Object, Pool, PoolError, Runtime};
@@ -34,13 +34,16 @@ impl Database {
     pub async fn run<T>(
         &self,
         query: impl AsyncFnOnce(&mut Client) -> Result<T, Error>,
-    ) -> Result<T, ServiceError<Timed<PoolError>>> {
+    ) -> Result<T, ServiceError<Timed<DatabaseError>>> {
         let call = async {
-            let mut held = Held(Some(self.pool.get().await?));
+            let mut held = Held(Some(self.pool.get().await.map_err(DatabaseError::Pool)?));
             let answer = query(held.0.as_mut().expect("just taken")).await;
-            // Back into the pool: this call has read all of its answer.
-            drop(held.0.take());
-            Ok(answer?)
+            let code = answer.as_ref().err().and_then(Error::code);
+            if !code.is_some_and(|code| sqlstate::is_of_a_standby(code.code())) {
+                // Back into the pool: this call has read all of its answer.
+                drop(held.0.take());
+            }
+            answer.map_err(DatabaseError::Query)
         };
         guarded(&self.server, Errors(classify), || self.repair(), call).await
     }
@@ -55,7 +58,8 @@ impl Database {
     }
 }
 
-/// A connection in use. One whose call is cut off is closed, as the next caller would wait for this one's answer.
+/// A connection in use. One whose call is cut off is closed, as the next caller would wait for this one's answer, and so is
+/// one that leads to a standby.
 struct Held(Option<Client>);
 
 impl Drop for Held {
@@ -66,14 +70,39 @@ impl Drop for Held {
     }
 }
 
-pub fn classify(error: &PoolError) -> Outcome {
-    match error {
-        PoolError::Backend(error) => classify_query(error),
-        // Its connections are held by calls that do not end, or cannot be opened.
-        PoolError::Timeout(_) => Failure::new().into(),
-        PoolError::Closed | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_) => {
-            Outcome::Ignored
+/// Of the pool, which calls every error of the server one of "creating a new object", or of a query.
+#[derive(Debug)]
+pub enum DatabaseError {
+    Pool(PoolError),
+    Query(Error),
+}
+
+impl fmt::Display for DatabaseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pool(error) => error.fmt(f),
+            Self::Query(error) => error.fmt(f),
         }
+    }
+}
+
+impl std::error::Error for DatabaseError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Pool(error) => error.source(),
+            Self::Query(error) => error.source(),
+        }
+    }
+}
+
+pub fn classify(error: &DatabaseError) -> Outcome {
+    match error {
+        DatabaseError::Query(error) | DatabaseError::Pool(PoolError::Backend(error)) => {
+            classify_query(error)
+        }
+        // Its connections are held by calls that do not end, or cannot be opened.
+        DatabaseError::Pool(PoolError::Timeout(_)) => Failure::new().into(),
+        DatabaseError::Pool(_) => Outcome::Ignored,
     }
 }
 

@@ -3,6 +3,8 @@
 
 use std::error::Error as _;
 use std::io;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use atomic_breaker_server::{
     AnyPermit, Config, Failure, Outcome, Report, Resource, ServiceError, Timed, breaker,
@@ -15,6 +17,8 @@ use crate::{Current, LIMIT, PART, guarded, words};
 pub struct Cache {
     client: Client,
     connection: Current<ConnectionManager>,
+    /// When it last left a replica.
+    left: Mutex<Option<Instant>>,
     server: Resource,
 }
 
@@ -22,6 +26,7 @@ impl Cache {
     pub fn new(client: Client, rules: Config) -> RedisResult<Self> {
         Ok(Self {
             connection: Current::new(connect(&client)?),
+            left: Mutex::default(),
             client,
             server: Resource::new(breaker(rules)),
         })
@@ -36,7 +41,12 @@ impl Cache {
         // A probe repairs before this runs, and takes the connection that comes of it.
         let call = async {
             connection = self.connection.get();
-            command.query_async(&mut connection).await
+            let answer = command.query_async(&mut connection).await;
+            if answer.as_ref().is_err_and(is_of_a_replica) && self.may_leave() {
+                // Reads succeed there, so the breaker does not open by a few writes among them.
+                self.repair();
+            }
+            answer
         };
         guarded(&self.server, Errors, repair, call).await
     }
@@ -47,6 +57,16 @@ impl Cache {
         if let Ok(connection) = connect(&self.client) {
             self.connection.replace(connection);
         }
+    }
+
+    /// Once a second at most: perhaps the name leads there still.
+    fn may_leave(&self) -> bool {
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_time = left.is_none_or(|left| left.elapsed() >= Duration::from_secs(1));
+        if is_time {
+            *left = Some(Instant::now());
+        }
+        is_time
     }
 
     pub fn server(&self) -> &Resource {
@@ -62,6 +82,11 @@ fn connect(client: &Client) -> RedisResult<ConnectionManager> {
         .set_connection_timeout(Some(PART))
         .set_response_timeout(Some(LIMIT));
     ConnectionManager::new_lazy_with_config(client.clone(), config)
+}
+
+/// The primary has become a replica.
+fn is_of_a_replica(error: &RedisError) -> bool {
+    error.kind() == ErrorKind::Server(ServerErrorKind::ReadOnly)
 }
 
 pub struct Errors;

@@ -35,8 +35,12 @@ impl Database {
         let call = async {
             let mut held = Held(Some(self.pool.get().acquire().await?));
             let answer = query(held.0.as_mut().expect("just taken")).await;
-            // Back into the pool: this call has read all of its answer.
-            drop(held.0.take());
+            let error = answer.as_ref().err().and_then(Error::as_database_error);
+            let code = error.and_then(|error| error.code());
+            if !code.is_some_and(|code| sqlstate::is_of_a_standby(&code)) {
+                // Back into the pool: this call has read all of its answer.
+                drop(held.0.take());
+            }
             answer
         };
         guarded(&self.server, Errors(classify), || self.repair(), call).await
@@ -56,7 +60,7 @@ impl Database {
 }
 
 /// A connection in use. One whose call is cut off is closed at once: the pool would hold its place until it has answered a
-/// ping, which one that hangs never does.
+/// ping, which one that hangs never does. So is one that leads to a standby.
 struct Held(Option<PoolConnection<Postgres>>);
 
 impl Drop for Held {

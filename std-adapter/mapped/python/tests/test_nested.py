@@ -2,11 +2,12 @@
 """An attempt within another one."""
 
 import asyncio
+import multiprocessing
 import pathlib
 import pickle
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import Context, copy_context
 
@@ -282,6 +283,32 @@ def test_what_another_breaker_rejects_does_not_make_a_probe_let_others_pass() ->
     other.probe_now()
     with breaker.attempt(), other.attempt():
         assert rejects_others(breaker) and rejects_others(other)
+
+
+def within_a_process_of_a_pool(path: pathlib.Path) -> str:
+    with Breaker(path, SHARED).attempt():
+        return "rows"
+
+
+SHARED = Rules(consecutive_failures=1, open_for=60, probe_lease=60)
+
+
+def test_a_probe_around_a_process_pool_that_can_never_succeed_is_logged_once(
+    folder: pathlib.Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = folder / "database"
+    breaker = Breaker(path, SHARED)
+    fail(breaker)
+    breaker.probe_now()
+    caplog.clear()
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        for _ in range(3):
+            with pytest.raises(Rejected), breaker.attempt() as attempt:
+                assert attempt.is_probe
+                pool.submit(within_a_process_of_a_pool, path).result()
+    told = [record.getMessage() for record in caplog.records if "in another process" in record.getMessage()]
+    assert len(told) == 1 and str(path) in told[0]
+    assert breaker.state == "half-open"
 
 
 def test_a_rejection_goes_to_another_process_as_it_is() -> None:

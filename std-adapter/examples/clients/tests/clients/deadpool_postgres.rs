@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use atomic_breaker_server::{Failure, Outcome, Resource, ServiceError, Timed};
-use clients::deadpool_postgres::{Database, classify};
+use clients::deadpool_postgres::{Database, DatabaseError, classify};
 use clients::{LIMIT, rules};
 use deadpool_postgres::PoolError;
 use tokio_postgres::error::SqlState;
 
-use crate::outage::{figure, is_closed, survive, survive_loss};
+use crate::outage::{figure, is_closed, survive, survive_failover, survive_loss};
 use crate::proxy::Proxy;
 use crate::server::{Kind, Server};
 
-type Answer<T> = Result<T, ServiceError<Timed<PoolError>>>;
+type Answer<T> = Result<T, ServiceError<Timed<DatabaseError>>>;
 
 async fn run(database: &Database, sql: &str) -> Answer<()> {
     database
@@ -28,7 +28,9 @@ fn judged<T: std::fmt::Debug>(answer: Answer<T>) -> (Outcome, Option<SqlState>) 
         panic!("{answer:?}");
     };
     let code = match &error {
-        PoolError::Backend(error) => error.code().cloned(),
+        DatabaseError::Query(error) | DatabaseError::Pool(PoolError::Backend(error)) => {
+            error.code().cloned()
+        }
         _ => None,
     };
     (classify(&error), code)
@@ -77,6 +79,10 @@ async fn is_closed_through_errors_of_callers_and_knows_those_of_the_server() {
         (Outcome::Success, Some(SqlState::T_R_SERIALIZATION_FAILURE))
     );
 
+    // The words are those of the query.
+    let words = run(&database, "SELEC 1").await.unwrap_err().to_string();
+    assert!(!words.contains("object"), "{words}");
+
     let failure = Outcome::from(Failure::new());
     let (outcome, code) =
         judged(run(&database, "SELECT pg_terminate_backend(pg_backend_pid())").await);
@@ -93,6 +99,29 @@ async fn is_closed_through_errors_of_callers_and_knows_those_of_the_server() {
         (outcome, code),
         (failure, Some(SqlState::READ_ONLY_SQL_TRANSACTION))
     );
+}
+
+/// Each connection is one to a standby until it is replaced.
+#[tokio::test]
+async fn a_write_on_a_standby_costs_its_connection_and_no_read() {
+    let Some(host) = Server::start(Kind::Postgres) else {
+        return;
+    };
+    let database = Database::new(host.of_postgres(host.port), 4, rules());
+    run(&database, "CREATE TABLE names (name text)")
+        .await
+        .unwrap();
+    let standby = "SET default_transaction_read_only = on; SELECT pg_sleep(0.2)";
+    let four = tokio::join!(
+        run(&database, standby),
+        run(&database, standby),
+        run(&database, standby),
+        run(&database, standby)
+    );
+    assert!(four.0.and(four.1).and(four.2).and(four.3).is_ok());
+    let read = async || run(&database, "SELECT * FROM names").await;
+    let write = async || run(&database, "INSERT INTO names VALUES ('ann')").await;
+    survive_failover("deadpool-postgres", 4, database.server(), read, write).await;
 }
 
 #[tokio::test]
@@ -177,7 +206,9 @@ async fn a_pool_whose_connections_hang_opens_it() {
         let answer = caller.await.unwrap();
         waits += usize::from(matches!(
             answer,
-            Err(ServiceError::Failed(Timed::Failed(PoolError::Timeout(_))))
+            Err(ServiceError::Failed(Timed::Failed(DatabaseError::Pool(
+                PoolError::Timeout(_)
+            ))))
         ));
     }
     let took = began.elapsed();

@@ -122,6 +122,34 @@ pub(crate) async fn survive_loss<T, E>(
     ));
 }
 
+/// All connections lead to a standby, and new ones to the primary; one call of ten writes. A write that fails costs its
+/// connection, and no read is turned away. `connections` is how many of them there are.
+pub(crate) async fn survive_failover<T, E>(
+    client: &str,
+    connections: u32,
+    server: &Resource,
+    read: impl AsyncFn() -> Result<T, ServiceError<E>>,
+    write: impl AsyncFn() -> Result<T, ServiceError<E>>,
+) {
+    let (mut failed, mut last) = (0, 0);
+    for call in 1..=20 * connections {
+        for _ in 0..9 {
+            assert!(read().await.is_ok(), "{client}: a read");
+        }
+        match write().await {
+            Ok(_) => {}
+            Err(ServiceError::Failed(_)) => (failed, last) = (failed + 1, call),
+            Err(_) => panic!("{client}: a write is turned away"),
+        }
+    }
+    let rows = server.breaker().snapshot();
+    assert!(is_closed(server) && rows.trips() == 0, "{client}");
+    assert!((1..=connections).contains(&failed), "{client}: {failed}");
+    figure(&format!(
+        "{client}, {connections} connections to a standby, a write in ten calls: {failed} writes fail, the last one is the {last}th"
+    ));
+}
+
 pub(crate) fn figure(line: &str) {
     println!("figure: {line}");
 }

@@ -3,6 +3,8 @@
 //! carry nothing, new ones work.
 
 use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering::SeqCst};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -12,6 +14,8 @@ use tokio::sync::watch;
 pub(crate) struct Proxy {
     /// Counts how often all connections were lost.
     lost: watch::Sender<u32>,
+    /// Where new connections lead.
+    to: Arc<AtomicU16>,
     pub(crate) port: u16,
 }
 
@@ -20,9 +24,13 @@ impl Proxy {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (lost, watch) = watch::channel(0);
+        let to = Arc::new(AtomicU16::new(to));
+        let leads = Arc::clone(&to);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, to)).await else {
+                let Ok(server) =
+                    TcpStream::connect((Ipv4Addr::LOCALHOST, leads.load(SeqCst))).await
+                else {
                     continue;
                 };
                 let (from_client, to_client) = client.into_split();
@@ -31,7 +39,12 @@ impl Proxy {
                 tokio::spawn(hand_on(from_server, to_client, watch.clone()));
             }
         });
-        Self { lost, port }
+        Self { lost, to, port }
+    }
+
+    /// From now on new connections lead to another server, as a name does after a failover; those that are open stay.
+    pub(crate) fn lead_to(&self, port: u16) {
+        self.to.store(port, SeqCst);
     }
 
     pub(crate) fn lose_connections(&self) {

@@ -10,7 +10,7 @@ use clients::rules;
 use redis::{Client, RedisError, Value, cmd};
 use tokio::time::sleep;
 
-use crate::outage::{is_closed, survive, survive_loss};
+use crate::outage::{is_closed, survive, survive_failover, survive_loss};
 use crate::proxy::Proxy;
 use crate::server::{Kind, Server};
 
@@ -89,6 +89,52 @@ async fn is_closed_through_errors_of_callers_and_knows_those_of_the_server() {
         .unwrap();
     let (outcome, code) = judged(run(&cache, "GET name").await);
     assert_eq!((outcome, &*code), (failure, "MASTERDOWN"));
+}
+
+#[tokio::test]
+async fn a_write_on_a_replica_costs_its_connection_and_no_read() {
+    let (Some(replica), Some(primary)) = (Server::start(Kind::Redis), Server::start(Kind::Redis))
+    else {
+        return;
+    };
+    let proxy = Proxy::start(replica.port).await;
+    let cache = cache(proxy.port);
+    run(&cache, "SET name ann").await.unwrap();
+    run(&cache, "REPLICAOF 127.0.0.1 1").await.unwrap();
+    proxy.lead_to(primary.port);
+    let read = async || run(&cache, "GET name").await;
+    let write = async || run(&cache, "SET name bob").await;
+    survive_failover("redis", 1, cache.server(), read, write).await;
+}
+
+/// The name still leads there.
+#[tokio::test]
+async fn a_replica_that_stays_one_is_left_once_a_second_at_most() {
+    let Some(host) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let cache = cache(host.port);
+    run(&cache, "SET name ann").await.unwrap();
+    run(&cache, "REPLICAOF 127.0.0.1 1").await.unwrap();
+    let began = std::time::Instant::now();
+    for _ in 0..100 {
+        for _ in 0..9 {
+            run(&cache, "GET name").await.expect("reads are served");
+        }
+        run(&cache, "SET name bob").await.unwrap_err();
+    }
+    let seconds = began.elapsed().as_secs();
+    let Ok(Value::BulkString(text)) = run(&cache, "INFO stats").await else {
+        panic!("no text");
+    };
+    let text = String::from_utf8_lossy(&text);
+    let count = text
+        .lines()
+        .find_map(|line| line.strip_prefix("total_connections_received:"));
+    let count: u64 = count.unwrap().trim().parse().unwrap();
+    // The first one, that of the test that it is up, and one a second.
+    assert!(count <= 3 + seconds + 1, "{count} in {seconds} s");
+    assert!(is_closed(cache.server()));
 }
 
 #[tokio::test]

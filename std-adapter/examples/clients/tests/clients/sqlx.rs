@@ -10,7 +10,7 @@ use clients::{LIMIT, rules};
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use sqlx::{Connection, Error, Executor, PgConnection};
 
-use crate::outage::{figure, is_closed, survive, survive_loss};
+use crate::outage::{figure, is_closed, survive, survive_failover, survive_loss};
 use crate::proxy::Proxy;
 use crate::server::{Kind, Server};
 
@@ -70,6 +70,29 @@ async fn is_closed_through_errors_of_callers_and_knows_those_of_the_server() {
     let slow = "SET statement_timeout = 50; SELECT pg_sleep(1)";
     let (outcome, code) = judged(run(&database, slow).await);
     assert_eq!((outcome, &*code), (failure, "57014"));
+}
+
+/// Each connection is one to a standby until it is replaced.
+#[tokio::test]
+async fn a_write_on_a_standby_costs_its_connection_and_no_read() {
+    let Some(host) = Server::start(Kind::Postgres) else {
+        return;
+    };
+    let database = Database::new(address(host.port), 4, rules());
+    run(&database, "CREATE TABLE names (name text)")
+        .await
+        .unwrap();
+    let standby = "SET default_transaction_read_only = on; SELECT pg_sleep(0.2)";
+    let four = tokio::join!(
+        run(&database, standby),
+        run(&database, standby),
+        run(&database, standby),
+        run(&database, standby)
+    );
+    assert!(four.0.and(four.1).and(four.2).and(four.3).is_ok());
+    let read = async || run(&database, "SELECT * FROM names").await;
+    let write = async || run(&database, "INSERT INTO names VALUES ('ann')").await;
+    survive_failover("sqlx", 4, database.server(), read, write).await;
 }
 
 #[tokio::test]

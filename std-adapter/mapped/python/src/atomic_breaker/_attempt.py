@@ -37,7 +37,7 @@ def _asked(retry_after: Time | str) -> int:
 class Probes:
     """What this process knows of the probes of a breaker, however many objects it has for it."""
 
-    __slots__ = ("__weakref__", "are_nested", "latest")
+    __slots__ = ("__weakref__", "are_nested", "is_told", "latest")
 
     def __init__(self) -> None:
         self.latest: weakref.ref[Attempt] | None = None
@@ -45,6 +45,8 @@ class Probes:
         self.are_nested = False
         """A probe was rejected by itself, where its thread or task could not tell: in a thread of a pool, in a dependency of
         a web framework."""
+        self.is_told = False
+        """A probe was rejected by itself in another process, and that was logged."""
 
 
 class _Process:
@@ -294,6 +296,12 @@ class Attempt:
         elif self._breaker._is_failure(error):
             self._report(library.report, False, error=error)
         elif says_nothing(error):
+            if self.is_probe and self._was_rejected_elsewhere(error):
+                self._breaker._probes.is_told = True
+                _log.warning(
+                    "%s: a probe was rejected by itself in another process, and so will each be: guard each call once",
+                    self._breaker._where(),
+                )
             self._report(library.ignore)
         else:
             self._report(library.report, True)
@@ -319,6 +327,11 @@ class Attempt:
                     return True
             found = found and (found.__cause__ or found.__context__)
         return False
+
+    def _was_rejected_elsewhere(self, error: Exception) -> bool:
+        """Whether this came from another process, which cannot know that it works for a probe of the same breaker."""
+        is_first = not self._breaker._probes.is_told
+        return is_first and isinstance(error, Rejected) and error._probes is None and error.name == self._breaker.name
 
     def _report(self, function: Any, *argument: Any, error: BaseException | None = None) -> None:
         state, self._state = self._state, _TOLD
