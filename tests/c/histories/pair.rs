@@ -195,7 +195,10 @@ impl<W: Word<Bits: Side<Word = W>> + Default> Pair<W, ()> {
         // What C sees.
         let seen = W::Bits::snapshot(self.kept.word(), self.rules(), self.now_ms());
         let state = expected.state as u32;
-        prop_assert_eq!(W::Bits::state(self.kept.word(), self.rules(), self.now_ms()) as u32, state);
+        prop_assert_eq!(
+            W::Bits::state(self.kept.word(), self.rules(), self.now_ms()) as u32,
+            state
+        );
         prop_assert_eq!(
             (seen.state, seen.failures, seen.trips, u64::from(seen.epoch)),
             (state, expected.failures, expected.trips, epoch)
