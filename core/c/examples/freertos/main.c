@@ -77,13 +77,13 @@ static void check(void *unused)
     vTaskDelay(pdMS_TO_TICKS(100));
     CHECK(now_ms() - start >= 99 && now_ms() - start <= 104);
     vTaskDelay(pdMS_TO_TICKS(300));
-    CHECK(served > 20 && wasted == 0 && ab_state(&modem) == AB_CLOSED);
+    CHECK(served > 20 && wasted == 0 && ab_state(&modem, &rules, now_ms()) == AB_CLOSED);
     for (int i = 0; i < CALLERS; i++)
         CHECK(rejected[i] == 0);
 
     is_down = true;
     vTaskDelay(pdMS_TO_TICKS(DOWN_MS));
-    CHECK(ab_state(&modem) == AB_OPEN || ab_state(&modem) == AB_HALF_OPEN);
+    CHECK(ab_state(&modem, &rules, now_ms()) == AB_OPEN || ab_state(&modem, &rules, now_ms()) == AB_HALF_OPEN);
     /* The failures that trip, what was in the queue, and a probe after each open time. */
     CHECK(wasted >= FAILURES && wasted <= FAILURES + CALLERS + DOWN_MS / OPEN_MS + 1);
     for (int i = 0; i < CALLERS; i++)
@@ -99,7 +99,7 @@ static void check(void *unused)
     CHECK(xTaskGetTickCount() < configINITIAL_TICK_COUNT); /* the ticks have gone round meanwhile */
 #endif
     vTaskDelay(pdMS_TO_TICKS(300));
-    CHECK(ab_state(&modem) == AB_CLOSED && served > before + 20);
+    CHECK(ab_state(&modem, &rules, now_ms()) == AB_CLOSED && served > before + 20);
     print("passed: 3 tasks and a driver, the token through a queue, down for 1 s\n");
     finish(0);
 }

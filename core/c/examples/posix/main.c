@@ -83,19 +83,19 @@ int main(void)
 
     sleep_us(300 * 1000);
     check(atomic_load(&served) > 0 && atomic_load(&rejected) == 0, "a healthy server is served");
-    check(ab_state(&server) == AB_CLOSED, "and its breaker is closed");
+    check(ab_state(&server, &rules, now_ms()) == AB_CLOSED, "and its breaker is closed");
 
     uint32_t since = now_ms();
     atomic_store(&is_down, true);
     sleep_us(1000 * 1000);
-    check(ab_state(&server) == AB_OPEN || ab_state(&server) == AB_HALF_OPEN, "a dead server trips");
+    check(ab_state(&server, &rules, now_ms()) == AB_OPEN || ab_state(&server, &rules, now_ms()) == AB_HALF_OPEN, "a dead server trips");
     /* The failures that trip, calls that were under way, and a probe after each open time. */
     unsigned most = FAILURES + THREADS + (now_ms() - since) / OPEN_MS + 1;
     check(atomic_load(&wasted) <= most, "a dead server is called for probes only");
 
     atomic_store(&is_down, false);
     since = now_ms();
-    while (ab_state(&server) != AB_CLOSED && now_ms() - since < 5000)
+    while (ab_state(&server, &rules, now_ms()) != AB_CLOSED && now_ms() - since < 5000)
         sleep_us(1000);
     uint32_t took = now_ms() - since;
     check(took < 5000, "a server that is back is served again");
