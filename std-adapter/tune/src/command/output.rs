@@ -69,12 +69,12 @@ pub(crate) fn read(
     rejected(out, log)?;
     let left = calls.iter().filter(|call| !call.was_rejected());
     let left = left
-        .filter(|call| call.completion().outcome == Outcome::Ignored)
+        .filter(|it| it.completion().outcome == Outcome::Ignored && !it.completion().has_hung())
         .count();
     if left > 0 {
         writeln!(
             out,
-            "{} of them say nothing of the resource: their callers left, were over their quota, or asked for something wrong",
+            "{} of them say nothing of the resource: their callers left soon, were over their quota, or asked for something wrong",
             number(left as u64)
         )?;
     }
@@ -275,7 +275,10 @@ pub(crate) fn shown(key: &str) -> String {
 
 fn paste(out: &mut impl Write, config: &Config) -> Result<()> {
     writeln!(out, "\n{}\n", broken(&builder_line(config), ""))?;
-    write!(out, "{}", toml::to_string(config)?)?;
+    // In one line each: a table of its own would end the table that they are pasted into.
+    for (name, value) in toml::Table::try_from(config)? {
+        writeln!(out, "{name} = {value}")?;
+    }
     if config.failure_ratio.is_some_and(|it| it.calls().is_some()) {
         writeln!(
             out,

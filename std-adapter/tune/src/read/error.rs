@@ -99,6 +99,11 @@ impl fmt::Display for WordCounts {
 impl ReadSummary {
     const SHOWN: usize = 10;
 
+    /// Whether so many lines were skipped that the others may not be like them.
+    pub const fn is_mostly_skipped(&self) -> bool {
+        self.skipped > self.lines / 2
+    }
+
     pub(super) fn add(&mut self, number: u64, why: String) {
         self.skipped += 1;
         if self.first.len() < Self::SHOWN {
@@ -143,6 +148,15 @@ pub enum ReadError {
     },
     /// Nothing says the unit of the starts, and milliseconds are unlikely: [say it](super::LogReader::start_unit).
     Unit(UnitDoubt),
+    /// Starts are Unix time of this century in several units.
+    Mixed {
+        /// The first start in another unit than that of the first call, as it is written.
+        start: String,
+        /// The unit in which it is Unix time.
+        seems: TimeUnit,
+        /// The unit in which the start of the first call is.
+        first: TimeUnit,
+    },
     /// No line of the log could be read.
     NoCall(Box<ReadSummary>),
     /// The log could not be read.
@@ -159,6 +173,16 @@ impl fmt::Display for ReadError {
                 guesses,
             } => no_column(f, missing, found, guesses),
             Self::Unit(unit) => write!(f, "{unit}: say which unit it is"),
+            Self::Mixed {
+                start,
+                seems,
+                first,
+            } => write!(
+                f,
+                "a start is {}: Unix time of this century, if it is in {seems}, but the first one is in {first}: give all \
+                 lines one unit",
+                start.escape_debug()
+            ),
             Self::NoCall(skipped) => write!(f, "no line is a call: {skipped}"),
             Self::Io(error) => error.fmt(f),
         }

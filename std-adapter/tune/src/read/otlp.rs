@@ -19,8 +19,10 @@ const KEYS: [&str; 4] = [
 const CLIENT: u64 = 3;
 /// `STATUS_CODE_ERROR`
 const ERROR: u64 = 2;
-/// CANCELLED and `RESOURCE_EXHAUSTED`: the caller has left, or its quota is used up.
-const GRPC_OF_CALLERS: [i64; 2] = [1, 8];
+/// CANCELLED: the caller has left.
+const GRPC_CANCELLED: i64 = 1;
+/// `RESOURCE_EXHAUSTED`: the caller's quota is used up.
+const GRPC_EXHAUSTED: i64 = 8;
 /// Codes of gRPC that say something about the server: UNKNOWN, `DEADLINE_EXCEEDED`, INTERNAL, UNAVAILABLE, `DATA_LOSS`.
 const GRPC_FAILURES: [i64; 5] = [2, 4, 13, 14, 15];
 
@@ -71,7 +73,8 @@ fn call(span: &Value) -> Result<Logged<'static>, String> {
     let code = attribute("rpc.grpc.status_code").and_then(|it| it.parse::<i64>().ok());
     let outcome = match (status, code) {
         (Some(status), _) => outcome(&status)?,
-        (None, Some(code)) if GRPC_OF_CALLERS.contains(&code) => RecordedOutcome::Ignored,
+        (None, Some(GRPC_CANCELLED)) => RecordedOutcome::Cancelled,
+        (None, Some(GRPC_EXHAUSTED)) => RecordedOutcome::Ignored,
         (None, Some(code)) if GRPC_FAILURES.contains(&code) => RecordedOutcome::Failed,
         (None, None) if is(&span["status"]["code"], ERROR, "STATUS_CODE_ERROR") => {
             RecordedOutcome::Failed

@@ -139,3 +139,38 @@ fn a_column_that_was_named_must_be_in_some_line_of_json() {
     let caddy = r#"{"start_ms": 0, "duration_ms": 1, "status": 200, "request": {"uri": "/"}}"#;
     assert_eq!(calls(caddy), [call(0, OK, 1_000)]);
 }
+
+#[test]
+fn a_log_whose_starts_have_two_units_is_refused_with_words() {
+    let file = |starts: [&str; 3], unit: &str| {
+        let lines = starts.map(|start| format!("{start},5,ok\n")).concat();
+        format!("start{unit},duration_ms,outcome\n{lines}")
+    };
+    let (seconds, millis) = ("1795521600", "1795521600250");
+    for (starts, unit) in [
+        ([millis, millis, seconds], "_ms"),
+        ([seconds, millis, seconds], "_ms"),
+        ([seconds, seconds, millis], "_s"),
+    ] {
+        let error = LogReader::new()
+            .read(file(starts, unit).as_bytes())
+            .unwrap_err();
+        assert!(matches!(error, ReadError::Mixed { .. }), "{error}");
+        let words = error.to_string();
+        assert!(
+            words.contains("but the first one is in") && words.contains("give all lines one unit"),
+            "{words}"
+        );
+    }
+    // The time since a start, in nanoseconds, passes numbers that are times of now in other units.
+    let since = file(["1500000000", "1500000000000", "1500000000000000"], "_ns");
+    assert_eq!(
+        LogReader::new()
+            .read(since.as_bytes())
+            .unwrap()
+            .log
+            .calls()
+            .len(),
+        3
+    );
+}
