@@ -218,6 +218,44 @@ fn spans_of_clients_are_calls() {
 }
 
 #[test]
+fn codes_of_rpc_and_sql_and_ports_are_read_from_spans() {
+    let span = |name: &str, value: &str| {
+        format!(
+            r#"{{"kind":3,"startTimeUnixNano":"5","endTimeUnixNano":"6","status":{{"code":2}},"attributes":[{{"key":"{name}","value":{{"stringValue":"{value}"}}}}]}}"#
+        )
+    };
+    let (rpc, sql) = ("rpc.response.status_code", "db.response.status_code");
+    for (name, value, outcome) in [
+        (rpc, "UNAVAILABLE", BAD),
+        (rpc, "14", BAD),
+        (rpc, "NOT_FOUND", OK),
+        (rpc, "5", OK),
+        (rpc, "RESOURCE_EXHAUSTED", Outcome::Ignored),
+        (rpc, "CANCELLED", Outcome::Ignored),
+        (sql, "23505", OK),
+        (sql, "40001", OK),
+        (sql, "57P01", BAD),
+        (sql, "53300", BAD),
+        (sql, "25006", BAD),
+        (sql, "XX000", Outcome::Ignored),
+        // Of another database: the status of the span decides.
+        (sql, "1040", BAD),
+    ] {
+        let span = span(name, value);
+        let read = read(&format!(
+            r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{span}]}}]}}]}}"#
+        ));
+        assert_eq!(shown(&read)[0].1, outcome, "{name} {value}");
+    }
+    let port = r#"},{"key":"server.port","value":{"intValue":"5432"}}]"#;
+    let span = span("server.address", "db").replace("}]", port);
+    let read = read(&format!(
+        r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{span}]}}]}}]}}"#
+    ));
+    assert_eq!(shown(&read)[0].3, "db:5432");
+}
+
+#[test]
 fn a_span_that_is_wrong_takes_none_of_its_batch_with_it() {
     let span = |from: u64, until: u64| {
         format!(r#"{{"kind":3,"startTimeUnixNano":"{from}","endTimeUnixNano":"{until}"}}"#)

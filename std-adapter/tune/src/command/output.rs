@@ -16,6 +16,12 @@ use crate::words::{broken, cost, counted, number, time};
 use crate::{advice, limits, others, verdict};
 
 fn skipped(out: &mut impl Write, summary: &ReadSummary) -> io::Result<()> {
+    if let Some(ends) = &summary.ends {
+        writeln!(
+            out,
+            "{ends} is when a call ended, as nginx and Caddy write it: each began its duration before"
+        )?;
+    }
     if let Some(unit) = &summary.unit {
         writeln!(out, "{unit}{}", advice::units(unit))?;
     }

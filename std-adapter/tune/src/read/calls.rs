@@ -60,7 +60,10 @@ impl<R: BufRead> CallReader<R> {
             found: Found {
                 calls: Vec::new(),
                 requests: Requests::new(one_key),
-                summary: ReadSummary::default(),
+                summary: ReadSummary {
+                    ends: columns.end().map(str::to_owned),
+                    ..ReadSummary::default()
+                },
                 doubts_units: columns.unit.or(columns.start_unit).is_none(),
                 first_unit: None,
             },
@@ -167,7 +170,8 @@ impl Found {
     }
 
     fn row(&mut self, row: &LineFields<'_>) -> Result<(), Wrong> {
-        let logged = Logged::of(row, &mut self.summary.failures)?;
+        let is_end = self.summary.ends.is_some();
+        let logged = Logged::of(row, is_end, &mut self.summary.failures)?;
         if self.doubts_units && self.requests.origin.is_none() {
             match doubt(row) {
                 Some((doubt, false)) => return Err(Wrong::Log(ReadError::Unit(doubt))),

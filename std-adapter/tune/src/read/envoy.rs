@@ -36,10 +36,10 @@ pub(super) fn call(line: &str) -> Result<Logged<'_>, String> {
         RecordedOutcome::Rejected
     } else if has(&NEITHER) {
         RecordedOutcome::Ignored
-    } else if has(&FAILED) {
-        RecordedOutcome::Failed
     } else if has(&LEFT) {
         RecordedOutcome::Cancelled
+    } else if has(&FAILED) {
+        RecordedOutcome::Failed
     } else if request_line == "- - -" && status == "0" {
         // A connection of TCP has no status; a failed one has a flag.
         RecordedOutcome::Ok

@@ -25,6 +25,8 @@ pub struct ReadSummary {
     pub guesses: Vec<(Column, String)>,
     /// Starts in a column whose name says milliseconds, which they may not be.
     pub unit: Option<UnitDoubt>,
+    /// The name of the start, if servers write there when a call ended: it began its duration before.
+    pub ends: Option<String>,
 }
 
 /// A start that is read in milliseconds, but is Unix time of this century in another unit.

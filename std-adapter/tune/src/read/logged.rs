@@ -61,7 +61,12 @@ impl<'l> Logged<'l> {
     }
 
     /// The call that the fields of a line describe, or what is wrong with them.
-    pub(super) fn of(row: &'l LineFields<'_>, failures: &mut WordCounts) -> Result<Self, String> {
+    /// With `is_end`, the start is when the call ended.
+    pub(super) fn of(
+        row: &'l LineFields<'_>,
+        is_end: bool,
+        failures: &mut WordCounts,
+    ) -> Result<Self, String> {
         let field = |column: Column| {
             let field = row[column as usize].as_ref();
             field.filter(|field| !field.text.is_empty())
@@ -85,6 +90,11 @@ impl<'l> Logged<'l> {
             // It was not made.
             None if outcome == RecordedOutcome::Rejected => Duration::ZERO,
             None => return Err(format!("has no {}", Column::Duration)),
+        };
+        let began = if is_end {
+            began.saturating_sub(i128::from(took.as_nanos() as u64))
+        } else {
+            began
         };
         let retry_after = time(Column::RetryAfter)?;
         let attempt = |text: &str| {

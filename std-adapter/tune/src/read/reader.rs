@@ -39,7 +39,9 @@ use crate::log::CallLog;
 /// | request | a name that the tries of a request share; optional | `request`, `request_id` |
 ///
 /// The end of a column's name says its unit: `_s`, `_ms`, `_us` or `_ns`. Without one it is milliseconds, unless
-/// [`unit`](Self::unit) says otherwise. If nothing says the unit of a start that would be Unix time of this century in
+/// [`unit`](Self::unit) says otherwise, or it is one of nginx or Caddy, in seconds: `msec`, `request_time`,
+/// `upstream_response_time`, `ts`, and a `duration` beside `ts`. A start that is named `msec`, `time_iso8601` or `ts` is when the
+/// call ended. If nothing says the unit of a start that would be Unix time of this century in
 /// another one, the log is [refused](ReadError::Unit), and so is one whose starts have [several units](ReadError::Mixed).
 ///
 /// # Outcomes

@@ -174,3 +174,36 @@ fn a_log_whose_starts_have_two_units_is_refused_with_words() {
         3
     );
 }
+
+#[test]
+fn times_of_nginx_and_caddy_in_json_are_ends_in_seconds() {
+    let nginx = "{\"msec\":\"1795521600.350\",\"request_time\":\"0.250\",\"status\":\"200\"}\n\
+        {\"msec\":\"1795521601.000\",\"request_time\":\"0.500\",\"status\":\"502\"}\n";
+    let iso = nginx
+        .replace("msec", "time_iso8601")
+        .replace("1795521600.350", "2026-11-24T12:00:00.350Z")
+        .replace("1795521601.000", "2026-11-24T13:00:01.000+01:00");
+    let caddy = "{\"ts\":1795521600.35,\"duration\":0.25,\"status\":200,\"request\":{\"host\":\"a\"}}\n\
+        {\"ts\":1795521601,\"duration\":0.5,\"status\":502,\"request\":{\"host\":\"a\"}}\n";
+    for (start, duration, file) in [
+        ("msec", "request_time", nginx),
+        ("time_iso8601", "request_time", &iso),
+        ("ts", "duration", caddy),
+    ] {
+        let reader = LogReader::new()
+            .column(Column::Start, start)
+            .column(Column::Duration, duration);
+        let read = reader.read(file.as_bytes()).unwrap();
+        let failed = Completion::new(Failure::new().into(), Duration::from_millis(500));
+        let expected = [call(0, OK, 250_000), LoggedCall::new(400_000, failed)];
+        assert_eq!(read.log.calls(), expected, "{start}");
+        assert_eq!(read.summary.ends.as_deref(), Some(start));
+    }
+    // Unless another unit is said.
+    let reader = LogReader::new()
+        .column(Column::Start, "ts")
+        .start_unit(TimeUnit::Seconds)
+        .unit(TimeUnit::Millis);
+    let read = reader.read(caddy.as_bytes()).unwrap();
+    assert_eq!(read.log.calls()[0], call(0, OK, 250));
+}
