@@ -137,6 +137,12 @@ pub(crate) fn replayed(
     )?;
     write!(out, "{table}")?;
     skipped(out, summary)?;
+    if summary.is_mostly_skipped() {
+        writeln!(
+            out,
+            "most lines were skipped, and those that were read may differ from them"
+        )?;
+    }
     Ok(())
 }
 

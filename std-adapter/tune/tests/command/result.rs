@@ -144,6 +144,10 @@ fn from_a_few_readable_lines_nothing_is_recommended() {
     ] {
         assert!(text.contains(words), "{words}\n{text}");
     }
+    let rules = folder("unread").join("rules.toml");
+    fs::write(&rules, "open_for_ms = 500\n").unwrap();
+    let output = tune(&["-", "--only", &rules.display().to_string()], &log);
+    assert!(self::text(&output).ends_with("those that were read may differ from them\n"));
 }
 
 #[test]
