@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `serde`: a file that changes some of the settings that a program has by default.
 
+use atomic_breaker::config::SETTING_NAMES;
 use atomic_breaker::{Config, ConfigOver, Ratio};
 use serde::de::DeserializeSeed;
 use serde_json::{Value, json};
@@ -55,4 +56,13 @@ fn what_a_ratio_leaves_out_is_as_in_the_defaults_of_the_program() {
         over(time.min_calls(9), json!({"within_ms": 900})),
         Ratio::percent(30).within(ms(900)).min_calls(9)
     );
+}
+
+#[test]
+fn the_names_of_settings_are_all_that_a_file_may_have() {
+    let unknown = serde_json::from_value::<Config>(json!({"unknown": 1})).unwrap_err();
+    let words = unknown.to_string();
+    let (_, expected) = words.split_once("expected one of ").unwrap();
+    let known: Vec<_> = expected.split('`').skip(1).step_by(2).collect();
+    assert_eq!(known, SETTING_NAMES);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the command makes of `breakers.toml`, and what it says about files that are wrong.
 
-use atomic_breaker_c::generate::{Generated, generate};
+use atomic_breaker_c::generate::{self, Generated, generate};
 
 fn made(text: &str) -> Generated {
     generate(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
@@ -69,6 +69,22 @@ fn every_setting_becomes_a_call_of_the_builder_with_its_numbers_in_order() {
         rust.contains("functions!(\"modem\" = Handle(0), retained in &WORD_0);"),
         "{rust}"
     );
+}
+
+#[test]
+fn a_table_above_which_no_breaker_stands_is_refused_if_it_is_named_like_a_setting() {
+    for name in atomic_breaker::config::SETTING_NAMES {
+        let file = format!("[database]\nopen_for_ms = 500\n\n[{name}]\nmax_ms = 60000\n");
+        let words =
+            format!("[{name}] is a setting, not a breaker: write {name} = {{ .. }} in one line");
+        let error = generate(&file).unwrap_err();
+        assert!(error.contains(&words), "{error}");
+        let error = generate::settings(&file, "database").unwrap_err();
+        assert!(error.contains(&words), "{error}");
+    }
+    let beneath = "[database.exponential]\nfactor = 2\nmax_ms = 60000\n";
+    let read = generate::settings(beneath, "database").unwrap();
+    assert_eq!((read.growth_percent, read.max_open_ms), (200, 60_000));
 }
 
 #[test]

@@ -1,15 +1,36 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A configuration in a file, under the names of the builder's methods.
 
-use core::fmt;
-use core::marker::PhantomData;
 use core::time::Duration;
 
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{self, DeserializeSeed, MapAccess, Visitor};
+use serde::de::{self, DeserializeSeed};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::named::{Named, by_name};
 use super::{Config, GradualReturn, Growth, Ratio, TripRule};
+
+/// The names that settings have in a file. Where a file has a table for each of several breakers, none of them can have one of
+/// these names: such a table is a setting of a breaker that was written in its place.
+pub const SETTING_NAMES: [&str; 18] = [
+    "consecutive_failures",
+    "lasting_ms",
+    "failures_within",
+    "tally_only",
+    "failure_ratio",
+    "slow_call_ms",
+    "open_for_ms",
+    "exponential",
+    "exponential_percent",
+    "linear",
+    "jitter_percent",
+    "seed",
+    "max_retry_after_ms",
+    "probes",
+    "close_after",
+    "probe_lease_ms",
+    "cancel_limit_ms",
+    "gradual_return",
+];
 
 /// What is left out is `None`.
 #[derive(Default, Serialize, Deserialize)]
@@ -309,56 +330,4 @@ impl<'de> DeserializeSeed<'de> for ConfigOver {
         let Named(file) = Named::<File>::deserialize(deserializer)?;
         file.over(self.0).map_err(de::Error::custom)
     }
-}
-
-/// Settings that are read by name only: what `serde` derives accepts a list, too, in the order of the fields. For
-/// configurations around this one.
-///
-/// ```
-/// use atomic_breaker::config::Named;
-/// use serde::Deserialize;
-/// use serde::de::value::{Error, MapDeserializer, SeqDeserializer};
-///
-/// #[derive(Deserialize)]
-/// struct Backoff {
-///     first_ms: u32,
-///     longest_ms: u32,
-/// }
-///
-/// // In their place: the deserializer of a format, such as `toml`'s or `serde_json`'s.
-/// let table = MapDeserializer::<_, Error>::new([("first_ms", 100), ("longest_ms", 900)].into_iter());
-/// let Named(backoff) = Named::<Backoff>::deserialize(table)?;
-/// assert_eq!((backoff.first_ms, backoff.longest_ms), (100, 900));
-/// let list = SeqDeserializer::<_, Error>::new([100, 900].into_iter());
-/// assert!(Named::<Backoff>::deserialize(list).is_err());
-/// # Ok::<(), Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Named<T>(pub T);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(ByName(PhantomData))
-    }
-}
-
-struct ByName<T>(PhantomData<T>);
-
-impl<'de, T: Deserialize<'de>> Visitor<'de> for ByName<T> {
-    type Value = Named<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a table of settings by name")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Named<T>, A::Error> {
-        T::deserialize(MapAccessDeserializer::new(map)).map(Named)
-    }
-}
-
-fn by_name<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
-    deserializer: D,
-) -> Result<Option<T>, D::Error> {
-    let named = Option::<Named<T>>::deserialize(deserializer)?;
-    Ok(named.map(|Named(settings)| settings))
 }

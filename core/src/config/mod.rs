@@ -5,6 +5,8 @@ mod check;
 mod fault;
 #[cfg(feature = "serde")]
 mod file;
+#[cfg(feature = "serde")]
+mod named;
 mod rules;
 mod terms;
 
@@ -12,7 +14,9 @@ pub(crate) use check::check_memory;
 pub use check::{ConfigError, Memory};
 pub use fault::Fault;
 #[cfg(feature = "serde")]
-pub use file::{ConfigOver, Named};
+pub use file::{ConfigOver, SETTING_NAMES};
+#[cfg(feature = "serde")]
+pub use named::Named;
 pub use rules::{AsRules, Rules};
 pub use terms::{GradualReturn, Growth, Ratio, TripRule};
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use atomic_breaker::Outcome;
+use atomic_breaker::{Config, Outcome};
 
 /// How a call ends: what its caller reports to the breaker, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub struct Completion {
     pub outcome: Outcome,
     /// How long the call takes, in microseconds: at most 71 min.
     pub duration_us: u32,
+    /// Whether the caller leaves before the end and reports nothing: the breaker decides what that means.
+    pub is_cancelled: bool,
 }
 
 impl Completion {
@@ -32,7 +34,27 @@ impl Completion {
         Self {
             outcome,
             duration_us: micros as u32,
+            is_cancelled: false,
         }
+    }
+
+    /// A call whose caller leaves after `duration`, without a report.
+    ///
+    /// # Panics
+    /// If it takes longer than [`LONGEST`](Self::LONGEST).
+    #[must_use]
+    pub const fn cancelled(duration: Duration) -> Self {
+        Self {
+            is_cancelled: true,
+            ..Self::new(Outcome::Ignored, duration)
+        }
+    }
+
+    /// Whether the caller has left so late that the call probably hung: after the default
+    /// [`cancel_limit`](Config::cancel_limit) of a breaker.
+    #[must_use]
+    pub const fn has_hung(&self) -> bool {
+        self.is_cancelled && self.duration_us / 1_000 >= Config::new().cancel_limit_ms
     }
 }
 

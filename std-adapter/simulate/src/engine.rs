@@ -115,7 +115,11 @@ fn play<P: AnyPermit>(
             (_, Some(end)) => {
                 clock.set_us(end);
                 if let Some((began, permit, completion)) = calls.end_first() {
-                    permit.report(completion.outcome);
+                    if completion.is_cancelled {
+                        drop(permit);
+                    } else {
+                        permit.report(completion.outcome);
+                    }
                     source.freed(began, end);
                 }
             }

@@ -17,7 +17,7 @@ pub struct Figures {
     pub calls: u64,
     /// Calls that breakers rejected.
     pub rejected: u64,
-    /// Calls that were made and failed, or whose answer came too late to be useful.
+    /// Calls that were made and failed, hung until their caller left, or whose answer came too late to be useful.
     pub wasted: u64,
     /// The time that callers spent in wasted calls, in microseconds.
     pub wasted_us: u64,
@@ -88,7 +88,7 @@ impl AddAssign for Figures {
 pub enum Usefulness {
     /// The call had a useful answer.
     Useful,
-    /// The call failed, or its answer came too late.
+    /// The call failed, [hung](Completion::has_hung) until its caller left, or its answer came too late.
     Wasted,
     /// The call says nothing about the resource.
     Neither,
@@ -114,8 +114,8 @@ impl UsefulWithin {
     pub const fn worth(self, completion: Completion) -> Usefulness {
         match completion.outcome {
             Outcome::Success if completion.duration_us <= self.us => Usefulness::Useful,
-            Outcome::Success | Outcome::Failure(_) => Usefulness::Wasted,
-            Outcome::Ignored => Usefulness::Neither,
+            Outcome::Ignored if !completion.has_hung() => Usefulness::Neither,
+            _ => Usefulness::Wasted,
         }
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use atomic_breaker_server::{Failure, Outcome, Rejected, Rejection, Scope, State};
 use thiserror::Error;
 
+use super::state::Unread;
 use super::text::unreadable;
 use super::{LARGEST_STATE, LONGEST_KEY, redacted};
 
@@ -197,6 +198,20 @@ pub enum JobError {
          place", unreadable(.0)
     )]
     Unreadable(serde_json::Error),
+    /// The type of the state does not read what it writes: a name in its JSON.
+    #[error(
+        "the state would lose {0:?}, which its type writes but does not read: make serde read it, or not write it"
+    )]
+    Lost(String),
+}
+
+impl From<Unread> for JobError {
+    fn from(why: Unread) -> Self {
+        match why {
+            Unread::Json(error) => Self::Unreadable(error),
+            Unread::Lost(name) => Self::Lost(name),
+        }
+    }
 }
 
 /// Why a store did not do what it was asked.

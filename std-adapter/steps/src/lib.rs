@@ -15,7 +15,7 @@
 //! | `row`, `rules` | [`JobRow`]: a job as a store may keep it, and its times; what each call does to it |
 //! | `store`, `memory` | [`Store`]: what a database must be able to do; [`MemoryStore`]: the reference, for tests |
 //! | `notifier`, `job_observer` | [`Notifier`] tells a person; [`JobObserver`] is notified of what happens to jobs, to log or count it |
-//! | `schedule`, `workflow` | [`Schedule`]: when a step that failed is tried again; [`Workflow`]: what is done step by step |
+//! | `schedule`, `state`, `workflow` | [`Schedule`]: when a step that failed is tried again; states that are read whole; [`Workflow`]: what is done step by step |
 //! | `response` | what an HTTP response means for a step: `step_result`; this and `bound` with the feature `http` |
 //! | `database`, `saver` | the way to the store; the results of jobs are saved together |
 //! | `in_progress` | the work that a worker waits for when it stops |
@@ -69,6 +69,7 @@ mod rules;
 mod runner;
 mod saver;
 mod schedule;
+mod state;
 mod steps;
 mod store;
 mod text;

@@ -14,7 +14,6 @@ use super::error::Kind;
 use super::in_progress::Batch;
 use super::inner::Inner;
 use super::room::{Place, Room, Start};
-use super::text::unreadable;
 use super::workflow::Step;
 use super::{Asked, Change, Claimed, HeldUp, Job, Ran, Right, StepContext, StepError, Store};
 
@@ -165,7 +164,7 @@ impl<D: Store> Inner<D> {
                 return StepEnd::Failed(failed.judged((Outcome::Ignored, Scope::Call)));
             }
             Ok(Err(error)) => {
-                let why = format!("{:?} cannot go on: {}", job.kind, unreadable(&error));
+                let why = format!("{:?} cannot go on: {error}", job.kind);
                 return StepEnd::Unreadable(why);
             }
         };

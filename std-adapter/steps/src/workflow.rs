@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::state::{Unread, read};
 use super::{JobError, JobId, LARGEST_STATE, NewJob, Schedule, StepError};
 
 /// What a step is told about its job besides the state.
@@ -26,15 +27,15 @@ pub struct StepContext {
 }
 
 type Running = Pin<Box<dyn Future<Output = Result<String, StepError>> + Send>>;
-type Read = fn(&str) -> serde_json::Result<()>;
-type Run = dyn Fn(&str, StepContext) -> serde_json::Result<Running> + Send + Sync;
+type Read = fn(&str) -> Result<(), Unread>;
+type Run = dyn Fn(&str, StepContext) -> Result<Running, Unread> + Send + Sync;
 
 /// A step with the type of the state erased.
 #[derive(Clone)]
 pub(super) struct Step {
     pub(super) name: &'static str,
     pub(super) lane: &'static str,
-    /// Whether this is a state that it can read.
+    /// Whether this is a state that it can read, and write back whole.
     pub(super) read: Read,
     /// Runs it, which returns the next state, unless the state cannot be read.
     pub(super) run: Arc<Run>,
@@ -55,6 +56,10 @@ pub(super) struct Plan {
 /// least once, and sometimes again after it had succeeded**: when its worker dies, or cannot save, before the result is
 /// kept. So give the request a key of its own, such as that of the job, by which the other side recognizes it, or first
 /// check whether it was done.
+///
+/// Releases may work side by side: a job whose state has a field that `S` ignores, and so would not write back, is given
+/// back for a worker of the release that wrote it. To drop a field, go on reading it until no job has it:
+/// `#[serde(default, skip_serializing)]`.
 ///
 /// ```
 /// use atomic_breaker_steps::{StepError, Workflow};
@@ -150,15 +155,14 @@ impl<S: Serialize + DeserializeOwned + Send + 'static> Workflow<S> {
     {
         let run = Arc::new(run);
         let run = Arc::new(move |state: &str, context| {
-            let (run, state) = (Arc::clone(&run), serde_json::from_str(state)?);
+            let (run, state) = (Arc::clone(&run), read(state)?);
             // Called inside the async block, as it may panic before there is a future.
             Ok(Box::pin(async move { written(&run(state, context).await?) }) as Running)
         });
-        let read = read::<S>;
         let step = Step {
             name,
             lane,
-            read,
+            read: |state| read::<S>(state).map(drop),
             run,
         };
         self.plan.steps.push(step);
@@ -172,13 +176,8 @@ fn written<S: Serialize + DeserializeOwned>(state: &S) -> Result<String, StepErr
         return Err(StepError::end(JobError::Large(state.len())));
     }
     // Found out now, not by the next worker: the step has taken effect.
-    read::<S>(&state).map_err(|error| StepError::end(JobError::Unreadable(error)))?;
+    read::<S>(&state).map_err(|error| StepError::end(JobError::from(error)))?;
     Ok(state)
-}
-
-/// Whether this is the state of such a workflow.
-fn read<S: DeserializeOwned>(state: &str) -> serde_json::Result<()> {
-    serde_json::from_str::<S>(state).map(drop)
 }
 
 impl<S: Serialize> Workflow<S> {
@@ -187,7 +186,7 @@ impl<S: Serialize> Workflow<S> {
     /// example.
     ///
     /// # Errors
-    /// [`JobError`] when the key is empty or too long, or the state is too large, not JSON, or cannot be read back.
+    /// [`JobError`] when the key is empty or too long, or the state is too large, not JSON, or cannot be read back whole.
     ///
     /// # Panics
     /// If the workflow has no steps.
@@ -196,9 +195,7 @@ impl<S: Serialize> Workflow<S> {
         let job = self.plan.job(key.into(), state);
         job.check()?;
         let first = self.plan.steps.first().map(|step| step.read);
-        first
-            .map_or(Ok(()), |read| read(&job.state))
-            .map_err(JobError::Unreadable)?;
+        first.map_or(Ok(()), |read| read(&job.state))?;
         Ok(job)
     }
 }

@@ -45,8 +45,8 @@ fn each_upstream_of_nginx_is_a_call() {
         (250, OK, 100, "10.0.0.2:80", true),
         (990, OK, 4, "unix:/tmp/a.sock", false),
         (994, BAD, 6, "10.0.0.2:80", true),
-        // Its caller has left.
-        (1_000, Outcome::Ignored, 0, "10.0.0.1:80", false),
+        // Its caller has left, at the end of the request.
+        (1_000, Outcome::Ignored, 1_000, "10.0.0.1:80", false),
     ];
     assert_eq!(shown(&read), expected);
     assert_eq!(read.summary.skipped, 1);
@@ -94,7 +94,7 @@ fn a_group_of_nginx_without_live_upstreams_is_no_resource() {
 }
 
 #[test]
-fn callers_that_left_say_nothing_of_the_resource() {
+fn callers_that_left_are_calls_that_were_cancelled() {
     let nginx = "msec=10.5 request_time=3.000 upstream=10.0.0.1:80 status=- time=3.000\n\
         msec=11.5 request_time=3.000 upstream=10.0.0.1:80 status=499 time=3.000\n";
     let csv = "start_ms,duration_ms,status\n7500,3000,499\n8500,3000,cancelled\n";
@@ -108,10 +108,14 @@ fn callers_that_left_say_nothing_of_the_resource() {
         span("7500000000", "10500000000"),
         span("8500000000", "11500000000")
     );
-    for file in [nginx, csv, &otlp] {
+    let envoy = ["10.5", "11.5"].map(|at| {
+        format!("[{at}] \"GET / HTTP/2\" 0 DC 0 0 3000 - \"-\" \"-\" \"-\" \"a\" \"10.0.2.1:80\"\n")
+    });
+    for file in [nginx, csv, &otlp, &envoy.concat()] {
         let calls = read(file).log.calls().to_vec();
         assert_eq!(calls.len(), 2, "{file}");
         for call in calls {
+            assert!(call.completion().is_cancelled, "{file}");
             assert_eq!(call.completion().outcome, Outcome::Ignored, "{file}");
             assert_eq!(call.completion().duration_us, 3_000_000, "{file}");
         }
@@ -214,6 +218,44 @@ fn spans_of_clients_are_calls() {
 }
 
 #[test]
+fn codes_of_rpc_and_sql_and_ports_are_read_from_spans() {
+    let span = |name: &str, value: &str| {
+        format!(
+            r#"{{"kind":3,"startTimeUnixNano":"5","endTimeUnixNano":"6","status":{{"code":2}},"attributes":[{{"key":"{name}","value":{{"stringValue":"{value}"}}}}]}}"#
+        )
+    };
+    let (rpc, sql) = ("rpc.response.status_code", "db.response.status_code");
+    for (name, value, outcome) in [
+        (rpc, "UNAVAILABLE", BAD),
+        (rpc, "14", BAD),
+        (rpc, "NOT_FOUND", OK),
+        (rpc, "5", OK),
+        (rpc, "RESOURCE_EXHAUSTED", Outcome::Ignored),
+        (rpc, "CANCELLED", Outcome::Ignored),
+        (sql, "23505", OK),
+        (sql, "40001", OK),
+        (sql, "57P01", BAD),
+        (sql, "53300", BAD),
+        (sql, "25006", BAD),
+        (sql, "XX000", Outcome::Ignored),
+        // Of another database: the status of the span decides.
+        (sql, "1040", BAD),
+    ] {
+        let span = span(name, value);
+        let read = read(&format!(
+            r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{span}]}}]}}]}}"#
+        ));
+        assert_eq!(shown(&read)[0].1, outcome, "{name} {value}");
+    }
+    let port = r#"},{"key":"server.port","value":{"intValue":"5432"}}]"#;
+    let span = span("server.address", "db").replace("}]", port);
+    let read = read(&format!(
+        r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{span}]}}]}}]}}"#
+    ));
+    assert_eq!(shown(&read)[0].3, "db:5432");
+}
+
+#[test]
 fn a_span_that_is_wrong_takes_none_of_its_batch_with_it() {
     let span = |from: u64, until: u64| {
         format!(r#"{{"kind":3,"startTimeUnixNano":"{from}","endTimeUnixNano":"{until}"}}"#)
@@ -226,4 +268,19 @@ fn a_span_that_is_wrong_takes_none_of_its_batch_with_it() {
         read.summary.first,
         [(1, "a duration is -8000 ns".to_owned())]
     );
+}
+
+#[test]
+fn connections_of_tcp_that_envoy_made_are_successes() {
+    let line = |at: u32, flags: &str| {
+        format!(
+            "[2016-04-15T20:17:0{at}.000Z] \"- - -\" 0 {flags} 9 8 30 - \"-\" \"-\" \"-\" \"-\" \"10.0.2.1:5432\"\n"
+        )
+    };
+    let read = read(&(line(0, "-") + &line(1, "UF,URX") + &line(2, "-")));
+    let outcomes: Vec<_> = shown(&read).into_iter().map(|it| it.1).collect();
+    assert_eq!((outcomes, read.summary.skipped), (vec![OK, BAD, OK], 0));
+    // Of HTTP, no status is no answer.
+    let http = line(0, "-").replace("- - -", "GET / HTTP/2");
+    assert_eq!(self::read(&http).log.calls()[0].completion().outcome, BAD);
 }

@@ -3,7 +3,8 @@
 #![cfg(feature = "replay")]
 
 use atomic_breaker_tune::{
-    CallLog, Completion, Failure, Incident, LoggedCall, NoRecommendation, Outcome, Recommend,
+    CallLog, Completion, Config, Failure, Incident, LoggedCall, NoRecommendation, Outcome,
+    Recommend, Replay,
 };
 use std::time::Duration;
 
@@ -85,4 +86,89 @@ fn a_busy_log_with_eight_percent_errors_has_none() {
         let mut random = fastrand::Rng::with_seed(seed);
         assert_eq!(found((0..100_000).map(|_| random.u32(..100) >= 8)), []);
     }
+}
+
+/// 100 calls a second of one key, of which it says by second whether they succeed.
+fn by_second(seconds: u64, ok: impl Fn(u64) -> bool) -> CallLog {
+    let call = |number: u64| {
+        let failed = Failure::new().into();
+        let outcome = if ok(number / 100) {
+            Outcome::Success
+        } else {
+            failed
+        };
+        let took = Duration::from_millis(2);
+        LoggedCall::new(number * 10_000, Completion::new(outcome, took))
+    };
+    CallLog::new((0..seconds * 100).map(call).collect(), Vec::new())
+}
+
+#[test]
+fn pieces_less_than_a_minute_apart_are_one_incident_and_held_out_together() {
+    // Three times, ten minutes apart, it is down for two of seven seconds, twelve times.
+    let is_piece = |second: u64| second % 600 < 84 && second % 600 % 7 < 2;
+    let mut log = by_second(1_800, |second| !is_piece(second));
+    let found = Recommend::new().tries(1).run(&mut log).unwrap();
+    assert_eq!((found.incidents.len(), found.held_out), (3, 1));
+    let incident = found.incidents[1];
+    assert_eq!(incident.until_us - incident.from_us, 78_990_000);
+    assert_eq!((incident.calls, incident.failed), (7_900, 2_400));
+    // A minute later, it is another one.
+    let mut log = by_second(600, |second| !matches!(second, 100..105 | 165..170));
+    let found = Recommend::new().tries(1).run(&mut log).unwrap();
+    assert_eq!(found.incidents.len(), 2);
+}
+
+#[test]
+fn a_hang_that_callers_leave_is_an_incident_in_which_the_real_breaker_opens() {
+    // For 30 seconds of every 300 nothing answers, and callers leave after a second.
+    let call = |number: u64| {
+        let second = Duration::from_secs(1);
+        let completion = if number / 100 % 300 >= 270 {
+            Completion::cancelled(second)
+        } else {
+            Completion::new(Outcome::Success, second / 100)
+        };
+        LoggedCall::new(number * 10_000, completion)
+    };
+    let mut log = CallLog::new((0..90_000).map(call).collect(), Vec::new());
+    let found = Recommend::new().tries(300).run(&mut log).unwrap();
+    assert_eq!((found.incidents.len(), found.without.wasted), (3, 9_000));
+    let pick = found.pick;
+    assert!(pick.config.slow_call_ms.is_some(), "{:?}", pick.config);
+    assert!(pick.all.wasted * 4 < found.without.wasted, "{pick:?}");
+    // As it is: without a limit for slow calls, a breaker counts none of them.
+    let blind = Config::new().consecutive_failures(5);
+    let replayed = Replay::new().run(&blind, &log).unwrap();
+    assert_eq!((replayed.figures.rejected, replayed.changes.len()), (0, 0));
+}
+
+#[test]
+fn callers_that_leave_soon_say_nothing() {
+    let soon = Completion::cancelled(Duration::from_millis(200));
+    let ok = Completion::new(Outcome::Success, Duration::from_millis(20));
+    let call = |number: u64| {
+        let completion = if number < 5_000 { ok } else { soon };
+        LoggedCall::new(number * 10_000, completion)
+    };
+    let mut log = CallLog::new((0..9_000).map(call).collect(), Vec::new());
+    let nothing = Recommend::new().run(&mut log).unwrap_err();
+    assert!(
+        nothing.to_string().contains("none of 9000 calls failed"),
+        "{nothing}"
+    );
+}
+
+#[test]
+fn a_log_in_which_all_calls_failed_recommends_nothing() {
+    let mut log = by_second(60, |_| false);
+    let nothing = Recommend::new().run(&mut log).unwrap_err();
+    assert!(matches!(
+        nothing,
+        NoRecommendation::AllFailed { calls: 6_000 }
+    ));
+    assert!(
+        nothing.to_string().contains("none of 6000 calls succeeded"),
+        "{nothing}"
+    );
 }

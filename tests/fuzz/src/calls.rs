@@ -21,6 +21,9 @@ const LONGEST: i128 = u32::MAX as i128 * 1_000;
 /// A century, beyond which no call is from the first one.
 const CENTURY: i128 = 100 * 366 * 86_400 * 1_000_000_000;
 
+/// Beyond, a start may have another unit than the first one.
+const YEAR: i128 = 366 * 86_400 * 1_000_000_000;
+
 /// What is known of the calls so far.
 #[derive(Default)]
 struct Known {
@@ -123,6 +126,15 @@ pub(crate) fn read(text: &str, one_key: bool) -> Result<Log, Unclear> {
                 vec![named(&field, is_first)?]
             }
         };
+        let far = |call: &Call| {
+            known
+                .origin
+                .is_some_and(|it| (call.began - it).abs() > YEAR)
+        };
+        if parse.is_none() && calls.iter().flatten().any(far) {
+            // Perhaps in another unit, which is refused.
+            return Err(Unclear);
+        }
         let mut is_wrong = false;
         for call in calls {
             is_wrong |= !call.is_some_and(|call| known.add(call, one_key));

@@ -101,8 +101,9 @@ fn moment(text: &str, unit: i128) -> Result<Option<i128>, Unclear> {
 }
 
 fn end(text: &str) -> Option<End> {
-    if let Ok(status) = text.parse::<u16>() {
+    if let Ok(status) = text.parse::<i32>() {
         return match status {
+            -1 | 0 => Some(End::Failed),
             429 | 499 | 511 => Some(End::Ignored),
             501 | 505 | 507 => Some(End::Ok),
             408 | 500..=599 => Some(End::Failed),
@@ -228,10 +229,10 @@ pub(crate) fn nginx(line: &str) -> Line {
         if upstream == "-" {
             continue;
         }
-        let took = if time == "-" {
-            Some(0)
-        } else {
-            nanos(time, SECOND)?
+        let took = match (time.as_str(), status.as_str()) {
+            ("-", "-") => Some((ended - began).max(0)),
+            ("-", _) => Some(0),
+            (time, _) => nanos(time, SECOND)?,
         };
         let end = match (upstream.contains(':'), status.as_str()) {
             (false, _) => Some(End::Rejected),
@@ -263,6 +264,8 @@ pub(crate) fn envoy(line: &str) -> Line {
         Some(End::Ignored)
     } else if has("UF UC UT UR LR URX UPE UMSDR") {
         Some(End::Failed)
+    } else if line.contains("] \"- - -\" 0 ") {
+        Some(End::Ok)
     } else {
         end(&found[2])
     };
@@ -311,7 +314,14 @@ fn span(span: &Value) -> Result<Option<Call>, Unclear> {
     let time = |name: &str| scalar(&span[name]).map_or(Ok(None), |text| moment(&text, 1));
     let (began, ended) = (time("startTimeUnixNano")?, time("endTimeUnixNano")?);
     let status = ["http.response.status_code", "http.status_code"].into_iter();
-    let code = attribute("rpc.grpc.status_code").and_then(|it| it.parse().ok());
+    let mut new = ["rpc.response.status_code", "db.response.status_code"].into_iter();
+    if new.any(|it| attribute(it).is_some()) {
+        return Err(Unclear);
+    }
+    let code = match attribute("rpc.grpc.status_code") {
+        Some(code) => Some(code.parse().map_err(|_| Unclear)?),
+        None => None,
+    };
     let is_error =
         ["2", "STATUS_CODE_ERROR"].map(|it| scalar(&span["status"]["code"]).as_deref() == Some(it));
     let end = match (status.clone().find_map(attribute), code) {
@@ -324,12 +334,16 @@ fn span(span: &Value) -> Result<Option<Call>, Unclear> {
         (_, None) => Some(End::Ok),
     };
     let keys = [
-        "server.address",
-        "peer.service",
-        "net.peer.name",
-        "rpc.service",
+        ("server.address", "server.port"),
+        ("peer.service", ""),
+        ("net.peer.name", "net.peer.port"),
+        ("rpc.service", ""),
     ];
-    let key = keys.into_iter().find_map(attribute).unwrap_or_default();
+    let key = keys.into_iter().find_map(|(name, port)| {
+        let port = attribute(port).map_or(String::new(), |it| format!(":{it}"));
+        attribute(name).map(|name| name + &port)
+    });
+    let key = key.unwrap_or_default();
     let (Some(began), Some(ended), Some(end)) = (began, ended, end) else {
         return Ok(None);
     };

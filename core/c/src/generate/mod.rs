@@ -25,6 +25,7 @@ mod settings;
 use std::format;
 use std::string::{String, ToString as _};
 
+use atomic_breaker::config::SETTING_NAMES;
 use atomic_breaker::word::{Bits, TickBits};
 use atomic_breaker::{Config, Rules};
 use serde::Deserialize as _;
@@ -61,9 +62,10 @@ pub fn generate(text: &str) -> Result<Generated, String> {
     for (name, value) in file {
         let Value::Table(settings) = value else {
             return Err(format!(
-                "{name}: settings belong to a breaker: write [{name}], or [radio] above"
+                "{name}: settings belong to a breaker: write [radio] above"
             ));
         };
+        no_setting(&name)?;
         let (log2, breaker) =
             breaker(name.clone(), settings).map_err(|error| format!("[{name}]: {error}"))?;
         let same_tick = breakers.entry(log2).or_default();
@@ -171,6 +173,16 @@ fn no_ratio(is_set: impl Fn(&str) -> bool) -> Result<(), String> {
             "{ratio} needs more memory than one word, which is not offered for C: use failures_within"
         )),
     }
+}
+
+/// A table of settings above which no breaker stands, as where a breaker's own were pasted beneath it.
+fn no_setting(name: &str) -> Result<(), String> {
+    if !SETTING_NAMES.contains(&name) {
+        return Ok(());
+    }
+    Err(format!(
+        "[{name}] is a setting, not a breaker: write {name} = {{ .. }} in one line beneath the breaker that it is for"
+    ))
 }
 
 /// Checks the rules for a word of this tick.

@@ -10,7 +10,7 @@ use atomic_breaker::{Config, Rules};
 use serde::Deserialize as _;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
-use super::{LONGEST, no_ratio, said, without_tally};
+use super::{LONGEST, no_ratio, no_setting, said, without_tally};
 use crate::types::CSettings;
 
 /// Settings that name the firmware around a breaker.
@@ -35,6 +35,11 @@ pub fn settings(text: &str, name: &str) -> Result<CSettings, String> {
     }
     let file = DeTable::parse(text).map_err(|error| format!("{error}"))?;
     let mut file = file.into_inner();
+    for (table, value) in &file {
+        if matches!(value.get_ref(), DeValue::Table(_)) {
+            no_setting(table.get_ref())?;
+        }
+    }
     let Some(found) = file.remove(name) else {
         return Err(absent(&file, name));
     };

@@ -8,12 +8,14 @@
 //! |---|---|
 //! | `store` | [`SqliteStore`], and what each call does |
 //! | `open`, `error` | opens a file; what is wrong with it, in words |
+//! | `linked` | whether the open files are still in their folder |
 //! | `thread` | the thread that owns the connection; commits calls together |
 //! | `row` | the meaning of rows |
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
 
 mod error;
+mod linked;
 mod open;
 mod row;
 mod store;

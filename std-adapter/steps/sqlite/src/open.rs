@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Result, TransactionBehavior};
 
 use crate::error::error;
+use crate::linked::Files;
 
 /// The version that `schema.sql` makes.
 const VERSION: i64 = 1;
@@ -15,7 +16,7 @@ const VERSION: i64 = 1;
 /// How long another connection may hold the write lock.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-pub(crate) fn open(path: &Path) -> Result<Connection> {
+pub(crate) fn open(path: &Path) -> Result<(Connection, Files)> {
     // Used by one thread at a time; a path is taken literally, not as a URI.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
@@ -39,7 +40,8 @@ pub(crate) fn open(path: &Path) -> Result<Connection> {
     }
     create(&mut connection)?;
     connection.set_prepared_statement_cache_capacity(64);
-    Ok(connection)
+    let files = Files::of(&connection)?;
+    Ok((connection, files))
 }
 
 /// WAL: readers and one writer at the same time. If two connections switch at once, SQLite itself does not wait.

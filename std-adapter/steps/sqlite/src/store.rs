@@ -26,6 +26,9 @@ use crate::thread::{Does, Thread};
 /// application's own transaction](Self::put_in). The file is switched to SQLite's write-ahead log; it must be on a
 /// local file system, not a network one.
 ///
+/// If the file is deleted, moved or replaced while it is open, calls are errors until it is put back or opened again: nothing
+/// is acknowledged that would be lost. (On Windows an open file cannot be deleted.)
+///
 /// Times are those of the machine's clock. If that is set forward, jobs become due and leases end that much sooner; if
 /// it is set back, that much later.
 #[derive(Clone)]
@@ -46,8 +49,8 @@ impl SqliteStore {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         let wrong = |words| StoreError::new(format!("{}: {words}", path.display()));
-        let connection = open(path).map_err(|error| wrong(words(&error)))?;
-        let thread = Thread::start(connection);
+        let (connection, files) = open(path).map_err(|error| wrong(words(&error)))?;
+        let thread = Thread::start(connection, files);
         let none = |error| wrong(format!("no thread for its connection: {error}"));
         Ok(Self {
             thread: thread.map_err(none)?,

@@ -11,6 +11,7 @@ use rusqlite::{Connection, Result, TransactionBehavior};
 use tokio::sync::oneshot;
 
 use crate::error::words;
+use crate::linked::Files;
 use crate::row::now;
 
 /// How many calls are committed together, at most.
@@ -42,10 +43,10 @@ type Statement = Box<dyn FnOnce(&Connection, i64) -> Result<AnyResult> + Send>;
 pub(crate) struct Thread(Sender<Asking>);
 
 impl Thread {
-    pub(crate) fn start(connection: Connection) -> std::io::Result<Self> {
+    pub(crate) fn start(connection: Connection, files: Files) -> std::io::Result<Self> {
         let (asks, asked) = mpsc::channel();
         let thread = thread::Builder::new().name("atomic-breaker-sqlite".to_owned());
-        thread.spawn(move || serve(connection, &asked))?;
+        thread.spawn(move || serve(connection, &files, &asked))?;
         Ok(Self(asks))
     }
 
@@ -66,7 +67,7 @@ impl Thread {
     }
 }
 
-fn serve(mut connection: Connection, asked: &Receiver<Asking>) {
+fn serve(mut connection: Connection, files: &Files, asked: &Receiver<Asking>) {
     let mut is_durable = true;
     while let Ok(first) = asked.recv() {
         let calls = once(first).chain(asked.try_iter().take(TOGETHER - 1));
@@ -81,7 +82,9 @@ fn serve(mut connection: Connection, asked: &Receiver<Asking>) {
             continue;
         };
         let done = durable(&connection, does, &mut is_durable)
-            .and_then(|()| together(&mut connection, does, runs));
+            .and_then(|()| together(&mut connection, does, runs))
+            // Behind the commit: what is acknowledged was in the files then.
+            .and_then(|done| files.check().map(|()| done));
         let done = done.map_err(|error| words(&error));
         let mut done = done.map(Vec::into_iter);
         for answer in answers {

@@ -29,6 +29,7 @@
 //! | `rows` | what each call does to a job as a store may keep it |
 //! | `workers` | workers that stop, die, or are given up |
 //! | `deaths` | processes that die, or are cut off and come back |
+//! | `releases` | workers of an older and of a newer release side by side |
 //! | `unreadable` | states whose type panics as it is read |
 //! | `words` | secrets in the words of errors |
 //! | `broken` | stores that break a promise, which the contract finds out |
@@ -75,6 +76,7 @@ mod parked;
 mod probes;
 mod progress;
 mod quota;
+mod releases;
 #[cfg(feature = "http")]
 mod response;
 mod room;

@@ -65,7 +65,7 @@ fn columns(missing: &[(Column, Vec<String>)], guesses: &[(Column, String)]) -> S
     named.sort_by_key(|(column, _)| *column as usize);
     format!(
         "\nIf that is what they say: {}\nTimes are in milliseconds, unless the names of their columns end in _s, _us or _ns, \
-         or --unit says otherwise.",
+         or --unit says otherwise, but for those of nginx and Caddy, which are in seconds.",
         names(&named)
     )
 }

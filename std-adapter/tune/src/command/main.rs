@@ -107,9 +107,19 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut out = io::stdout().lock();
     let name = arguments.log.display().to_string();
     output::read(&mut out, &name, &log, &read.summary)?;
+    if read.summary.is_mostly_skipped() {
+        writeln!(
+            out,
+            "\nNothing to recommend: most lines were skipped, and those that were read may differ from them. Say what their \
+             columns and units are, or leave out the lines that are no calls."
+        )?;
+        return Ok(ExitCode::from(NOTHING));
+    }
     let found = match search(arguments, replay, today, &mut log) {
         Ok(found) => found,
-        Err(nothing @ NoRecommendation::NoIncident { .. }) => {
+        Err(
+            nothing @ (NoRecommendation::NoIncident { .. } | NoRecommendation::AllFailed { .. }),
+        ) => {
             writeln!(out, "\nNothing to recommend: {nothing}.")?;
             limits::limits(&mut out, &log, &[], arguments.useful_within)?;
             return Ok(ExitCode::from(NOTHING));

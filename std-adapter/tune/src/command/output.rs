@@ -16,6 +16,12 @@ use crate::words::{broken, cost, counted, number, time};
 use crate::{advice, limits, others, verdict};
 
 fn skipped(out: &mut impl Write, summary: &ReadSummary) -> io::Result<()> {
+    if let Some(ends) = &summary.ends {
+        writeln!(
+            out,
+            "{ends} is when a call ended, as nginx and Caddy write it: each began its duration before"
+        )?;
+    }
     if let Some(unit) = &summary.unit {
         writeln!(out, "{unit}{}", advice::units(unit))?;
     }
@@ -69,12 +75,12 @@ pub(crate) fn read(
     rejected(out, log)?;
     let left = calls.iter().filter(|call| !call.was_rejected());
     let left = left
-        .filter(|call| call.completion().outcome == Outcome::Ignored)
+        .filter(|it| it.completion().outcome == Outcome::Ignored && !it.completion().has_hung())
         .count();
     if left > 0 {
         writeln!(
             out,
-            "{} of them say nothing of the resource: their callers left, were over their quota, or asked for something wrong",
+            "{} of them say nothing of the resource: their callers left soon, were over their quota, or asked for something wrong",
             number(left as u64)
         )?;
     }
@@ -131,6 +137,12 @@ pub(crate) fn replayed(
     )?;
     write!(out, "{table}")?;
     skipped(out, summary)?;
+    if summary.is_mostly_skipped() {
+        writeln!(
+            out,
+            "most lines were skipped, and those that were read may differ from them"
+        )?;
+    }
     Ok(())
 }
 
@@ -275,7 +287,10 @@ pub(crate) fn shown(key: &str) -> String {
 
 fn paste(out: &mut impl Write, config: &Config) -> Result<()> {
     writeln!(out, "\n{}\n", broken(&builder_line(config), ""))?;
-    write!(out, "{}", toml::to_string(config)?)?;
+    // In one line each: a table of its own would end the table that they are pasted into.
+    for (name, value) in toml::Table::try_from(config)? {
+        writeln!(out, "{name} = {value}")?;
+    }
     if config.failure_ratio.is_some_and(|it| it.calls().is_some()) {
         writeln!(
             out,

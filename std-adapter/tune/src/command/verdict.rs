@@ -164,11 +164,11 @@ fn ended(log: &CallLog, incident: &Incident, limit: Duration) -> Ended {
                 answered += 1;
                 late += u64::from(took > limit);
             }
-            Outcome::Failure(_) => {
+            Outcome::Ignored if !completion.has_hung() => {}
+            Outcome::Failure(_) | Outcome::Ignored => {
                 failed += 1;
                 waited += u64::from(completion.duration_us);
             }
-            Outcome::Ignored => {}
         }
     }
     Ended {

@@ -29,6 +29,7 @@ const RETRY: u8 = 1;
 const REJECTED: u8 = 2;
 const FAILED: u8 = 4;
 const IGNORED: u8 = 8;
+const CANCELLED: u8 = 16;
 
 const _: () = assert!(size_of::<LoggedCall>() == 24);
 
@@ -73,6 +74,7 @@ impl LoggedCall {
     pub fn completed(mut self, completion: Completion) -> Self {
         let (flag, retry_after) = match completion.outcome {
             Outcome::Success => (0, None),
+            Outcome::Ignored if completion.is_cancelled => (IGNORED | CANCELLED, None),
             Outcome::Ignored => (IGNORED, None),
             Outcome::Failure(failure) => (FAILED, failure.min_open_time()),
         };
@@ -116,6 +118,7 @@ impl LoggedCall {
         Completion {
             outcome,
             duration_us: self.duration_us,
+            is_cancelled: self.flags & CANCELLED != 0,
         }
     }
 

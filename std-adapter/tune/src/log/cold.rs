@@ -71,6 +71,7 @@ impl ColdServers {
         let mut completion = call.completion;
         if !self.to_come.is_empty() && !self.bear(call.key, call.start_us) {
             completion.outcome = Failure::new().into();
+            completion.is_cancelled = false;
         }
         completion
     }

@@ -7,7 +7,8 @@ use atomic_breaker_simulate::engine::{UsefulWithin, Usefulness};
 
 use super::call::LoggedCall;
 
-/// A stretch of a log in which most calls of a key failed, or were answered too late to be useful.
+/// A stretch of a log in which most calls of a key failed, hung until their callers left, or were answered too late to be useful.
+/// Stretches that are less than a minute apart are one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Incident {
@@ -192,7 +193,49 @@ pub(super) fn incidents(calls: &[LoggedCall], useful: UsefulWithin) -> Vec<Incid
     };
     let (_, all, failed) = find(USUAL.1);
     let usual: f64 = 2.0 * count(failed) / count(all.max(1));
-    find(usual.clamp(USUAL.0, USUAL.1)).0
+    let (pieces, ..) = find(usual.clamp(USUAL.0, USUAL.1));
+    joined(pieces, calls, worth)
+}
+
+/// Pieces of a key that are less than this apart are one incident: a minute.
+const APART_US: u64 = 60_000_000;
+
+/// Joins pieces, which are in the order of their start, and counts the calls between them as well.
+fn joined(
+    pieces: Vec<Incident>,
+    calls: &[LoggedCall],
+    worth: impl Fn(&LoggedCall) -> Option<bool>,
+) -> Vec<Incident> {
+    let number = pieces.len();
+    let mut keys: HashMap<u32, Vec<Incident>> = HashMap::new();
+    for piece in pieces {
+        let of_key = keys.entry(piece.key).or_default();
+        match of_key.last_mut() {
+            Some(last) if piece.from_us.saturating_sub(last.until_us) < APART_US => {
+                last.until_us = piece.until_us;
+            }
+            _ => of_key.push(piece),
+        }
+    }
+    if keys.values().map(Vec::len).sum::<usize>() < number {
+        for incident in keys.values_mut().flatten() {
+            (incident.calls, incident.failed) = (0, 0);
+        }
+        for call in calls {
+            let (Some(has_failed), Some(of_key)) = (worth(call), keys.get_mut(&call.key)) else {
+                continue;
+            };
+            let place = of_key.partition_point(|it| it.until_us < call.start_us);
+            let incident = of_key.get_mut(place);
+            if let Some(incident) = incident.filter(|it| it.from_us <= call.start_us) {
+                incident.calls += 1;
+                incident.failed += u64::from(has_failed);
+            }
+        }
+    }
+    let mut incidents: Vec<_> = keys.into_values().flatten().collect();
+    incidents.sort_unstable_by_key(|it| (it.from_us, it.key));
+    incidents
 }
 
 /// A number of calls, for a cost or a share.

@@ -3,12 +3,13 @@
 
 use std::io::BufRead;
 
+use super::columns::{Column, TimeUnit};
 use super::csv_file::CsvParser;
 use super::error::{ReadError, ReadSummary};
 use super::format::LogFormat;
 use super::json_lines::JsonParser;
 use super::line::Lines;
-use super::logged::{LineFields, Logged, doubt};
+use super::logged::{LineFields, Logged, doubt, mixed};
 use super::named::Columns;
 use super::request::Requests;
 use super::{envoy, nginx, otlp};
@@ -59,8 +60,12 @@ impl<R: BufRead> CallReader<R> {
             found: Found {
                 calls: Vec::new(),
                 requests: Requests::new(one_key),
-                summary: ReadSummary::default(),
+                summary: ReadSummary {
+                    ends: columns.end().map(str::to_owned),
+                    ..ReadSummary::default()
+                },
                 doubts_units: columns.unit.or(columns.start_unit).is_none(),
+                first_unit: None,
             },
             error: None,
         })
@@ -138,7 +143,12 @@ struct Found {
     summary: ReadSummary,
     /// Whether the unit of times may be another one than it seems.
     doubts_units: bool,
+    /// The unit in which the first start is Unix time.
+    first_unit: Option<TimeUnit>,
 }
+
+/// Starts that are further apart may have different units.
+const YEAR_NS: u128 = 366 * 86_400 * 1_000_000_000;
 
 impl Found {
     fn line(&mut self, parser: &mut LineParser, line: &str) -> Result<(), Wrong> {
@@ -160,13 +170,26 @@ impl Found {
     }
 
     fn row(&mut self, row: &LineFields<'_>) -> Result<(), Wrong> {
-        let logged = Logged::of(row, &mut self.summary.failures)?;
+        let is_end = self.summary.ends.is_some();
+        let logged = Logged::of(row, is_end, &mut self.summary.failures)?;
         if self.doubts_units && self.requests.origin.is_none() {
             match doubt(row) {
                 Some((doubt, false)) => return Err(Wrong::Log(ReadError::Unit(doubt))),
                 Some((doubt, true)) => self.summary.unit = Some(doubt),
                 None => {}
             }
+        }
+        match self.requests.origin {
+            None => {
+                let start = row[Column::Start as usize].as_ref();
+                self.first_unit = start.and_then(|start| TimeUnit::of_now(&start.text));
+            }
+            Some(first) if logged.began.abs_diff(first) > YEAR_NS => {
+                if let Some(error) = mixed(row, self.first_unit) {
+                    return Err(Wrong::Log(error));
+                }
+            }
+            Some(_) => {}
         }
         Ok(self.call(logged)?)
     }

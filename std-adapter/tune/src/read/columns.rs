@@ -139,16 +139,18 @@ impl TimeUnit {
 
     /// The unit, other than this one, in which a number is Unix time of this century.
     pub(super) fn mistaken_for(self, number: &str) -> Option<Self> {
+        Self::of_now(number).filter(|unit| *unit != self)
+    }
+
+    /// The unit in which a number is Unix time of this century.
+    pub(super) fn of_now(number: &str) -> Option<Self> {
         const SINCE_2001_UNTIL_2099: std::ops::Range<f64> = 1e9..4.1e9;
         let number: f64 = number.parse().ok()?;
         let is_now = |unit: &Self| {
             let seconds = number * f64::from(unit.nanos()) / 1e9;
             SINCE_2001_UNTIL_2099.contains(&seconds)
         };
-        Self::ALL
-            .into_iter()
-            .find(is_now)
-            .filter(|unit| *unit != self)
+        Self::ALL.into_iter().find(is_now)
     }
 
     /// The unit that the end of a column's name says.

@@ -8,8 +8,10 @@ use crate::record::RecordedOutcome;
 
 /// Flags of responses that Envoy made because the upstream did not answer properly, in time or at all.
 const FAILED: [&str; 8] = ["UF", "UC", "UT", "UR", "LR", "URX", "UPE", "UMSDR"];
-/// Flags that say nothing about the upstream: the caller left, no route or cluster, limits of Envoy itself.
-const NEITHER: [&str; 9] = ["DC", "NR", "NC", "RL", "UAEX", "RLSE", "DPE", "IH", "FI"];
+/// The caller has left.
+const LEFT: [&str; 1] = ["DC"];
+/// Flags that say nothing about the upstream: no route or cluster, limits of Envoy itself.
+const NEITHER: [&str; 8] = ["NR", "NC", "RL", "UAEX", "RLSE", "DPE", "IH", "FI"];
 /// Rejected by Envoy's own limits or breakers, or because all hosts are left alone for their failures.
 const REJECTED: [&str; 4] = ["UO", "UH", "OM", "DO"];
 
@@ -23,6 +25,7 @@ pub(super) fn call(line: &str) -> Result<Logged<'_>, String> {
         found.ok_or_else(|| format!("has no {what}"))
     };
     let began = moment(word(0, "start")?, TimeUnit::Seconds)?;
+    let request_line = word(1, "request")?;
     let status = word(2, "status")?;
     let flags = word(3, "flags")?;
     let took = duration(word(6, "duration")?, TimeUnit::Millis)?;
@@ -33,8 +36,13 @@ pub(super) fn call(line: &str) -> Result<Logged<'_>, String> {
         RecordedOutcome::Rejected
     } else if has(&NEITHER) {
         RecordedOutcome::Ignored
+    } else if has(&LEFT) {
+        RecordedOutcome::Cancelled
     } else if has(&FAILED) {
         RecordedOutcome::Failed
+    } else if request_line == "- - -" && status == "0" {
+        // A connection of TCP has no status; a failed one has a flag.
+        RecordedOutcome::Ok
     } else {
         outcome(status)?
     };

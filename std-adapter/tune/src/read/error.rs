@@ -25,6 +25,8 @@ pub struct ReadSummary {
     pub guesses: Vec<(Column, String)>,
     /// Starts in a column whose name says milliseconds, which they may not be.
     pub unit: Option<UnitDoubt>,
+    /// The name of the start, if servers write there when a call ended: it began its duration before.
+    pub ends: Option<String>,
 }
 
 /// A start that is read in milliseconds, but is Unix time of this century in another unit.
@@ -99,6 +101,11 @@ impl fmt::Display for WordCounts {
 impl ReadSummary {
     const SHOWN: usize = 10;
 
+    /// Whether so many lines were skipped that the others may not be like them.
+    pub const fn is_mostly_skipped(&self) -> bool {
+        self.skipped > self.lines / 2
+    }
+
     pub(super) fn add(&mut self, number: u64, why: String) {
         self.skipped += 1;
         if self.first.len() < Self::SHOWN {
@@ -143,6 +150,15 @@ pub enum ReadError {
     },
     /// Nothing says the unit of the starts, and milliseconds are unlikely: [say it](super::LogReader::start_unit).
     Unit(UnitDoubt),
+    /// Starts are Unix time of this century in several units.
+    Mixed {
+        /// The first start in another unit than that of the first call, as it is written.
+        start: String,
+        /// The unit in which it is Unix time.
+        seems: TimeUnit,
+        /// The unit in which the start of the first call is.
+        first: TimeUnit,
+    },
     /// No line of the log could be read.
     NoCall(Box<ReadSummary>),
     /// The log could not be read.
@@ -159,6 +175,16 @@ impl fmt::Display for ReadError {
                 guesses,
             } => no_column(f, missing, found, guesses),
             Self::Unit(unit) => write!(f, "{unit}: say which unit it is"),
+            Self::Mixed {
+                start,
+                seems,
+                first,
+            } => write!(
+                f,
+                "a start is {}: Unix time of this century, if it is in {seems}, but the first one is in {first}: give all \
+                 lines one unit",
+                start.escape_debug()
+            ),
             Self::NoCall(skipped) => write!(f, "no line is a call: {skipped}"),
             Self::Io(error) => error.fmt(f),
         }

@@ -21,7 +21,8 @@ pub enum LogFormat {
     /// of the response decide before its status: `UO`, `UH`, `OM` and `DO` reject a call.
     Envoy,
     /// Spans of OpenTelemetry in the JSON of its protocol, a batch per line, as the collector's file exporter writes them.
-    /// Spans of kind client are calls; the key is `server.address`, `peer.service`, `net.peer.name` or `rpc.service`.
+    /// Spans of kind client are calls; the key is `server.address` with its port,
+    /// `peer.service`, `net.peer.name` with its port, or `rpc.service`. Errors of SQL count by their SQLSTATE.
     Otlp,
 }
 

@@ -8,7 +8,7 @@ use atomic_breaker::{Failure, Outcome};
 use atomic_breaker_simulate::engine::Completion;
 
 use super::columns::{Column, TimeUnit};
-use super::error::{UnitDoubt, WordCounts};
+use super::error::{ReadError, UnitDoubt, WordCounts};
 use super::request::Requests;
 use super::time::{duration, moment, shown};
 use crate::log::LoggedCall;
@@ -61,7 +61,12 @@ impl<'l> Logged<'l> {
     }
 
     /// The call that the fields of a line describe, or what is wrong with them.
-    pub(super) fn of(row: &'l LineFields<'_>, failures: &mut WordCounts) -> Result<Self, String> {
+    /// With `is_end`, the start is when the call ended.
+    pub(super) fn of(
+        row: &'l LineFields<'_>,
+        is_end: bool,
+        failures: &mut WordCounts,
+    ) -> Result<Self, String> {
         let field = |column: Column| {
             let field = row[column as usize].as_ref();
             field.filter(|field| !field.text.is_empty())
@@ -86,6 +91,11 @@ impl<'l> Logged<'l> {
             None if outcome == RecordedOutcome::Rejected => Duration::ZERO,
             None => return Err(format!("has no {}", Column::Duration)),
         };
+        let began = if is_end {
+            began.saturating_sub(i128::from(took.as_nanos() as u64))
+        } else {
+            began
+        };
         let retry_after = time(Column::RetryAfter)?;
         let attempt = |text: &str| {
             let attempt = text.parse::<u32>();
@@ -103,7 +113,7 @@ impl<'l> Logged<'l> {
     /// The call itself. Its start is relative to that of the first call.
     pub(super) fn call(self, requests: &mut Requests) -> Result<LoggedCall, String> {
         if self.took > Completion::LONGEST {
-            return Err("took longer than 71 minutes".into());
+            return Err("took longer than 71 minutes: is its unit another one?".into());
         }
         let since = self
             .began
@@ -119,11 +129,16 @@ impl<'l> Logged<'l> {
             (RecordedOutcome::Failed, Some(time)) => Failure::retry_after(time).into(),
             _ => Outcome::Ignored,
         };
+        let completion = if self.outcome == RecordedOutcome::Cancelled {
+            Completion::cancelled(self.took)
+        } else {
+            Completion::new(outcome, self.took)
+        };
         let key = requests.key(&self.key)?;
         let is_known = self
             .request
             .is_some_and(|request| requests.is_known(&request));
-        let mut call = LoggedCall::new(start_us, Completion::new(outcome, self.took)).of_key(key);
+        let mut call = LoggedCall::new(start_us, completion).of_key(key);
         if self.is_retry || is_known {
             call = call.retry();
         }
@@ -132,6 +147,17 @@ impl<'l> Logged<'l> {
         }
         Ok(call)
     }
+}
+
+/// Refuses a log whose start is Unix time of this century in another unit than that of its first call.
+pub(super) fn mixed(row: &LineFields<'_>, first: Option<TimeUnit>) -> Option<ReadError> {
+    let start = row[Column::Start as usize].as_ref()?;
+    let (first, seems) = (first?, TimeUnit::of_now(&start.text)?);
+    (first != seems).then(|| ReadError::Mixed {
+        start: shown(&start.text),
+        seems,
+        first,
+    })
 }
 
 /// Whether the start may be Unix time in another unit than milliseconds, and whether its column says that it is not.
@@ -150,10 +176,14 @@ pub(super) fn doubt(row: &LineFields<'_>) -> Option<(UnitDoubt, bool)> {
 
 /// The outcome that a word or a status of HTTP means.
 pub(super) fn outcome(text: &str) -> Result<RecordedOutcome, String> {
-    if let Ok(status) = text.parse::<u16>() {
+    if let Ok(status) = text.parse::<i32>() {
         return match status {
-            // The caller's quota; of nginx: its client has left; a network that wants a login first.
-            429 | 499 | 511 => Ok(RecordedOutcome::Ignored),
+            // Of proxies and clients: there was no answer.
+            -1 | 0 => Ok(RecordedOutcome::Failed),
+            // The caller's quota; a network that wants a login first.
+            429 | 511 => Ok(RecordedOutcome::Ignored),
+            // Of nginx: its client has left.
+            499 => Ok(RecordedOutcome::Cancelled),
             // Those of 500 and above answer one request.
             100..=407 | 409..=498 | 501 | 505 | 507 => Ok(RecordedOutcome::Ok),
             408 | 500..=599 => Ok(RecordedOutcome::Failed),

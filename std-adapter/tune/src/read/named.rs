@@ -4,6 +4,13 @@
 use super::columns::{Column, TimeUnit};
 use super::error::ReadError;
 
+/// Caddy's time, in seconds.
+const CADDY: &str = "ts";
+/// Times at which nginx and Caddy write a line: when the call has ended. Numbers are in seconds.
+const ENDS: [&str; 3] = [CADDY, "msec", "time_iso8601"];
+/// Durations of nginx, in seconds.
+const LENGTHS: [&str; 2] = ["request_time", "upstream_response_time"];
+
 /// The names of columns that were given, and the units of those whose names do not say it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Columns {
@@ -28,7 +35,18 @@ impl Columns {
     /// The unit of times in the column of this name. `None` if neither its name nor the reading says it.
     pub(super) fn unit_of(&self, column: Column, name: &str) -> Option<TimeUnit> {
         let start = self.start_unit.filter(|_| matches!(column, Column::Start));
-        start.or_else(|| TimeUnit::of_name(name)).or(self.unit)
+        let said = start.or_else(|| TimeUnit::of_name(name)).or(self.unit);
+        // Beside `ts`, Caddy has a `duration`.
+        let is_caddy = self.given[Column::Start as usize].as_deref() == Some(CADDY);
+        let is_known = ENDS.contains(&name) || LENGTHS.contains(&name);
+        let is_in_seconds = is_known || is_caddy && name == "duration";
+        said.or(is_in_seconds.then_some(TimeUnit::Seconds))
+    }
+
+    /// The name of the start, if servers write there when a call ended.
+    pub(super) fn end(&self) -> Option<&str> {
+        let name = self.given[Column::Start as usize].as_deref();
+        name.filter(|name| ENDS.contains(name))
     }
 
     /// Errs if a column that is needed, or was named, was not found among those that there are.

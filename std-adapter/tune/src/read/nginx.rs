@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::columns::TimeUnit;
 use super::logged::{Logged, outcome};
-use super::time::{duration, moment};
+use super::time::{duration, duration_of, moment};
 use crate::record::RecordedOutcome;
 
 /// Every upstream that a request was sent to is a call; those after the first are retries. A line that was answered without
@@ -50,11 +50,11 @@ pub(super) fn calls(line: &str) -> Result<Vec<Logged<'_>>, String> {
         if upstream == "-" {
             continue;
         }
-        // A try that was given up before its answer has no time, or no status.
-        let took = if time == "-" {
-            Duration::ZERO
-        } else {
-            duration(&time, TimeUnit::Seconds)?
+        // A try that was given up before its answer has no status, and perhaps no time: it lasted until the end.
+        let took = match &*time {
+            "-" if status == "-" => duration_of(ended.saturating_sub(began).max(0))?,
+            "-" => Duration::ZERO,
+            time => duration(time, TimeUnit::Seconds)?,
         };
         let outcome = if !is_address(&upstream) {
             RecordedOutcome::Rejected

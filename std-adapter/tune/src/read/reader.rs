@@ -39,16 +39,19 @@ use crate::log::CallLog;
 /// | request | a name that the tries of a request share; optional | `request`, `request_id` |
 ///
 /// The end of a column's name says its unit: `_s`, `_ms`, `_us` or `_ns`. Without one it is milliseconds, unless
-/// [`unit`](Self::unit) says otherwise. If nothing says the unit of a start that would be Unix time of this century in
-/// another one, the log is [refused](ReadError::Unit).
+/// [`unit`](Self::unit) says otherwise, or it is one of nginx or Caddy, in seconds: `msec`, `request_time`,
+/// `upstream_response_time`, `ts`, and a `duration` beside `ts`. A start that is named `msec`, `time_iso8601` or `ts` is when the
+/// call ended. If nothing says the unit of a start that would be Unix time of this century in
+/// another one, the log is [refused](ReadError::Unit), and so is one whose starts have [several units](ReadError::Mixed).
 ///
 /// # Outcomes
 ///
 /// | outcome | counts as |
 /// |---|---|
 /// | `ok`, `success`, `true`, statuses 100 to 399, and 400 to 498 but for 408 and 429; 501, 505, 507 | success: the resource has answered |
-/// | 408, the other statuses from 500 to 599 | failure |
-/// | `ignored`, `cancelled`, `canceled`, 499: the caller has left; 429: its quota is used up; 511: a network wants a login first | nothing that is known of the resource |
+/// | 408, the other statuses from 500 to 599; 0 (also 000) and -1, which stand for no answer | failure |
+/// | `cancelled`, `canceled`, 499: the caller has left | what a breaker makes of a permit that is dropped; after 250 ms or more the call has hung, and is wasted |
+/// | `ignored`; 429: the caller's quota is used up; 511: a network wants a login first | nothing that is known of the resource |
 /// | `rejected` | a breaker rejected it: it would have ended as its neighbour did |
 /// | any other word, such as `failed`, `timeout`, `refused` | failure; [`ReadSummary::failures`] lists them |
 #[derive(Clone, Debug, Default)]

@@ -109,6 +109,11 @@ pub enum NoRecommendation {
         /// Calls that failed, or were answered too late to be useful.
         wasted: u64,
     },
+    /// All calls that say something of the resource failed, so nothing shows what a breaker costs while it works.
+    AllFailed {
+        /// All calls.
+        calls: u64,
+    },
     /// The settings to compare with do not fit.
     Today(RegistryError),
     /// The search was stopped before the first candidate was tried.
@@ -119,6 +124,16 @@ impl fmt::Display for NoRecommendation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoIncident { calls: 0, .. } => f.write_str("no incident: the log has no calls"),
+            Self::NoIncident { calls, wasted: 0 } => write!(
+                f,
+                "no incident: none of {calls} calls failed: replay a log that has an outage, if its outcomes say how calls \
+                 ended"
+            ),
+            Self::AllFailed { calls } => write!(
+                f,
+                "none of {calls} calls succeeded: replay a log that goes on after the outage, if its outcomes say how calls \
+                 ended"
+            ),
             Self::NoIncident { calls, wasted } => write!(
                 f,
                 "no incident: {wasted} of {calls} calls failed, and never so many of one key close together that it \

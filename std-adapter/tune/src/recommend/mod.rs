@@ -31,9 +31,9 @@ use space::SearchSpace;
 /// use atomic_breaker_tune::{CallLog, Completion, Failure, LoggedCall, Outcome, Recommend};
 /// use std::time::Duration;
 ///
-/// // 100 calls a second for ten minutes; every minute the resource is down for five seconds.
-/// let calls = (0..60_000_u64).map(|number| {
-///     let down = number % 6_000 >= 5_500;
+/// // 100 calls a second for twenty minutes; every two minutes the resource is down for five seconds.
+/// let calls = (0..120_000_u64).map(|number| {
+///     let down = number % 12_000 >= 11_500;
 ///     let outcome = if down { Failure::new().into() } else { Outcome::Success };
 ///     LoggedCall::new(number * 10_000, Completion::new(outcome, Duration::from_millis(20)))
 /// });
@@ -113,6 +113,13 @@ impl Recommend {
             return Err(NoRecommendation::NoIncident {
                 calls: figures.calls,
                 wasted: figures.wasted,
+            });
+        }
+        let useful = self.replay.useful();
+        let is_useful = |call: &LoggedCall| useful.worth(call.completion()) == Usefulness::Useful;
+        if !log.calls.iter().any(is_useful) {
+            return Err(NoRecommendation::AllFailed {
+                calls: log.calls.len() as u64,
             });
         }
         let space = SearchSpace::new(self.slow_limits(log));

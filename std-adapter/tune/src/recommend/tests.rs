@@ -6,10 +6,10 @@ use super::*;
 use atomic_breaker::{Failure, Outcome};
 use atomic_breaker_simulate::engine::{BreakerScope, Completion};
 
-/// A log of three minutes, 50 calls a second of 20 ms, and how calls end at a second of it.
+/// A log of nine minutes, 17 calls a second of 20 ms, and how calls end at a second of it.
 fn log(ends: impl Fn(u64, &mut fastrand::Rng) -> Completion) -> CallLog {
     let mut random = fastrand::Rng::with_seed(3);
-    let call = |number: u64| LoggedCall::new(number * 20_000, ends(number / 50, &mut random));
+    let call = |number: u64| LoggedCall::new(number * 60_000, ends(number * 6 / 100, &mut random));
     CallLog::new((0..9_000).map(call).collect(), Vec::new())
 }
 
@@ -21,7 +21,7 @@ fn completion(ok: bool, ms: u64) -> Completion {
 }
 
 fn logs() -> [(&'static str, CallLog, BreakerScope); 6] {
-    let down = |second: u64| second % 30 >= 20;
+    let down = |second: u64| second % 90 >= 60;
     let dead = log(|second, _| completion(!down(second), if down(second) { 1 } else { 20 }));
     let hangs = log(|second, _| completion(!down(second), if down(second) { 2_000 } else { 20 }));
     let errors = log(|second, random| {
@@ -29,7 +29,7 @@ fn logs() -> [(&'static str, CallLog, BreakerScope); 6] {
     });
     let flaps = log(|second, _| completion(!down(second) || second % 2 == 0, 20));
     let limited = log(|second, _| {
-        let seconds = Duration::from_secs(30 - second % 30);
+        let seconds = Duration::from_secs(90 - second % 90);
         if down(second) {
             let limited = Failure::retry_after(seconds).into();
             Completion::new(limited, Duration::from_millis(5))

@@ -21,18 +21,18 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Ten minutes, 50 calls a second; once a minute it is down, for three to twelve seconds.
+/// Twenty minutes, 25 calls a second; every two minutes it is down, for 6 to 24 seconds.
 fn log() -> String {
     let mut log = String::from("start_ms,duration_ms,outcome,key\n");
     for number in 0..30_000_u64 {
-        let second = number / 50;
-        let length = 3 + second / 60 * 7 % 10;
-        let down = (30..30 + length).contains(&(second % 60));
+        let second = number / 25;
+        let length = 2 * (3 + second / 120 * 7 % 10);
+        let down = (30..30 + length).contains(&(second % 120));
         let outcome = if down { "timeout" } else { "ok" };
         let _ = writeln!(
             log,
             "{},{},{outcome},db",
-            number * 20,
+            number * 40,
             if down { 300 } else { 10 }
         );
     }

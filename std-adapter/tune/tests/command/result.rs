@@ -31,7 +31,7 @@ fn the_command_reads_searches_prints_writes_and_draws() {
     let text = text(&output);
     assert_eq!(output.status.code(), Some(0), "{}", error(&output));
     for words in [
-        "-: 30,000 calls in 9 min 59 s",
+        "-: 30,000 calls in 19 min 59 s",
         "outcomes taken for failures: timeout (",
         "10 incidents:",
         "after 30.0 s: 150 of 150 calls failed within",
@@ -77,14 +77,7 @@ fn the_command_reads_searches_prints_writes_and_draws() {
         );
     }
     // The recommended rules alone, from their file.
-    let rules = text
-        .lines()
-        .skip_while(|line| !line.starts_with("Config::new()"))
-        .skip_while(|line| !line.is_empty());
-    let rules: Vec<&str> = rules
-        .take_while(|line| !line.contains("Others") && !line.contains("memory"))
-        .collect();
-    fs::write(path("rules.toml"), rules.join("\n")).unwrap();
+    fs::write(path("rules.toml"), pasted(&text)).unwrap();
     let output = tune(&["-", "--only", &path("rules.toml")], &log());
     assert_eq!(output.status.code(), Some(0), "{}", error(&output));
     assert!(
@@ -92,6 +85,82 @@ fn the_command_reads_searches_prints_writes_and_draws() {
         "{}",
         self::text(&output)
     );
+}
+
+/// What is printed to be pasted.
+fn pasted(text: &str) -> String {
+    let rules = text
+        .lines()
+        .skip_while(|line| !line.starts_with("Config::new()"))
+        .skip_while(|line| !line.is_empty());
+    let rules = rules.take_while(|line| !line.contains("Others") && !line.contains("memory"));
+    rules.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn what_is_printed_to_paste_stays_beneath_the_breaker_that_it_is_pasted_to() {
+    let json = folder("pasted").join("out.json");
+    // Half of the calls fail by chance: better rules than a row of failures are tables.
+    let mut random = fastrand::Rng::with_seed(2);
+    let log: String = log()
+        .lines()
+        .map(|line| {
+            if line.contains("timeout") && random.bool() {
+                line.replace("timeout", "ok") + "\n"
+            } else {
+                line.to_owned() + "\n"
+            }
+        })
+        .collect();
+    let json_path = json.display().to_string();
+    let options = ["-", "--tries", "200", "--healthy-rejected", "0.1"];
+    let output = tune(&[&options[..], &["--json", &json_path]].concat(), &log);
+    let text = text(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", error(&output));
+    let file = format!("[database]\n{}\n", pasted(&text));
+    let file: toml::Table = file.parse().unwrap();
+    assert_eq!(file.len(), 1, "{text}");
+    let json: Value = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
+    let settings = &json["recommended"]["settings"];
+    assert_eq!(&serde_json::to_value(&file["database"]).unwrap(), settings);
+    let mut values = settings.as_object().unwrap().values();
+    assert!(values.any(Value::is_object), "{text}");
+}
+
+#[test]
+fn from_a_few_readable_lines_nothing_is_recommended() {
+    // As of durations in nanoseconds that are read in milliseconds: only those of refused connections are short enough.
+    let log: String = log()
+        .lines()
+        .map(|line| line.replace(",10,ok", ",10000000,ok") + "\n")
+        .collect();
+    let output = tune(&["-"], &log);
+    assert_eq!(output.status.code(), Some(3));
+    let text = text(&output);
+    for words in [
+        "of 30000 lines were skipped",
+        "took longer than 71 minutes: is its unit another one?",
+        "Nothing to recommend: most lines were skipped",
+    ] {
+        assert!(text.contains(words), "{words}\n{text}");
+    }
+    let rules = folder("unread").join("rules.toml");
+    fs::write(&rules, "open_for_ms = 500\n").unwrap();
+    let output = tune(&["-", "--only", &rules.display().to_string()], &log);
+    assert!(self::text(&output).ends_with("those that were read may differ from them\n"));
+}
+
+#[test]
+fn an_outage_without_a_status_is_an_incident() {
+    for none in ["0", "000", "-1"] {
+        let log = log().replace("timeout", none);
+        let output = tune(&["-", "--tries", "10"], &log);
+        let text = text(&output);
+        assert!(
+            text.contains("\n10 incidents:") && !text.contains("skipped"),
+            "{text}"
+        );
+    }
 }
 
 #[test]
@@ -105,7 +174,7 @@ fn a_log_without_an_incident_ends_with_three() {
     assert_eq!(output.status.code(), Some(3));
     assert!(!json.exists(), "a file of nothing");
     assert!(
-        text(&output).contains("Nothing to recommend: no incident: 0 of 30000 calls"),
+        text(&output).contains("Nothing to recommend: no incident: none of 30000 calls failed"),
         "{}",
         text(&output)
     );

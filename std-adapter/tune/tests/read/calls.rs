@@ -74,6 +74,9 @@ fn outcomes_are_words_or_statuses() {
         ("404", OK),
         ("408", BAD),
         ("429", Outcome::Ignored),
+        ("0", BAD),
+        ("000", BAD),
+        ("-1", BAD),
         ("500", BAD),
         ("501", OK),
         ("505", OK),
@@ -84,12 +87,16 @@ fn outcomes_are_words_or_statuses() {
         ("slow", BAD),
         ("ERROR", BAD),
         ("false", BAD),
-        ("cancelled", Outcome::Ignored),
         ("ignored", Outcome::Ignored),
     ];
     for (word, outcome) in outcomes {
         let file = format!("start_ms,duration_ms,outcome\n0,0,{word}\n");
         assert_eq!(calls(&file), [call(0, outcome, 0)], "{word}");
+    }
+    for word in ["cancelled", "canceled", "499"] {
+        let file = format!("start_ms,duration_ms,outcome\n0,0,{word}\n");
+        let left = LoggedCall::new(0, Completion::cancelled(Duration::ZERO));
+        assert_eq!(calls(&file), [left], "{word}");
     }
 }
 

@@ -139,3 +139,71 @@ fn a_column_that_was_named_must_be_in_some_line_of_json() {
     let caddy = r#"{"start_ms": 0, "duration_ms": 1, "status": 200, "request": {"uri": "/"}}"#;
     assert_eq!(calls(caddy), [call(0, OK, 1_000)]);
 }
+
+#[test]
+fn a_log_whose_starts_have_two_units_is_refused_with_words() {
+    let file = |starts: [&str; 3], unit: &str| {
+        let lines = starts.map(|start| format!("{start},5,ok\n")).concat();
+        format!("start{unit},duration_ms,outcome\n{lines}")
+    };
+    let (seconds, millis) = ("1795521600", "1795521600250");
+    for (starts, unit) in [
+        ([millis, millis, seconds], "_ms"),
+        ([seconds, millis, seconds], "_ms"),
+        ([seconds, seconds, millis], "_s"),
+    ] {
+        let error = LogReader::new()
+            .read(file(starts, unit).as_bytes())
+            .unwrap_err();
+        assert!(matches!(error, ReadError::Mixed { .. }), "{error}");
+        let words = error.to_string();
+        assert!(
+            words.contains("but the first one is in") && words.contains("give all lines one unit"),
+            "{words}"
+        );
+    }
+    // The time since a start, in nanoseconds, passes numbers that are times of now in other units.
+    let since = file(["1500000000", "1500000000000", "1500000000000000"], "_ns");
+    assert_eq!(
+        LogReader::new()
+            .read(since.as_bytes())
+            .unwrap()
+            .log
+            .calls()
+            .len(),
+        3
+    );
+}
+
+#[test]
+fn times_of_nginx_and_caddy_in_json_are_ends_in_seconds() {
+    let nginx = "{\"msec\":\"1795521600.350\",\"request_time\":\"0.250\",\"status\":\"200\"}\n\
+        {\"msec\":\"1795521601.000\",\"request_time\":\"0.500\",\"status\":\"502\"}\n";
+    let iso = nginx
+        .replace("msec", "time_iso8601")
+        .replace("1795521600.350", "2026-11-24T12:00:00.350Z")
+        .replace("1795521601.000", "2026-11-24T13:00:01.000+01:00");
+    let caddy = "{\"ts\":1795521600.35,\"duration\":0.25,\"status\":200,\"request\":{\"host\":\"a\"}}\n\
+        {\"ts\":1795521601,\"duration\":0.5,\"status\":502,\"request\":{\"host\":\"a\"}}\n";
+    for (start, duration, file) in [
+        ("msec", "request_time", nginx),
+        ("time_iso8601", "request_time", &iso),
+        ("ts", "duration", caddy),
+    ] {
+        let reader = LogReader::new()
+            .column(Column::Start, start)
+            .column(Column::Duration, duration);
+        let read = reader.read(file.as_bytes()).unwrap();
+        let failed = Completion::new(Failure::new().into(), Duration::from_millis(500));
+        let expected = [call(0, OK, 250_000), LoggedCall::new(400_000, failed)];
+        assert_eq!(read.log.calls(), expected, "{start}");
+        assert_eq!(read.summary.ends.as_deref(), Some(start));
+    }
+    // Unless another unit is said.
+    let reader = LogReader::new()
+        .column(Column::Start, "ts")
+        .start_unit(TimeUnit::Seconds)
+        .unit(TimeUnit::Millis);
+    let read = reader.read(caddy.as_bytes()).unwrap();
+    assert_eq!(read.log.calls()[0], call(0, OK, 250));
+}

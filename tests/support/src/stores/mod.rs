@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tests that all databases share, besides the contract: `compared` makes random calls, `storm` kills workers at random,
-//! `claims` measures, `damaged` has rows that another program has changed, and `progress` is seen by other processes.
+//! `claims` measures, `damaged` has rows that another program has changed, `progress` is seen by other
+//! processes, and `releases` work side by side.
 
 pub mod claims;
 pub mod compared;
 pub mod damaged;
 mod diary;
 pub mod progress;
+pub mod releases;
 pub mod storm;
 
 use std::time::Duration;

@@ -8,7 +8,7 @@ use atomic_breaker_steps::{Change, Put, Save, Status, Store};
 use futures_util::future::join_all;
 
 use crate::server::Server;
-use test_support::stores::{LEASE, claim, claim_one, job, progress, put};
+use test_support::stores::{LEASE, claim, claim_one, job, progress, put, releases};
 
 #[tokio::test]
 async fn how_far_a_job_has_come_is_seen_from_another_process() {
@@ -17,6 +17,14 @@ async fn how_far_a_job_has_come_is_seen_from_another_process() {
     };
     let (caller, worker) = (server.store().await, server.store().await);
     progress::is_seen_from_another_process(caller, worker).await;
+}
+
+#[tokio::test]
+async fn workers_of_the_older_release_lose_nothing_that_newer_ones_saved() {
+    let Some(server) = Server::start().await else {
+        return;
+    };
+    releases::the_older_loses_nothing(&server.store().await, Duration::from_millis(20)).await;
 }
 
 #[tokio::test]

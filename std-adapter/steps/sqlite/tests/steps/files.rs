@@ -6,7 +6,7 @@ use atomic_breaker_steps::{Status, Store};
 
 use crate::connection;
 use crate::folder::Folder;
-use test_support::stores::put;
+use test_support::stores::{LEASE, job, put};
 
 fn error_of(folder: &Folder) -> String {
     let error = SqliteStore::open(folder.path()).unwrap_err().to_string();
@@ -93,6 +93,55 @@ fn a_folder_that_is_not_there_is_named() {
         words.contains("none/jobs.db") && words.contains("folder must exist"),
         "{words}"
     );
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn nothing_is_acknowledged_into_a_file_that_was_deleted() {
+    for name in ["jobs.db", "jobs.db-wal"] {
+        let folder = Folder::new();
+        let store = folder.store();
+        put(&store, "before").await;
+        let file = folder.as_ref().join(name);
+        let elsewhere = folder.as_ref().join("elsewhere");
+        std::fs::rename(&file, &elsewhere).unwrap();
+        for round in 0..3 {
+            let error = store.put(&job("lost"), None).await.unwrap_err().to_string();
+            let says = format!("{name} was deleted, moved or replaced");
+            assert!(
+                error.contains(&says) && error.contains("put it back, or restart"),
+                "{error}"
+            );
+            store.claim("a", 9, LEASE).await.unwrap_err();
+            store.counts().await.unwrap_err();
+            if round == 0 {
+                // Another one of that name is not it.
+                std::fs::copy(&elsewhere, &file).unwrap();
+            }
+        }
+        std::fs::rename(&elsewhere, &file).unwrap();
+        put(&store, "after").await;
+        let id = put(&store, "again").await;
+        std::fs::remove_file(&file).unwrap();
+        store.job(id).await.unwrap_err();
+        // Its folder is gone, too.
+        drop(folder);
+        store.put(&job("lost"), None).await.unwrap_err();
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_link_to_a_file_is_as_good_as_the_file() {
+    let folder = Folder::new();
+    let link = folder.as_ref().join("link.db");
+    drop(folder.store());
+    std::os::unix::fs::symlink(folder.path(), &link).unwrap();
+    let store = SqliteStore::open(&link).unwrap();
+    put(&store, "k").await;
+    // Only the file counts.
+    std::fs::remove_file(&link).unwrap();
+    put(&store, "l").await;
 }
 
 #[cfg(target_os = "linux")]

@@ -12,7 +12,7 @@ use futures_util::future::join_all;
 
 use crate::connection;
 use crate::folder::Folder;
-use test_support::stores::{LEASE, claim, claim_one, job, progress, put};
+use test_support::stores::{LEASE, claim, claim_one, job, progress, put, releases};
 
 fn begin(connection: &mut Connection) -> Transaction<'_> {
     let behavior = TransactionBehavior::Immediate;
@@ -23,6 +23,12 @@ fn begin(connection: &mut Connection) -> Transaction<'_> {
 async fn how_far_a_job_has_come_is_seen_from_another_process() {
     let folder = Folder::new();
     progress::is_seen_from_another_process(folder.store(), folder.store()).await;
+}
+
+#[tokio::test]
+async fn workers_of_the_older_release_lose_nothing_that_newer_ones_saved() {
+    let folder = Folder::new();
+    releases::the_older_loses_nothing(&folder.store(), Duration::from_millis(20)).await;
 }
 
 #[tokio::test]

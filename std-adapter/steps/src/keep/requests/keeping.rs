@@ -211,9 +211,10 @@ impl<D: Store> Keeper<D> {
         let job = &undone.job;
         job.check().map_err(|error| match error {
             JobError::Key(long) => NotKept::Key(long),
-            JobError::Large(_) | JobError::State(_) | JobError::Unreadable(_) => {
-                NotKept::Large(self.config.largest_body)
-            }
+            JobError::Large(_)
+            | JobError::State(_)
+            | JobError::Unreadable(_)
+            | JobError::Lost(_) => NotKept::Large(self.config.largest_body),
         })?;
         let (bound, most) = (&self.room.kept, self.config.most);
         let one = bound.begin(flies, most, &self.inner.database, &job.lane);
