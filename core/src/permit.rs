@@ -116,6 +116,14 @@ impl<H: AnyBreaker, const FAILS_WHEN_DROPPED: bool> Permit<H, FAILS_WHEN_DROPPED
         self.report(Outcome::Success)
     }
 
+    /// The success of a ping, or of another instance's call: it counts, and no observer or tally is told of a call.
+    #[doc(hidden)]
+    pub fn success_elsewhere(self) -> Option<Transition> {
+        let (handle, ticket) = self.into_parts()?;
+        let breaker = handle.as_breaker();
+        breaker.succeed_elsewhere(ticket).made(&breaker.clock)
+    }
+
     /// The call failed: a failure of weight 1.
     #[inline]
     pub fn failure(self) -> Option<Transition> {

@@ -131,6 +131,17 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         self.reported(applied, Outcome::Success)
     }
 
+    /// A success without a call.
+    #[cold]
+    pub(crate) fn succeed_elsewhere(&self, ticket: Ticket<W::Bits>) -> Applied<W::Bits> {
+        let (machine, granted) = (self.machine(), ticket.granted);
+        let applied = self.apply(|circuit, now| {
+            machine.succeed(circuit, granted, machine.holds(circuit, granted), now)
+        });
+        self.notify(applied);
+        applied
+    }
+
     #[inline]
     fn count(
         &self,

@@ -188,7 +188,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         while is_down(self.state()) {
             match self.acquire() {
                 Ok(probe) => {
-                    probe.success();
+                    probe.success_elsewhere();
                 }
                 // Real calls are probing already, or a pause has been demanded meanwhile.
                 Err(_) => return,

@@ -4,7 +4,9 @@
 use std::cell::Cell;
 use std::future::{Ready, pending, ready};
 
-use atomic_breaker_embassy::{Failure, Mutating, Prober, State};
+use atomic_breaker_embassy::{
+    Breaker, EmbassyClock, Failure, Mutating, Observer, Outcome, Prober, State,
+};
 use core::time::Duration;
 use embassy_time::Timer;
 
@@ -36,6 +38,32 @@ fn an_answer_closes_long_before_the_open_time_is_over() {
     let so_far = pings.get();
     sim.pass(10_000);
     assert_eq!(pings.get(), so_far, "a device that works is not pinged");
+}
+
+/// Outcomes of calls.
+#[derive(Default)]
+struct Outcomes(Cell<u32>);
+
+impl Observer for Outcomes {
+    fn outcome(&self, _: Outcome) {
+        self.0.set(self.0.get() + 1);
+    }
+}
+
+#[test]
+fn the_successes_that_end_an_outage_by_pings_are_no_calls() {
+    let outcomes = Outcomes::default();
+    let rules = RULES.open_for(Duration::from_secs(600)).close_after(3);
+    let breaker = Breaker::builder(rules, EmbassyClock)
+        .observer(&outcomes)
+        .build();
+    let (pings, works) = (Cell::new(0), Cell::new(true));
+    let mut sim = Sim::new();
+    sim.spawn(async { breaker.run_prober(EVERY, || ping(&pings, &works)).await });
+    breaker.trip();
+    sim.pass(1_000);
+    assert_eq!((breaker.state(), pings.get()), (State::Closed, 1));
+    assert_eq!(outcomes.0.get(), 0, "nobody has called");
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn close(breaker: &impl AnyBreaker) -> Option<Transition> {
     let mut last = breaker.probe_now()?;
     for _ in 0..breaker.config().needed_successes() {
         match breaker.acquire() {
-            Ok(permit) if permit.is_probe() => last = permit.success().unwrap_or(last),
+            Ok(permit) if permit.is_probe() => last = permit.success_elsewhere().unwrap_or(last),
             // A real call was faster: it decides.
             _ => break,
         }
