@@ -31,6 +31,12 @@ pub trait Observer {
         true
     }
 
+    /// Whether this observer misunderstands a breaker of which it is not told everything. One over a word that processes share
+    /// refuses it: each process tells its own observers only.
+    fn must_hear_all(&self) -> bool {
+        false
+    }
+
     /// The state changed, or a new round of probes began.
     fn transition(&self, transition: &Transition) {
         let _ = transition;
@@ -90,6 +96,11 @@ macro_rules! forward_observer {
             fn is_listening(&self) -> bool {
                 let $it = self;
                 $($part.any(|observer| observer.is_listening()))||+
+            }
+
+            fn must_hear_all(&self) -> bool {
+                let $it = self;
+                $($part.any(|observer| observer.must_hear_all()))||+
             }
 
             fn transition(&self, transition: &Transition) {

@@ -8,14 +8,15 @@ use std::sync::atomic::Ordering;
 use atomic_breaker_std::word::AtomicU64;
 use atomic_breaker_std::{BootClock, Breaker, Config, Observer, Rules};
 
-#[cfg(any(target_os = "linux", target_os = "android"))]
-use crate::MappedErrorKind;
+use crate::error::HEARS_ITS_OWN;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 use crate::file;
 use crate::layout::{SECRET, Shape};
 use crate::memory::Memory;
 use crate::slot::draw_secret;
-use crate::{MachineClock, MappedBreaker, MappedError, MappedSlab, MappedWord, MemoryOrigin};
+use crate::{
+    MachineClock, MappedBreaker, MappedError, MappedErrorKind, MappedSlab, MappedWord, MemoryOrigin,
+};
 
 /// Builds a [`MappedBreaker`], or from [`MappedSlab::builder`] a [`MappedSlab`]: `K` says which.
 ///
@@ -136,7 +137,8 @@ impl<C: MachineClock, K> MappedBuilder<C, K> {
 }
 
 impl<C, O> MappedBuilder<C, SingleWord<O>> {
-    /// Sets the observer of the transitions that *this* process makes.
+    /// Sets the observer of the transitions that *this* process makes. One that [must hear
+    /// all](Observer::must_hear_all), such as a seat in a fleet, is an error when it is opened.
     pub fn observer<P: Observer>(self, observer: P) -> MappedBuilder<C, SingleWord<P>> {
         MappedBuilder {
             config: self.config,
@@ -156,8 +158,17 @@ impl<C: MachineClock, O: Observer> MappedBuilder<C, SingleWord<O>> {
     /// [`MappedError`] names the file, and says what to do.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub fn open(self, path: impl AsRef<Path>) -> Result<MappedBreaker<C, O>, MappedError> {
-        let parts = self.in_file(path.as_ref(), Shape::SINGLE)?;
+        let path = path.as_ref();
+        self.check_observer().map_err(|error| error.at(path))?;
+        let parts = self.in_file(path, Shape::SINGLE)?;
         Ok(self.finish(parts))
+    }
+
+    fn check_observer(&self) -> Result<(), MappedError> {
+        if self.kind.0.must_hear_all() {
+            return Err(MappedError::new(MappedErrorKind::Settings, HEARS_ITS_OWN));
+        }
+        Ok(())
     }
 
     /// A breaker that this process shares with those that it forks from now on, without a file.
@@ -165,6 +176,7 @@ impl<C: MachineClock, O: Observer> MappedBuilder<C, SingleWord<O>> {
     /// # Errors
     /// [`MappedError`]: the configuration does not fit, or there is no memory.
     pub fn for_forks(self) -> Result<MappedBreaker<C, O>, MappedError> {
+        self.check_observer()?;
         let parts = self.inherited(Shape::SINGLE)?;
         Ok(self.finish(parts))
     }

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use atomic_breaker_std::word::AtomicU64;
 use atomic_breaker_std::{BootClock, Breaker, Config, Observer, Rules, Snapshot};
 
+use crate::error::HEARS_ITS_OWN;
 use crate::layout::{REFUSED, Shape};
 use crate::memory::Memory;
 use crate::slot::Slots;
@@ -75,6 +76,8 @@ pub enum NoSlot {
         /// How many are allowed.
         max: usize,
     },
+    /// The observer [must hear all](Observer::must_hear_all), and each process tells its own only.
+    Observer,
 }
 
 impl<C: MachineClock> MappedSlab<C> {
@@ -100,12 +103,16 @@ impl<C: MachineClock> MappedSlab<C> {
     /// [`breaker`](Self::breaker) with an observer, which is notified of what this one does.
     ///
     /// # Errors
-    /// [`NoSlot`]: the slab is full, or the key is too long; counted in [`refused`](Self::refused).
+    /// [`NoSlot`]: the slab is full, or the key is too long; counted in [`refused`](Self::refused). The observer must hear of
+    /// what others do, too.
     pub fn observed<O: Observer>(
         &self,
         key: impl AsRef<[u8]>,
         observer: O,
     ) -> Result<SlotBreaker<'_, C, O>, NoSlot> {
+        if observer.must_hear_all() {
+            return Err(NoSlot::Observer);
+        }
         let key = key.as_ref();
         let (bytes, max) = (key.len(), self.shape.key_bytes as usize);
         let word = if bytes > max {
@@ -194,6 +201,7 @@ impl fmt::Display for NoSlot {
                 "the key has {bytes} bytes, but at most {max} fit: set a greater `max_key_bytes`, in all processes and with \
                  a new file"
             ),
+            Self::Observer => f.write_str(HEARS_ITS_OWN),
         }
     }
 }

@@ -62,6 +62,11 @@ impl SeatShared {
 }
 
 impl Observer for Seat {
+    /// One instance, one word: votes, the prober and the first success are those of this process.
+    fn must_hear_all(&self) -> bool {
+        true
+    }
+
     fn transition(&self, transition: &Transition) {
         if !is_ours() {
             let name = self.0.name.clone();

@@ -6,8 +6,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::Path;
 
 use atomic_breaker_mapped::MappedErrorKind as Kind;
-use atomic_breaker_mapped::{self as mapped, MappedBuilder, MappedSlab};
-use atomic_breaker_mapped::{Config, ManualClock, Ratio};
+use atomic_breaker_mapped::{self as mapped, MappedBuilder, MappedSlab, NoSlot};
+use atomic_breaker_mapped::{Config, ManualClock, Observer, OnTransition, Ratio, Transition};
 
 use super::support::{Dir, set_word, word, write_private};
 
@@ -280,4 +280,31 @@ fn settings_that_do_not_fit_leave_no_file() {
     assert!(slab(1, 0).ends_with("keys of 0 bytes: set at least 1, at most 1000"));
     assert!(slab(1, 1_001).contains("at most 1000"));
     assert!(MappedSlab::builder(Config::new()).open(&path).is_ok());
+}
+
+/// As a seat in a fleet does.
+struct HearsAll;
+
+impl Observer for HearsAll {
+    fn must_hear_all(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn an_observer_that_must_hear_what_other_processes_do_is_refused_with_words() {
+    let dir = Dir::new();
+    let single = || {
+        MappedBuilder::new(Config::new()).observer((HearsAll, OnTransition(|_: &Transition| ())))
+    };
+    let in_file = single().open(dir.file("database")).unwrap_err();
+    let for_forks = single().for_forks().unwrap_err();
+    for error in [in_file, for_forks] {
+        assert_eq!(error.kind(), Kind::Settings);
+        assert!(error.to_string().contains("a seat in a fleet"), "{error}");
+    }
+    let hosts = MappedSlab::builder(Config::new()).for_forks().unwrap();
+    let refused = hosts.observed("a.example", Some(HearsAll)).unwrap_err();
+    assert_eq!(refused, NoSlot::Observer);
+    assert!(hosts.observed("a.example", None::<HearsAll>).is_ok());
 }

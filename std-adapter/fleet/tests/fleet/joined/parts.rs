@@ -2,7 +2,7 @@
 //! Status, shadow mode, queues and ends.
 
 use atomic_breaker_fleet::{FleetConfig, InProcess, Joined};
-use atomic_breaker_server::State;
+use atomic_breaker_server::{Observer, State};
 
 use super::support::World;
 
@@ -16,6 +16,13 @@ fn joining_outside_of_a_runtime_is_an_error_that_says_so() {
 async fn an_invalid_number_is_an_error() {
     let error = Joined::new(InProcess::new(), FleetConfig::new(0)).unwrap_err();
     assert!(error.to_string().contains("quorum"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_seat_observes_no_word_of_which_it_hears_only_a_part() {
+    let fleet = Joined::new(InProcess::new(), FleetConfig::new(1)).unwrap();
+    let seat = fleet.seat("payments").unwrap();
+    assert!(seat.must_hear_all() && Some((seat, ())).must_hear_all() && !().must_hear_all());
 }
 
 #[tokio::test(start_paused = true)]
