@@ -97,8 +97,11 @@ impl std::error::Error for DatabaseError {
 
 pub fn classify(error: &DatabaseError) -> Outcome {
     match error {
-        DatabaseError::Query(error) | DatabaseError::Pool(PoolError::Backend(error)) => {
-            classify_query(error)
+        // A row that is not there, a value that does not fit its column: the server has answered.
+        DatabaseError::Query(error) => classify_answer(error).unwrap_or(Outcome::Success),
+        // It could not connect.
+        DatabaseError::Pool(PoolError::Backend(error)) => {
+            classify_answer(error).unwrap_or_else(|| Failure::new().into())
         }
         // Its connections are held by calls that do not end, or cannot be opened.
         DatabaseError::Pool(PoolError::Timeout(_)) => Failure::new().into(),
@@ -106,14 +109,11 @@ pub fn classify(error: &DatabaseError) -> Outcome {
     }
 }
 
-pub fn classify_query(error: &Error) -> Outcome {
+/// What the server says, or that its connection is lost; `None` for what the client alone says.
+fn classify_answer(error: &Error) -> Option<Outcome> {
     if let Some(code) = error.code() {
-        return sqlstate::classify(code.code());
+        return Some(sqlstate::classify(code.code()));
     }
     let is_io = error.source().is_some_and(|cause| cause.is::<io::Error>());
-    if is_io || error.is_closed() {
-        return Failure::new().into();
-    }
-    // A value that does not fit its column, a row that is not there.
-    Outcome::Ignored
+    (is_io || error.is_closed()).then(|| Failure::new().into())
 }

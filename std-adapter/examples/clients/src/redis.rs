@@ -132,9 +132,11 @@ pub fn classify(error: &RedisError) -> Outcome {
             Some("OOM" | "MISCONF" | "NOREPLICAS" | "BUSY") => failure,
             _ => Outcome::Success,
         },
+        // The server has answered, with another type than was asked for.
+        ErrorKind::UnexpectedReturnType => Outcome::Success,
         // What its limits say is an error of the operating system or a cause, by version.
         _ if error.source().is_some_and(|cause| cause.is::<io::Error>()) => failure,
-        // An answer of another type than was asked for, a command that makes no sense.
+        // A command that makes no sense.
         _ => Outcome::Ignored,
     }
 }

@@ -81,8 +81,14 @@ pub fn classify(error: &Error) -> Outcome {
         // (`53300`) or the server is starting (`57P03`): then this is what callers see.
         Error::PoolTimedOut => Failure::new().into(),
         Error::Io(_) | Error::Tls(_) | Error::Protocol(_) => Failure::new().into(),
-        Error::RowNotFound => Outcome::Success,
-        // A value that does not fit its column, a column that is not there, a pool that the program has closed.
+        // The server has answered, with something else than was asked for.
+        Error::RowNotFound
+        | Error::ColumnNotFound(_)
+        | Error::ColumnIndexOutOfBounds { .. }
+        | Error::ColumnDecode { .. }
+        | Error::Decode(_)
+        | Error::TypeNotFound { .. } => Outcome::Success,
+        // A value that could not be sent, a pool that the program has closed.
         _ => Outcome::Ignored,
     }
 }

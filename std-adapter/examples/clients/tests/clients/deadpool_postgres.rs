@@ -59,7 +59,7 @@ async fn is_closed_through_errors_of_callers_and_knows_those_of_the_server() {
     );
     let wrong_type =
         database.run(async |client| client.query_one("SELECT 1 WHERE $1", &[&"x"]).await);
-    assert_eq!(judged(wrong_type.await), (Outcome::Ignored, None));
+    assert_eq!(judged(wrong_type.await), (Outcome::Success, None));
     assert!(is_closed(database.server()) && database.server().breaker().snapshot().failures() == 0);
 
     // Two transactions that each read what the other one writes.
@@ -122,6 +122,21 @@ async fn a_write_on_a_standby_costs_its_connection_and_no_read() {
     let read = async || run(&database, "SELECT * FROM names").await;
     let write = async || run(&database, "INSERT INTO names VALUES ('ann')").await;
     survive_failover("deadpool-postgres", 4, database.server(), read, write).await;
+}
+
+/// A service that looks up what is mostly not there.
+#[tokio::test]
+async fn a_row_that_is_not_there_closes_a_half_open_breaker() {
+    let Some(host) = Server::start(Kind::Postgres) else {
+        return;
+    };
+    let database = Database::new(host.of_postgres(host.port), 2, rules());
+    let breaker = database.server().breaker();
+    breaker.trip();
+    breaker.probe_now();
+    let none = database.run(async |client| client.query_one("SELECT 1 WHERE false", &[]).await);
+    assert!(matches!(none.await, Err(ServiceError::Failed(_))));
+    assert!(is_closed(database.server()));
 }
 
 #[tokio::test]
