@@ -10,6 +10,7 @@ use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
+use crate::connection::Carrier;
 use crate::errors::report_by;
 use crate::{ErrorRule, HttpRules, Outcome, Scope};
 
@@ -24,6 +25,8 @@ pub(crate) struct BodyEnds {
     pub(crate) has_own_limit: bool,
     /// The first data is enough for a probe.
     pub(crate) data_suffices: bool,
+    /// The connection that it is on.
+    pub(crate) carrier: Carrier,
 }
 
 pin_project! {
@@ -98,6 +101,7 @@ impl<B, P: AnyPermit, R, Y> ReportingBody<B, P, R, Y> {
                 dropped: None,
                 has_own_limit: false,
                 data_suffices: false,
+                carrier: Carrier::UNKNOWN,
             },
             waiting: false,
             ended: false,
@@ -148,7 +152,7 @@ where
                     let is_callers = this.ends.has_own_limit || !waited;
                     let judge = || match errors.judge(error) {
                         (outcome, Scope::Limit) if is_callers => (outcome, Scope::Caller),
-                        judged => judged,
+                        judged => this.ends.carrier.refine(judged),
                     };
                     let words = || errors.words(error);
                     let words = || words().unwrap_or_else(|| "the body was cut off".to_owned());

@@ -7,7 +7,8 @@ use std::io;
 use crate::causes::{OwnDeadline, causes_of};
 #[cfg(feature = "reqwest")]
 use crate::client_error::ClientError;
-use crate::{ErrorRule, Failure, Outcome, Rejection, Scope};
+use crate::connection::Carrier;
+use crate::{Connection, ErrorRule, Failure, Outcome, Rejection, Scope};
 
 /// A [rule](ErrorRule) for the errors of hyper-based clients: hyper-util, tonic, and `HttpClient` of this crate. It
 /// recognizes them alone or as the cause of another error: a dead host counts as failed, and a mistake of the caller is
@@ -48,20 +49,25 @@ pub struct UsualErrors;
 
 impl<E: Error + 'static> ErrorRule<E> for UsualErrors {
     fn judge(&self, error: &E) -> (Outcome, Scope) {
-        verdict(error).judgement()
+        judgement(error)
     }
 }
 
 /// An error of any type.
 impl ErrorRule<dyn Error + Send + Sync> for UsualErrors {
     fn judge(&self, error: &(dyn Error + Send + Sync + 'static)) -> (Outcome, Scope) {
-        verdict(error).judgement()
+        judgement(error)
     }
+}
+
+fn judgement(error: &(dyn Error + 'static)) -> (Outcome, Scope) {
+    let (verdict, carrier) = verdict(error);
+    carrier.refine(verdict.judgement())
 }
 
 /// Whom an error concerns, whatever a rule makes of it.
 pub(crate) fn scope_of(error: &(dyn Error + 'static)) -> Scope {
-    verdict(error).judgement().1
+    judgement(error).1
 }
 
 /// How often a request may be sent again at once, within one try: on a fresh connection if the last one ended before a
@@ -87,7 +93,7 @@ impl Again {
         error: &(dyn Error + 'static),
         may_repeat: impl FnOnce() -> bool,
     ) -> bool {
-        let left = match verdict(error) {
+        let left = match verdict(error).0 {
             Verdict::Refused => &mut self.on_the_same,
             Verdict::Unprocessed => &mut self.connections,
             Verdict::Lost { .. } if may_repeat() => &mut self.connections,
@@ -130,9 +136,10 @@ impl Verdict {
             Self::Known(known) => known,
             // Nothing by itself, but a reason to retry; the scope says how often it counts.
             Self::Unprocessed | Self::Refused => {
-                (Failure::with_weight(0).into(), Scope::Unprocessed)
+                let scope = Scope::Unprocessed(Connection::UNKNOWN);
+                (Failure::with_weight(0).into(), scope)
             }
-            Self::Lost { is_shared: true } => (failure, Scope::Connection),
+            Self::Lost { is_shared: true } => (failure, Scope::Connection(Connection::UNKNOWN)),
             Self::OwnLimit => (failure, Scope::Caller),
             Self::Limit => (failure, Scope::Limit),
             Self::Lost { is_shared: false } | Self::Failed => (failure, Scope::Call),
@@ -140,27 +147,38 @@ impl Verdict {
     }
 }
 
-fn verdict(error: &(dyn Error + 'static)) -> Verdict {
+/// What an error says, and the connection that it was on.
+fn verdict(error: &(dyn Error + 'static)) -> (Verdict, Carrier) {
+    let mut carrier = Carrier::UNKNOWN;
     if Rejection::in_chain(error).is_some() {
-        return Verdict::IGNORED;
+        return (Verdict::IGNORED, carrier);
     }
     for cause in causes_of(error) {
-        if cause.is::<OwnDeadline>() {
-            // A rule that makes a failure of it blames the caller.
-            return Verdict::Known((Outcome::Ignored, Scope::Caller));
+        #[cfg(feature = "http2")]
+        if let Some(asked) = Carrier::of_error(cause) {
+            carrier = asked;
         }
-        #[cfg(feature = "reqwest")]
-        if let Some(verdict) = of_reqwest(cause) {
-            return verdict;
-        }
-        if let Some(error) = cause.downcast_ref::<hyper::Error>() {
-            return of_hyper(error);
-        }
-        if let Some(verdict) = of_hyper_util(cause) {
-            return verdict;
+        if let Some(verdict) = of_cause(cause) {
+            return (verdict, carrier);
         }
     }
-    Verdict::Failed
+    (Verdict::Failed, carrier)
+}
+
+/// What a cause says, if it is one that ends the search.
+fn of_cause(cause: &(dyn Error + 'static)) -> Option<Verdict> {
+    if cause.is::<OwnDeadline>() {
+        // A rule that makes a failure of it blames the caller.
+        return Some(Verdict::Known((Outcome::Ignored, Scope::Caller)));
+    }
+    #[cfg(feature = "reqwest")]
+    if let Some(verdict) = of_reqwest(cause) {
+        return Some(verdict);
+    }
+    if let Some(error) = cause.downcast_ref::<hyper::Error>() {
+        return Some(of_hyper(error));
+    }
+    of_hyper_util(cause)
 }
 
 /// What this crate's client knows. For reqwest's own errors only whether a time limit has passed, which changes no
