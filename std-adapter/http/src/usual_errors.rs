@@ -17,14 +17,18 @@ use crate::{Connection, ErrorRule, Failure, Outcome, Rejection, Scope};
 /// | error | counts as |
 /// |---|---|
 /// | no connection, a timeout, a response that is not HTTP, a connection of HTTP/1 that is closed or reset, all others | failure of weight 1 |
-/// | an HTTP/2 connection that is lost with several requests on it, or whose keep-alive ping gets no response | failure of weight 1, **once** for all that were under way ([`Scope::Connection`]) |
-/// | refused before it was processed: `REFUSED_STREAM`, a `GOAWAY` before this stream, a connection that closed before the request was written | failure of weight 1, **once** for all that were under way, so that a host that refuses everything opens its breaker ([`Scope::Unprocessed`]); none if it is sent again below the breaker and gets a response, as `ClientGuard` and reqwest do |
+/// | an HTTP/2 connection that is lost with several requests on it, or whose keep-alive ping gets no response | failure of weight 1, **once** for all that were on it ([`Scope::Connection`]) |
+/// | refused before it was processed: `REFUSED_STREAM`, a `GOAWAY` before this stream, a connection that closed before the request was written | failure of weight 1, **once** for all of its connection that were under way, so that a host that refuses everything opens its breaker ([`Scope::Unprocessed`]); none if it is sent again below the breaker and gets a response, as `ClientGuard` and reqwest do |
 /// | hyper-util: a URI that is not absolute, a method or version that cannot be sent, a scheme that its connector does not know | ignored |
 /// | hyper: `is_user`, above all the body of the request, when it fails; over HTTP/1 also the resulting error of a response body that has begun | ignored |
 /// | a [`Rejection`] of another breaker in the chain of causes | ignored |
 /// | [`RequestError::OwnDeadlineExceeded`](crate::RequestError::OwnDeadlineExceeded) of a `ClientGuard` further in, which judges its tries itself | ignored |
 /// | a time limit that the request itself carried to this crate's `HttpClient` (`RequestBuilder::timeout`), in layers without a `ClientGuard`, whose tries outlive it | cancelled, as if the caller had left ([`Scope::Caller`]) |
 /// | `ClientError` of this crate's `HttpClient` | as `ReqwestErrors` says |
+///
+/// Which connection it was is asked: the errors of hyper-util, and so of reqwest, know the addresses of its ends, unless
+/// its connector marks it by `.extra(`[`Connection`]`)`. Where nothing is known, all requests that were under way together
+/// may have shared it.
 ///
 /// What it says of HTTP/2 needs the feature `http2`, which is on by default. Otherwise its verdict on an error does not
 /// depend on which features other crates enable; the errors of reqwest itself are for `ReqwestErrors`.

@@ -9,6 +9,7 @@
 //! | `body_waits` | bodies whose readers keep them, or do something else now and then |
 //! | `server` | a host that answers as the path says |
 //! | `clocks` | a clock of the caller's own |
+//! | `crowd` | forty callers at once of a host that loses most of its connections, over loopback |
 //! | `file` | settings in a file |
 //! | `health` | hosts that are shut out are asked whether they are back |
 //! | `held` | who holds a guard and its clients |
@@ -58,6 +59,7 @@ mod bodies;
 mod body_limits;
 mod body_waits;
 mod clocks;
+mod crowd;
 mod errors;
 #[cfg(feature = "serde")]
 mod file;
