@@ -4,7 +4,7 @@
 use std::pin::Pin;
 use std::time::Duration;
 
-use atomic_breaker_http::{ClientConfig, ClientGuard, HttpClient, State};
+use atomic_breaker_http::{ClientConfig, ClientGuard, HttpClient, Ratio, State};
 use http::Request;
 use http_body_util::{BodyExt, Empty};
 use hyper::body::Bytes;
@@ -18,6 +18,7 @@ use super::authority;
 use super::host::Host;
 
 const HOUR: Duration = Duration::from_secs(3_600);
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// Whether a call was answered to its end.
 type Answered = Pin<Box<dyn Future<Output = bool> + Send>>;
@@ -50,11 +51,14 @@ impl Client {
     }
 }
 
-/// Open for so long that it stays so. What is sent again within a try would be lost again.
+/// Open for so long that it stays so, and with limits that a busy machine does not exceed.
 fn guard() -> &'static ClientGuard {
     let plan = ClientConfig::new();
     let rules = plan.get_breaker().open_for(HOUR).exponential(2, 2 * HOUR);
-    let plan = plan.tries(1).at_end_of_body().breaker(rules);
+    let ratio = Ratio::percent(90).within(2 * LIMIT).min_calls(20);
+    let rules = rules.failure_ratio(ratio).probe_lease(HOUR);
+    let plan = plan.breaker(rules).deadline(2 * LIMIT);
+    let plan = plan.tries(1).try_limit(LIMIT).at_end_of_body();
     ClientGuard::new(plan).unwrap().leak()
 }
 
@@ -106,7 +110,7 @@ fn of_reqwest(name: &'static str, client: reqwest::ClientBuilder) -> Client {
         guard,
         post: Box::new(move |url| {
             let client = client.clone();
-            let request = Request::post(url).body("").unwrap();
+            let request = Request::post(url).body(Bytes::new()).unwrap();
             Box::pin(async move {
                 match client.oneshot(request).await {
                     Ok(response) => response.bytes().await.is_ok(),

@@ -48,7 +48,7 @@ pub(crate) struct Host {
     address: SocketAddr,
     fault: Option<Fault>,
     is_ill: AtomicBool,
-    connections: AtomicU32,
+    counted: AtomicU32,
 }
 
 impl Host {
@@ -59,7 +59,7 @@ impl Host {
             address: listener.local_addr().unwrap(),
             fault: is_ill.then_some(like),
             is_ill: AtomicBool::new(is_ill),
-            connections: AtomicU32::new(0),
+            counted: AtomicU32::new(0),
         });
         let [valid, expired] = [false, true]
             .map(|expired| TlsAcceptor::from(authority::server(like.protocol(), expired)));
@@ -91,13 +91,13 @@ impl Host {
         self.fault.filter(|_| self.is_ill.load(Relaxed))
     }
 
-    /// The number of a connection that is used.
-    pub(crate) fn next_connection(&self) -> u32 {
-        self.connections.fetch_add(1, Relaxed)
+    /// The number of a connection, or of a request.
+    pub(crate) fn next(&self) -> u32 {
+        self.counted.fetch_add(1, Relaxed)
     }
 
     async fn serve(self: Arc<Self>, connection: TcpStream, tls: TlsAcceptor, like: Fault) {
-        if self.fault() == Some(Fault::Handshake) && self.next_connection() % 20 != 1 {
+        if self.fault() == Some(Fault::Handshake) && self.next() % 20 != 1 {
             // In the middle of the client's greeting.
             let mut connection = connection;
             let _ = connection.read(&mut [0; 16]).await;
@@ -118,7 +118,7 @@ impl Host {
         while read_head(&mut stream).await {
             let fault = self.fault().filter(|&fault| {
                 let fails = !matches!(fault, Fault::Handshake | Fault::Certificate);
-                fails && self.next_connection() % 20 != 1
+                fails && self.next() % 20 != 1
             });
             let length = match fault {
                 None => 5,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use http::{Request, Response};
 use hyper::body::{Body, Bytes, Frame, Incoming};
@@ -15,6 +16,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
+use tokio::time::sleep;
 use tokio_rustls::server::TlsStream;
 
 use super::host::{Fault, Host};
@@ -69,24 +71,34 @@ struct Served {
 }
 
 impl Served {
-    fn fate(&self, host: &Host) -> Fate {
-        // Clients make some that they do not use.
-        let number = *self.number.get_or_init(|| host.next_connection());
+    fn fate(self: &Arc<Self>, host: &Host) -> Fate {
         let request = self.requests.fetch_add(1, Relaxed);
-        let (answered, lost, waits) = match host.fault() {
-            Some(Fault::Streams) => (1, 19, Fate::Waits),
-            Some(Fault::StreamedBodies) => (1, 19, Fate::Begun),
-            Some(Fault::OneDies) if number == 0 => (20, 40, Fate::Waits),
+        let fate = match host.fault() {
+            Some(Fault::OneDies) => {
+                // Clients make some connections that they do not use.
+                let is_first = *self.number.get_or_init(|| host.next()) == 0;
+                if !is_first || request < 20 {
+                    return Fate::Answered;
+                }
+                if request + 1 == 20 + 40 {
+                    self.dies.notify_one();
+                }
+                return Fate::Waits;
+            }
+            Some(Fault::Streams) => Fate::Waits,
+            Some(Fault::StreamedBodies) => Fate::Begun,
             _ => return Fate::Answered,
         };
-        if request + 1 == answered + lost {
-            self.dies.notify_one();
+        if host.next() % 20 == 1 {
+            return Fate::Answered;
         }
-        if request < answered {
-            Fate::Answered
-        } else {
-            waits
-        }
+        // Together with those that come until then.
+        let this = Arc::clone(self);
+        tokio::spawn(async move {
+            sleep(Duration::from_millis(20)).await;
+            this.dies.notify_one();
+        });
+        fate
     }
 }
 
