@@ -2,7 +2,8 @@
 //! A body that carries the permit of its call to its end.
 
 use std::fmt;
-use std::pin::Pin;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
 use atomic_breaker_server::{AnyError, AnyPermit};
@@ -116,6 +117,39 @@ impl<B, P: AnyPermit, R, Y> ReportingBody<B, P, R, Y> {
     /// The inner body.
     pub const fn get_ref(&self) -> &B {
         &self.body
+    }
+}
+
+impl<B, P, R, Y> ReportingBody<B, P, R, Y>
+where
+    B: Body,
+    P: AnyPermit,
+    R: HttpRules,
+    Y: ErrorRule<B::Error>,
+{
+    /// Reads on until the call is reported, for a caller that has left. If it is too late, a body that has arrived in part
+    /// is as one whose reader does not want more, and another one as if its reader had waited.
+    pub(crate) async fn read_on(self, late: impl Future<Output = ()>) {
+        let (mut body, mut late) = (pin!(self), pin!(late));
+        let mut has_begun = false;
+        poll_fn(|context| {
+            if body.is_reported() || late.as_mut().poll(context).is_ready() {
+                return Poll::Ready(());
+            }
+            match ready!(body.as_mut().poll_frame(context)) {
+                Some(Ok(_)) => {
+                    has_begun = true;
+                    // A frame at a time, so that a fast one leaves room for others.
+                    context.waker().wake_by_ref();
+                    Poll::Pending
+                }
+                None | Some(Err(_)) => Poll::Ready(()),
+            }
+        })
+        .await;
+        if has_begun {
+            *body.project().waiting = false;
+        }
     }
 }
 

@@ -53,9 +53,22 @@ where
 
 /// A response whose try was reported at its head, or will be when its body ends.
 #[expect(missing_debug_implementations, reason = "callers never see one")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is moved once, and a box would allocate for each response"
+)]
 pub enum Responded<T: WholeResponse, P: AnyPermit> {
     AtHead(T),
     AtBody(Response<GuardedBody<T::Body, P>>),
+}
+
+impl<T: ClientResponse, P: AnyPermit> Responded<T, P> {
+    /// Goes on to the verdict after the caller has left, until it is too late.
+    pub(crate) async fn read_on(self, late: impl Future<Output = ()>) {
+        if let Self::AtBody(response) = self {
+            response.into_body().read_on(late).await;
+        }
+    }
 }
 
 /// The body of a response of a guarded client. `P` is the permit of its try.

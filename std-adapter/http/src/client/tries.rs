@@ -134,7 +134,17 @@ where
             result.map_err(ServiceError::Failed)
         };
         admitted::<Self>();
-        Try::new(call, leaving)
+        let made = Try::new(call, leaving);
+        if self.report.at_end.is_none() {
+            return made;
+        }
+        made.reading_on(limit, |ended, late| {
+            Box::pin(async {
+                if let Ok(responded) = ended {
+                    responded.read_on(late).await;
+                }
+            })
+        })
     }
 }
 

@@ -21,7 +21,10 @@ use super::upload::{Caller, Upload};
 use crate::callers_limit::CallersLimit;
 use crate::client::{AtEitherEnd, BodyRules, Tried};
 use crate::per_host::HostCounts;
-use crate::{BodyLimits, ClientGuard, Clock, ErrorRule, Hosts, HttpClassifier, Origin, PerHost};
+use crate::{
+    BodyLimits, ClientGuard, ClientResponse, Clock, ErrorRule, Hosts, HttpClassifier, Origin,
+    PerHost,
+};
 
 /// A breaker among the middlewares of a `reqwest_middleware::ClientWithMiddleware`: one for all requests, or one per
 /// host.
@@ -285,7 +288,16 @@ where
             upload,
             report: self.report.clone(),
         };
-        let made = Try::new(call.make(), leaving);
+        let mut made = Try::new(call.make(), leaving);
+        if self.report.at_end.is_some() {
+            made = made.reading_on(limit, |(result, _), late| {
+                Box::pin(async {
+                    if let Ok(responded) = result {
+                        responded.read_on(late).await;
+                    }
+                })
+            });
+        }
         let (result, after) = match callers_limit.zip(url) {
             None => made.await,
             Some((own, url)) => match timeout(own.limit, made).await {
@@ -296,7 +308,7 @@ where
         };
         caller.stays();
         *extensions = after;
-        result
+        result.map(Response::guarded)
     }
 
     /// What is needed to go on when the caller leaves, unless the call must not: without a limit, it might never end.

@@ -16,6 +16,7 @@
 //! | `in_flight` | a host that hangs is noticed by its calls in flight |
 //! | `keyed` | guards for other keys than hosts |
 //! | `leaving` | callers that leave before their host has answered |
+//! | `leaving_bodies` | the same before the head, where the body decides |
 //! | `liveness` | days with a host that fails and recovers, and callers of any patience |
 //! | `partial` | a host that answers most requests: what serves one of them ill shuts out no other |
 //! | `passes` | a health check passes its own guard and nothing else |
@@ -68,6 +69,7 @@ mod held;
 mod in_flight;
 mod keyed;
 mod leaving;
+mod leaving_bodies;
 mod liveness;
 mod partial;
 mod passes;
