@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Connections that are lost, or refuse calls, with many calls under way.
 
-use std::sync::Arc;
-
 use atomic_breaker_server::{
     AnyPermit, Breaker, Config, Connection, Failure, Guard, ManualClock, Outcome, Registry,
     Resource, State,
@@ -36,14 +34,17 @@ fn end<P: AnyPermit>(acquire: impl Fn() -> Option<P>, calls: &Calls) {
     }
 }
 
+/// Never freed: a breaker in the place of another one would be taken for it.
+fn leak<T>(value: T) -> &'static T {
+    Box::leak(Box::new(value))
+}
+
 fn stacks(rules: Config) -> [Stack; 3] {
-    let clock: &'static ManualClock = Box::leak(Box::new(ManualClock::new()));
-    // Never freed, as another one in its place would be taken for it.
-    let alone: &'static Breaker<_> = Box::leak(Box::new(Breaker::new(rules, clock)));
-    let resource = Arc::new(Resource::new(Breaker::new(rules, clock)));
-    let keys = Arc::new(Registry::builder(rules).clock(clock).build().unwrap());
-    let (d, e, f) = (resource.clone(), resource.clone(), resource);
-    let (g, h, i) = (keys.clone(), keys.clone(), keys);
+    let clock = leak(ManualClock::new());
+    let alone = leak(Breaker::new(rules, clock));
+    let resource = leak(Resource::new(Breaker::new(rules, clock)));
+    let keys = leak(Registry::builder(rules).clock(clock).build().unwrap());
+    let failures = move || keys.entry(&7).map_or(0, |entry| entry.snapshot.failures());
     [
         Stack {
             name: "alone",
@@ -53,15 +54,15 @@ fn stacks(rules: Config) -> [Stack; 3] {
         },
         Stack {
             name: "resource",
-            run: Box::new(move |calls| end(|| d.acquire().ok(), calls)),
-            failures: Box::new(move || e.breaker().snapshot().failures()),
-            state: Box::new(move || f.breaker().state()),
+            run: Box::new(move |calls| end(|| resource.acquire().ok(), calls)),
+            failures: Box::new(move || resource.breaker().snapshot().failures()),
+            state: Box::new(move || resource.breaker().state()),
         },
         Stack {
             name: "key",
-            run: Box::new(move |calls| end(|| g.of(7).acquire().ok(), calls)),
-            failures: Box::new(move || h.entry(&7).map_or(0, |entry| entry.snapshot.failures())),
-            state: Box::new(move || i.state(&7)),
+            run: Box::new(move |calls| end(|| keys.of(7).acquire().ok(), calls)),
+            failures: Box::new(failures),
+            state: Box::new(move || keys.state(&7)),
         },
     ]
 }
