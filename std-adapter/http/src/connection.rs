@@ -8,26 +8,26 @@ use http::{Extensions, Response, Version};
 #[cfg(feature = "http2")]
 use hyper_util::client::legacy::{self, connect::HttpInfo};
 
-use crate::{Connection, Outcome, Scope};
+use crate::{ConnectionId, Outcome, Scope};
 
-/// Who may have been on the connection of a call.
+/// The calls that may have been on the connection of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Carrier {
     /// This call alone.
     Own,
-    /// Those with the same connection.
-    Shared(Connection),
+    /// Calls with the same connection.
+    Shared(ConnectionId),
 }
 
 impl Carrier {
-    /// Not known. Without HTTP/2 there is no call beside another one.
+    /// The carrier of a call whose client says nothing. Without HTTP/2 no call shares a connection.
     pub(crate) const UNKNOWN: Self = if cfg!(feature = "http2") {
-        Self::Shared(Connection::UNKNOWN)
+        Self::Shared(ConnectionId::UNKNOWN)
     } else {
         Self::Own
     };
 
-    /// That of a response, which its body is on as well.
+    /// The carrier of a response, and so of its body.
     pub(crate) fn of_response<B>(response: &Response<B>) -> Self {
         if response.version() <= Version::HTTP_11 {
             return Self::Own;
@@ -41,7 +41,7 @@ impl Carrier {
             return Self::Shared(connection);
         }
         extensions.get::<HttpInfo>().map_or(Self::UNKNOWN, |info| {
-            Self::Shared(Connection::of((info.local_addr(), info.remote_addr())))
+            Self::Shared(ConnectionId::of((info.local_addr(), info.remote_addr())))
         })
     }
 
@@ -50,7 +50,7 @@ impl Carrier {
         Self::UNKNOWN
     }
 
-    /// That of an error of hyper-util; `None` for other errors.
+    /// The carrier of a request that ended with an error of hyper-util; `None` for other errors.
     #[cfg(feature = "http2")]
     pub(crate) fn of_error(error: &(dyn Error + 'static)) -> Option<Self> {
         let error = error.downcast_ref::<legacy::Error>()?;
@@ -68,14 +68,14 @@ impl Carrier {
     /// The scope of a failure that ended the connection, where it was not asked yet.
     pub(crate) fn refine(self, (outcome, scope): (Outcome, Scope)) -> (Outcome, Scope) {
         let scope = match (scope, self) {
-            (Scope::Connection(Connection::UNKNOWN), Self::Own) => Scope::Call,
-            (Scope::Connection(Connection::UNKNOWN), Self::Shared(connection)) => {
+            (Scope::Connection(ConnectionId::UNKNOWN), Self::Own) => Scope::Call,
+            (Scope::Connection(ConnectionId::UNKNOWN), Self::Shared(connection)) => {
                 Scope::Connection(connection)
             }
-            (Scope::Unprocessed(Connection::UNKNOWN), Self::Own) => {
-                Scope::Unprocessed(Connection::unique())
+            (Scope::Unprocessed(ConnectionId::UNKNOWN), Self::Own) => {
+                Scope::Unprocessed(ConnectionId::unique())
             }
-            (Scope::Unprocessed(Connection::UNKNOWN), Self::Shared(connection)) => {
+            (Scope::Unprocessed(ConnectionId::UNKNOWN), Self::Shared(connection)) => {
                 Scope::Unprocessed(connection)
             }
             _ => scope,

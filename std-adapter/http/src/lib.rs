@@ -115,7 +115,7 @@ pub use self::reqwest::{HttpClient, ReqwestErrors, repeatable};
 pub use at_end::{AtEnd, WholeResponse};
 #[doc(no_inline)]
 pub use atomic_breaker_server::{
-    Breaker, Clock, Config, Connection, Failure, Guard, KeyedObserver, Outcome, Ratio, Registry,
+    Breaker, Clock, Config, ConnectionId, Failure, Guard, KeyedObserver, Outcome, Ratio, Registry,
     Rejection, Scope, ServiceError, State, StdClock, Timed, TokioClock, breaker,
 };
 #[doc(no_inline)]

@@ -8,7 +8,7 @@ use crate::causes::{OwnDeadline, causes_of};
 #[cfg(feature = "reqwest")]
 use crate::client_error::ClientError;
 use crate::connection::Carrier;
-use crate::{Connection, ErrorRule, Failure, Outcome, Rejection, Scope};
+use crate::{ConnectionId, ErrorRule, Failure, Outcome, Rejection, Scope};
 
 /// A [rule](ErrorRule) for the errors of hyper-based clients: hyper-util, tonic, and `HttpClient` of this crate. It
 /// recognizes them alone or as the cause of another error: a dead host counts as failed, and a mistake of the caller is
@@ -27,7 +27,7 @@ use crate::{Connection, ErrorRule, Failure, Outcome, Rejection, Scope};
 /// | `ClientError` of this crate's `HttpClient` | as `ReqwestErrors` says |
 ///
 /// Which connection it was is asked: the errors of hyper-util, and so of reqwest, know the addresses of its ends, unless
-/// its connector marks it by `.extra(`[`Connection`]`)`. Where nothing is known, all requests that were under way together
+/// its connector marks it by `.extra(`[`ConnectionId`]`)`. Where nothing is known, all requests that were under way together
 /// may have shared it.
 ///
 /// What it says of HTTP/2 needs the feature `http2`, which is on by default. Otherwise its verdict on an error does not
@@ -140,10 +140,10 @@ impl Verdict {
             Self::Known(known) => known,
             // Nothing by itself, but a reason to retry; the scope says how often it counts.
             Self::Unprocessed | Self::Refused => {
-                let scope = Scope::Unprocessed(Connection::UNKNOWN);
+                let scope = Scope::Unprocessed(ConnectionId::UNKNOWN);
                 (Failure::with_weight(0).into(), scope)
             }
-            Self::Lost { is_shared: true } => (failure, Scope::Connection(Connection::UNKNOWN)),
+            Self::Lost { is_shared: true } => (failure, Scope::Connection(ConnectionId::UNKNOWN)),
             Self::OwnLimit => (failure, Scope::Caller),
             Self::Limit => (failure, Scope::Limit),
             Self::Lost { is_shared: false } | Self::Failed => (failure, Scope::Call),
@@ -153,6 +153,10 @@ impl Verdict {
 
 /// What an error says, and the connection that it was on.
 fn verdict(error: &(dyn Error + 'static)) -> (Verdict, Carrier) {
+    #[cfg_attr(
+        not(feature = "http2"),
+        expect(unused_mut, reason = "nothing is asked")
+    )]
     let mut carrier = Carrier::UNKNOWN;
     if Rejection::in_chain(error).is_some() {
         return (Verdict::IGNORED, carrier);

@@ -12,9 +12,9 @@ use std::sync::{Mutex, PoisonError};
 /// Two that are equal are one connection, or a later one whose calls begin after the earlier one was lost, such as one
 /// that has got its port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Connection(Option<NonZeroU64>);
+pub struct ConnectionId(Option<NonZeroU64>);
 
-impl Connection {
+impl ConnectionId {
     /// Some connection: calls that were under way together may have shared it.
     pub const UNKNOWN: Self = Self(None);
 
@@ -48,7 +48,7 @@ impl Begun {
         Self(COUNTED.load(Ordering::Relaxed))
     }
 
-    /// Whether it began after that failure was counted: the two are less than half the range apart.
+    /// Returns whether it began after that failure was counted: the two are less than half the range apart.
     const fn is_after(self, counted: usize) -> bool {
         self.0.wrapping_sub(counted) <= usize::MAX / 2
     }
@@ -92,7 +92,7 @@ impl Losses {
 
     /// Returns whether a shared failure counts, for a call that began then; `None` is before the last one was counted.
     #[cold]
-    pub(crate) fn counts(&self, begun: Option<Begun>, connection: Connection) -> bool {
+    pub(crate) fn counts(&self, begun: Option<Begun>, connection: ConnectionId) -> bool {
         let owner = std::ptr::from_ref(self).addr();
         let is_first = match connection.0 {
             Some(id) => LOST
@@ -111,14 +111,14 @@ impl Losses {
             }
             return true;
         }
-        if is_first && connection != Connection::UNKNOWN {
+        if is_first && connection != ConnectionId::UNKNOWN {
             return true;
         }
         self.lost.fetch_add(1, Ordering::Relaxed);
         self.mostly_lost.load(Ordering::Relaxed) >= 2
     }
 
-    /// Whether none was counted since the call began.
+    /// Returns whether none was counted since the call began.
     fn is_new(&self, begun: Begun) -> bool {
         let mut last = self.last.load(Ordering::Relaxed);
         while begun.is_after(last) {
@@ -151,7 +151,7 @@ impl Losses {
         }
     }
 
-    /// As if none had been shared yet.
+    /// Forgets what was lost and answered.
     pub(crate) fn clear(&self) {
         self.lost.store(0, Ordering::Relaxed);
         self.answered.store(0, Ordering::Relaxed);
@@ -172,7 +172,7 @@ static LOST: Mutex<Lost> = Mutex::new(Lost {
 });
 
 impl Lost {
-    /// Whether this call is the first that reports this loss of a connection.
+    /// Returns whether this call is the first that reports this loss of a connection.
     fn is_first(&mut self, connection: (usize, u64), begun: Option<Begun>) -> bool {
         let Some((_, counted)) = self.last.iter_mut().find(|(lost, _)| *lost == connection) else {
             self.last[usize::from(self.next)] = (connection, count_one());
@@ -207,7 +207,7 @@ impl Alone {
 
 /// Returns whether a shared failure counts for the breaker at that address, as [`Losses::counts`] does.
 #[cold]
-pub(crate) fn counts_alone(breaker: usize, begun: Option<Begun>, connection: Connection) -> bool {
+pub(crate) fn counts_alone(breaker: usize, begun: Option<Begun>, connection: ConnectionId) -> bool {
     let place = place_of(breaker);
     if place.breaker.swap(breaker, Ordering::Relaxed) != breaker {
         place.losses.clear();

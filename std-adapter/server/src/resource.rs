@@ -16,7 +16,7 @@ use crate::loss::{Begun, Losses};
 use crate::permit::lease_of;
 use crate::redact::{too_slow, without_secrets, words};
 use crate::{
-    Admit, Connection, Enforcement, Gated, Guard, GuardPermit, LastFailureCell, Rejection,
+    Admit, ConnectionId, Enforcement, Gated, Guard, GuardPermit, LastFailureCell, Rejection,
 };
 
 /// A breaker, the failure that opened it, and whether it is enforced. [`breaker`](Self::breaker) gives access to the
@@ -246,7 +246,7 @@ impl<H: Deref<Target = Resource<B>>, B: AnyBreaker> Grants for H {
         Some(made)
     }
 
-    fn counts_shared(&self, begun: Begun, connection: Connection) -> bool {
+    fn counts_shared(&self, begun: Begun, connection: ConnectionId) -> bool {
         self.losses.counts(Some(begun), connection)
     }
 

@@ -2,7 +2,7 @@
 //! Connections that are lost, or refuse calls, with many calls under way.
 
 use atomic_breaker_server::{
-    AnyPermit, Breaker, Config, Connection, Failure, Guard, ManualClock, Outcome, Registry,
+    AnyPermit, Breaker, Config, ConnectionId, Failure, Guard, ManualClock, Outcome, Registry,
     Resource, State,
 };
 
@@ -10,7 +10,7 @@ use atomic_breaker_server::{
 const RULES: Config = Config::new().consecutive_failures(200);
 
 /// One of the calls that are under way together: `None` if it is answered.
-type Calls = [Option<Connection>];
+type Calls = [Option<ConnectionId>];
 
 /// What all kinds of breakers make of calls.
 struct Stack {
@@ -68,7 +68,7 @@ fn stacks(rules: Config) -> [Stack; 3] {
 }
 
 /// Forty calls that are under way together, of which the last so many end with their connection: `of` says with which one.
-fn forty(lost: usize, of: impl Fn(usize) -> Connection) -> Vec<Option<Connection>> {
+fn forty(lost: usize, of: impl Fn(usize) -> ConnectionId) -> Vec<Option<ConnectionId>> {
     let calls = (0..40).map(|call| (call >= 40 - lost).then(|| of(call)));
     calls.collect()
 }
@@ -76,12 +76,12 @@ fn forty(lost: usize, of: impl Fn(usize) -> Connection) -> Vec<Option<Connection
 #[test]
 fn each_connection_that_is_lost_counts_once_however_many_calls_it_had() {
     for stack in stacks(RULES) {
-        let connections = [(); 5].map(|()| Connection::unique());
+        let connections = [(); 5].map(|()| ConnectionId::unique());
         (stack.run)(&forty(40, |call| connections[call % 5]));
         assert_eq!((stack.failures)(), 5, "{}", stack.name);
         (stack.run)(&forty(40, |_| connections[0]));
         assert_eq!((stack.failures)(), 6, "{}: one with its name", stack.name);
-        let own = |_| Connection::unique();
+        let own = |_| ConnectionId::unique();
         (stack.run)(&forty(40, own));
         assert_eq!((stack.failures)(), 46, "{}", stack.name);
     }
@@ -91,7 +91,7 @@ fn each_connection_that_is_lost_counts_once_however_many_calls_it_had() {
 fn calls_that_are_lost_together_on_an_unknown_connection_count_once() {
     for stack in stacks(RULES) {
         for round in 1..=9 {
-            (stack.run)(&forty(40, |_| Connection::UNKNOWN));
+            (stack.run)(&forty(40, |_| ConnectionId::UNKNOWN));
             assert_eq!((stack.failures)(), round, "{}", stack.name);
         }
     }
@@ -99,7 +99,7 @@ fn calls_that_are_lost_together_on_an_unknown_connection_count_once() {
 
 #[test]
 fn a_connection_of_two_breakers_that_is_lost_counts_once_in_each() {
-    let connection = Connection::unique();
+    let connection = ConnectionId::unique();
     for stack in stacks(RULES).iter().chain(&stacks(RULES)) {
         (stack.run)(&forty(40, |_| connection));
         assert_eq!((stack.failures)(), 1, "{}", stack.name);
@@ -107,11 +107,11 @@ fn a_connection_of_two_breakers_that_is_lost_counts_once_in_each() {
 }
 
 /// The connections that a host loses one after another, or the one that refuses most calls.
-fn connections() -> [fn(&Connection) -> Connection; 3] {
+fn connections() -> [fn(&ConnectionId) -> ConnectionId; 3] {
     [
-        |_| Connection::UNKNOWN,
+        |_| ConnectionId::UNKNOWN,
         |&same| same,
-        |_| Connection::unique(),
+        |_| ConnectionId::unique(),
     ]
 }
 
@@ -121,7 +121,7 @@ fn a_resource_that_loses_most_calls_trips_although_it_answers_some_between() {
     for lost in [38, 36, 30] {
         for next in connections() {
             for stack in stacks(rules) {
-                let mut connection = Connection::unique();
+                let mut connection = ConnectionId::unique();
                 let mut rounds = 0;
                 while (stack.state)() == State::Closed && rounds < 100 {
                     connection = next(&connection);
@@ -140,7 +140,7 @@ fn a_resource_that_answers_most_calls_never_trips_by_those_that_it_loses() {
     for lost in [19, 10, 2] {
         for next in connections() {
             for stack in stacks(rules) {
-                let mut connection = Connection::unique();
+                let mut connection = ConnectionId::unique();
                 for _ in 0..100 {
                     connection = next(&connection);
                     (stack.run)(&forty(lost, |_| connection));
@@ -156,7 +156,7 @@ fn a_resource_that_answers_most_calls_never_trips_by_those_that_it_loses() {
 fn two_connections_that_are_lost_one_after_the_other_are_two_failures() {
     for next in connections() {
         for stack in stacks(RULES) {
-            let same = Connection::unique();
+            let same = ConnectionId::unique();
             (stack.run)(&[None; 40]);
             let first = next(&same);
             (stack.run)(&vec![Some(first); 100]);

@@ -6,8 +6,9 @@ use std::io;
 use std::time::Duration;
 
 use atomic_breaker_server::{
-    AnyPermit, Breaker, Config, Connection, Enforcement, Failure, Gated, Guard, InFlightLimit, Key,
-    Lot, ManualClock, Outcome, Registry, Rejected, Rejection, Resource, Scope, State, Transition,
+    AnyPermit, Breaker, Config, ConnectionId, Enforcement, Failure, Gated, Guard, InFlightLimit,
+    Key, Lot, ManualClock, Outcome, Registry, Rejected, Rejection, Resource, Scope, State,
+    Transition,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -16,7 +17,7 @@ const RULES: Config = Config::new()
     .open_for(Duration::from_secs(10));
 
 /// How a permit ended: the outcome, the connection that shares it, and the words.
-type Ends = RefCell<Vec<(Outcome, Option<Connection>, Option<String>)>>;
+type Ends = RefCell<Vec<(Outcome, Option<ConnectionId>, Option<String>)>>;
 
 /// A permit of the user's own, which implements only what is required.
 struct Plain<'a>(u8, &'a Ends);
@@ -31,7 +32,7 @@ impl AnyPermit for Plain<'_> {
     fn end(
         self,
         outcome: Outcome,
-        shared: Option<Connection>,
+        shared: Option<ConnectionId>,
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
         let why = why.map(|why| why());
@@ -62,7 +63,7 @@ impl AnyPermit for Full {
     fn end(
         self,
         _: Outcome,
-        _: Option<Connection>,
+        _: Option<ConnectionId>,
         _: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
         None
@@ -111,7 +112,7 @@ fn a_permit_with_the_required_methods_only_is_admitted_is_not_renewed_and_probes
         );
         permit.report(failure());
         Plain(trips, &ends).report_because(Outcome::Success, || "why".to_owned());
-        let connection = Connection::of(trips);
+        let connection = ConnectionId::of(trips);
         Plain(trips, &ends).report_shared(failure(), connection, || "lost".to_owned());
         let expected = [
             (failure(), None, None),
@@ -151,10 +152,10 @@ fn a_bare_permit_is_any_permit_and_of_shared_failures_the_first_counts_and_each_
     AnyPermit::report(one, failure());
     AnyPermit::report(other, failure());
     assert_eq!(server.snapshot().failures(), 2, "each for itself");
-    AnyPermit::report_shared(shared, failure(), Connection::UNKNOWN, String::new);
+    AnyPermit::report_shared(shared, failure(), ConnectionId::UNKNOWN, String::new);
     assert_eq!(server.snapshot().failures(), 2, "others failed since");
     let first = server.acquire().unwrap();
-    let made = AnyPermit::report_shared(first, failure(), Connection::UNKNOWN, String::new);
+    let made = AnyPermit::report_shared(first, failure(), ConnectionId::UNKNOWN, String::new);
     assert_eq!(made.map(|made| made.to), Some(State::Open));
 
     server.reset();
@@ -172,14 +173,14 @@ fn a_bare_permit_is_any_permit_and_of_shared_failures_the_first_counts_and_each_
     let probe = server.acquire().unwrap();
     assert!(AnyPermit::is_probe(&probe));
     assert_eq!(AnyPermit::trips(&probe), 2);
-    let made = AnyPermit::report_shared(probe, failure(), Connection::UNKNOWN, String::new);
+    let made = AnyPermit::report_shared(probe, failure(), ConnectionId::UNKNOWN, String::new);
     assert_eq!(made.map(|made| made.to), Some(State::Open));
 }
 
 #[test]
 fn whom_an_end_concerns_says_how_it_counts() {
     use Scope::{Call, Caller, Limit, Quota, Unprocessed};
-    let lost = Connection::unique();
+    let lost = ConnectionId::unique();
     let heavy = |weight| Outcome::from(Failure::with_weight(weight));
     let (ignored, success) = (Outcome::Ignored, Outcome::Success);
     for (scope, trips, outcome, end, shared) in [
@@ -220,8 +221,8 @@ fn the_shared_failure_of_a_probe_counts_even_if_a_call_from_before_has_reported_
     clock.advance(10 * SECOND);
     let probe = server.acquire().unwrap();
     assert!(probe.is_probe());
-    before.report_shared(failure(), Connection::UNKNOWN, String::new);
-    probe.report_shared(failure(), Connection::UNKNOWN, String::new);
+    before.report_shared(failure(), ConnectionId::UNKNOWN, String::new);
+    probe.report_shared(failure(), ConnectionId::UNKNOWN, String::new);
     assert_eq!(server.breaker().state(), State::Open);
 
     let keys = Registry::builder(RULES.consecutive_failures(1))
@@ -233,8 +234,8 @@ fn the_shared_failure_of_a_probe_counts_even_if_a_call_from_before_has_reported_
     clock.advance(10 * SECOND);
     let probe = keys.of(7).acquire().unwrap();
     assert!(probe.is_probe());
-    before.report_shared(failure(), Connection::UNKNOWN, String::new);
-    probe.report_shared(failure(), Connection::UNKNOWN, String::new);
+    before.report_shared(failure(), ConnectionId::UNKNOWN, String::new);
+    probe.report_shared(failure(), ConnectionId::UNKNOWN, String::new);
     assert_eq!(keys.state(&7), State::Open);
 }
 

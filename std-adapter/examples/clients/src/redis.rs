@@ -5,7 +5,7 @@ use std::error::Error as _;
 use std::io;
 
 use atomic_breaker_server::{
-    AnyPermit, Config, Connection, Failure, Outcome, Report, Resource, ServiceError, Timed, breaker,
+    AnyPermit, Config, ConnectionId, Failure, Outcome, Report, Resource, ServiceError, Timed, breaker,
 };
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use redis::{Client, Cmd, ErrorKind, FromRedisValue, RedisError, RedisResult, ServerErrorKind};
@@ -79,7 +79,7 @@ impl<T> Report<T, Timed<RedisError>> for Errors {
             Ok(_) => permit.report(Outcome::Success),
             // All commands in flight share the connection, so its loss is one failure and not one for each.
             Err(Timed::Failed(error)) if error.is_connection_dropped() => {
-                permit.report_shared(Failure::new().into(), Connection::UNKNOWN, why)
+                permit.report_shared(Failure::new().into(), ConnectionId::UNKNOWN, why)
             }
             Err(Timed::Failed(error)) => permit.report_because(classify(error), why),
             Err(Timed::TimedOut) => permit.report_because(Failure::new().into(), why),

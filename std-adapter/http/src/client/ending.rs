@@ -3,10 +3,13 @@
 
 use std::error::Error;
 use std::fmt;
+use std::future::ready;
+use std::pin::Pin;
 
 use atomic_breaker_server::{AnyPermit, Report};
 use http::{HeaderMap, Response, StatusCode};
 use http_body::Body;
+use tokio::time::Sleep;
 
 use super::config::BodyRules;
 use crate::rules::report_head;
@@ -62,12 +65,14 @@ pub enum Responded<T: WholeResponse, P: AnyPermit> {
     AtBody(Response<GuardedBody<T::Body, P>>),
 }
 
-impl<T: ClientResponse, P: AnyPermit> Responded<T, P> {
-    /// Goes on to the verdict after the caller has left, until it is too late.
-    pub(crate) async fn read_on(self, late: impl Future<Output = ()>) {
-        if let Self::AtBody(response) = self {
-            response.into_body().read_on(late).await;
-        }
+/// Goes on to the verdict on a try whose caller has left, until it is too late.
+pub(crate) fn read_on<T: ClientResponse + 'static, P: AnyPermit + Send + 'static, E>(
+    ended: Result<Responded<T, P>, E>,
+    late: Sleep,
+) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    match ended {
+        Ok(Responded::AtBody(response)) => Box::pin(response.into_body().read_on(late)),
+        _ => Box::pin(ready(())),
     }
 }
 

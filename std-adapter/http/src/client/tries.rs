@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use tower::ServiceExt;
 use tower_service::Service;
 
-use super::ending::{AtEitherEnd, ClientResponse, Responded, Tried};
+use super::ending::{AtEitherEnd, ClientResponse, Responded, Tried, read_on};
 use super::guard::{ClientGuard, HostsOf};
 use super::key::GuardedKey;
 use crate::per_host::{CountedCall, HostCounts};
@@ -138,13 +138,7 @@ where
         if self.report.at_end.is_none() {
             return made;
         }
-        made.reading_on(limit, |ended, late| {
-            Box::pin(async {
-                if let Ok(responded) = ended {
-                    responded.read_on(late).await;
-                }
-            })
-        })
+        made.reading_on(limit, read_on)
     }
 }
 

@@ -19,7 +19,7 @@ use super::created::not_sent;
 use super::last::Last;
 use super::upload::{Caller, Upload};
 use crate::callers_limit::CallersLimit;
-use crate::client::{AtEitherEnd, BodyRules, Tried};
+use crate::client::{AtEitherEnd, BodyRules, Tried, read_on};
 use crate::per_host::HostCounts;
 use crate::{
     BodyLimits, ClientGuard, ClientResponse, Clock, ErrorRule, Hosts, HttpClassifier, Origin,
@@ -290,13 +290,7 @@ where
         };
         let mut made = Try::new(call.make(), leaving);
         if self.report.at_end.is_some() {
-            made = made.reading_on(limit, |(result, _), late| {
-                Box::pin(async {
-                    if let Ok(responded) = result {
-                        responded.read_on(late).await;
-                    }
-                })
-            });
+            made = made.reading_on(limit, |(result, _), late| read_on(result, late));
         }
         let (result, after) = match callers_limit.zip(url) {
             None => made.await,

@@ -6,7 +6,7 @@ use std::hash::Hash;
 use atomic_breaker::{Outcome, State, Token, Transition, wait::Awaited, word::Bits};
 
 use crate::loss::Begun;
-use crate::{Connection, Rejection};
+use crate::{ConnectionId, Rejection};
 
 /// What a [`GuardPermit`](crate::GuardPermit) remembers of its admission.
 ///
@@ -122,7 +122,7 @@ pub trait Grants {
     ) -> Option<Transition>;
 
     /// Returns whether a failure that ended the calls of a connection counts for one that began then.
-    fn counts_shared(&self, begun: Begun, connection: Connection) -> bool;
+    fn counts_shared(&self, begun: Begun, connection: ConnectionId) -> bool;
 
     /// Returns whether a report of such a call, or of one whose key had no slot, would still count.
     fn still_counts(&self, granted: Granted<Self::Bits, Self::Place>) -> bool;

@@ -11,7 +11,7 @@ use atomic_breaker::{Failure, Outcome, Transition};
 
 use super::counts::CallCounts;
 use crate::registry::check_capacity;
-use crate::{Admit, AnyPermit, Connection, Rejection};
+use crate::{Admit, AnyPermit, ConnectionId, Rejection};
 
 /// Trips a breaker when too many calls are in flight: a resource that hangs is noticed before the first of its calls
 /// has timed out. Wraps what admits calls: a reference or an `Arc` of one breaker or [`Resource`](crate::Resource); or,
@@ -239,7 +239,7 @@ impl<H: Deref<Target: AsRef<CallCounts>>, P: AnyPermit> AnyPermit for InFlightPe
     fn end(
         self,
         outcome: Outcome,
-        shared: Option<Connection>,
+        shared: Option<ConnectionId>,
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
         drop(self.counted);

@@ -10,7 +10,7 @@ use std::ptr;
 use atomic_breaker::{AnyBreaker, AnyError, Classify, Failure, Outcome, Permit, Transition};
 
 use super::Scope;
-use crate::Connection;
+use crate::ConnectionId;
 use crate::loss::{Begun, begin_anew_alone, counts_alone, note_answer_alone};
 use crate::on_drop::OnDrop;
 
@@ -30,7 +30,7 @@ pub trait AnyPermit: Sized {
     fn end(
         self,
         outcome: Outcome,
-        shared: Option<Connection>,
+        shared: Option<ConnectionId>,
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition>;
 
@@ -85,20 +85,19 @@ pub trait AnyPermit: Sized {
 
     /// [`report_because`](Self::report_because) for a failure that ended other calls as well, such as the loss of the
     /// connection they shared: one of the calls that were under way on it counts, and the others are ignored. A call that
-    /// begins afterwards and fails counts again. If the connection is [unknown](Connection::UNKNOWN), all calls that were
+    /// begins afterwards and fails counts again. If the connection is [unknown](ConnectionId::UNKNOWN), all calls that were
     /// under way may have shared it.
     ///
     /// All of them count once most calls end this way: if twice in a row the resource answered some calls after such a
     /// failure, but fewer than were lost with it.
     ///
-    /// This is exact for the permits of a `Resource` and of a registry. A breaker alone has only its
-    /// word to say when a call began ([`Permit::is_unchanged`]): on an unknown connection, calls that report at the same
-    /// moment on several threads may each count, and all of them count if the only rule is a failure ratio, which counts
-    /// outside the word.
+    /// This is exact for a `Resource` and a registry. A breaker alone has only its word to say when a call began
+    /// ([`Permit::is_unchanged`]): on an unknown connection, calls that report at the same moment on several threads may
+    /// each count, and all of them if the only rule is a failure ratio, which counts outside the word.
     fn report_shared(
         self,
         outcome: Outcome,
-        connection: Connection,
+        connection: ConnectionId,
         why: impl FnOnce() -> String,
     ) -> Option<Transition> {
         self.end(outcome, Some(connection), Some(why))
@@ -222,19 +221,17 @@ impl<H: AnyBreaker> AnyPermit for Permit<H> {
     fn end(
         self,
         outcome: Outcome,
-        shared: Option<Connection>,
+        shared: Option<ConnectionId>,
         _: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
         let breaker = self
             .handle()
             .map_or(0, |handle| ptr::from_ref(handle.as_breaker()).addr());
+        if outcome == Outcome::Success {
+            note_answer_alone(breaker);
+        }
         let counts = match shared {
-            None => {
-                if outcome == Outcome::Success {
-                    note_answer_alone(breaker);
-                }
-                true
-            }
+            None => true,
             Some(connection) => {
                 let begun = self.is_unchanged().then(Begun::now);
                 counts_alone(breaker, begun, connection) || Self::is_probe(&self)

@@ -14,7 +14,7 @@ use super::insertion::COME_BACK_IN;
 use super::{AnyRegistry, KeyedObserver, Registry, RegistryOf, WhenFull};
 use crate::guard::{Granted, Grants};
 use crate::loss::Begun;
-use crate::{Admit, Connection, Gated, Guard, GuardPermit, Rejection};
+use crate::{Admit, ConnectionId, Gated, Guard, GuardPermit, Rejection};
 
 /// A key of a registry, whose calls its breaker guards: [`Registry::of`](super::Registry::of). `H` leads to the registry:
 /// a reference, or an `Arc` if the key is to own it.
@@ -127,7 +127,7 @@ impl<H: AnyRegistry> Grants for Key<H> {
         self.registry.report(&self.key, granted, outcome, why)
     }
 
-    fn counts_shared(&self, begun: Begun, connection: Connection) -> bool {
+    fn counts_shared(&self, begun: Begun, connection: ConnectionId) -> bool {
         self.registry.counts_shared(&self.key, begun, connection)
     }
 

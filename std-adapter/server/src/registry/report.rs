@@ -16,7 +16,7 @@ use super::keyed_observer::{Explained, Keyed};
 use super::ruleset::Ruleset;
 use super::slot::Slot;
 use super::{KeyedObserver, Registry};
-use crate::Connection;
+use crate::ConnectionId;
 use crate::failed::{Words, took};
 use crate::guard::Kind;
 use crate::loss::Begun;
@@ -241,7 +241,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     /// Whether a failure that other calls share counts, for a call of the key that began then. A key without a slot
     /// gets one, as with any failure; if none is available, that is noticed when the failure is reported.
     #[cold]
-    pub(super) fn counts_shared(&self, key: &K, begun: Begun, connection: Connection) -> bool {
+    pub(super) fn counts_shared(&self, key: &K, begun: Begun, connection: ConnectionId) -> bool {
         match self.insert(key) {
             // If the slot changes hands meanwhile, one failure is lost, of a key that no longer has a slot.
             Some((_, slot)) => slot.losses.counts(Some(begun), connection),

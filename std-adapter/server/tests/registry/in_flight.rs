@@ -6,7 +6,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use atomic_breaker_server::{
-    Admit, AnyPermit, ByKey, Connection, Failure, InFlightLimit, ManualClock, Outcome, Registry,
+    Admit, AnyPermit, ByKey, ConnectionId, Failure, InFlightLimit, ManualClock, Outcome, Registry,
     Resource, State, breaker,
 };
 
@@ -60,7 +60,7 @@ fn calls_that_end_make_room_however_they_end() {
         let [a, b, c, d] = [(); 4].map(|()| limit.admit(&1).unwrap());
         a.report(Outcome::Success);
         b.report_because(Outcome::Ignored, || unreachable!());
-        c.report_shared(Outcome::Success, Connection::UNKNOWN, || unreachable!());
+        c.report_shared(Outcome::Success, ConnectionId::UNKNOWN, || unreachable!());
         drop(d);
     }
     assert_eq!(limit.in_flight_of(&1), 0);
@@ -180,7 +180,7 @@ fn a_shared_failure_stays_one_through_a_limit() {
     let by_key = Arc::new(InFlightLimit::by_key(by_key, 100));
     let permits: Vec<_> = (0..11).map(|_| by_key.admit(&1).unwrap()).collect();
     for permit in permits {
-        permit.report_shared(Failure::new().into(), Connection::UNKNOWN, || {
+        permit.report_shared(Failure::new().into(), ConnectionId::UNKNOWN, || {
             "connection lost".to_owned()
         });
     }
@@ -190,7 +190,7 @@ fn a_shared_failure_stays_one_through_a_limit() {
     let limit = InFlightLimit::new(Arc::clone(&one), 100);
     let permits: Vec<_> = (0..11).map(|_| (&limit).admit(&()).unwrap()).collect();
     for permit in permits {
-        permit.report_shared(Failure::new().into(), Connection::UNKNOWN, || {
+        permit.report_shared(Failure::new().into(), ConnectionId::UNKNOWN, || {
             "connection lost".to_owned()
         });
     }

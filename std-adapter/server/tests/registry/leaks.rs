@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use atomic_breaker_server::{
-    Admit, AnyPermit, ByKey, Connection, Failure, Guard, GuardPermit, InFlightLimit, ManualClock,
+    Admit, AnyPermit, ByKey, ConnectionId, Failure, Guard, GuardPermit, InFlightLimit, ManualClock,
     Outcome, Registry, Rejected, State, Transition, WhenFull,
 };
 use futures_util::FutureExt;
@@ -41,7 +41,9 @@ fn act(limited: &Limited<'_>, key: u32, what: u64) {
         ),
         2 => drop(limited.admit(&key)),
         3 => drop(limited.admit(&key).map(|it| {
-            it.report_shared(Failure::new().into(), Connection::UNKNOWN, || "lost".into())
+            it.report_shared(Failure::new().into(), ConnectionId::UNKNOWN, || {
+                "lost".into()
+            })
         })),
         4 => drop([0; 4].map(|_| limited.admit(&key))),
         5 => drop(keys.of(Key(key)).call_with(
