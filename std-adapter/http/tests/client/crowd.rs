@@ -3,10 +3,11 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
-use atomic_breaker_http::{ClientConfig, ClientGuard, Origin, State};
+use atomic_breaker_http::{ClientConfig, ClientGuard, Config, Origin, State};
 use futures_util::future::join_all;
 use http::Request;
 use http_body_util::{BodyExt, Empty};
@@ -194,4 +195,31 @@ async fn a_connection_that_dies_once_under_forty_requests_shuts_out_no_host() {
     let answered = crowd(guard, &hyper, &server).await;
     assert_eq!(answered, CALLERS * CALLS - CALLERS);
     assert_eq!(state(guard, &server), State::Closed);
+}
+
+/// Each connection ends with eight requests on it, when all five have so many.
+fn dies_with_the_others(connection: TcpStream, _: u32) {
+    static ALL: Barrier = Barrier::new(5);
+    let mut connection = Http2::accept(connection);
+    for _ in 0..8 {
+        connection.request();
+    }
+    ALL.wait();
+}
+
+#[tokio::test]
+async fn connections_that_die_at_the_same_time_are_a_failure_each() {
+    let plan = ClientConfig::new().tries(1);
+    let plan = plan.breaker(Config::new().consecutive_failures(200));
+    let guard = ClientGuard::new(plan).unwrap().leak();
+    let server = Server::serving(dies_with_the_others);
+    let clients = [(); 5].map(|()| hyper(true));
+    let calls = clients
+        .iter()
+        .flat_map(|hyper| (0..8).map(|_| call(guard, hyper, &server)));
+    let answered = join_all(calls).await;
+    assert!(answered.iter().all(|answered| !answered));
+    let origin = Origin::of(&server.url("/").parse().unwrap()).unwrap();
+    let entry = guard.hosts().entry(&origin).unwrap();
+    assert_eq!(entry.snapshot.failures(), 5);
 }
