@@ -5,7 +5,8 @@ use std::error::Error as _;
 use std::io;
 
 use atomic_breaker_server::{
-    AnyPermit, Config, ConnectionId, Failure, Outcome, Report, Resource, ServiceError, Timed, breaker,
+    AnyPermit, Config, ConnectionId, Failure, Outcome, Report, Resource, ServiceError, Timed,
+    breaker,
 };
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use redis::{Client, Cmd, ErrorKind, FromRedisValue, RedisError, RedisResult, ServerErrorKind};

@@ -117,13 +117,16 @@ fn answers_streams(connection: TcpStream, _: u32) {
     }
 }
 
-/// Of twenty requests it answers the first, and then its connection ends.
+/// Of forty requests it answers two, and then its connection ends.
 fn dies(connection: TcpStream, _: u32) {
     let mut connection = Http2::accept(connection);
-    if let Some(stream) = connection.request() {
+    for stream in (0..2)
+        .map_while(|_| connection.request())
+        .collect::<Vec<_>>()
+    {
         connection.answer(stream);
     }
-    for _ in 1..20 {
+    for _ in 2..CALLERS {
         connection.request();
     }
 }
