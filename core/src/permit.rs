@@ -170,6 +170,11 @@ impl<H: AnyBreaker, const FAILS_WHEN_DROPPED: bool> Permit<H, FAILS_WHEN_DROPPED
         }
     }
 
+    /// What leads to the breaker, while nothing was reported.
+    pub const fn handle(&self) -> Option<&H> {
+        self.handle.as_ref()
+    }
+
     /// Whether the breaker's word is still what it was when the permit was granted: one load. For failures that several
     /// calls share, such as the loss of their connection: of the calls in flight, the first one that reports still
     /// finds the word unchanged; the others find its failure, unless only a tally remembers it.

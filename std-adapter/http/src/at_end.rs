@@ -8,6 +8,7 @@ use http::Response;
 use http_body::Body;
 
 use crate::body::BodyEnds;
+use crate::connection::Carrier;
 use crate::errors::report_by;
 use crate::rules::report_head;
 use crate::{ErrorRule, Head, HttpRules, ReportingBody, ResponseHead};
@@ -100,6 +101,7 @@ impl<R, Y> AtEnd<R, Y> {
             Head::Open { without, dropped } => {
                 let response = response.into_http();
                 let has_own_limit = response.extensions().get::<OwnLimit>().is_some();
+                let carrier = Carrier::of_response(&response);
                 response.map(|body| {
                     let ends = BodyEnds {
                         without,
@@ -107,6 +109,7 @@ impl<R, Y> AtEnd<R, Y> {
                         has_own_limit,
                         // A body of unknown length may be endless.
                         data_suffices: !self.probes_wait && body.size_hint().upper().is_none(),
+                        carrier,
                     };
                     let (rules, errors) = (self.rules.clone(), self.body_errors.clone());
                     ReportingBody::new(body, permit, rules, errors, ends)

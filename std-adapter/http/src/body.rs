@@ -2,7 +2,8 @@
 //! A body that carries the permit of its call to its end.
 
 use std::fmt;
-use std::pin::Pin;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
 use atomic_breaker_server::{AnyError, AnyPermit};
@@ -10,6 +11,7 @@ use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
+use crate::connection::Carrier;
 use crate::errors::report_by;
 use crate::{ErrorRule, HttpRules, Outcome, Scope};
 
@@ -24,6 +26,8 @@ pub(crate) struct BodyEnds {
     pub(crate) has_own_limit: bool,
     /// The first data is enough for a probe.
     pub(crate) data_suffices: bool,
+    /// The connection that it is on.
+    pub(crate) carrier: Carrier,
 }
 
 pin_project! {
@@ -98,6 +102,7 @@ impl<B, P: AnyPermit, R, Y> ReportingBody<B, P, R, Y> {
                 dropped: None,
                 has_own_limit: false,
                 data_suffices: false,
+                carrier: Carrier::UNKNOWN,
             },
             waiting: false,
             ended: false,
@@ -112,6 +117,39 @@ impl<B, P: AnyPermit, R, Y> ReportingBody<B, P, R, Y> {
     /// The inner body.
     pub const fn get_ref(&self) -> &B {
         &self.body
+    }
+}
+
+impl<B, P, R, Y> ReportingBody<B, P, R, Y>
+where
+    B: Body,
+    P: AnyPermit,
+    R: HttpRules,
+    Y: ErrorRule<B::Error>,
+{
+    /// Reads on until the call is reported, for a caller that has left. If it is too late, a body that has arrived in part
+    /// is as one whose reader does not want more, and another one as if its reader had waited.
+    pub(crate) async fn read_on(self, late: impl Future<Output = ()>) {
+        let (mut body, mut late) = (pin!(self), pin!(late));
+        let mut has_begun = false;
+        poll_fn(|context| {
+            if body.is_reported() || late.as_mut().poll(context).is_ready() {
+                return Poll::Ready(());
+            }
+            match ready!(body.as_mut().poll_frame(context)) {
+                Some(Ok(_)) => {
+                    has_begun = true;
+                    // A frame at a time, so that a fast one leaves room for others.
+                    context.waker().wake_by_ref();
+                    Poll::Pending
+                }
+                None | Some(Err(_)) => Poll::Ready(()),
+            }
+        })
+        .await;
+        if has_begun {
+            *body.project().waiting = false;
+        }
     }
 }
 
@@ -148,7 +186,7 @@ where
                     let is_callers = this.ends.has_own_limit || !waited;
                     let judge = || match errors.judge(error) {
                         (outcome, Scope::Limit) if is_callers => (outcome, Scope::Caller),
-                        judged => judged,
+                        judged => this.ends.carrier.refine(judged),
                     };
                     let words = || errors.words(error);
                     let words = || words().unwrap_or_else(|| "the body was cut off".to_owned());

@@ -64,6 +64,7 @@
 //! |---|---|
 //! | `origin` | [`Origin`]: a host as a key |
 //! | `causes`, `client_error` | an error with its causes, and inside errors that wrap others; why there is no response |
+//! | `connection` | the connection that a call was on |
 //! | `head`, `retry_after`, `rate_limit` | heads of responses; `Retry-After` and push-back; when a quota is full again |
 //! | `errors`, `usual_errors` | what errors say, and whom they concern |
 //! | `rules` | [`HttpRules`]: what the responses of a protocol say; [`AtHead`] |
@@ -91,6 +92,7 @@ mod classifier;
 mod client;
 #[cfg(feature = "reqwest")]
 mod client_error;
+mod connection;
 mod errors;
 mod grpc;
 mod head;
@@ -113,8 +115,8 @@ pub use self::reqwest::{HttpClient, ReqwestErrors, repeatable};
 pub use at_end::{AtEnd, WholeResponse};
 #[doc(no_inline)]
 pub use atomic_breaker_server::{
-    Breaker, Clock, Config, Failure, Guard, KeyedObserver, Outcome, Ratio, Registry, Rejection,
-    Scope, ServiceError, State, StdClock, Timed, TokioClock, breaker,
+    Breaker, Clock, Config, ConnectionId, Failure, Guard, KeyedObserver, Outcome, Ratio, Registry,
+    Rejection, Scope, ServiceError, State, StdClock, Timed, TokioClock, breaker,
 };
 #[doc(no_inline)]
 pub use atomic_breaker_tower::{Backoff, BudgetConfig, RetryBudget};

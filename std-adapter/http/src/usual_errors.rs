@@ -7,7 +7,8 @@ use std::io;
 use crate::causes::{OwnDeadline, causes_of};
 #[cfg(feature = "reqwest")]
 use crate::client_error::ClientError;
-use crate::{ErrorRule, Failure, Outcome, Rejection, Scope};
+use crate::connection::Carrier;
+use crate::{ConnectionId, ErrorRule, Failure, Outcome, Rejection, Scope};
 
 /// A [rule](ErrorRule) for the errors of hyper-based clients: hyper-util, tonic, and `HttpClient` of this crate. It
 /// recognizes them alone or as the cause of another error: a dead host counts as failed, and a mistake of the caller is
@@ -16,14 +17,18 @@ use crate::{ErrorRule, Failure, Outcome, Rejection, Scope};
 /// | error | counts as |
 /// |---|---|
 /// | no connection, a timeout, a response that is not HTTP, a connection of HTTP/1 that is closed or reset, all others | failure of weight 1 |
-/// | an HTTP/2 connection that is lost with several requests on it, or whose keep-alive ping gets no response | failure of weight 1, **once** for all that were under way ([`Scope::Connection`]) |
-/// | refused before it was processed: `REFUSED_STREAM`, a `GOAWAY` before this stream, a connection that closed before the request was written | failure of weight 1, **once** for all that were under way, so that a host that refuses everything opens its breaker ([`Scope::Unprocessed`]); none if it is sent again below the breaker and gets a response, as `ClientGuard` and reqwest do |
+/// | an HTTP/2 connection that is lost with several requests on it, or whose keep-alive ping gets no response | failure of weight 1, **once** for all that were on it ([`Scope::Connection`]) |
+/// | refused before it was processed: `REFUSED_STREAM`, a `GOAWAY` before this stream, a connection that closed before the request was written | failure of weight 1, **once** for all of its connection that were under way, so that a host that refuses everything opens its breaker ([`Scope::Unprocessed`]); none if it is sent again below the breaker and gets a response, as `ClientGuard` and reqwest do |
 /// | hyper-util: a URI that is not absolute, a method or version that cannot be sent, a scheme that its connector does not know | ignored |
 /// | hyper: `is_user`, above all the body of the request, when it fails; over HTTP/1 also the resulting error of a response body that has begun | ignored |
 /// | a [`Rejection`] of another breaker in the chain of causes | ignored |
 /// | [`RequestError::OwnDeadlineExceeded`](crate::RequestError::OwnDeadlineExceeded) of a `ClientGuard` further in, which judges its tries itself | ignored |
 /// | a time limit that the request itself carried to this crate's `HttpClient` (`RequestBuilder::timeout`), in layers without a `ClientGuard`, whose tries outlive it | cancelled, as if the caller had left ([`Scope::Caller`]) |
 /// | `ClientError` of this crate's `HttpClient` | as `ReqwestErrors` says |
+///
+/// Which connection it was is asked: the errors of hyper-util, and so of reqwest, know the addresses of its ends, unless
+/// its connector marks it by `.extra(`[`ConnectionId`]`)`. Where nothing is known, all requests that were under way together
+/// may have shared it.
 ///
 /// What it says of HTTP/2 needs the feature `http2`, which is on by default. Otherwise its verdict on an error does not
 /// depend on which features other crates enable; the errors of reqwest itself are for `ReqwestErrors`.
@@ -48,20 +53,25 @@ pub struct UsualErrors;
 
 impl<E: Error + 'static> ErrorRule<E> for UsualErrors {
     fn judge(&self, error: &E) -> (Outcome, Scope) {
-        verdict(error).judgement()
+        judgement(error)
     }
 }
 
 /// An error of any type.
 impl ErrorRule<dyn Error + Send + Sync> for UsualErrors {
     fn judge(&self, error: &(dyn Error + Send + Sync + 'static)) -> (Outcome, Scope) {
-        verdict(error).judgement()
+        judgement(error)
     }
+}
+
+fn judgement(error: &(dyn Error + 'static)) -> (Outcome, Scope) {
+    let (verdict, carrier) = verdict(error);
+    carrier.refine(verdict.judgement())
 }
 
 /// Whom an error concerns, whatever a rule makes of it.
 pub(crate) fn scope_of(error: &(dyn Error + 'static)) -> Scope {
-    verdict(error).judgement().1
+    judgement(error).1
 }
 
 /// How often a request may be sent again at once, within one try: on a fresh connection if the last one ended before a
@@ -87,7 +97,7 @@ impl Again {
         error: &(dyn Error + 'static),
         may_repeat: impl FnOnce() -> bool,
     ) -> bool {
-        let left = match verdict(error) {
+        let left = match verdict(error).0 {
             Verdict::Refused => &mut self.on_the_same,
             Verdict::Unprocessed => &mut self.connections,
             Verdict::Lost { .. } if may_repeat() => &mut self.connections,
@@ -130,9 +140,10 @@ impl Verdict {
             Self::Known(known) => known,
             // Nothing by itself, but a reason to retry; the scope says how often it counts.
             Self::Unprocessed | Self::Refused => {
-                (Failure::with_weight(0).into(), Scope::Unprocessed)
+                let scope = Scope::Unprocessed(ConnectionId::UNKNOWN);
+                (Failure::with_weight(0).into(), scope)
             }
-            Self::Lost { is_shared: true } => (failure, Scope::Connection),
+            Self::Lost { is_shared: true } => (failure, Scope::Connection(ConnectionId::UNKNOWN)),
             Self::OwnLimit => (failure, Scope::Caller),
             Self::Limit => (failure, Scope::Limit),
             Self::Lost { is_shared: false } | Self::Failed => (failure, Scope::Call),
@@ -140,27 +151,42 @@ impl Verdict {
     }
 }
 
-fn verdict(error: &(dyn Error + 'static)) -> Verdict {
+/// What an error says, and the connection that it was on.
+fn verdict(error: &(dyn Error + 'static)) -> (Verdict, Carrier) {
+    #[cfg_attr(
+        not(feature = "http2"),
+        expect(unused_mut, reason = "nothing is asked")
+    )]
+    let mut carrier = Carrier::UNKNOWN;
     if Rejection::in_chain(error).is_some() {
-        return Verdict::IGNORED;
+        return (Verdict::IGNORED, carrier);
     }
     for cause in causes_of(error) {
-        if cause.is::<OwnDeadline>() {
-            // A rule that makes a failure of it blames the caller.
-            return Verdict::Known((Outcome::Ignored, Scope::Caller));
+        #[cfg(feature = "http2")]
+        if let Some(asked) = Carrier::of_error(cause) {
+            carrier = asked;
         }
-        #[cfg(feature = "reqwest")]
-        if let Some(verdict) = of_reqwest(cause) {
-            return verdict;
-        }
-        if let Some(error) = cause.downcast_ref::<hyper::Error>() {
-            return of_hyper(error);
-        }
-        if let Some(verdict) = of_hyper_util(cause) {
-            return verdict;
+        if let Some(verdict) = of_cause(cause) {
+            return (verdict, carrier);
         }
     }
-    Verdict::Failed
+    (Verdict::Failed, carrier)
+}
+
+/// What a cause says, if it is one that ends the search.
+fn of_cause(cause: &(dyn Error + 'static)) -> Option<Verdict> {
+    if cause.is::<OwnDeadline>() {
+        // A rule that makes a failure of it blames the caller.
+        return Some(Verdict::Known((Outcome::Ignored, Scope::Caller)));
+    }
+    #[cfg(feature = "reqwest")]
+    if let Some(verdict) = of_reqwest(cause) {
+        return Some(verdict);
+    }
+    if let Some(error) = cause.downcast_ref::<hyper::Error>() {
+        return Some(of_hyper(error));
+    }
+    of_hyper_util(cause)
 }
 
 /// What this crate's client knows. For reqwest's own errors only whether a time limit has passed, which changes no

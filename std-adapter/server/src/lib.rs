@@ -63,6 +63,7 @@ pub use guard::Repeat;
 pub use guard::{Guard, GuardPermit};
 pub use in_flight::{InFlightLimit, InFlightPermit};
 pub use last_failure::LastFailureCell;
+pub use loss::ConnectionId;
 pub use permit::{
     Admit, AnyPermit, AtOnce, Gated, LastFailure, Lot, Rejection, Report, Scope, ServiceError,
 };

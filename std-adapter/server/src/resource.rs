@@ -12,10 +12,12 @@ use atomic_breaker::{
 
 use crate::failed::{Words, took};
 use crate::guard::{Granted, Grants, Kind};
-use crate::loss::{Begun, SharedFailure};
+use crate::loss::{Begun, Losses};
 use crate::permit::lease_of;
 use crate::redact::{too_slow, without_secrets, words};
-use crate::{Admit, Enforcement, Gated, Guard, GuardPermit, LastFailureCell, Rejection};
+use crate::{
+    Admit, ConnectionId, Enforcement, Gated, Guard, GuardPermit, LastFailureCell, Rejection,
+};
 
 /// A breaker, the failure that opened it, and whether it is enforced. [`breaker`](Self::breaker) gives access to the
 /// breaker itself, for snapshots and commands; calls made through that ignore shadow mode and the last failure.
@@ -34,7 +36,7 @@ use crate::{Admit, Enforcement, Gated, Guard, GuardPermit, LastFailureCell, Reje
 pub struct Resource<B = crate::Breaker> {
     breaker: B,
     last_failure: LastFailureCell,
-    shared_failure: SharedFailure,
+    losses: Losses,
     enforcement: Enforcement,
 }
 
@@ -44,7 +46,7 @@ impl<B> Resource<B> {
         Self {
             breaker,
             last_failure: LastFailureCell::new(),
-            shared_failure: SharedFailure::new(),
+            losses: Losses::new(),
             enforcement: Enforcement::new(),
         }
     }
@@ -230,7 +232,12 @@ impl<H: Deref<Target = Resource<B>>, B: AnyBreaker> Grants for H {
                 self.notify_failed(granted, failure, made, why);
                 return made;
             }
-            Some(outcome) => permit.report(outcome),
+            Some(outcome) => {
+                if outcome == Outcome::Success {
+                    self.losses.note_answer();
+                }
+                permit.report(outcome)
+            }
             None => permit.cancel(),
         }?;
         if made.to == State::Open {
@@ -239,8 +246,8 @@ impl<H: Deref<Target = Resource<B>>, B: AnyBreaker> Grants for H {
         Some(made)
     }
 
-    fn counts_shared(&self, begun: Begun) -> bool {
-        self.shared_failure.is_first(begun)
+    fn counts_shared(&self, begun: Begun, connection: ConnectionId) -> bool {
+        self.losses.counts(Some(begun), connection)
     }
 
     fn still_counts(&self, granted: Granted<BitsOf<B>>) -> bool {

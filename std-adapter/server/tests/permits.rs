@@ -6,8 +6,9 @@ use std::io;
 use std::time::Duration;
 
 use atomic_breaker_server::{
-    AnyPermit, Breaker, Config, Enforcement, Failure, Gated, Guard, InFlightLimit, Key, Lot,
-    ManualClock, Outcome, Registry, Rejected, Rejection, Resource, Scope, State, Transition,
+    AnyPermit, Breaker, Config, ConnectionId, Enforcement, Failure, Gated, Guard, InFlightLimit,
+    Key, Lot, ManualClock, Outcome, Registry, Rejected, Rejection, Resource, Scope, State,
+    Transition,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -15,8 +16,8 @@ const RULES: Config = Config::new()
     .consecutive_failures(2)
     .open_for(Duration::from_secs(10));
 
-/// How a permit ended: the outcome, whether it is shared, and the words.
-type Ends = RefCell<Vec<(Outcome, bool, Option<String>)>>;
+/// How a permit ended: the outcome, the connection that shares it, and the words.
+type Ends = RefCell<Vec<(Outcome, Option<ConnectionId>, Option<String>)>>;
 
 /// A permit of the user's own, which implements only what is required.
 struct Plain<'a>(u8, &'a Ends);
@@ -31,11 +32,11 @@ impl AnyPermit for Plain<'_> {
     fn end(
         self,
         outcome: Outcome,
-        is_shared: bool,
+        shared: Option<ConnectionId>,
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
         let why = why.map(|why| why());
-        self.1.borrow_mut().push((outcome, is_shared, why));
+        self.1.borrow_mut().push((outcome, shared, why));
         None
     }
 
@@ -59,7 +60,12 @@ impl AnyPermit for Full {
         &()
     }
 
-    fn end(self, _: Outcome, _: bool, _: Option<impl FnOnce() -> String>) -> Option<Transition> {
+    fn end(
+        self,
+        _: Outcome,
+        _: Option<ConnectionId>,
+        _: Option<impl FnOnce() -> String>,
+    ) -> Option<Transition> {
         None
     }
 
@@ -106,11 +112,12 @@ fn a_permit_with_the_required_methods_only_is_admitted_is_not_renewed_and_probes
         );
         permit.report(failure());
         Plain(trips, &ends).report_because(Outcome::Success, || "why".to_owned());
-        Plain(trips, &ends).report_shared(failure(), || "lost".to_owned());
+        let connection = ConnectionId::of(trips);
+        Plain(trips, &ends).report_shared(failure(), connection, || "lost".to_owned());
         let expected = [
-            (failure(), false, None),
-            (Outcome::Success, false, Some("why".to_owned())),
-            (failure(), true, Some("lost".to_owned())),
+            (failure(), None, None),
+            (Outcome::Success, None, Some("why".to_owned())),
+            (failure(), Some(connection), Some("lost".to_owned())),
         ];
         assert_eq!(ends.take(), expected);
     }
@@ -145,10 +152,10 @@ fn a_bare_permit_is_any_permit_and_of_shared_failures_the_first_counts_and_each_
     AnyPermit::report(one, failure());
     AnyPermit::report(other, failure());
     assert_eq!(server.snapshot().failures(), 2, "each for itself");
-    AnyPermit::report_shared(shared, failure(), String::new);
+    AnyPermit::report_shared(shared, failure(), ConnectionId::UNKNOWN, String::new);
     assert_eq!(server.snapshot().failures(), 2, "others failed since");
     let first = server.acquire().unwrap();
-    let made = AnyPermit::report_shared(first, failure(), String::new);
+    let made = AnyPermit::report_shared(first, failure(), ConnectionId::UNKNOWN, String::new);
     assert_eq!(made.map(|made| made.to), Some(State::Open));
 
     server.reset();
@@ -166,36 +173,40 @@ fn a_bare_permit_is_any_permit_and_of_shared_failures_the_first_counts_and_each_
     let probe = server.acquire().unwrap();
     assert!(AnyPermit::is_probe(&probe));
     assert_eq!(AnyPermit::trips(&probe), 2);
-    let made = AnyPermit::report_shared(probe, failure(), String::new);
+    let made = AnyPermit::report_shared(probe, failure(), ConnectionId::UNKNOWN, String::new);
     assert_eq!(made.map(|made| made.to), Some(State::Open));
 }
 
 #[test]
 fn whom_an_end_concerns_says_how_it_counts() {
-    use Scope::{Call, Caller, Connection, Limit, Quota, Unprocessed};
+    use Scope::{Call, Caller, Limit, Quota, Unprocessed};
+    let lost = ConnectionId::unique();
     let heavy = |weight| Outcome::from(Failure::with_weight(weight));
     let (ignored, success) = (Outcome::Ignored, Outcome::Success);
-    for (scope, trips, outcome, end, is_shared) in [
-        (Call, 0, heavy(2), Some(heavy(2)), false),
-        (Limit, 0, heavy(2), Some(heavy(2)), false),
-        (Connection, 0, heavy(2), Some(heavy(2)), true),
-        (Connection, 1, success, Some(success), false),
-        (Unprocessed, 0, heavy(2), Some(heavy(2)), true),
+    for (scope, trips, outcome, end, shared) in [
+        (Call, 0, heavy(2), Some(heavy(2)), None),
+        (Limit, 0, heavy(2), Some(heavy(2)), None),
+        (
+            Scope::Connection(lost),
+            0,
+            heavy(2),
+            Some(heavy(2)),
+            Some(lost),
+        ),
+        (Scope::Connection(lost), 1, success, Some(success), None),
+        (Unprocessed(lost), 0, heavy(2), Some(heavy(2)), Some(lost)),
         // By itself it says nothing.
-        (Unprocessed, 0, heavy(0), Some(heavy(1)), true),
-        (Caller, 0, heavy(2), None, false),
-        (Caller, 0, ignored, Some(ignored), false),
-        (Quota, 0, ignored, Some(ignored), false),
-        (Quota, 1, ignored, Some(success), false),
-        (Quota, 1, heavy(2), Some(heavy(2)), false),
+        (Unprocessed(lost), 0, heavy(0), Some(heavy(1)), Some(lost)),
+        (Caller, 0, heavy(2), None, None),
+        (Caller, 0, ignored, Some(ignored), None),
+        (Quota, 0, ignored, Some(ignored), None),
+        (Quota, 1, ignored, Some(success), None),
+        (Quota, 1, heavy(2), Some(heavy(2)), None),
     ] {
         let ends = Ends::default();
         Plain(trips, &ends).report_scoped(outcome, scope, || "lost".to_owned());
-        let ended = ends
-            .take()
-            .pop()
-            .map(|(end, is_shared, _)| (end, is_shared));
-        assert_eq!(ended, end.map(|end| (end, is_shared)), "{scope:?}");
+        let ended = ends.take().pop().map(|(end, shared, _)| (end, shared));
+        assert_eq!(ended, end.map(|end| (end, shared)), "{scope:?}");
     }
 }
 
@@ -210,8 +221,8 @@ fn the_shared_failure_of_a_probe_counts_even_if_a_call_from_before_has_reported_
     clock.advance(10 * SECOND);
     let probe = server.acquire().unwrap();
     assert!(probe.is_probe());
-    before.report_shared(failure(), String::new);
-    probe.report_shared(failure(), String::new);
+    before.report_shared(failure(), ConnectionId::UNKNOWN, String::new);
+    probe.report_shared(failure(), ConnectionId::UNKNOWN, String::new);
     assert_eq!(server.breaker().state(), State::Open);
 
     let keys = Registry::builder(RULES.consecutive_failures(1))
@@ -223,8 +234,8 @@ fn the_shared_failure_of_a_probe_counts_even_if_a_call_from_before_has_reported_
     clock.advance(10 * SECOND);
     let probe = keys.of(7).acquire().unwrap();
     assert!(probe.is_probe());
-    before.report_shared(failure(), String::new);
-    probe.report_shared(failure(), String::new);
+    before.report_shared(failure(), ConnectionId::UNKNOWN, String::new);
+    probe.report_shared(failure(), ConnectionId::UNKNOWN, String::new);
     assert_eq!(keys.state(&7), State::Open);
 }
 

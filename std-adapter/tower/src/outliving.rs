@@ -6,9 +6,11 @@ use std::hash::Hash;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use atomic_breaker_server::InFlightLimit;
 use tokio::runtime::Handle;
+use tokio::time::{Instant, Sleep, sleep_until};
 
 /// The future of one try, made by a [`TryService`](crate::TryService).
 ///
@@ -25,12 +27,21 @@ pub struct Try<T: 'static, K: Hash + Send + 'static = ()> {
     /// Boxed, as it may move into a task. `None` while it is polled, and once it has ended.
     call: Option<Call<T>>,
     leaving: Option<Leaving<K>>,
+    reading_on: Option<ReadingOn<T>>,
     /// Where the try began, and its timers and its connection are: it may be dropped in a thread without a runtime, or
     /// in a runtime that ends.
     runtime: Option<Handle>,
 }
 
 type Call<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// How a try whose caller has left goes on when it has a result: what it does with that, and until when.
+struct ReadingOn<T> {
+    limit: Duration,
+    /// Set when the try begins.
+    until: Option<Instant>,
+    read: fn(T, Sleep) -> Call<()>,
+}
 
 /// What a try needs to go on when its caller leaves: one of the places of its key, which is a host or `()`, unless it is a
 /// probe, whose number the breaker bounds.
@@ -59,8 +70,21 @@ impl<T: 'static, K: Hash + Send + 'static> Try<T, K> {
             ended: None,
             call: Some(Box::pin(call)),
             leaving,
+            reading_on: None,
             runtime: None,
         }
+    }
+
+    /// Reads what the verdict on the result still needs if the caller has left, within so much time from the beginning of
+    /// the try. Otherwise the result is dropped.
+    #[doc(hidden)]
+    pub fn reading_on(mut self, limit: Duration, read: fn(T, Sleep) -> Call<()>) -> Self {
+        self.reading_on = Some(ReadingOn {
+            limit,
+            until: None,
+            read,
+        });
+        self
     }
 
     /// The result of a request that was rejected.
@@ -70,6 +94,7 @@ impl<T: 'static, K: Hash + Send + 'static> Try<T, K> {
             ended: Some(result),
             call: None,
             leaving: None,
+            reading_on: None,
             runtime: None,
         }
     }
@@ -86,6 +111,9 @@ impl<T: 'static, K: Hash + Send + 'static> Future for Try<T, K> {
         }
         if self.leaving.is_some() && self.runtime.is_none() {
             self.runtime = Handle::try_current().ok();
+            if let Some(reading_on) = &mut self.reading_on {
+                reading_on.until = Instant::now().checked_add(reading_on.limit);
+            }
         }
         let mut call = self.call.take().expect("polled after it was ready");
         let result = call.as_mut().poll(context);
@@ -111,9 +139,13 @@ impl<T: 'static, K: Hash + Send + 'static> Drop for Try<T, K> {
         if matches!(place, Some(None)) {
             return;
         }
+        let reading_on = self.reading_on.take();
         drop(runtime.spawn(async move {
             let _until_it_ends = place;
-            drop(call.await);
+            let result = call.await;
+            if let Some((until, reading_on)) = reading_on.and_then(|it| Some((it.until?, it))) {
+                (reading_on.read)(result, sleep_until(until)).await;
+            }
         }));
     }
 }

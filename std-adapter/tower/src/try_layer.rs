@@ -33,6 +33,9 @@ use crate::{Admit, AnyPermit, AtOnce, Report, ServiceError, TimeLimitLayer, Time
 /// an error when the caller is dropped, and then the service takes a part for the whole: let such a stream end with an
 /// error unless its last part was sent, or set [`outliving`](Self::outliving) to 0.
 ///
+/// What goes on ends with the response: a body that the [report](Self::report) would wait for is dropped unread, and counts
+/// as that says. `ClientGuard` and `BreakerMiddleware` of `atomic-breaker-http` read it on.
+///
 /// The limit must not be longer than [`Config::probe_lease`](crate::Config::probe_lease), 30 s unless set. Each try is one
 /// allocation. The price of going on is that the request of a caller that has left keeps its connection a little longer;
 /// [`outliving`](Self::outliving) bounds how many do. A runtime that is dropped ends the tries that began in it: they are

@@ -7,7 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use atomic_breaker_server::{
-    AnyPermit, Config, Failure, Outcome, Report, Resource, ServiceError, Timed, breaker,
+    AnyPermit, Config, ConnectionId, Failure, Outcome, Report, Resource, ServiceError, Timed,
+    breaker,
 };
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use redis::{Client, Cmd, ErrorKind, FromRedisValue, RedisError, RedisResult, ServerErrorKind};
@@ -104,7 +105,7 @@ impl<T> Report<T, Timed<RedisError>> for Errors {
             Ok(_) => permit.report(Outcome::Success),
             // All commands in flight share the connection, so its loss is one failure and not one for each.
             Err(Timed::Failed(error)) if error.is_connection_dropped() => {
-                permit.report_shared(Failure::new().into(), why)
+                permit.report_shared(Failure::new().into(), ConnectionId::UNKNOWN, why)
             }
             Err(Timed::Failed(error)) => permit.report_because(classify(error), why),
             Err(Timed::TimedOut) => permit.report_because(Failure::new().into(), why),

@@ -259,8 +259,9 @@ impl ClientConfig {
     }
 
     /// How many tries of a host may continue at a time, each in a task of its own, when their callers leave; 32 unless
-    /// set. Probes always may. Each continues until the head of its response has arrived or the limit of a try has
-    /// passed, and is then reported like any other.
+    /// set. Probes always may. Each continues until the head of its response has arrived, or its body where that is
+    /// [waited for](Self::at_end_of_body), or the limit of a try has passed, and is then reported like any other. A body
+    /// of which a part has arrived by then counts as if its reader had stopped there.
     ///
     /// So a host is judged only by what it does itself, within the [bounds](crate::ClientGuard#bounds) of a guard. If the
     /// rules require more failures than this number, this many calls count in each limit of a try.

@@ -3,10 +3,13 @@
 
 use std::error::Error;
 use std::fmt;
+use std::future::ready;
+use std::pin::Pin;
 
 use atomic_breaker_server::{AnyPermit, Report};
 use http::{HeaderMap, Response, StatusCode};
 use http_body::Body;
+use tokio::time::Sleep;
 
 use super::config::BodyRules;
 use crate::rules::report_head;
@@ -53,9 +56,24 @@ where
 
 /// A response whose try was reported at its head, or will be when its body ends.
 #[expect(missing_debug_implementations, reason = "callers never see one")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is moved once, and a box would allocate for each response"
+)]
 pub enum Responded<T: WholeResponse, P: AnyPermit> {
     AtHead(T),
     AtBody(Response<GuardedBody<T::Body, P>>),
+}
+
+/// Goes on to the verdict on a try whose caller has left, until it is too late.
+pub(crate) fn read_on<T: ClientResponse + 'static, P: AnyPermit + Send + 'static, E>(
+    ended: Result<Responded<T, P>, E>,
+    late: Sleep,
+) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    match ended {
+        Ok(Responded::AtBody(response)) => Box::pin(response.into_body().read_on(late)),
+        _ => Box::pin(ready(())),
+    }
 }
 
 /// The body of a response of a guarded client. `P` is the permit of its try.

@@ -41,7 +41,8 @@ type SomeObserver<K> = Option<Arc<dyn KeyedObserver<K> + Send + Sync>>;
 /// callers there leave after less than half of a try's limit, a host that hangs is never tripped: set
 /// [`Config::slow_call`](crate::Config::slow_call) to less than they wait, or keep one runtime for all requests.
 ///
-/// A body that is [reported at its end](ClientConfig::at_end_of_body) has no limit here:
+/// A body that is [reported at its end](ClientConfig::at_end_of_body) has no limit here, unless its caller left before the
+/// head: then it is read on within the limit of the try.
 ///
 /// - A reader that leaves while waiting for it cancels the call: set
 ///   [`Config::cancel_limit`](crate::Config::cancel_limit) to more than the time that readers wait.

@@ -36,7 +36,7 @@ pub use ending::ClientResponse;
 #[cfg(feature = "reqwest")]
 pub(crate) use ending::Responded;
 #[cfg(feature = "reqwest-middleware")]
-pub(crate) use ending::{AtEitherEnd, Tried};
+pub(crate) use ending::{AtEitherEnd, Tried, read_on};
 pub use guard::{ClientGuard, Hosts};
 pub use health::HealthCheck;
 pub use layer::{ClientBody, ClientLayer, ClientService};

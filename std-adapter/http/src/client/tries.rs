@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use tower::ServiceExt;
 use tower_service::Service;
 
-use super::ending::{AtEitherEnd, ClientResponse, Responded, Tried};
+use super::ending::{AtEitherEnd, ClientResponse, Responded, Tried, read_on};
 use super::guard::{ClientGuard, HostsOf};
 use super::key::GuardedKey;
 use crate::per_host::{CountedCall, HostCounts};
@@ -134,7 +134,11 @@ where
             result.map_err(ServiceError::Failed)
         };
         admitted::<Self>();
-        Try::new(call, leaving)
+        let made = Try::new(call, leaving);
+        if self.report.at_end.is_none() {
+            return made;
+        }
+        made.reading_on(limit, read_on)
     }
 }
 

@@ -16,10 +16,10 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::upload::Upload;
 use crate::callers_limit::{CallersLimit, timed_out};
-use crate::client::{AtEitherEnd, Tried};
+use crate::client::{AtEitherEnd, Responded, Tried};
 use crate::retries::may_be_sent_twice;
 use crate::usual_errors::Again;
-use crate::{ClientGuard, ClientResponse, Clock, ErrorRule, Origin, Outcome, WithCauses};
+use crate::{ClientGuard, Clock, ErrorRule, Origin, Outcome, WithCauses};
 
 /// The time after which a call to the host of a request counts as slow, where the rules are known: with a guard.
 #[derive(Clone)]
@@ -55,7 +55,7 @@ pub(super) struct Call<P, X> {
 
 impl<P: AnyPermit + Send + Sync + 'static, X: ErrorRule<Error>> Call<P, X> {
     /// Returns the extensions as the middlewares beneath left them.
-    pub(super) async fn make(mut self) -> (Result<Response>, Extensions) {
+    pub(super) async fn make(mut self) -> (Result<Responded<Response, P>>, Extensions) {
         let url = self.request.url().clone();
         let again = self.permit.is_probe().then(Again::new);
         let (begun, mut permit) = (Instant::now(), Some(self.permit));
@@ -81,12 +81,10 @@ impl<P: AnyPermit + Send + Sync + 'static, X: ErrorRule<Error>> Call<P, X> {
         };
         let result = if is_callers {
             permit.report(Outcome::Ignored);
-            result
+            result.map(Responded::AtHead)
         } else {
             let reported = self.report.report(permit, result.map_err(WithCauses));
-            reported
-                .map(Response::guarded)
-                .map_err(|WithCauses(error)| error)
+            reported.map_err(|WithCauses(error)| error)
         };
         (result, self.extensions)
     }

@@ -19,9 +19,12 @@ use super::created::not_sent;
 use super::last::Last;
 use super::upload::{Caller, Upload};
 use crate::callers_limit::CallersLimit;
-use crate::client::{AtEitherEnd, BodyRules, Tried};
+use crate::client::{AtEitherEnd, BodyRules, Tried, read_on};
 use crate::per_host::HostCounts;
-use crate::{BodyLimits, ClientGuard, Clock, ErrorRule, Hosts, HttpClassifier, Origin, PerHost};
+use crate::{
+    BodyLimits, ClientGuard, ClientResponse, Clock, ErrorRule, Hosts, HttpClassifier, Origin,
+    PerHost,
+};
 
 /// A breaker among the middlewares of a `reqwest_middleware::ClientWithMiddleware`: one for all requests, or one per
 /// host.
@@ -59,7 +62,7 @@ use crate::{BodyLimits, ClientGuard, Clock, ErrorRule, Hosts, HttpClassifier, Or
 /// | is rejected | is not sent: `Error::Middleware`, in which `downcast_ref` and [`rejection_of`](super::rejection_of) find the [`Rejection`](crate::Rejection) |
 /// | takes longer than the [limit](Self::time_limit) | is dropped: `Error::Reqwest`, whose `is_timeout` is true (its text mentions a body, that of its source the limit), and a failure, or ignored if its own body was still awaited |
 /// | gets a response, or fails | counts as [`HttpClassifier`] and [`ReqwestErrors`] say |
-/// | is dropped by its caller, or exceeds its own time limit (`RequestBuilder::timeout`), for which the caller gets such a timeout | [goes on](Self::outliving) in a task until the host has answered or the limit has passed, and counts as that says; a streamed body that ends after its caller left is not complete, so the host gets it cut off, and the call is ignored |
+/// | is dropped by its caller, or exceeds its own time limit (`RequestBuilder::timeout`), for which the caller gets such a timeout | [goes on](Self::outliving) in a task until the host has answered, with its body where that is [waited for](Self::at_end_of_body), or the limit has passed, and counts as that says; a streamed body that ends after its caller left is not complete, so the host gets it cut off, and the call is ignored |
 /// | is a probe whose connection breaks before a response | is sent again at once if it may be sent twice or was refused unprocessed, up to eight times (after `REFUSED_STREAM` once): idle connections whose host closed its side unnoticed fail one after the other |
 ///
 /// # Bounds
@@ -285,7 +288,10 @@ where
             upload,
             report: self.report.clone(),
         };
-        let made = Try::new(call.make(), leaving);
+        let mut made = Try::new(call.make(), leaving);
+        if self.report.at_end.is_some() {
+            made = made.reading_on(limit, |(result, _), late| read_on(result, late));
+        }
         let (result, after) = match callers_limit.zip(url) {
             None => made.await,
             Some((own, url)) => match timeout(own.limit, made).await {
@@ -296,7 +302,7 @@ where
         };
         caller.stays();
         *extensions = after;
-        result
+        result.map(Response::guarded)
     }
 
     /// What is needed to go on when the caller leaves, unless the call must not: without a limit, it might never end.

@@ -9,12 +9,14 @@
 //! | `body_waits` | bodies whose readers keep them, or do something else now and then |
 //! | `server` | a host that answers as the path says |
 //! | `clocks` | a clock of the caller's own |
+//! | `crowd` | forty callers at once of a host that loses most of its connections, over loopback |
 //! | `file` | settings in a file |
 //! | `health` | hosts that are shut out are asked whether they are back |
 //! | `held` | who holds a guard and its clients |
 //! | `in_flight` | a host that hangs is noticed by its calls in flight |
 //! | `keyed` | guards for other keys than hosts |
 //! | `leaving` | callers that leave before their host has answered |
+//! | `leaving_bodies` | the same before the head, where the body decides |
 //! | `liveness` | days with a host that fails and recovers, and callers of any patience |
 //! | `partial` | a host that answers most requests: what serves one of them ill shuts out no other |
 //! | `passes` | a health check passes its own guard and nothing else |
@@ -58,6 +60,7 @@ mod bodies;
 mod body_limits;
 mod body_waits;
 mod clocks;
+mod crowd;
 mod errors;
 #[cfg(feature = "serde")]
 mod file;
@@ -66,6 +69,7 @@ mod held;
 mod in_flight;
 mod keyed;
 mod leaving;
+mod leaving_bodies;
 mod liveness;
 mod partial;
 mod passes;

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use atomic_breaker_http::{Failure, Outcome, ServiceError};
+use atomic_breaker_http::{ConnectionId, Failure, Outcome, ServiceError};
 use atomic_breaker_server::{Admit, AnyPermit, Report, Transition};
 use http::{HeaderMap, HeaderName, HeaderValue, Response};
 use http_body::{Body, Frame, SizeHint};
@@ -89,7 +89,7 @@ impl AnyPermit for CountedPermit {
     fn end(
         mut self,
         outcome: Outcome,
-        _: bool,
+        _: Option<ConnectionId>,
         _: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
         self.reported = true;

@@ -9,7 +9,7 @@
 //! | `bodies` | truncated bodies |
 //! | `impatient` | callers with a time limit of their own, slow readers |
 //! | `going_on` | callers that leave a middleware |
-//! | `outliving` | how many of them go on |
+//! | `outliving` | how many of them go on, and how far |
 //! | `uploads`, `upload_times` | streamed bodies of requests; whose time it is, in virtual time |
 //! | `middleware`, `probes`, `retries` | through reqwest-middleware; its probes; beneath reqwest-retry |
 #![cfg(feature = "reqwest")]

@@ -5,8 +5,8 @@ use std::hash::Hash;
 
 use atomic_breaker::{Outcome, State, Token, Transition, wait::Awaited, word::Bits};
 
-use crate::Rejection;
 use crate::loss::Begun;
+use crate::{ConnectionId, Rejection};
 
 /// What a [`GuardPermit`](crate::GuardPermit) remembers of its admission.
 ///
@@ -121,8 +121,8 @@ pub trait Grants {
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition>;
 
-    /// Whether a failure that ended several calls counts for one that began then.
-    fn counts_shared(&self, begun: Begun) -> bool;
+    /// Returns whether a failure that ended the calls of a connection counts for one that began then.
+    fn counts_shared(&self, begun: Begun, connection: ConnectionId) -> bool;
 
     /// Returns whether a report of such a call, or of one whose key had no slot, would still count.
     fn still_counts(&self, granted: Granted<Self::Bits, Self::Place>) -> bool;

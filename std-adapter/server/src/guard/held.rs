@@ -13,7 +13,7 @@ use atomic_breaker::{Failure, Outcome, State, Transition};
 use super::grants::{Granted, Grants, Kind};
 use crate::loss::Begun;
 use crate::permit::{lot, run_admitted};
-use crate::{AnyPermit, Rejection, Report, ServiceError};
+use crate::{AnyPermit, ConnectionId, Rejection, Report, ServiceError};
 
 /// The right to one call of a [`Guard`](crate::Guard), reported as [`AnyPermit`] says. Dropping it cancels it. `G` leads
 /// to what guards the call: a reference to or an `Arc` of a [`Resource`](crate::Resource), or a [`Key`](crate::Key).
@@ -137,14 +137,15 @@ impl<G: Grants> AnyPermit for GuardPermit<G> {
     fn end(
         mut self,
         outcome: Outcome,
-        is_shared: bool,
+        shared: Option<ConnectionId>,
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
         // That of a probe always counts: the first to report may be from before the trip, and change nothing.
-        let counts = !is_shared
-            || !self.is_admitted()
-            || self.guard.counts_shared(self.begun)
-            || self.is_probe();
+        let counts = shared.is_none_or(|connection| {
+            !self.is_admitted()
+                || self.guard.counts_shared(self.begun, connection)
+                || self.is_probe()
+        });
         self.end_as(Some(if counts { outcome } else { Outcome::Ignored }), why)
     }
 

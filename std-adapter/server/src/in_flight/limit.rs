@@ -11,7 +11,7 @@ use atomic_breaker::{Failure, Outcome, Transition};
 
 use super::counts::CallCounts;
 use crate::registry::check_capacity;
-use crate::{Admit, AnyPermit, Rejection};
+use crate::{Admit, AnyPermit, ConnectionId, Rejection};
 
 /// Trips a breaker when too many calls are in flight: a resource that hangs is noticed before the first of its calls
 /// has timed out. Wraps what admits calls: a reference or an `Arc` of one breaker or [`Resource`](crate::Resource); or,
@@ -239,11 +239,11 @@ impl<H: Deref<Target: AsRef<CallCounts>>, P: AnyPermit> AnyPermit for InFlightPe
     fn end(
         self,
         outcome: Outcome,
-        is_shared: bool,
+        shared: Option<ConnectionId>,
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
         drop(self.counted);
-        self.permit.end(outcome, is_shared, why)
+        self.permit.end(outcome, shared, why)
     }
 
     fn trips(&self) -> u8 {

@@ -5,10 +5,13 @@ use std::fmt::Display;
 use std::future::poll_fn;
 use std::hash::Hash;
 use std::pin::pin;
+use std::ptr;
 
 use atomic_breaker::{AnyBreaker, AnyError, Classify, Failure, Outcome, Permit, Transition};
 
 use super::Scope;
+use crate::ConnectionId;
+use crate::loss::{Begun, begin_anew_alone, counts_alone, note_answer_alone};
 use crate::on_drop::OnDrop;
 
 /// The right to one call of any kind of breaker: one that stands alone, or one in a registry. Dropping it cancels it.
@@ -23,11 +26,11 @@ pub trait AnyPermit: Sized {
     fn key(&self) -> &Self::Key;
 
     /// Reports how the call ended: what [`report`](Self::report), [`report_because`](Self::report_because) and
-    /// [`report_shared`](Self::report_shared) have in common.
+    /// [`report_shared`](Self::report_shared) have in common. `shared` is the connection whose loss ended the call.
     fn end(
         self,
         outcome: Outcome,
-        is_shared: bool,
+        shared: Option<ConnectionId>,
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition>;
 
@@ -69,7 +72,7 @@ pub trait AnyPermit: Sized {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the permit is read where it lies")]
     fn report(self, outcome: Outcome) -> Option<Transition> {
-        self.end(outcome, false, None::<fn() -> String>)
+        self.end(outcome, None, None::<fn() -> String>)
     }
 
     /// [`report`](Self::report) with a few words about the failure, which are only requested if it opens the breaker, where
@@ -77,18 +80,27 @@ pub trait AnyPermit: Sized {
     /// what is kept.
     #[inline]
     fn report_because(self, outcome: Outcome, why: impl FnOnce() -> String) -> Option<Transition> {
-        self.end(outcome, false, Some(why))
+        self.end(outcome, None, Some(why))
     }
 
     /// [`report_because`](Self::report_because) for a failure that ended other calls as well, such as the loss of the
-    /// connection they shared: one of the calls that were under way counts, and the others are ignored. A call that
-    /// begins afterwards and fails counts again.
+    /// connection they shared: one of the calls that were under way on it counts, and the others are ignored. A call that
+    /// begins afterwards and fails counts again. If the connection is [unknown](ConnectionId::UNKNOWN), all calls that were
+    /// under way may have shared it.
     ///
-    /// This is exact for the permits of a `Resource` and of a registry. A breaker alone has only its
-    /// word to go by ([`Permit::is_unchanged`]): calls that report at the same moment on several threads may each
-    /// count, and all of them count if the only rule is a failure ratio, which counts outside the word.
-    fn report_shared(self, outcome: Outcome, why: impl FnOnce() -> String) -> Option<Transition> {
-        self.end(outcome, true, Some(why))
+    /// All of them count once most calls end this way: if twice in a row the resource answered some calls after such a
+    /// failure, but fewer than were lost with it.
+    ///
+    /// This is exact for a `Resource` and a registry. A breaker alone has only its word to say when a call began
+    /// ([`Permit::is_unchanged`]): on an unknown connection, calls that report at the same moment on several threads may
+    /// each count, and all of them if the only rule is a failure ratio, which counts outside the word.
+    fn report_shared(
+        self,
+        outcome: Outcome,
+        connection: ConnectionId,
+        why: impl FnOnce() -> String,
+    ) -> Option<Transition> {
+        self.end(outcome, Some(connection), Some(why))
     }
 
     /// Reports how the call ended, and whom that concerns: as [`report_because`](Self::report_because) does, unless the
@@ -100,8 +112,10 @@ pub trait AnyPermit: Sized {
         why: impl FnOnce() -> String,
     ) -> Option<Transition> {
         match (scope, outcome) {
-            (Scope::Connection, Outcome::Failure(_)) => self.report_shared(outcome, why),
-            (Scope::Unprocessed, Outcome::Failure(failure)) => {
+            (Scope::Connection(connection), Outcome::Failure(_)) => {
+                self.report_shared(outcome, connection, why)
+            }
+            (Scope::Unprocessed(connection), Outcome::Failure(failure)) => {
                 // It says nothing by itself, but counts once for all calls that it ended.
                 let says_nothing = failure == Failure::with_weight(0);
                 let failure = if says_nothing {
@@ -109,7 +123,7 @@ pub trait AnyPermit: Sized {
                 } else {
                     failure
                 };
-                self.report_shared(failure.into(), why)
+                self.report_shared(failure.into(), connection, why)
             }
             // Dropping the permit cancels it.
             (Scope::Caller, Outcome::Failure(_)) => None,
@@ -207,11 +221,27 @@ impl<H: AnyBreaker> AnyPermit for Permit<H> {
     fn end(
         self,
         outcome: Outcome,
-        is_shared: bool,
+        shared: Option<ConnectionId>,
         _: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
-        let counts = !is_shared || Self::is_probe(&self) || self.is_unchanged();
-        Self::report(self, if counts { outcome } else { Outcome::Ignored })
+        let breaker = self
+            .handle()
+            .map_or(0, |handle| ptr::from_ref(handle.as_breaker()).addr());
+        if outcome == Outcome::Success {
+            note_answer_alone(breaker);
+        }
+        let counts = match shared {
+            None => true,
+            Some(connection) => {
+                let begun = self.is_unchanged().then(Begun::now);
+                counts_alone(breaker, begun, connection) || Self::is_probe(&self)
+            }
+        };
+        let made = Self::report(self, if counts { outcome } else { Outcome::Ignored });
+        if made.is_some() {
+            begin_anew_alone(breaker);
+        }
+        made
     }
 
     fn trips(&self) -> u8 {

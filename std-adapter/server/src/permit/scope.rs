@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whom the end of a call concerns.
 
+use crate::ConnectionId;
+
 /// Whom the end of a call concerns, and so how often it counts:
 /// [`AnyPermit::report_scoped`](crate::AnyPermit::report_scoped).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -10,13 +12,15 @@ pub enum Scope {
     #[default]
     Call,
     /// A connection that ended, with all calls that were under way on it. **One** of these counts, the others are
-    /// ignored: [`AnyPermit::report_shared`](crate::AnyPermit::report_shared). A host that breaks every connection still fails once for each.
-    Connection,
+    /// ignored, unless most calls end this way: [`AnyPermit::report_shared`](crate::AnyPermit::report_shared). A host that
+    /// breaks every connection still fails once for each.
+    Connection(ConnectionId),
     /// A connection that refused the request before the host looked at it. That is no failure by itself: the request
     /// may be sent again, whatever its method. But **one** of the calls that were refused while they were under way
-    /// together counts, as with [`Connection`](Self::Connection), or a host that refuses everything would never open
-    /// its breaker. A failure of weight 0, which lets a retry see that nothing was done, then counts 1.
-    Unprocessed,
+    /// together counts, and all of them if most are, as with [`Connection`](Self::Connection), or a host that refuses
+    /// everything would never open its breaker. A failure of weight 0, which lets a retry see that nothing was done, then
+    /// counts 1.
+    Unprocessed(ConnectionId),
     /// The caller, whose own time limit has passed: as if it had dropped the call, which is neutral while the call is
     /// [young](crate::Permit#dropped).
     Caller,

@@ -190,6 +190,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         raised.disarm();
         self.note_evicted(index, was_called);
         slot.last_failure.clear();
+        slot.losses.clear();
         // Dropped last, as that may panic.
         let _keys = (slot.key.swap(None), key);
         self.evicted.fetch_add(1, Ordering::Relaxed);

@@ -14,7 +14,7 @@ use super::insertion::COME_BACK_IN;
 use super::{AnyRegistry, KeyedObserver, Registry, RegistryOf, WhenFull};
 use crate::guard::{Granted, Grants};
 use crate::loss::Begun;
-use crate::{Admit, Gated, Guard, GuardPermit, Rejection};
+use crate::{Admit, ConnectionId, Gated, Guard, GuardPermit, Rejection};
 
 /// A key of a registry, whose calls its breaker guards: [`Registry::of`](super::Registry::of). `H` leads to the registry:
 /// a reference, or an `Arc` if the key is to own it.
@@ -127,8 +127,8 @@ impl<H: AnyRegistry> Grants for Key<H> {
         self.registry.report(&self.key, granted, outcome, why)
     }
 
-    fn counts_shared(&self, begun: Begun) -> bool {
-        self.registry.counts_shared(&self.key, begun)
+    fn counts_shared(&self, begun: Begun, connection: ConnectionId) -> bool {
+        self.registry.counts_shared(&self.key, begun, connection)
     }
 
     fn still_counts(&self, granted: Granted<u64, Place>) -> bool {

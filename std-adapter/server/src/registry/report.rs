@@ -16,6 +16,7 @@ use super::keyed_observer::{Explained, Keyed};
 use super::ruleset::Ruleset;
 use super::slot::Slot;
 use super::{KeyedObserver, Registry};
+use crate::ConnectionId;
 use crate::failed::{Words, took};
 use crate::guard::Kind;
 use crate::loss::Begun;
@@ -50,6 +51,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
                 if !is_plain {
                     return self.report_observed(key, place, granted.token(), outcome, why);
                 }
+                slot.losses.note_answer();
                 let breaker = self.breaker(slot, ());
                 let made = breaker.resume(granted.token()).report(Outcome::Success);
                 self.notify(key, outcome);
@@ -72,6 +74,9 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
         let slot = &self.slots[place.slot()];
+        if outcome == Some(Outcome::Success) {
+            slot.losses.note_answer();
+        }
         let (granted, started_ms) = token.into_raw();
         let text = Words::new(|| match outcome {
             // Only a success that took too long opens a breaker, and the words about a response do not say so.
@@ -236,10 +241,10 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     /// Whether a failure that other calls share counts, for a call of the key that began then. A key without a slot
     /// gets one, as with any failure; if none is available, that is noticed when the failure is reported.
     #[cold]
-    pub(super) fn counts_shared(&self, key: &K, begun: Begun) -> bool {
+    pub(super) fn counts_shared(&self, key: &K, begun: Begun, connection: ConnectionId) -> bool {
         match self.insert(key) {
             // If the slot changes hands meanwhile, one failure is lost, of a key that no longer has a slot.
-            Some((_, slot)) => slot.shared_failure.is_first(begun),
+            Some((_, slot)) => slot.losses.counts(Some(begun), connection),
             None => true,
         }
     }

@@ -10,7 +10,7 @@ use super::classes::Class;
 use super::ruleset::RuleId;
 use super::turn::Turn;
 use crate::LastFailureCell;
-use crate::loss::SharedFailure;
+use crate::loss::Losses;
 
 /// A place for one key. It has cache lines of its own, so that a failing key does not slow down its neighbours; a call
 /// that succeeds reads the first one only.
@@ -25,15 +25,15 @@ pub(super) struct Slot<K, T> {
     class: AtomicU8,
     /// How many reasons there are not to evict it now: an operator is at work, or the key has rules of its own.
     pins: AtomicU32,
+    pub(super) losses: Losses,
     /// The word with which this key got the slot.
     pub(super) word_at_insert: AtomicU64,
+    pub(super) key: ArcSwapOption<K>,
     /// How many keys had got a slot when this one did.
     pub(super) inserted_as: AtomicU64,
     /// How many keys had got a slot when this one failed last, or was commanded; 0 if it never was.
     pub(super) failed_after: AtomicU64,
-    pub(super) key: ArcSwapOption<K>,
     pub(super) last_failure: LastFailureCell,
-    pub(super) shared_failure: SharedFailure,
     pub(super) tally: T,
 }
 
@@ -45,12 +45,12 @@ impl<K, T> Slot<K, T> {
             own_rules: AtomicU32::new(0),
             class: AtomicU8::new(0),
             pins: AtomicU32::new(0),
+            losses: Losses::new(),
             word_at_insert: AtomicU64::new(0),
             inserted_as: AtomicU64::new(0),
             failed_after: AtomicU64::new(0),
             key: ArcSwapOption::const_empty(),
             last_failure: LastFailureCell::new(),
-            shared_failure: SharedFailure::new(),
             tally,
         }
     }

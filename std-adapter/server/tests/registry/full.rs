@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use atomic_breaker_server::{
-    AnyPermit, Failure, Guard, GuardPermit, Key, LastCalls, ManualClock, Outcome, Ratio, Registry,
-    WhenFull,
+    AnyPermit, ConnectionId, Failure, Guard, GuardPermit, Key, LastCalls, ManualClock, Outcome,
+    Ratio, Registry, WhenFull,
 };
 
 use super::{RULES, SECOND, fail, full, succeed};
@@ -33,7 +33,7 @@ fn a_call_without_a_slot_is_counted_once_if_rules_remember_calls() {
                 permit.report(Failure::new().into());
             },
             |permit| {
-                permit.report_shared(Failure::new().into(), String::new);
+                permit.report_shared(Failure::new().into(), ConnectionId::UNKNOWN, String::new);
             },
             |permit| {
                 permit.report(Outcome::Success);
@@ -52,7 +52,7 @@ fn a_failure_that_calls_share_is_counted_once_without_a_slot() {
     let clock = ManualClock::new();
     let keys = full(&clock, WhenFull::Pass);
     let permit = keys.of(2).acquire().unwrap();
-    permit.report_shared(Failure::new().into(), String::new);
+    permit.report_shared(Failure::new().into(), ConnectionId::UNKNOWN, String::new);
     assert_eq!(keys.stats().unguarded, 1);
 }
 

@@ -6,8 +6,8 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use atomic_breaker_server::{
-    Admit, AnyPermit, ByKey, Failure, InFlightLimit, ManualClock, Outcome, Registry, Resource,
-    State, breaker,
+    Admit, AnyPermit, ByKey, ConnectionId, Failure, InFlightLimit, ManualClock, Outcome, Registry,
+    Resource, State, breaker,
 };
 
 use super::threads::{Random, seed};
@@ -60,7 +60,7 @@ fn calls_that_end_make_room_however_they_end() {
         let [a, b, c, d] = [(); 4].map(|()| limit.admit(&1).unwrap());
         a.report(Outcome::Success);
         b.report_because(Outcome::Ignored, || unreachable!());
-        c.report_shared(Outcome::Success, || unreachable!());
+        c.report_shared(Outcome::Success, ConnectionId::UNKNOWN, || unreachable!());
         drop(d);
     }
     assert_eq!(limit.in_flight_of(&1), 0);
@@ -180,7 +180,9 @@ fn a_shared_failure_stays_one_through_a_limit() {
     let by_key = Arc::new(InFlightLimit::by_key(by_key, 100));
     let permits: Vec<_> = (0..11).map(|_| by_key.admit(&1).unwrap()).collect();
     for permit in permits {
-        permit.report_shared(Failure::new().into(), || "connection lost".to_owned());
+        permit.report_shared(Failure::new().into(), ConnectionId::UNKNOWN, || {
+            "connection lost".to_owned()
+        });
     }
     assert_eq!(registry.entry(&1).unwrap().snapshot.failures(), 1);
 
@@ -188,7 +190,9 @@ fn a_shared_failure_stays_one_through_a_limit() {
     let limit = InFlightLimit::new(Arc::clone(&one), 100);
     let permits: Vec<_> = (0..11).map(|_| (&limit).admit(&()).unwrap()).collect();
     for permit in permits {
-        permit.report_shared(Failure::new().into(), || "connection lost".to_owned());
+        permit.report_shared(Failure::new().into(), ConnectionId::UNKNOWN, || {
+            "connection lost".to_owned()
+        });
     }
     assert_eq!(one.breaker().snapshot().failures(), 1);
 }

@@ -8,8 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use atomic_breaker_server::{
-    Admit, AnyPermit, ByKey, Failure, Guard, GuardPermit, InFlightLimit, ManualClock, Outcome,
-    Registry, Rejected, State, Transition, WhenFull,
+    Admit, AnyPermit, ByKey, ConnectionId, Failure, Guard, GuardPermit, InFlightLimit, ManualClock,
+    Outcome, Registry, Rejected, State, Transition, WhenFull,
 };
 use futures_util::FutureExt;
 
@@ -40,11 +40,11 @@ fn act(limited: &Limited<'_>, key: u32, what: u64) {
                 .map(|it| it.report(Failure::new().into())),
         ),
         2 => drop(limited.admit(&key)),
-        3 => drop(
-            limited
-                .admit(&key)
-                .map(|it| it.report_shared(Failure::new().into(), || "lost".into())),
-        ),
+        3 => drop(limited.admit(&key).map(|it| {
+            it.report_shared(Failure::new().into(), ConnectionId::UNKNOWN, || {
+                "lost".into()
+            })
+        })),
         4 => drop([0; 4].map(|_| limited.admit(&key))),
         5 => drop(keys.of(Key(key)).call_with(
             |_: &Result<(), ()>| -> Outcome { panic!("in the classifier") },
