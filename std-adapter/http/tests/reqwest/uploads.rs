@@ -11,7 +11,9 @@ use std::task::{Context, Poll, ready};
 use std::thread;
 use std::time::Duration;
 
-use atomic_breaker_http::{Breaker, BreakerMiddleware, Bytes, Config, State, breaker};
+use atomic_breaker_http::{
+    Breaker, BreakerMiddleware, Bytes, ClientConfig, ClientGuard, Config, Origin, State, breaker,
+};
 use http::StatusCode;
 use http_body::{Body, Frame};
 use reqwest::Response;
@@ -138,6 +140,36 @@ async fn an_upload_that_trickles_beyond_the_limit_does_not_open_the_host() {
     assert_eq!(breaker.state(), State::HalfOpen);
     assert!(post(breaker, &server, "/", 1).await.is_ok());
     assert_eq!(breaker.state(), State::Closed);
+}
+
+/// With the limit for slow calls that follows from that of a try: half of it. Five of them in a row, and as probes.
+#[tokio::test]
+async fn slow_uploads_do_not_open_a_host_of_a_guard() {
+    let server = Server::serving(reads_all);
+    let guard = ClientGuard::new(
+        ClientConfig::new()
+            .breaker(Config::new().consecutive_failures(5))
+            .try_limit(4 * LIMIT),
+    );
+    let guard: &'static ClientGuard = guard.unwrap().leak();
+    let client = through(guard.middleware(reqwest()));
+    let origin = Origin::of(&server.url("/").parse().unwrap()).unwrap();
+    let upload = async || {
+        // 800 ms, and 200 ms for the answer.
+        let request = client.post(server.url("/")).body(Trickle::of(4));
+        request.send().await.unwrap();
+    };
+    for _ in 0..6 {
+        upload().await;
+    }
+    assert_eq!(guard.hosts().state(&origin), State::Closed);
+    guard.hosts().command(&origin, |host| host.trip()).unwrap();
+    guard
+        .hosts()
+        .command(&origin, |host| host.probe_now())
+        .unwrap();
+    upload().await;
+    assert_eq!(guard.hosts().state(&origin), State::Closed);
 }
 
 /// 400 ms for the upload and 200 ms for the answer.

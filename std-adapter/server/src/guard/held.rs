@@ -180,7 +180,7 @@ impl<G: Grants> AnyPermit for GuardPermit<G> {
     /// Returns `false` for a call that passes in shadow mode, so that permission is asked for again each time, because the
     /// mode may have changed.
     fn renew(&mut self) -> bool {
-        let is_granted = matches!(self.granted.kind, Kind::Admitted | Kind::Probe);
+        let is_granted = !matches!(self.granted.kind, Kind::Unguarded | Kind::Ended);
         let renewed = is_granted.then(|| self.guard.renew(self.granted)).flatten();
         if let Some(granted) = renewed {
             self.granted = granted;

@@ -62,8 +62,9 @@ pub trait AnyPermit: Sized {
         self.is_admitted()
     }
 
-    /// Starts the permit again if its report would still count: [`Permit::renew`]. If this returns `false`, as it does
-    /// by default, the holder gives the permit back and asks for another one.
+    /// Starts the permit again if its report would still count: [`Permit::renew`]. The time until then, such as that of an
+    /// upload or a repair, is no time of the resource. If this returns `false`, as it does by default, the holder of a
+    /// permit for later gives it back and asks for another one.
     fn renew(&mut self) -> bool {
         false
     }

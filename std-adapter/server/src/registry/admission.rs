@@ -225,7 +225,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
     /// A key without a slot is closed and clear; only a failure, or a slow call, makes it worth one, unless the rules
     /// remember calls.
     #[inline]
-    fn absent(&self, ruleset: &Ruleset) -> Granted {
+    pub(super) fn absent(&self, ruleset: &Ruleset) -> Granted {
         // 0 is treated as 1 millisecond, as it is when a breaker admits a call.
         let start = |_| self.clock.now_ms().max(1);
         Granted {

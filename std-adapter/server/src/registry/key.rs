@@ -135,9 +135,8 @@ impl<H: AnyRegistry> Grants for Key<H> {
         self.registry.still_counts(&self.key, granted)
     }
 
-    /// A slot may change hands, so the holder asks again.
-    fn renew(&self, _: Granted<u64, Place>) -> Option<Granted<u64, Place>> {
-        None
+    fn renew(&self, granted: Granted<u64, Place>) -> Option<Granted<u64, Place>> {
+        self.registry.renew(&self.key, granted)
     }
 }
 

@@ -220,6 +220,24 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         counts && self.is_still(place, slot)
     }
 
+    /// Starts such a call again; `None` if its report would no longer count, or its slot has changed hands.
+    pub(super) fn renew(&self, key: &K, granted: Granted) -> Option<Granted> {
+        if granted.kind == Kind::Absent {
+            let started_ms = self.absent(self.rules_of_absent(key)).started_ms;
+            return self.still_counts(key, granted).then_some(Granted {
+                started_ms,
+                ..granted
+            });
+        }
+        let slot = &self.slots[granted.place.slot()];
+        let breaker = self.breaker(slot, ());
+        let mut permit = breaker.resume(granted.token());
+        let is_current = permit.renew();
+        let (is_probe, token) = (permit.is_probe(), permit.into_token());
+        let renewed = Granted::by_breaker(is_probe, token, granted.place);
+        (is_current && self.is_still(granted.place, slot)).then_some(renewed)
+    }
+
     /// The token that such a call was granted; `None` if the slot has changed hands since, or if it would be a probe:
     /// the call was never granted a probe slot, so it has none to give back.
     fn token_at_insert(

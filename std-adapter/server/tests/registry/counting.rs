@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a permit says of its report before it is made.
 
-use atomic_breaker_server::{AnyPermit, Failure, Guard, ManualClock, Outcome, WhenFull};
+use atomic_breaker_server::{
+    AnyPermit, Config, Failure, Guard, ManualClock, Outcome, Registry, State, WhenFull,
+};
 
 use super::{MS, SECOND, build, fail, full, succeed};
 
@@ -38,6 +40,57 @@ fn a_permit_does_not_count_for_the_next_key_of_its_slot() {
     succeed(&keys, 1);
     fail(&keys, 2);
     assert!(keys.entry(&1).is_none() && !late.still_counts());
+}
+
+/// What waited for something else, such as an upload of its caller or a repair, is no time of the host.
+#[test]
+fn a_call_of_a_key_that_is_started_again_is_not_slow() {
+    let clock = ManualClock::new();
+    let rules = Config::new()
+        .consecutive_failures(2)
+        .open_for(10 * SECOND)
+        .slow_call(2 * SECOND);
+    let keys: Registry<u32, _> = Registry::builder(rules).clock(&clock).build().unwrap();
+    let slow = |is_renewed: bool| {
+        let mut permit = keys.of(1).acquire().unwrap();
+        clock.advance(3 * SECOND);
+        assert!(!is_renewed || permit.renew());
+        clock.advance(SECOND);
+        permit.report(Outcome::Success);
+    };
+    // Without a slot, and with one.
+    for _ in 0..5 {
+        slow(true);
+    }
+    assert!(keys.entry(&1).is_none());
+    slow(false);
+    assert_eq!(keys.entry(&1).unwrap().snapshot.failures(), 1);
+    slow(true);
+    assert_eq!(keys.entry(&1).unwrap().snapshot.failures(), 0);
+    // The probe of one that is open.
+    slow(false);
+    slow(false);
+    assert_eq!(keys.state(&1), State::Open);
+    clock.advance(10 * SECOND);
+    slow(true);
+    assert_eq!(keys.state(&1), State::Closed);
+}
+
+#[test]
+fn a_call_whose_report_would_not_count_is_not_started_again() {
+    let clock = ManualClock::new();
+    let keys = build(&clock).capacity(1).build().unwrap();
+    fail(&keys, 1);
+    let mut late = keys.of(1).acquire().unwrap();
+    succeed(&keys, 1);
+    fail(&keys, 2);
+    assert!(
+        !late.renew(),
+        "the slot has changed hands to a key that fails"
+    );
+    let mut before = keys.of(2).acquire().unwrap();
+    fail(&keys, 2);
+    assert!(!before.renew(), "it has opened");
 }
 
 #[test]
