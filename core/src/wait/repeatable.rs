@@ -8,6 +8,10 @@
             a driver, goes into `wait::Mutating`: `Mutating(async || radio.send().await)`"
 )]
 pub trait Repeatable<V, E> {
+    /// Whether a try that is a probe may begin with a repair, whose time is none of the resource.
+    #[doc(hidden)]
+    const REPAIRS: bool = false;
+
     /// Starts it once more. `trips` is 0 unless the try is a probe: see [`Repairing`].
     fn start(&mut self, trips: impl FnOnce() -> u8) -> impl Future<Output = Result<V, E>>;
 }
@@ -50,8 +54,9 @@ impl<O: AsyncFnMut() -> Result<V, E>, V, E> Repeatable<V, E> for Mutating<O> {
 /// ladder without any traffic.
 ///
 /// The closure repairs and operates, because both need the device. In a retry an error, a panic or the end of the time limit
-/// of either is the failure of the probe, and so is a success for which both together took as long as
-/// [`slow_call`](crate::Config::slow_call); a ping that fails counts for nothing but the ladder. If the closure mutates what it
+/// of either is the failure of the probe. A success is one however long both took, as the time of a repair is none of the
+/// resource: whether that is [slow](crate::Config::slow_call) shows in the calls that follow. A ping that fails counts for
+/// nothing but the ladder. If the closure mutates what it
 /// captures, [`Mutating`] goes around it:
 ///
 /// ```
@@ -81,6 +86,8 @@ impl<O: AsyncFnMut() -> Result<V, E>, V, E> Repeatable<V, E> for Mutating<O> {
 pub struct Repairing<O>(pub O);
 
 impl<O: FnMut(u8) -> F, F: Future<Output = Result<V, E>>, V, E> Repeatable<V, E> for Repairing<O> {
+    const REPAIRS: bool = true;
+
     #[expect(
         refining_impl_trait,
         reason = "it is the future itself, so that the compiler sees whether it is `Send`"
@@ -91,6 +98,8 @@ impl<O: FnMut(u8) -> F, F: Future<Output = Result<V, E>>, V, E> Repeatable<V, E>
 }
 
 impl<O: AsyncFnMut(u8) -> Result<V, E>, V, E> Repeatable<V, E> for Mutating<Repairing<O>> {
+    const REPAIRS: bool = true;
+
     fn start(&mut self, trips: impl FnOnce() -> u8) -> impl Future<Output = Result<V, E>> {
         ((self.0).0)(trips())
     }

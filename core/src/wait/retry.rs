@@ -17,7 +17,7 @@ use crate::clock::Clock;
 use crate::config::AsRules;
 use crate::error::CallError;
 use crate::observer::Observer;
-use crate::outcome::{AnyError, Classify};
+use crate::outcome::{AnyError, Classify, Outcome};
 use crate::tally::Tally;
 use crate::token::Ticket;
 use crate::unguarded::Unguarded;
@@ -75,14 +75,18 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     where
         C: HasTimer,
     {
+        const fn repairs<V, E, O: Repeatable<V, E>>(_: &O) -> bool {
+            O::REPAIRS
+        }
         async move {
+            let repairs = repairs(&operation);
             let mut tries = Tries::new(self.clock.timer(), policy);
             loop {
                 if let Some(result) = tries.turn(self).await {
                     return result;
                 }
                 let ended = self
-                    .make_try(policy.each_try(), &classify, |ticket| {
+                    .make_try(policy.each_try(), &classify, repairs, |ticket| {
                         operation.start(move || ticket.trips())
                     })
                     .await;
@@ -98,6 +102,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         &self,
         limit: L,
         classify: &impl Classify<V, L::Error<E>>,
+        repairs: bool,
         operation: impl FnOnce(Ticket<W::Bits>) -> F,
     ) -> impl Future<Output = Tried<V, CallError<L::Error<E>>>>
     where
@@ -124,6 +129,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
                 // The future is dropped before the report, so that tasks woken by the report find free what it held.
             };
             let outcome = count_panic(&mut permit, || classify.classify(&result));
+            if repairs && permit.ticket.is_probe() && outcome == Outcome::Success {
+                permit.renew();
+            }
             permit.end(outcome);
             Tried::new(result.map_err(CallError::Failed), outcome)
         }

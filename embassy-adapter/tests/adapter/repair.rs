@@ -66,6 +66,34 @@ fn tries_that_are_probes_repair_further_each_time() {
     assert_eq!(breaker.state(), State::Closed);
 }
 
+/// The resource is well, and each repair takes longer than a slow call.
+#[test]
+fn the_time_of_a_repair_in_a_retry_does_not_make_its_probe_slow() {
+    let breaker = breaker(RULES.slow_call(Duration::from_millis(50)));
+    let mut sim = Sim::new();
+    breaker.trip();
+    sim.run(async {
+        let operation = Repairing(|trips: u8| async move {
+            if trips > 0 {
+                Timer::after_millis(120).await;
+            }
+            Ok::<_, &str>(())
+        });
+        let policy = Retry::new().tries(1).wait_for_breaker(Duration::MAX);
+        assert_eq!(breaker.retry(policy, operation).await, Ok(()));
+        assert_eq!(breaker.state(), State::Closed);
+        // Later calls are slow as ever.
+        for _ in 0..3 {
+            let slow = async || {
+                Timer::after_millis(60).await;
+                Ok::<_, &str>(())
+            };
+            assert_eq!(breaker.retry(Retry::new(), slow).await, Ok(()));
+        }
+        assert_eq!(breaker.state(), State::Open);
+    });
+}
+
 #[test]
 fn pings_repair_further_each_time_without_any_traffic() {
     let breaker = breaker(RULES);

@@ -18,10 +18,14 @@ use embassy_time::{Instant, MockDriver};
 /// There is one mock clock for the whole process.
 static TIME: Mutex<()> = Mutex::new(());
 
-/// Tasks on the mock clock, which no other test uses meanwhile.
+thread_local! {
+    /// Held until the thread of the test ends: what an open breaker says depends on the clock.
+    static HELD: RefCell<Option<MutexGuard<'static, ()>>> = const { RefCell::new(None) };
+}
+
+/// Tasks on the mock clock, which no other test uses until this one has ended.
 pub(crate) struct Sim<'a> {
     tasks: Vec<Task<'a>>,
-    _time: MutexGuard<'static, ()>,
 }
 
 struct Task<'a> {
@@ -40,12 +44,12 @@ impl Wake for Flag {
 
 impl<'a> Sim<'a> {
     pub(crate) fn new() -> Self {
-        let time = TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        HELD.with_borrow_mut(|held| {
+            held.get_or_insert_with(lock);
+        });
         MockDriver::get().reset();
-        Self {
-            tasks: Vec::new(),
-            _time: time,
-        }
+        Self { tasks: Vec::new() }
     }
 
     /// Starts a task; returns how often it has been woken since.

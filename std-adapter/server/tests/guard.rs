@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use atomic_breaker_server::{
     AnyError, AnyPermit, Breaker, Config, Failure, Guard, GuardPermit, Key, ManualClock, Outcome,
-    Registry, Repairing, Resource, Retry, ServiceError, State, Timed, breaker,
+    Registry, Repairing, Resource, Retry, ServiceError, State, Timed, TokioClock, breaker,
 };
 
 static PAYMENTS: Resource = Resource::new(breaker(Config::new()));
@@ -167,6 +167,32 @@ async fn a_retry_that_repairs_can_be_spawned() {
     let repair = |trips: u8| async move { if trips > 0 { Err("down") } else { Ok("paid") } };
     let call = HOSTS.of("c.example").retry(Retry::new(), Repairing(repair));
     assert_eq!(is_send(call).await, Ok("paid"));
+}
+
+/// The resource is well, and each repair takes longer than a slow call.
+#[tokio::test(start_paused = true)]
+async fn the_time_of_a_repair_in_a_retry_does_not_make_its_probe_slow() {
+    let second = Duration::from_secs(1);
+    let rules = Config::new().open_for(second).slow_call(second / 2);
+    let server = Resource::new(Breaker::new(rules, TokioClock));
+    let hosts = Registry::builder(rules).clock(TokioClock).build().unwrap();
+    let repair = |trips: u8| async move {
+        if trips > 0 {
+            tokio::time::sleep(Duration::from_secs(2)).await;
+        }
+        Ok::<_, &str>("paid")
+    };
+    server.breaker().trip();
+    hosts.command(&7, |host| host.trip()).unwrap();
+    tokio::time::sleep(second).await;
+    assert_eq!(
+        server.retry(Retry::new(), Repairing(repair)).await,
+        Ok("paid")
+    );
+    assert_eq!(server.breaker().state(), State::Closed);
+    let of_key = hosts.of(7).retry(Retry::new(), Repairing(repair));
+    assert_eq!(of_key.await, Ok("paid"));
+    assert_eq!(hosts.state(&7), State::Closed);
 }
 
 #[test]

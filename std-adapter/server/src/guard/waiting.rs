@@ -27,6 +27,9 @@ use crate::{AnyPermit, Rejection, Report, ServiceError, TokioTimer};
     note = "give a closure that returns a future of a `Result`, or `Repairing(|trips: u8| ..)` with one"
 )]
 pub trait Repeat<F> {
+    /// Whether a try that is a probe may begin with a repair, whose time is none of the resource.
+    const REPAIRS: bool = false;
+
     /// Starts it once more. `trips` is 0 unless the try is a probe.
     fn start(&mut self, trips: u8) -> F;
 }
@@ -38,6 +41,8 @@ impl<O: FnMut() -> F, F> Repeat<F> for O {
 }
 
 impl<O: FnMut(u8) -> F, F> Repeat<F> for Repairing<O> {
+    const REPAIRS: bool = true;
+
     fn start(&mut self, trips: u8) -> F {
         (self.0)(trips)
     }
@@ -71,6 +76,7 @@ impl<G: Grants + Clone> Caller<G> {
         &self,
         limit: L,
         classify: &impl Classify<V, L::Error<X>>,
+        repairs: bool,
         operation: impl FnOnce(u8) -> F,
     ) -> Tried<V, ServiceError<L::Error<X>>>
     where
@@ -96,7 +102,7 @@ impl<G: Grants + Clone> Caller<G> {
         };
         match run_admitted(
             admit,
-            Classified,
+            Classified { repairs },
             classified,
             |never: Infallible| match never {},
         )
@@ -135,17 +141,22 @@ impl<G: Grants + Clone> Awaited for Caller<G> {
 }
 
 /// Reports the outcome from a classifier, with the words of the error.
-struct Classified;
+struct Classified {
+    repairs: bool,
+}
 
 impl<V, X: fmt::Display> Report<(Result<V, X>, Outcome), Infallible> for Classified {
     type Output<P: AnyPermit> = (Result<V, X>, Outcome);
 
     fn report<P: AnyPermit>(
         &self,
-        permit: P,
+        mut permit: P,
         result: Result<(Result<V, X>, Outcome), Infallible>,
     ) -> Result<(Result<V, X>, Outcome), Infallible> {
         let (result, outcome) = result?;
+        if self.repairs && permit.is_probe() && outcome == Outcome::Success {
+            permit.renew();
+        }
         match &result {
             Ok(_) => permit.report(outcome),
             Err(error) => permit.report_because(outcome, || error.to_string()),
@@ -161,16 +172,17 @@ pub(super) async fn acquire_when_ready<G: Grants + Clone>(guard: G) -> GuardPerm
 
 /// Makes the call repeatedly, as the policy says; only what counts as a failure is retried. Returns the result of the last
 /// try, or the rejection if there was none.
-pub(super) async fn retry<G, E, V, F, L>(
+pub(super) async fn retry<G, E, V, F, L, O>(
     guard: G,
     classify: impl Classify<V, L::Error<E>>,
     policy: Retry<L>,
-    mut operation: impl Repeat<F>,
+    mut operation: O,
 ) -> Result<V, ServiceError<L::Error<E>>>
 where
     G: Grants + Clone,
     L: TryLimit<Error<E>: fmt::Display>,
     F: Future<Output = Result<V, E>>,
+    O: Repeat<F>,
 {
     let caller = Caller::new(guard);
     let mut tries = Tries::new(TokioTimer, policy);
@@ -179,7 +191,9 @@ where
             return end;
         }
         let ended = caller
-            .call(policy.each_try(), &classify, |trips| operation.start(trips))
+            .call(policy.each_try(), &classify, O::REPAIRS, |trips| {
+                operation.start(trips)
+            })
             .await;
         if let Some(end) = tries.judge(&caller, ended).await {
             return end;
