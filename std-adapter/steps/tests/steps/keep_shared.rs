@@ -11,7 +11,7 @@ use std::time::Duration;
 use atomic_breaker_http::{
     Breaker, Config, ErrorRule, Failure, HttpClassifier, Outcome, Scope, State, TokioClock,
 };
-use atomic_breaker_server::Resource;
+use atomic_breaker_server::{ConnectionId, Resource};
 use atomic_breaker_steps::{
     Lane, MemoryStore, Status, Steps, Store,
     requests::{Answer, KeepBody, KeepConfig},
@@ -139,10 +139,10 @@ impl<E: ?Sized> ErrorRule<E> for OfConnections {
 #[tokio::test(start_paused = true)]
 async fn several_replays_that_one_event_ends_count_as_direct_calls_do() {
     for (scope, weight, each) in [
-        (Scope::Connection, 1, 1),
-        (Scope::Connection, 2, 2),
+        (Scope::Connection(ConnectionId::UNKNOWN), 1, 1),
+        (Scope::Connection(ConnectionId::UNKNOWN), 2, 2),
         // By itself it says nothing.
-        (Scope::Unprocessed, 0, 1),
+        (Scope::Unprocessed(ConnectionId::UNKNOWN), 0, 1),
         (Scope::Caller, 1, 0),
     ] {
         let (payments, begin) = (breaker(), Instant::now());
