@@ -70,7 +70,7 @@ impl MappedError {
     }
 }
 
-/// Of an observer that [must hear all](atomic_breaker_std::Observer::must_hear_all).
+/// The reason against an observer that [must hear all](atomic_breaker_std::Observer::must_hear_all).
 pub(crate) const HEARS_ITS_OWN: &str = "each process tells its own observers only, and this one must hear of every change, as \
      a seat in a fleet does: observe a breaker that the process has for itself";
 

@@ -62,7 +62,7 @@ async fn probes_in_flight_and_an_open_time_that_is_over_are_shown() {
     );
     assert_eq!(entry["wait_ms"], Value::Null);
     // What opened it is still the last event.
-    assert_eq!(entry["since"]["cause"], "manual");
+    assert_eq!(entry["since"]["cause"], "failure-limit");
     let permit = atomic_breaker_server::Key::new(&*world.hosts, "a.example".to_owned()).acquire();
     let entry = app.get("/status?of=hosts").await.json()["entries"][0].clone();
     assert_has(

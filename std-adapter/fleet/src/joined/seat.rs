@@ -62,7 +62,7 @@ impl SeatShared {
 }
 
 impl Observer for Seat {
-    /// One instance, one word: votes, the prober and the first success are those of this process.
+    /// Always: votes, the prober and the first success are those of this process.
     fn must_hear_all(&self) -> bool {
         true
     }

@@ -106,7 +106,8 @@ async fn a_key_that_hangs_trips_although_its_callers_leave_and_is_served_again()
         assert!(timeout(SECOND / 10, call).await.is_err());
     }
     sleep(4 * SECOND).await;
-    assert_eq!(guard.hosts().state(&Tenant("hangs")), State::Open);
+    let hangs = guard.hosts().entry(&Tenant("hangs")).unwrap().snapshot;
+    assert_eq!(hangs.entered(), State::Open);
     assert_eq!(guard.hosts().state(&Tenant("well")), State::Closed);
     assert!(client.oneshot(get("well")).await.is_ok());
 }

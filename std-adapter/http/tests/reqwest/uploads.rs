@@ -152,7 +152,11 @@ async fn slow_uploads_do_not_open_a_host_of_a_guard() {
             .try_limit(4 * LIMIT),
     );
     let guard: &'static ClientGuard = guard.unwrap().leak();
-    let client = through(guard.middleware(reqwest()));
+    // The server closes each connection after its answer.
+    let fresh = reqwest::Client::builder()
+        .no_proxy()
+        .pool_max_idle_per_host(0);
+    let client = through(guard.middleware(fresh.build().unwrap()));
     let origin = Origin::of(&server.url("/").parse().unwrap()).unwrap();
     let upload = async || {
         // 800 ms, and 200 ms for the answer.
