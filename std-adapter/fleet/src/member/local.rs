@@ -110,23 +110,6 @@ impl Member {
         self.ask(Ask::Finding { id, finding });
     }
 
-    /// No call has been rejected for a grace. Perhaps nobody is there; or all who are there look first, or ping, and do
-    /// not call a breaker that is open.
-    pub(super) fn bid_unasked(&mut self) {
-        let now = self.now.now_ms;
-        let Some(period) = &mut self.period else {
-            return;
-        };
-        if period.phase != Phase::Due || now < period.unasked {
-            return;
-        }
-        period.unasked = now + period.lease();
-        // After a failure of its own the next try is that of another instance.
-        if now < period.patient_until() && !self.own.has_failed {
-            self.bid_soon();
-        }
-    }
-
     /// A call was rejected, so a bid is worthwhile: after a short random pause, as calls are rejected elsewhere, too.
     fn bid_soon(&mut self) {
         if !self.wants_rejections(self.now) {

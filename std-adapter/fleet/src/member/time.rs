@@ -27,10 +27,7 @@ impl Member {
             }
             _ => {}
         }
-        self.bid_unasked();
-        let Some(period) = &mut self.period else {
-            return;
-        };
+        let patient_until = period.patient_until(&self.own);
         let from = match period.phase {
             _ if now < period.extend_at() => return,
             Phase::Due => now,
@@ -39,7 +36,7 @@ impl Member {
         };
         // If the engine does not answer, or nobody has called for so long, the period ends here at the breaker's own
         // deadline.
-        let is_patient = period.phase != Phase::Due || now < period.patient_until();
+        let is_patient = period.phase != Phase::Due || now < patient_until;
         if self.now.is_connected && now < period.breaker_until && is_patient {
             self.extend(from);
         } else {

