@@ -121,8 +121,10 @@ impl Member {
             return;
         }
         period.unasked = now + period.lease();
-        // After a failure of its own the next try is that of another instance.
-        if now < period.patient_until() && !self.own.has_failed {
+        // After a failure of its own the next try is that of another instance, unless none tries for a grace: in a long
+        // outage all have failed.
+        let is_free = !self.own.has_failed || now >= period.ends + 2 * period.grace;
+        if now < period.patient_until() && is_free {
             self.bid_soon();
         }
     }
