@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use atomic_breaker_journal::{Corruption, Journal, JournalConfig, JournalError, WhenCorrupt};
+use atomic_breaker_journal::{Journal, JournalConfig, JournalError, WhenCorrupt};
 
 use super::case::{Case, End};
 use super::flash::Chip;

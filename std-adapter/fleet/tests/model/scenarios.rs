@@ -207,7 +207,7 @@ const MUTATIONS: [(Mutation, &str, &str); 12] = [
     (AllMayProbe, "two sick", "two instances have probed"),
     (RightsDoNotLapse, "killed", "healthy instances"),
     (OneWitnessIsTwo, "two sick", "healthy instances"),
-    (SuccessIsNotTold, "seldom", "healthy instances"),
+    (SuccessIsNotTold, "killed", "healthy instances"),
     (HungProbesKeepTheRight, "hung", "healthy instances"),
     (
         WhoFailedDoesNotRest,
