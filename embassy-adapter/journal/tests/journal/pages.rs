@@ -72,19 +72,18 @@ impl<const R: usize, const W: usize, const E: usize> NorFlash for Pages<R, W, E>
     const ERASE_SIZE: usize = E;
 
     async fn erase(&mut self, from: u32, to: u32) -> Result<(), Cut> {
-        match self.refusal(from, false) {
-            Some(refuses) => refuses.answer(),
-            None => {
-                let before = self.chip.bytes();
-                self.chip.erase(from, to).await?;
-                if let Some(page) = self.half.get().filter(|page| *page == from as usize / E) {
-                    let half = page * E + E / 2..(page + 1) * E;
-                    self.chip
-                        .change(|bytes| bytes[half.clone()].copy_from_slice(&before[half]));
-                }
-                Ok(())
-            }
+        if let Some(refuses) = self.refusal(from, false) {
+            return refuses.answer();
         }
+        let before = self.chip.bytes();
+        self.chip.erase(from, to).await?;
+        let page = from as usize / E;
+        if self.half.get() == Some(page) {
+            let half = page * E + E / 2..(page + 1) * E;
+            self.chip
+                .change(|bytes| bytes[half.clone()].copy_from_slice(&before[half]));
+        }
+        Ok(())
     }
 
     async fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Cut> {

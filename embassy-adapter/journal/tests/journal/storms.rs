@@ -87,13 +87,12 @@ impl<const R: usize, const W: usize, const E: usize> Storm<R, W, E> {
             if let Some(kept) = self.acknowledged.get(&number) {
                 assert_eq!(*kept, bytes, "{}: {number}", self.name);
             }
-            match self.arrived.get(&number) {
-                Some(seen) => assert_eq!(*seen, bytes, "{}: {number}", self.name),
-                None => {
-                    let last = self.arrived.keys().last();
-                    assert!(last < Some(&number), "{}: {number} late", self.name);
-                    self.arrived.insert(number, bytes);
-                }
+            let last = self.arrived.keys().last().copied();
+            if let Some(seen) = self.arrived.get(&number) {
+                assert_eq!(*seen, bytes, "{}: {number}", self.name);
+            } else {
+                assert!(last < Some(number), "{}: {number} late", self.name);
+                self.arrived.insert(number, bytes);
             }
             if run_for(polls, journal.remove_through(number))?.is_err() {
                 return Some(false);
