@@ -212,7 +212,7 @@ const MUTATIONS: [(Mutation, &str, &str); 12] = [
     (
         WhoFailedDoesNotRest,
         "all look, one is sick",
-        "healthy instances",
+        "two instances have probed",
     ),
 ];
 
