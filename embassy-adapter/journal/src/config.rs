@@ -59,7 +59,8 @@ impl JournalConfig {
         self
     }
 
-    /// The number of the first entry of a newly formatted journal. An existing journal continues with its own numbers.
+    /// The number of the first entry of a newly formatted journal; a higher one, if entries of an old journal lie there and
+    /// cannot be erased. An existing journal continues with its own numbers.
     pub const fn first_number(mut self, number: u32) -> Self {
         self.first_number = number;
         self

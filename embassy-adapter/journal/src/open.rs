@@ -36,12 +36,11 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         if self.is_settled {
             return Ok(());
         }
-        let (youngest, is_foreign) = self.head(u32::gt).await?;
-        let found = match youngest {
-            _ if is_foreign => Err(Corruption::OtherLayout),
-            Some(head) => self.scan(head).await?.map(|state| Some((head, state))),
-            None => self.check_fresh().await?.map(|()| None),
-        };
+        let mut found = self.find().await?;
+        if found.is_err() {
+            // A read that is wrong once must not cost the journal.
+            found = self.find().await?;
+        }
         self.state = match found {
             Ok(Some((head, state))) => {
                 // The power may have failed after the formatting, before anyone was told.
@@ -50,17 +49,27 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
                 self.is_new |= head.is_first() && state.write == start;
                 state
             }
-            Ok(None) => self.format().await?,
+            Ok(None) => self.format(self.config.first_number).await?,
             Err(corruption) if self.config.when_corrupt == WhenCorrupt::Fail => {
                 return Err(JournalError::Corrupt(corruption));
             }
             Err(_) => {
-                self.erase_all().await?;
-                self.format().await?
+                let first = self.erase_all().await?;
+                self.format(first).await?
             }
         };
         self.is_settled = true;
         Ok(())
+    }
+
+    /// The youngest head and the state, or `None` in a range that may be formatted.
+    async fn find(&mut self) -> Io<Result<Option<(Head, State)>, Corruption>, F> {
+        let (youngest, is_foreign) = self.head(u32::gt).await?;
+        Ok(match youngest {
+            _ if is_foreign => Err(Corruption::OtherLayout),
+            Some(head) => self.scan(head).await?.map(|state| Some((head, state))),
+            None => self.check_fresh().await?.map(|()| None),
+        })
     }
 
     /// The head whose sequence compares in this way with that of every other, and whether there are heads of another
@@ -200,10 +209,8 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     }
 
     async fn is_page_of(&mut self, sequence: u32) -> Io<bool, F> {
-        let found = self
-            .storage
-            .head(sequence % self.storage.geometry.pages)
-            .await?;
+        let index = sequence % self.storage.geometry.pages;
+        let found = self.storage.head(index).await?;
         Ok(matches!(found, FoundHead::Ours(head) if head.sequence == sequence))
     }
 
@@ -215,7 +222,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         if self.is_written(first.clone()).await? {
             // Formatting leaves no record in the pages that it tries to begin: one of them has lost its head.
             for index in 0..=geometry.may_leave_out() {
-                if self.has_record(index).await? {
+                if self.highest_in(index).await?.is_some() {
                     return Ok(Err(Corruption::Damaged));
                 }
             }
@@ -225,11 +232,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         }
         let is_used = self.is_written(first.end..last.start).await?
             || self.is_written(self.marks().end..last.end).await?;
-        Ok(if is_used {
-            Err(Corruption::Garbage)
-        } else {
-            Ok(())
-        })
+        Ok((!is_used).then_some(()).ok_or(Corruption::Garbage))
     }
 
     /// Where the marks of a formatting are: two, if the power fails while the first is written.
@@ -241,24 +244,31 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
 
     /// Whether a formatting has begun: then the first pages may hold anything but records.
     async fn is_formatting(&mut self) -> Io<bool, F> {
-        let marks = self.marks();
-        let second = marks.end - self.storage.geometry.grain;
-        Ok(self.storage.formatting(marks.start).await? == Some(true)
-            || self.storage.formatting(second).await? == Some(true))
+        for mark in self.marks().step_by(self.storage.geometry.grain as usize) {
+            if self.storage.formatting(mark).await? == Some(true) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
-    async fn has_record(&mut self, index: u32) -> Io<bool, F> {
+    /// The highest number of the records in a page, whatever it belongs to.
+    async fn highest_in(&mut self, index: u32) -> Io<Option<u32>, F> {
         let mut cursor = Cursor::search(self.storage.geometry.records(index));
-        Ok(self.next_record(&mut cursor).await?.is_some())
+        let mut highest = None;
+        while let Some(record) = self.next_record(&mut cursor).await? {
+            highest = highest.max(Some(record.number));
+        }
+        Ok(highest)
     }
 
     async fn is_written(&mut self, range: Range<u32>) -> Io<bool, F> {
         Ok(self.storage.first_written(range).await?.is_some())
     }
 
-    /// First erases pages that could be mistaken for a journal, starting with the oldest: if power fails, the pages
-    /// left are not a journal, either.
-    async fn erase_all(&mut self) -> Io<(), F> {
+    /// First erases pages that could be mistaken for a journal, the oldest first: if power fails, the others are no journal,
+    /// either. Returns the number with which the new one begins: records that remain, with lower ones, are not its own.
+    async fn erase_all(&mut self) -> Io<u32, F> {
         let geometry = self.storage.geometry;
         // At most once per page, because worn-out flash may keep its heads.
         for _ in 0..geometry.pages {
@@ -267,16 +277,19 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
             };
             self.erase(oldest.sequence % geometry.pages).await?;
         }
+        let mut first = self.config.first_number;
         for index in 0..geometry.pages {
             if self.is_written(geometry.page(index)).await? {
                 self.erase(index).await?;
+                let left = self.highest_in(index).await?;
+                // An entry may have the number before the one that is due.
+                first = left.map_or(first, |left| first.max(left.saturating_add(2)));
             }
         }
-        Ok(())
+        Ok(first)
     }
 
-    /// Erases a page. What it holds may remain, unless that has a head, which a later start would take for one of the new
-    /// journal.
+    /// Erases a page. All but a head may remain, which a later start would take for one of the new journal.
     async fn erase(&mut self, index: u32) -> Io<(), F> {
         let page = self.storage.geometry.page(index);
         let erased = self.storage.flash.erase(page.start, page.end).await;
@@ -290,7 +303,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
 
     /// Begins with the first page, or with a later one if that cannot be begun. The mark is written first: if power fails
     /// between the two, the next start knows that the first pages belong to this journal.
-    async fn format(&mut self) -> Io<State, F> {
+    async fn format(&mut self, first: u32) -> Io<State, F> {
         self.is_new = true;
         if !self.is_formatting().await? {
             for mark in self.marks().step_by(self.storage.geometry.grain as usize) {
@@ -308,7 +321,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
             let head = Head {
                 sequence: left_out,
                 left_out,
-                first: self.config.first_number,
+                first,
                 dropped: 0,
             };
             let error = match self.storage.begin_page(head).await {

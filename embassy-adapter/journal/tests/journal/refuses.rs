@@ -46,7 +46,7 @@ impl Refuses {
         Self::Records { tells: true },
     ];
 
-    fn answer(self) -> Result<(), Cut> {
+    pub(crate) fn answer(self) -> Result<(), Cut> {
         match self {
             Self::Erases { tells: true }
             | Self::Head { tells: true }

@@ -41,8 +41,6 @@ use period::{Followed, Phase};
 /// An instance that won but got no call before the right ended still probes with its next call, beside others that won
 /// later.
 ///
-/// If no call is rejected anywhere for four graces, each instance goes alone: callers that look first are not heard of.
-///
 /// Without an answer from the engine nothing is extended: the breaker's own open time ends between half a grace and a
 /// grace after the period, and it goes on alone.
 ///

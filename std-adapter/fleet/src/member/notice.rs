@@ -3,7 +3,7 @@
 
 use super::Member;
 use super::input::Action;
-use super::period::{Followed, PATIENT, Phase};
+use super::period::{Followed, Phase};
 use crate::message::{Answer, Ask, Finding, Notice, Period, PeriodId};
 
 impl Member {
@@ -91,7 +91,6 @@ impl Member {
             ends: now + remaining,
             breaker_until: now + for_ms,
             grace,
-            patient_until: now + remaining.max(leased) + PATIENT * grace,
             phase: match (remaining, leased) {
                 (0, 0) => Phase::Due,
                 (_, 0) => Phase::Waiting,
@@ -111,9 +110,7 @@ impl Member {
         let mut from = None;
         let is_late = now >= period.breaker_until;
         let is_back = is_present && !self.now.is_probing;
-        // Whose patience is over stays alone, unless somebody has the right.
-        let is_bound = now < period.patient_until(&self.own) || said.leased_ms > 0;
-        if period.phase == Phase::Alone && (is_back || !is_late) && is_bound {
+        if period.phase == Phase::Alone && (is_back || !is_late) {
             period.phase = Phase::Waiting;
             from = is_late.then(|| now.max(period.ends));
         }
@@ -124,7 +121,6 @@ impl Member {
         if waits && said.leased_ms > 0 {
             let until = now + u64::from(said.leased_ms).min(period.grace);
             period.phase = Phase::Taken(until);
-            period.patient_until = period.patient_until.max(until + PATIENT * period.grace);
             from = from.max(Some(until));
         }
         if let Some(from) = from {

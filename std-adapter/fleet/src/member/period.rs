@@ -2,15 +2,10 @@
 //! A period of the fleet, as an instance follows it, and the probe of an instance that has the right to it.
 
 use super::input::{Action, Context};
-use super::memory::Own;
 use crate::message::{Ask, PeriodId};
 
 /// How many more leases an instance that got no call before its right ended may still probe for all.
 const SELDOM: u64 = 64;
-
-/// The number of graces for which it binds instances in which no call is rejected, after its end or after the last one had the
-/// right to probe: callers that look first are not heard of.
-pub(super) const PATIENT: u64 = 4;
 
 /// The probe of an instance that has the right; or several, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,9 +38,6 @@ pub(crate) struct Followed {
     /// When the breaker of this instance would admit a probe by itself.
     pub(crate) breaker_until: u64,
     pub(crate) grace: u64,
-    /// The end of the graces in which it waits for a call that is rejected: after its own end, or after the last one had the
-    /// right.
-    pub(crate) patient_until: u64,
     pub(crate) phase: Phase,
 }
 
@@ -98,13 +90,6 @@ impl Followed {
     /// When the breaker's own deadline must be moved, as long as the engine answers.
     pub(super) fn extend_at(&self) -> u64 {
         self.breaker_until.saturating_sub(self.grace / 2)
-    }
-
-    /// The time up to which it waits for a call that is rejected; then it goes on alone. The time in which it leaves the
-    /// probe to others does not count.
-    pub(super) fn patient_until(&self, own: &Own) -> u64 {
-        let may_bid_from = own.no_probe_before.max(own.yields_until);
-        self.patient_until.max(may_bid_from + PATIENT * self.grace)
     }
 
     pub(super) fn bid(&self, lease: u64) -> Action {

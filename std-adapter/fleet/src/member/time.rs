@@ -27,17 +27,14 @@ impl Member {
             }
             _ => {}
         }
-        let patient_until = period.patient_until(&self.own);
         let from = match period.phase {
             _ if now < period.extend_at() => return,
             Phase::Due => now,
             Phase::Taken(until) => now.max(until),
             _ => return,
         };
-        // If the engine does not answer, or nobody has called for so long, the period ends here at the breaker's own
-        // deadline.
-        let is_patient = period.phase != Phase::Due || now < patient_until;
-        if self.now.is_connected && now < period.breaker_until && is_patient {
+        // If the engine does not answer, the period ends here at the breaker's own deadline.
+        if self.now.is_connected && now < period.breaker_until {
             self.extend(from);
         } else {
             period.phase = Phase::Alone;

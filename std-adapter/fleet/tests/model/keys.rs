@@ -34,7 +34,6 @@ impl Member {
             key.number(u64::from(period.trips.min(4)));
             key.until(period.ends, now_ms);
             key.until(period.breaker_until, now_ms);
-            key.until(period.patient_until, now_ms);
             key.number(period.grace);
             let (phase, times) = match period.phase {
                 Phase::Waiting => (0, [0, 0]),

@@ -14,9 +14,6 @@ const BOUND: u32 = 24;
 /// One more open time, and its pause, where one of the failed probes was that of a sick instance.
 const BOUND_SICK: u32 = BOUND + 24;
 
-/// The graces for which a period waits for a call that is rejected.
-const LOOKING: u32 = 14;
-
 /// The lease of a probe that hangs, and half a grace.
 const BOUND_HUNG: u32 = BOUND + 6;
 
@@ -41,16 +38,6 @@ fn seldom(name: &'static str, who: &[usize], events: &[(Event, u8)]) -> Scenario
     // An instance that is not called while it has the right to probe does so later.
     scenario.world.may_probe_twice = true;
     scenario.bound = BOUND_SICK;
-    scenario
-}
-
-/// Callers of these instances are never rejected, as they look first.
-fn looking(name: &'static str, who: &[usize], events: &[(Event, u8)]) -> Scenario {
-    let mut scenario = scenario(name, events);
-    scenario.world.lookers = who.to_vec();
-    if scenario.bound < BOUND_SICK {
-        scenario.bound += LOOKING;
-    }
     scenario
 }
 
@@ -88,29 +75,6 @@ fn scenarios() -> Vec<Scenario> {
         scenario("two sick", &[(Sick(0), 1), (Sick(1), 1), (Well(0), 1)]),
         seldom("seldom", &[1, 2], &[(Down, 1), (Sick(0), 1)]),
         seldom("seldom and gone", &[0, 1, 2], &[(Down, 1), (Gone, 1)]),
-        looking("one looks", &[0], &[(Down, 1), (Up, 1)]),
-        looking("all look", &[0, 1, 2], &[(Down, 1), (Up, 1)]),
-        looking("one looks, one is sick", &[0], &[(Down, 1), (Sick(1), 1)]),
-        looking(
-            "all look, one is sick",
-            &[0, 1, 2],
-            &[(Down, 1), (Sick(0), 1)],
-        ),
-        looking(
-            "all look and gone",
-            &[0, 1, 2],
-            &[(Down, 1), (Gone, 1), (Back, 1)],
-        ),
-        looking(
-            "all look, one is killed",
-            &[0, 1, 2],
-            &[(Down, 1), (Killed(0), 1), (Started(0), 1)],
-        ),
-        looking(
-            "all look, one hangs",
-            &[0, 1, 2],
-            &[(Down, 1), (Hangs(0), 1)],
-        ),
         scenario(
             "a clock set back",
             &[(Down, 1), (ClockSetBack, 1), (Flushed, 1)],
@@ -198,7 +162,7 @@ fn any_two_faults_together_are_survived() {
 const MUTATIONS: [(Mutation, &str, &str); 12] = [
     (AnswersAreMessages, "fallen back twice", "healthy instances"),
     (EndsAreForgotten, "older", "a period that had ended"),
-    (SilenceIsNotNoticed, "gone", "healthy instances"),
+    (SilenceIsNotNoticed, "seldom and gone", "healthy instances"),
     (NewIdAtEachStart, "crashes", "fewer than a quorum"),
     (VotesDoNotAge, "sick", "fewer than a quorum"),
     (OneVoteLess, "an outage", "fewer than a quorum"),

@@ -18,8 +18,6 @@ pub(super) struct World {
     pub(super) quorum: u32,
     /// Which instances are called rarely; all others are called at each tick.
     pub(super) seldom: Vec<usize>,
-    /// The callers of which instances look at the breaker first, and do not call it while it is open.
-    pub(super) lookers: Vec<usize>,
     pub(super) mutation: Option<Mutation>,
     /// Which instances tripped because of their own outcomes, and when.
     pub(super) trips: Vec<(usize, u64)>,
@@ -85,7 +83,6 @@ impl World {
             instances: Vec::new(),
             quorum,
             seldom: Vec::new(),
-            lookers: Vec::new(),
             mutation: None,
             trips: Vec::new(),
             probes: (0, Vec::new()),
@@ -231,8 +228,7 @@ impl World {
             return;
         }
         let is_up = self.is_up && !instance.is_sick;
-        let looks = self.lookers.contains(&who);
-        let is_awaited = instance.member.wants_rejections(context) && !looks;
+        let is_awaited = instance.member.wants_rejections(context);
         match instance.word.call(now, is_up) {
             Some(made) => self.made(who, is_up, made),
             None if is_awaited => self.input(who, Input::Local(Local::Rejected)),

@@ -137,11 +137,11 @@ async fn a_newcomer_within_an_outage_wastes_no_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fleet_without_calls_is_half_open_and_its_first_caller_probes() {
+async fn a_fleet_without_calls_stays_open_and_its_first_caller_probes() {
     let mut world = World::new(5, FleetConfig::new(3)).await;
     world.trip().await;
     world.idle(120_000).await;
-    assert!(world.all_are(State::HalfOpen), "{world:?}");
+    assert!(world.all_are(State::Open), "{world:?}");
     world.is_up = true;
     world.run(1_000).await;
     assert!(world.all_are(State::Closed), "{world:?}");

@@ -23,15 +23,12 @@ fn without_an_answer_nothing_is_extended() {
 
 #[test]
 fn at_most_a_grace_is_left_whenever_the_engine_falls_silent() {
-    // Later it goes alone.
-    for silence_from in 0..2_000 {
+    for silence_from in 0..5_000 {
         let mut instance = Instance::new(3);
         let mut deadline = instance.now.now_ms;
         let mut note = |now: u64, actions: &[Action]| {
-            for action in actions {
-                if let Action::Trip { for_ms } | Action::Extend { for_ms } = action {
-                    deadline = now + for_ms;
-                }
+            if !actions.is_empty() {
+                deadline = now + for_ms(actions);
             }
         };
         let actions = instance.hear(Notice::Open(period(5, 1_000)));
@@ -157,14 +154,16 @@ fn an_instance_that_stood_still_for_an_hour_follows_what_the_engine_says_now() {
 #[test]
 fn each_extension_is_by_three_quarters_of_a_grace_to_a_grace() {
     let mut all = Vec::new();
-    for seed in 0..1_000 {
+    for seed in 0..100 {
         let mut instance = Instance::in_period(seed, period(5, 0));
-        instance.now.now_ms = instance.member.due_ms().expect("due");
-        let ms = for_ms(&instance.step(Input::Time));
-        // Again when half a grace of it is left.
-        let due = instance.now.now_ms + ms - GRACE_MS / 2;
-        assert_eq!(instance.member.due_ms(), Some(due));
-        all.push(ms);
+        for _ in 0..10 {
+            instance.now.now_ms = instance.member.due_ms().expect("due");
+            let ms = for_ms(&instance.step(Input::Time));
+            // Again when half a grace of it is left.
+            let due = instance.now.now_ms + ms - GRACE_MS / 2;
+            assert_eq!(instance.member.due_ms(), Some(due));
+            all.push(ms);
+        }
     }
     let (least, most) = (all.iter().min().unwrap(), all.iter().max().unwrap());
     assert!((750..760).contains(least), "{least}");

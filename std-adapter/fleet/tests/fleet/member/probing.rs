@@ -19,33 +19,7 @@ fn no_instance_bids_before_the_end_or_without_a_call() {
     let extended = actions
         .iter()
         .all(|action| matches!(action, Action::Extend { .. }));
-    assert!(extended && !actions.is_empty(), "{actions:?}");
-}
-
-/// Callers that look before they call are never rejected, and a prober pings only what is due.
-#[test]
-fn without_a_rejected_call_an_instance_goes_alone_after_four_graces() {
-    let mut instance = Instance::in_period(1, period(5, 4_000));
-    instance.run_to(4_000);
-    let (mut until, mut now) = (0, 0);
-    for _ in 0..20 * GRACE_MS {
-        now += 1;
-        for action in instance.run_to(1) {
-            let Action::Extend { for_ms } = action else {
-                panic!("{action:?}");
-            };
-            until = now + for_ms;
-        }
-    }
-    // Its own deadline stands.
-    assert!((4 * GRACE_MS..6 * GRACE_MS).contains(&until), "{until}");
-    assert_eq!(instance.member.period(), None);
-    // After another one had the right, and no call, as long again.
-    let mut instance = Instance::in_period(1, period(5, 4_000));
-    instance.run_to(4_000 + 3 * GRACE_MS);
-    instance.hear(leased(period(5, 0), 500));
-    instance.run_to(500 + 4 * GRACE_MS - GRACE_MS / 2);
-    assert!(instance.member.wants_rejections(instance.now));
+    assert!(extended && actions.len() > 30, "{actions:?}");
 }
 
 #[test]
@@ -98,8 +72,7 @@ fn an_instance_that_failed_leaves_the_next_probe_to_others_for_its_own_open_time
     let [Action::Ask(finding @ Ask::Finding { .. })] = actions[..] else {
         panic!("{actions:?}");
     };
-    let open_ms = OPEN_MS - (GRACE_MS / 2) as u32;
-    instance.answer(finding, true, Notice::Open(period(6, open_ms)));
+    instance.answer(finding, true, Notice::Open(period(6, 1_000)));
     instance.run_to(u64::from(OPEN_MS) - 1);
     assert!(!instance.member.wants_rejections(instance.now));
     instance.run_to(1);
