@@ -71,5 +71,8 @@ async fn a_minimum_that_is_allowed_is_reached_by_a_host_that_hangs() {
     }
     calls.join_all().await;
     let host = Origin::of(&Uri::from_static("http://a.example")).unwrap();
-    assert_eq!(guard.hosts().state(&host), State::Open);
+    assert_eq!(
+        guard.hosts().entry(&host).unwrap().snapshot.entered(),
+        State::Open
+    );
 }
