@@ -34,7 +34,7 @@ pub(crate) fn json(shown: &Snapshot) -> String {
         or_null(shown.open_for().map(|time| time.as_millis())),
         or_null(shown.opened_at_ms()),
         or_null(shown.returning_percent()),
-        shown.state(),
+        shown.entered(),
         shown.successes(),
         shown.trips(),
         or_null(wait),
@@ -113,7 +113,7 @@ fn random_words_of_slabs_show_the_same() {
             }
         }
         for (_, shown) in hosts.entries() {
-            *states.entry(shown.state().name()).or_insert(0) += 1;
+            *states.entry(shown.entered().name()).or_insert(0) += 1;
             count += 1;
         }
         requests.push(format!("[{},{now},{}]", quoted(&path), rules.json));
