@@ -207,11 +207,19 @@ pub fn run() -> (Judge, Came) {
         turn(Who::Task, &mut dice);
         dice.delay(40);
     }
-    on_interrupt(|| ());
+    // Time goes on while the task reports what is left.
+    on_interrupt(|| {
+        next_in(MOST_NS);
+        judge(|judge| {
+            judge.arrive();
+            judge.leave(false);
+        });
+    });
     while let Some(held) = judge(|judge| judge.take_for(Who::Task, true)) {
         report(Who::Task, held, &mut dice);
         judge(|judge| judge.hand = None);
     }
+    on_interrupt(|| ());
     judge(Judge::look);
     critical_section::with(|section| {
         let judge = JUDGE.replace(section, Judge::new([0; 3]));
