@@ -31,8 +31,8 @@ pub trait Observer {
         true
     }
 
-    /// Whether this observer misunderstands a breaker of which it is not told everything. One over a word that processes share
-    /// refuses it: each process tells its own observers only.
+    /// Returns whether this observer must be told of every transition. A breaker over a word that processes share
+    /// refuses such an observer: each process tells its own observers only.
     fn must_hear_all(&self) -> bool {
         false
     }

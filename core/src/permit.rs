@@ -170,7 +170,7 @@ impl<H: AnyBreaker, const FAILS_WHEN_DROPPED: bool> Permit<H, FAILS_WHEN_DROPPED
         }
     }
 
-    /// What leads to the breaker, while nothing was reported.
+    /// Returns the handle that leads to the breaker, while nothing was reported.
     pub const fn handle(&self) -> Option<&H> {
         self.handle.as_ref()
     }

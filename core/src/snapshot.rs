@@ -152,7 +152,8 @@ impl Snapshot {
         }
     }
 
-    /// Whether the next call becomes a probe: the open time is over, or a slot is free, or the probes in flight are lost.
+    /// Returns whether the next call becomes a probe: the open time is over, or a slot is free, or the probes in
+    /// flight are lost.
     pub const fn is_due(&self) -> bool {
         self.is_due
     }

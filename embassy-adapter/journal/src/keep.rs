@@ -173,13 +173,13 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         Ok(())
     }
 
-    /// Whether the entries of a page must be gone when that other one is begun.
+    /// Returns whether the entries of a page must be gone when that other one is begun.
     const fn is_gone(&self, sequence: u32, begun: u32) -> bool {
         // The page of the first would be the one after that of the second.
         begun - sequence >= self.storage.geometry.pages - 1
     }
 
-    /// Whether the flash says that everything in that page and before it was sent: a later record was.
+    /// Returns whether the flash proves that everything in that page and before it was sent: a later record was.
     async fn is_sent_through(&mut self, sequence: u32) -> Io<bool, F> {
         let mut place = self.page_after(sequence, 0).await?;
         loop {

@@ -180,8 +180,8 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         Ok(())
     }
 
-    /// Whether another page, such as the one that is due to be erased, holds later records than all that are live: then it was
-    /// the youngest, and has lost its head. No interrupted operation leaves that behind.
+    /// Returns whether another page, such as the one that is due to be erased, holds later records than all that are live:
+    /// then it was the youngest, and has lost its head. No interrupted operation leaves that behind.
     async fn is_another_younger(&mut self, found: &Found, oldest: u32) -> Io<bool, F> {
         let geometry = self.storage.geometry;
         // An entry follows the record that its number is used.
@@ -242,7 +242,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         last.start..last.start + 2 * geometry.grain
     }
 
-    /// Whether a formatting has begun: then the first pages may hold anything but records.
+    /// Returns whether a formatting has begun: then the first pages may hold anything but records.
     async fn is_formatting(&mut self) -> Io<bool, F> {
         for mark in self.marks().step_by(self.storage.geometry.grain as usize) {
             if self.storage.formatting(mark).await? == Some(true) {

@@ -27,7 +27,7 @@ use crate::{AnyPermit, Rejection, Report, ServiceError, TokioTimer};
     note = "give a closure that returns a future of a `Result`, or `Repairing(|trips: u8| ..)` with one"
 )]
 pub trait Repeat<F> {
-    /// Whether a try that is a probe may begin with a repair, whose time is none of the resource.
+    /// True if a try that is a probe may begin with a repair, whose time is not the resource's.
     const REPAIRS: bool = false;
 
     /// Starts it once more. `trips` is 0 unless the try is a probe.
