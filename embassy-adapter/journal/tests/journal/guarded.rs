@@ -70,6 +70,16 @@ impl NorFlash for ReadsOnly {
     }
 }
 
+/// A chip that is well, and its two handles.
+fn reads_only() -> (ReadsOnly, Chip<1, 4, 256>, Rc<Symptoms>) {
+    let (chip, ill) = (Chip::new(4, 0), Rc::new(Symptoms::default()));
+    let flash = ReadsOnly {
+        chip: chip.clone(),
+        ill: Rc::clone(&ill),
+    };
+    (flash, chip, ill)
+}
+
 const OPEN: Duration = Duration::from_secs(60);
 const RULES: Config = Config::new().consecutive_failures(3).open_for(OPEN);
 /// One reading in ten seconds.
@@ -88,11 +98,7 @@ fn a_chip_that_reads_and_does_not_write_is_noticed_left_alone_repaired_and_used_
             timer,
         },
     );
-    let (chip, ill) = (Chip::new(4, 0), Rc::new(Symptoms::default()));
-    let flash = ReadsOnly {
-        chip: chip.clone(),
-        ill: Rc::clone(&ill),
-    };
+    let (flash, chip, ill) = reads_only();
     let flash = GuardedFlash::new(flash, &breaker).before_probe(|flash, trips| {
         flash.ill.repairs.set(flash.ill.repairs.get() + 1);
         if trips >= RUNG {
@@ -143,11 +149,7 @@ fn a_chip_that_never_writes_again_is_asked_once_in_each_open_time() {
             timer,
         },
     );
-    let (chip, ill) = (Chip::new(4, 0), Rc::new(Symptoms::default()));
-    let flash = ReadsOnly {
-        chip: chip.clone(),
-        ill: Rc::clone(&ill),
-    };
+    let (flash, chip, ill) = reads_only();
     let flash = GuardedFlash::new(flash, &breaker);
     let opened = Journal::<_, 8>::open(flash, chip.range(), JournalConfig::new());
     let mut journal = run(opened).expect("erased");
