@@ -2,13 +2,12 @@
 //! The breakers that follow their fleet: what happens to each, and when it must be told the time.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use atomic_breaker::{State, Transition};
 use atomic_breaker_server::RegistryError;
 
 use super::link::StepStart;
-use super::queue::{FollowedRegistry, Target, ours};
+use super::queue::{ActedOn, FollowedRegistry, Target, ours, survive};
 use super::requests::EngineRequest;
 use super::{FleetHolds, FleetStatus};
 use crate::member::{Action, Context, EndedPeriods, Input, Local, Member};
@@ -87,7 +86,7 @@ impl Followers {
 
     pub(super) fn join(&mut self, name: Name, breaker: Box<dyn Target>, registry: Option<Name>) {
         self.forget(&name);
-        let rules = ours(|| breaker.rules()).unwrap_or_default();
+        let rules = survive(|| breaker.rules()).unwrap_or_default();
         let mut member = Member::new(&self.config, &rules, fastrand::u64(..));
         if let Some(ended) = self.ended.get(&name) {
             // An engine that falls back to one of these periods trips nothing here.
@@ -141,8 +140,7 @@ impl Followers {
         };
         let (of, is_full) = (of.clone(), registry.room == 0);
         // The bytes come from other instances: a user's key type that panics on some of them yields no key.
-        let found = catch_unwind(AssertUnwindSafe(|| (registry.find)(name)));
-        let Some(key) = found.ok().flatten() else {
+        let Some(key) = survive(|| (registry.find)(name)).flatten() else {
             return false;
         };
         if is_full && now_ms >= self.swept_ms + u64::from(self.config.poll_ms) {
@@ -237,7 +235,7 @@ impl Followers {
         };
         let seen = follower.breaker.snapshot().unwrap_or_default();
         let context = Context::of(now.ms, now.is_connected, &seen);
-        if let Some(rules) = ours(|| follower.breaker.rules()) {
+        if let Some(rules) = survive(|| follower.breaker.rules()) {
             follower.member.set_rules(&rules);
         }
         self.status.open -= usize::from(follower.member.period().is_some());
@@ -264,7 +262,7 @@ impl Followers {
             } else if self.config.is_shadow {
                 self.status.withheld += 1;
             } else {
-                has_room &= follower.act(action).is_ok();
+                has_room &= follower.act(name, action).is_ok();
             }
         }
         follower
@@ -291,8 +289,9 @@ impl Follower {
         last.is_some_and(|last| since(made) > 0 && since(made) >= since(last))
     }
 
-    fn act(&mut self, action: Action) -> Result<(), RegistryError> {
-        let made = ours(|| self.breaker.act(action)).transpose()?.flatten();
+    fn act(&mut self, name: &Name, action: Action) -> Result<(), RegistryError> {
+        let on = ActedOn(self.breaker.place(), name.clone());
+        let made = ours(on, || self.breaker.act(action)).transpose()?.flatten();
         self.last = made.or(self.last);
         Ok(())
     }

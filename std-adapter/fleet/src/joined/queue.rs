@@ -2,7 +2,7 @@
 //! What passes between the task and the breakers or keys of this instance.
 
 use std::any::{Any, TypeId};
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,6 +33,8 @@ pub(super) trait Target: Send {
     fn snapshot(&self) -> Option<Snapshot>;
     /// How many transitions the word has seen since `made`, modulo its epochs: 0 while that is the last.
     fn transitions_since(&self, made: &Transition) -> u16;
+    /// The address of its place.
+    fn place(&self) -> usize;
     /// An error if there is no slot for a key.
     fn act(&self, action: Action) -> Result<Option<Transition>, RegistryError>;
     /// Starts to wait for the next rejection, or stops.
@@ -91,20 +93,35 @@ impl TakenPlaces {
     }
 }
 
+/// A breaker or key of this instance, by the address of its place and its name: two fleets of one process may have a
+/// breaker of the same name.
+#[derive(PartialEq, Eq)]
+pub(super) struct ActedOn(pub(super) usize, pub(super) Name);
+
 thread_local! {
-    /// Whether the fleet is acting on a breaker on this thread.
-    static IS_OURS: Cell<bool> = const { Cell::new(false) };
+    /// The breaker or key on which the fleet is acting in this thread. An observer of the user's that it notifies may
+    /// change others meanwhile.
+    static OURS: RefCell<Option<ActedOn>> = const { RefCell::new(None) };
 }
 
-/// Whether a reported transition was made by the fleet itself.
-pub(super) fn is_ours() -> bool {
-    IS_OURS.get()
+/// Returns whether a transition that is reported at this place was made by the fleet itself. The name is asked for only if
+/// the fleet acts at this place.
+pub(super) fn is_ours(place: usize, name: impl FnOnce() -> Option<Name>) -> bool {
+    OURS.with_borrow(|ours| {
+        let ours = ours.as_ref().filter(|ours| ours.0 == place);
+        ours.is_some_and(|ours| name().is_some_and(|name| name == ours.1))
+    })
 }
 
-/// Acts as the fleet. `None` if it panics: a user's observer that does so stops nothing here.
-pub(super) fn ours<R>(act: impl FnOnce() -> R) -> Option<R> {
-    IS_OURS.set(true);
-    let made = catch_unwind(AssertUnwindSafe(act));
-    IS_OURS.set(false);
-    made.ok()
+/// Acts as the fleet on this breaker or key. `None` if it panics: a user's observer that does so stops nothing here.
+pub(super) fn ours<R>(on: ActedOn, act: impl FnOnce() -> R) -> Option<R> {
+    OURS.set(Some(on));
+    let made = survive(act);
+    OURS.set(None);
+    made
+}
+
+/// Runs code that may call the user's. `None` if it panics.
+pub(super) fn survive<R>(run: impl FnOnce() -> R) -> Option<R> {
+    catch_unwind(AssertUnwindSafe(run)).ok()
 }

@@ -49,6 +49,10 @@ impl Seat {
         let event = BreakerEvent::Breaker(name, Box::new((seat, breaker)));
         self.0.queue.send(event)
     }
+
+    fn place(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
 }
 
 impl SeatShared {
@@ -68,7 +72,7 @@ impl Observer for Seat {
     }
 
     fn transition(&self, transition: &Transition) {
-        if !is_ours() {
+        if !is_ours(self.place(), || Some(self.0.name.clone())) {
             let name = self.0.name.clone();
             self.0
                 .queue
@@ -101,6 +105,10 @@ impl<B: AnyBreaker + Send> Target for (Seat, B) {
 
     fn transitions_since(&self, made: &Transition) -> u16 {
         self.1.as_breaker().transitions_since(made)
+    }
+
+    fn place(&self) -> usize {
+        self.0.place()
     }
 
     fn act(&self, action: Action) -> Result<Option<Transition>, RegistryError> {

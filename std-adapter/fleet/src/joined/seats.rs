@@ -106,6 +106,12 @@ impl<K: Hash + Eq> Seats<K> {
     }
 }
 
+impl<K> Seats<K> {
+    fn place(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+}
+
 impl<K: KeyName> Seats<K> {
     /// The name of a key in its fleet; `None` if it is too long.
     fn name_of(&self, key: &K) -> Option<Name> {
@@ -143,7 +149,7 @@ impl<K: KeyName + Hash + Eq> Seats<K> {
 
 impl<K: KeyName + Hash + Eq> KeyedObserver<K> for Seats<K> {
     fn transition(&self, key: &K, transition: &Transition) {
-        if is_ours() {
+        if is_ours(self.place(), || self.name_of(key)) {
             return;
         }
         self.0.queue.send(match self.name_of(key) {
@@ -201,6 +207,10 @@ where
             registry.command_if_present(&self.key, |breaker| breaker.transitions_since(made));
         // Without a slot there is no later transition.
         since.unwrap_or(0)
+    }
+
+    fn place(&self) -> usize {
+        self.seats.place()
     }
 
     fn act(&self, action: Action) -> Result<Option<Transition>, RegistryError> {

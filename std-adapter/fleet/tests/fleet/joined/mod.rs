@@ -9,6 +9,7 @@ mod identity;
 mod keys;
 mod late;
 mod mixed;
+mod nested;
 mod older;
 mod operators;
 mod outage;
