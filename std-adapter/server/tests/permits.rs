@@ -276,39 +276,6 @@ fn a_permit_that_is_cancelled_counts_nothing_even_if_a_drop_would() {
 }
 
 #[test]
-fn a_call_is_counted_alone_while_there_is_room_for_it() {
-    let limit = InFlightLimit::new((), 2);
-    let shown = "InFlightLimit { most: 2, .. }";
-    assert_eq!(format!("{limit:?}"), shown);
-    for _ in 0..3 {
-        let counted = [(); 2].map(|()| InFlightLimit::try_count(&limit, &()).unwrap());
-        assert!(InFlightLimit::try_count(&limit, &()).is_none(), "too many");
-        assert_eq!(limit.in_flight(), 2);
-        drop(counted);
-        assert_eq!(limit.in_flight(), 0);
-    }
-    // A row of eight.
-    let by_key = InFlightLimit::by_key((), 2).for_keys(1);
-    let counted = (0..9).map(|key: u32| InFlightLimit::try_count(&by_key, &key));
-    let counted = counted.collect::<Vec<_>>();
-    let found = counted.iter().filter(|it| it.is_some()).count();
-    assert_eq!(found, 8, "no room for the ninth");
-}
-
-/// As documented: one in a hundred finds no room, and with half as many keys one in five thousand.
-#[test]
-fn calls_of_so_many_keys_are_counted() {
-    for (keys, most_lost) in [(4_096_u32, 110), (2_048, 12)] {
-        let limit = InFlightLimit::by_key((), 1);
-        let counted: Vec<_> = (0..keys)
-            .filter_map(|key| InFlightLimit::try_count(&limit, &key))
-            .collect();
-        let lost = keys as usize - counted.len();
-        assert!(lost <= most_lost, "{lost} of {keys}");
-    }
-}
-
-#[test]
 fn a_rejection_is_found_in_an_error_unless_it_is_a_mistake_by_the_caller() {
     let rejected = Rejected::new(State::Open, SECOND);
     let rejection = Rejection::from(rejected);

@@ -32,6 +32,7 @@ mod attacked;
 mod beside;
 mod between;
 mod cap;
+mod cap_crowded;
 mod cap_model;
 mod classes;
 mod counting;
