@@ -9,22 +9,24 @@ use std::time::{Duration, SystemTime};
 
 use atomic_breaker::{CallError, Rejected, State, Wait};
 
+use crate::redact::without_lines;
+
 /// The failure that opened a breaker: a few words, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LastFailure {
-    /// What happened, in a few words without secrets: `503 Service Unavailable`.
+    /// What happened, in a few words on one line, without secrets: `503 Service Unavailable`.
     pub text: Box<str>,
     /// When it happened, in wall-clock time.
     pub at: SystemTime,
 }
 
 impl LastFailure {
-    /// A failure that has just happened. The text is kept as it is, and shown to other callers: shorten it, and leave
-    /// out what may be secret. A `Resource` and a `Registry` do that.
+    /// A failure that has just happened. The text is kept, with line ends and control characters escaped, and shown to other
+    /// callers: shorten it, and leave out what may be secret. A `Resource` and a `Registry` do that.
     pub fn now(text: impl Into<Box<str>>) -> Self {
         Self {
-            text: text.into(),
+            text: without_lines(text.into()),
             at: SystemTime::now(),
         }
     }

@@ -11,7 +11,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 pub use printable::printable;
+pub(crate) use printable::without_lines;
 
+use self::printable::within;
 use self::value::start_of;
 use crate::LastFailure;
 
@@ -25,22 +27,18 @@ const LONGEST: usize = 16 * 1024;
 const DEPTH: usize = 3;
 
 /// A failure that has just happened. Of a longer text 256 bytes are kept; anything that may be secret, such as the query
-/// and the password of a URL, is left out.
+/// and the password of a URL, is left out, and line ends and other characters that [`printable`] escapes are escaped, so that no
+/// error of another program writes lines of its own into a log.
 ///
 /// ```
 /// use atomic_breaker_server::redact;
 ///
-/// let text = "no answer from https://bob:pass@api.example/items?api_key=1234: timed out";
+/// let text = "no answer from https://bob:pass@api.example/items?api_key=1234: timed out\n";
 /// let failure = redact::failure(text);
-/// assert_eq!(&*failure.text, "no answer from https://api.example/items?…: timed out");
+/// assert_eq!(&*failure.text, r"no answer from https://api.example/items?…: timed out\n");
 /// ```
 pub fn failure(text: &str) -> LastFailure {
-    let mut text = without_secrets(text);
-    if text.len() > MAX_BYTES {
-        text.truncate(start_of(&text, MAX_BYTES - '…'.len_utf8()).len());
-        text.push('…');
-    }
-    LastFailure::now(text)
+    LastFailure::now(within(MAX_BYTES, without_secrets(text)))
 }
 
 /// The words about a failure that has opened a breaker already: if they panic, the caller still gets its response, and the
@@ -66,7 +64,7 @@ pub fn too_slow(started_ms: u32, now_ms: u32, limit: Option<Duration>) -> String
 ///
 /// | in the text | is left out |
 /// |---|---|
-/// | `scheme://user:password@host`, also with any marks or spaces in the password; `user:password@host` | user and password |
+/// | `scheme://user:password@host`, also with any marks or spaces in the password, and where it begins like a port; `user:password@host` | user and password |
 /// | `scheme://user:password` that was cut, as far as a space, or a quotation mark or bracket that a space or one of `,.:;)]}/` follows | the password |
 /// | `http://host:80/path?a=b@c` | port and path, because that may be a password, too |
 /// | `?query` and `#fragment` of a URL, `?a=b` and `/path?query` elsewhere | all of it |

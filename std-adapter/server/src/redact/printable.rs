@@ -18,25 +18,45 @@ const MAX_BYTES: usize = 128;
 /// assert_eq!(printable("x".repeat(1_000)), "x".repeat(125) + "…");
 /// ```
 pub fn printable(text: impl fmt::Display) -> String {
-    let mut kept = Printable(String::new());
-    // An error means that there was more text.
-    if write!(kept, "{text}").is_err() {
-        while kept.0.len() > MAX_BYTES - '…'.len_utf8() {
-            kept.0.pop();
-        }
-        kept.0.push('…');
-    }
-    kept.0
+    within(MAX_BYTES, text)
 }
 
-struct Printable(String);
+/// A text in that form, and in at most so many bytes.
+pub(super) fn within(most: usize, text: impl fmt::Display) -> String {
+    let mut kept = Printable {
+        text: String::new(),
+        most,
+    };
+    // An error means that there was more text.
+    if write!(kept, "{text}").is_err() {
+        while kept.text.len() > most - '…'.len_utf8() {
+            kept.text.pop();
+        }
+        kept.text.push('…');
+    }
+    kept.text
+}
+
+/// A text of any length in that form.
+pub(crate) fn without_lines(text: Box<str>) -> Box<str> {
+    if text.contains(is_hidden) {
+        within(usize::MAX, text).into()
+    } else {
+        text
+    }
+}
+
+struct Printable {
+    text: String,
+    most: usize,
+}
 
 impl Printable {
     fn push(&mut self, piece: &str) -> fmt::Result {
-        if self.0.len() + piece.len() > MAX_BYTES {
+        if self.text.len() + piece.len() > self.most {
             return Err(fmt::Error);
         }
-        self.0.push_str(piece);
+        self.text.push_str(piece);
         Ok(())
     }
 }

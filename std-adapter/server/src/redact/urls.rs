@@ -142,7 +142,8 @@ impl<'a> Token<'a> {
             }
             return Host::At(end + 1);
         }
-        if let Some(end) = self.end_of_spaced(is_port, authority.len() == rest.len()) {
+        let is_last = authority.len() == rest.len();
+        if let Some(end) = self.end_of_spaced(is_port, self.is_web(at), is_last) {
             kept.push_str("…@");
             return Host::After(&self.after[end + 1..]);
         }
@@ -154,14 +155,18 @@ impl<'a> Token<'a> {
         Host::After(self.after_password())
     }
 
+    /// Returns whether the scheme of the URL whose user or host is at `at` is one of the web.
+    fn is_web(&self, at: usize) -> bool {
+        let scheme = &self.text[..at - "://".len()];
+        WEB.iter().any(|web| scheme.ends_with(web))
+    }
+
     /// Whether the last `@` may be part of a query. A password may have the same marks, but rarely in an address of the
     /// web, and with a number at its beginning that may be a port.
     fn is_query(&self, at: usize, last: usize, port: &str) -> bool {
-        let scheme = &self.text[..at - "://".len()];
-        let is_web = WEB.iter().any(|web| scheme.ends_with(web));
         let query = self.text[at..last].find(['?', '#']);
         let query = query.map_or("", |query| &self.text[at + query..last]);
-        is_web && !port.is_empty() && query.contains('=')
+        self.is_web(at) && !port.is_empty() && query.contains('=')
     }
 
     /// Whether the mark that ends the token is followed by more of a word.
@@ -183,9 +188,10 @@ impl<'a> Token<'a> {
         }
     }
 
-    /// The `@` at the end of a password with spaces. Text that may be a port is treated as a password only if the next
-    /// word indicates it.
-    fn end_of_spaced(&self, is_port: bool, is_last: bool) -> Option<usize> {
+    /// The `@` at the end of a password with spaces. Text that may be a port is treated as a password only if a space follows
+    /// it, and then only as far as no mark encloses it; in an address of the web, which rarely has a password, only digits
+    /// that are followed by no more than the words of one clause.
+    fn end_of_spaced(&self, is_port: bool, is_web: bool, is_last: bool) -> Option<usize> {
         let near = self.after.char_indices().nth(FAR);
         let near = near.map_or(self.after, |(end, _)| &self.after[..end]);
         let line = &near[..near.find(['\n', '\r']).unwrap_or(near.len())];
@@ -193,10 +199,26 @@ impl<'a> Token<'a> {
             return line.rfind('@');
         }
         let is_cut = is_last && self.text.ends_with(|last: char| last.is_ascii_digit());
-        let word = line.strip_prefix(' ').filter(|_| is_cut)?;
-        let word = &word[..word.find(ends_token).unwrap_or(word.len())];
-        word.rfind('@').map(|at| at + 1)
+        let is_mark = |next: char| ends_token(next) && !next.is_whitespace();
+        let line = &line[..line.find(is_mark).unwrap_or(line.len())];
+        let words = line.starts_with(' ') && (is_cut || !is_web);
+        let clause = if is_web {
+            end_of_clause(line)
+        } else {
+            line.len()
+        };
+        line[..clause].rfind('@').filter(|_| words)
     }
+}
+
+/// The length of the words up to a mark that ends a clause.
+fn end_of_clause(line: &str) -> usize {
+    let mut marks = line.match_indices(ENDS_CLAUSE);
+    let is_end = |(at, mark): &(usize, &str)| {
+        let after = &line[at + mark.len()..];
+        after.starts_with(char::is_whitespace)
+    };
+    marks.find(is_end).map_or(line.len(), |(at, _)| at)
 }
 
 enum Host<'a> {

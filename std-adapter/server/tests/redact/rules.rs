@@ -50,8 +50,18 @@ fn a_password_may_have_spaces_but_not_after_a_port() {
         ("amqp://bob:a b c@h/x", "amqp://…@h/x"),
         ("amqp://bob:<a b@h/x", "amqp://…@h/x"),
         ("http://bob:80 b@h/x", "http://…@h/x"),
+        ("http://bob:80  b c@h/x", "http://…@h/x"),
+        ("http://bob:8 b c d@h: no, a@b", "http://…@h: no, a@b"),
+        ("http://bob:8 b.c:d@h/x", "http://…@h/x"),
+        ("amqp://bob:8 b, c@h/x", "amqp://…@h/x"),
+        ("amqp://bob:8, b@h/x", "amqp://…@h/x"),
+        ("amqp://bob:8/b c@h/x", "amqp://…@h/x"),
     ]);
     keep(&[
+        "http://h:80 is down: bob@h",
+        "amqp://h:80\nbob@h",
+        r#""amqp://h:80 is down", bob@h"#,
+        "<a>amqp://h:80 is down</a> bob@h",
         "http://h:80 is down, says bob@h",
         "http://h:80, bob@h",
         "http://h:80/7 bob@h",

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use atomic_breaker_server::redact::{failure, printable, too_slow, without_secrets};
+use atomic_breaker_server::{Config, Guard, LastFailure, Registry, Resource, breaker};
 
 #[test]
 fn of_a_failure_256_bytes_are_kept() {
@@ -11,10 +12,36 @@ fn of_a_failure_256_bytes_are_kept() {
         ("x".repeat(256), "x".repeat(256)),
         ("x".repeat(257), "x".repeat(253) + "…"),
         ("é".repeat(129), "é".repeat(126) + "…"),
+        ("x".repeat(254) + "\n", "x".repeat(254) + r"\n"),
+        ("x".repeat(255) + "\n", "x".repeat(253) + "…"),
     ];
     for (text, kept) in cases {
         assert_eq!(*failure(&text).text, kept);
     }
+}
+
+#[test]
+fn the_error_of_another_program_writes_no_lines_into_a_log() {
+    const FORGED: &str = "refused\r\n2026-11-30 ERROR \u{1b}[31madmin logged in\u{202e}";
+    const ESCAPED: &str = r"refused\r\n2026-11-30 ERROR \u{1b}[31madmin logged in\u{202e}";
+    let server = Resource::new(breaker(Config::new().consecutive_failures(1)));
+    let hosts = Registry::new(Config::new().consecutive_failures(1)).unwrap();
+    let fails = || Err::<(), _>(FORGED);
+    let _ = server.call(fails);
+    let _ = hosts.of("a").call(fails);
+    let rejections = [
+        server.call(fails).unwrap_err().to_string(),
+        hosts.of("a").call(fails).unwrap_err().to_string(),
+        format!("{:?}", server.call(fails).unwrap_err()),
+    ];
+    for shown in rejections {
+        assert!(!shown.contains(char::is_control), "{shown:?}");
+        assert!(!shown.contains('\u{202e}'), "{shown:?}");
+    }
+    assert_eq!(&*failure(FORGED).text, ESCAPED);
+    assert_eq!(&*LastFailure::now(FORGED).text, ESCAPED);
+    let whole = "x".repeat(1_000);
+    assert_eq!(*LastFailure::now(&*whole).text, whole);
 }
 
 #[test]

@@ -36,6 +36,20 @@ fn password(random: &mut Random) -> String {
     format!("{begin}{}{end}", random.chars(LETTERS, 1, 4))
 }
 
+/// Words, of which the first may be a port; where a URL rarely has a password, no mark in it ends a clause.
+fn spaced(random: &mut Random, is_web: bool) -> String {
+    let marks = if is_web {
+        "QXZJK0123456789#$%&(*+-=?[^_{|~"
+    } else {
+        "QXZJK0123456789#$%&(*+-=?[^_{|~!'),./:;]}"
+    };
+    let first = random.chars("0123456789", 1, 5);
+    let words: Vec<_> = (0..=random.below(3))
+        .map(|_| random.chars(marks, 0, 5))
+        .collect();
+    format!("{first} {}{}", words.join(" "), random.chars(LETTERS, 1, 4))
+}
+
 fn token(random: &mut Random) -> String {
     let first = random.chars(LETTERS, 1, 1);
     first + &random.chars(TOKEN, 7, 30) + &random.chars(LETTERS, 1, 1)
@@ -46,7 +60,8 @@ fn quoted(text: &str) -> String {
     format!("{text:?}")
 }
 
-fn url(random: &mut Random, password: &str) -> String {
+/// A URL with a password; with spaces in it, if `is_spaced`.
+fn url(random: &mut Random, is_spaced: bool) -> (String, String) {
     let scheme = random.of(&[
         "http",
         "https",
@@ -57,10 +72,19 @@ fn url(random: &mut Random, password: &str) -> String {
         "mongodb+srv",
         "wss",
     ]);
+    let is_web = ["http", "https", "wss"].contains(&scheme);
+    let password = if is_spaced {
+        spaced(random, is_web)
+    } else {
+        password(random)
+    };
     let user = random.of(&["bob", "", "svc.user", "b-7"]);
     let host = random.of(&["db", "h.example", "10.0.0.1:443", "[::1]:80", "a:1,b:2"]);
     let path = random.of(&["", "/", "/x", "/x/y.html", "/x?ssl=1", "/?a#b"]);
-    format!("{scheme}://{user}:{password}@{host}{path}")
+    (
+        format!("{scheme}://{user}:{password}@{host}{path}"),
+        password,
+    )
 }
 
 /// A secret where one is expected.
@@ -73,10 +97,14 @@ fn leak(random: &mut Random) -> (&'static str, String, String) {
         "accessToken",
         "db.passwd",
     ]);
-    match random.below(15) {
+    match random.below(16) {
         0..4 => {
-            let secret = password(random);
-            ("a URL", url(random, &secret), secret)
+            let (text, secret) = url(random, false);
+            ("a URL", text, secret)
+        }
+        14 => {
+            let (text, secret) = url(random, true);
+            ("a URL with spaces", text, secret)
         }
         4 => {
             let secret = token(random);
