@@ -16,6 +16,7 @@ use tokio::sync::Semaphore;
 use super::gate::{OriginOf, RequestGate, UrlHost};
 #[cfg(feature = "steps")]
 use super::jobs::{AnySteps, OfSteps};
+use super::labels::Labels;
 use super::response::Problem;
 use super::source::{OfRegistry, OfSingle, ShownSource, Source};
 use super::{AdminError, Timeline, text};
@@ -26,6 +27,8 @@ use super::{AdminError, Timeline, text};
 pub struct Admin {
     pub(super) title: String,
     pub(super) instance: String,
+    pub(super) runbook: Option<String>,
+    pub(super) labels: Labels,
     pub(super) timeline: Timeline,
     pub(super) sources: Vec<ShownSource>,
     #[cfg(feature = "fleet")]
@@ -44,7 +47,7 @@ pub struct Admin {
     error: Option<AdminError>,
 }
 
-const MAX_NAME: usize = 128;
+pub(super) const MAX_NAME: usize = 128;
 const STREAMS: usize = 64;
 const MOST_STREAMS: usize = 10_000;
 const READERS: usize = 2;
@@ -55,6 +58,8 @@ impl Admin {
         Self {
             title: "Circuit breakers".to_owned(),
             instance: this_process(),
+            runbook: None,
+            labels: Labels::default(),
             timeline: timeline.clone(),
             sources: Vec::new(),
             #[cfg(feature = "fleet")]
@@ -204,7 +209,7 @@ impl Admin {
         parsed
     }
 
-    fn is_wrong(&mut self, error: AdminError) {
+    pub(super) fn is_wrong(&mut self, error: AdminError) {
         self.error.get_or_insert(error);
     }
 
@@ -241,6 +246,12 @@ impl Admin {
                      `breaker` or `resource` the same name"
                 )));
             }
+        }
+        let is_shown = |name: &str| self.sources.iter().any(|it| *it.name == *name);
+        if let Some(name) = self.labels.names().find(|name| !is_shown(name)) {
+            return Err(AdminError(format!(
+                "{name:?} has labels and is not shown: give `Admin::labels` and `Admin::registry` the same name"
+            )));
         }
         Ok(())
     }

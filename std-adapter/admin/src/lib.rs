@@ -37,6 +37,7 @@
 //! | `timeline` | the observer that records transitions, and what it keeps |
 //! | `source` | what stands under a name: registries and single breakers of any type, fleets |
 //! | `jobs` | jobs of durable steps in any store: read, tried again, cancelled |
+//! | `labels` | the names that people know keys by, and the address of the runbook |
 //! | `admin` | what is shown, and to which clients |
 //! | `status`, `history`, `events` | what is read: states, the timeline, both live |
 //! | `control` | what is changed |
@@ -58,6 +59,7 @@ mod gate;
 mod history;
 #[cfg(feature = "steps")]
 mod jobs;
+mod labels;
 mod operator;
 mod page;
 mod readiness;

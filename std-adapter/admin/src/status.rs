@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::response::Problem;
 use super::source::{SeenBreaker, ShownSource, Source};
-use super::timeline::{LastKnown, Subject, TimelineEvent, is_down, unix_ms};
+use super::timeline::{LastKnown, Rejections, Subject, TimelineEvent, is_down, unix_ms};
 use super::{Admin, Operator};
 
 /// Which breakers are requested.
@@ -65,6 +65,8 @@ pub(super) fn check(limit: usize, rest: &str, search: &str) -> Result<(), Proble
 pub(super) struct StatusEntry {
     #[serde(flatten)]
     subject: Subject,
+    /// The name that people know its key by.
+    label: Option<Arc<str>>,
     #[serde(flatten)]
     seen: SeenBreaker,
     /// Its last transition, if that one led to its present state.
@@ -73,6 +75,8 @@ pub(super) struct StatusEntry {
     down_since: Option<u64>,
     /// Whether it was down before that, or for an unknown time.
     is_down_longer: bool,
+    /// Unless it is closed or disabled, its rejections since it has opened, if they are known.
+    rejections: Option<Value>,
     /// If a fleet holds it open, what that says.
     #[cfg(feature = "fleet")]
     fleet: Option<Value>,
@@ -82,16 +86,31 @@ impl StatusEntry {
     fn new(admin: &Admin, subject: Subject, seen: SeenBreaker) -> Self {
         let last = last(admin, &subject, &seen.snapshot);
         let outage = last.as_ref().and_then(|it| it.outage.as_ref());
+        let rejections = last.as_ref().and_then(|it| it.rejections.as_ref());
         Self {
+            rejections: rejections.map(|(_, rejections)| of_rejections(rejections)),
             #[cfg(feature = "fleet")]
             fleet: super::source::hold(&admin.fleets, &subject.of, subject.key.as_deref()),
             down_since: outage.map(|it| it.since),
             is_down_longer: outage.map_or(is_down(seen.snapshot.state()), |it| it.is_longer),
             since: last.map(|it| it.event),
+            label: admin
+                .labels
+                .of(&subject.of, subject.key.as_deref())
+                .cloned(),
             subject,
             seen,
         }
     }
+}
+
+fn of_rejections(rejections: &Rejections) -> Value {
+    json!({
+        "count": rejections.count(),
+        "per_second": rejections.per_second(),
+        "let_pass": rejections.let_pass(),
+        "since": rejections.since,
+    })
 }
 
 /// All states, in the order in which an operator wants to see them.
@@ -123,7 +142,11 @@ fn rows(admin: &Admin, query: &StatusQuery) -> (Vec<StatusRow>, Vec<Value>) {
         }
         let is_named_so = contains(name, &search);
         source.visit(&mut |key, seen| {
-            if !is_named_so && !contains(key.unwrap_or_default(), &search) {
+            let is_labelled_so = || {
+                let label = admin.labels.of(name, key);
+                label.is_some_and(|label| contains(label, &search))
+            };
+            if !is_named_so && !contains(key.unwrap_or_default(), &search) && !is_labelled_so() {
                 return;
             }
             let state = seen.snapshot.state();
@@ -173,6 +196,7 @@ pub(super) fn read(
     let mut head = json!({
         "title": admin.title,
         "instance": admin.instance,
+        "runbook": admin.runbook,
         "operator": operator.name(),
         "may_change": operator.may_change(),
         "at": unix_ms(SystemTime::now()),

@@ -253,13 +253,14 @@ impl Changes<'_> {
             operator: Arc::clone(&self.operator.name),
             reason: self.request.reason().map(Into::into),
         };
-        Acting::begin(by, Arc::clone(&self.subject.of))
+        Acting::begin(by, self.subject.clone())
     }
 
     /// Recorded here, where no recorder did it.
     fn record(&self, what: What) {
         let _acting = self.acting();
-        self.admin.timeline.record(self.subject.clone(), what, None);
+        let timeline = &self.admin.timeline;
+        timeline.record(self.subject.clone(), what, None, None);
     }
 }
 

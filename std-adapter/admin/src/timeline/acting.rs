@@ -4,14 +4,16 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use super::event::Subject;
+
 thread_local! {
     static ACTING: RefCell<Option<Operation>> = const { RefCell::new(None) };
 }
 
 struct Operation {
     by: By,
-    /// The registry or breaker.
-    of: Arc<str>,
+    /// The breaker or key, or a registry as a whole.
+    on: Subject,
     is_recorded: bool,
 }
 
@@ -22,24 +24,25 @@ pub(crate) struct By {
     pub(crate) reason: Option<Arc<str>>,
 }
 
-/// Attributes what is done on this thread to the operator, until it is dropped.
+/// Attributes what is done to one target on this thread to the operator, until it is dropped.
 pub(crate) struct Acting;
 
 impl Acting {
-    pub(crate) fn begin(by: By, of: Arc<str>) -> Self {
+    pub(crate) fn begin(by: By, on: Subject) -> Self {
         ACTING.set(Some(Operation {
             by,
-            of,
+            on,
             is_recorded: false,
         }));
         Self
     }
 
-    /// The operator who acts, noted when something happens to this target.
-    pub(super) fn note(of: &str) -> Option<By> {
+    /// The operator who acts on this target, noted because something has happened to it. `None` for any other one, which an
+    /// observer of the target may change meanwhile.
+    pub(super) fn note(on: &Subject) -> Option<By> {
         ACTING.with_borrow_mut(|acting| {
-            let acting = acting.as_mut()?;
-            acting.is_recorded |= *acting.of == *of;
+            let acting = acting.as_mut().filter(|acting| acting.on == *on)?;
+            acting.is_recorded = true;
             Some(acting.by.clone())
         })
     }

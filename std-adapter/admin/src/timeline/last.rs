@@ -8,11 +8,13 @@ use atomic_breaker_server::{Present, State};
 
 use super::event::{Subject, TimelineEvent};
 use super::outage::Outage;
+use super::rejections::{RejectionCounts, Rejections, SubjectId};
 
 /// Closed and returning ones are forgotten first, then those that have not changed for longest.
 pub(super) struct LastOfEach {
     most: usize,
     known: HashMap<Subject, LastKnown>,
+    counts: Arc<RejectionCounts>,
     order: BTreeMap<(IsHeld, u64), Subject>,
 }
 
@@ -23,15 +25,18 @@ pub(crate) struct LastKnown {
     pub(crate) event: Arc<TimelineEvent>,
     /// The outage, if it is down.
     pub(crate) outage: Option<Outage>,
+    /// The rejections since it has opened, if it is not closed and has a recorder.
+    pub(crate) rejections: Option<(SubjectId, Arc<Rejections>)>,
 }
 
 /// Whether someone may be waiting for it: it rejects calls, or an operator has set it.
 type IsHeld = bool;
 
 impl LastOfEach {
-    pub(super) fn new(most: usize) -> Self {
+    pub(super) fn new(most: usize, counts: Arc<RejectionCounts>) -> Self {
         Self {
             most,
+            counts,
             known: HashMap::new(),
             order: BTreeMap::new(),
         }
@@ -42,8 +47,14 @@ impl LastOfEach {
     }
 
     /// Keeps the event if it is a transition; of two that arrive in the wrong order, the one that is nearer to the
-    /// present word. Without a word to compare with, the last to arrive.
-    pub(super) fn note(&mut self, event: &Arc<TimelineEvent>, present: Option<Present<'_>>) {
+    /// present word. Without a word to compare with, the last to arrive. With the number under which the rejections of a target
+    /// are counted, if it has a recorder.
+    pub(super) fn note(
+        &mut self,
+        event: &Arc<TimelineEvent>,
+        present: Option<Present<'_>>,
+        id: Option<SubjectId>,
+    ) {
         let Some(transition) = event.transition() else {
             return;
         };
@@ -64,11 +75,15 @@ impl LastOfEach {
         let known = LastKnown {
             event: Arc::clone(event),
             outage: Outage::after(outage, event, transition),
+            rejections: id.and_then(|id| Some((id, self.counts.after(id, transition)?))),
         };
         self.known.insert(event.subject.clone(), known);
         if self.known.len() > self.most {
             if let Some((_, subject)) = self.order.pop_first() {
-                self.known.remove(&subject);
+                let gone = self.known.remove(&subject);
+                if let Some((id, _)) = gone.and_then(|gone| gone.rejections) {
+                    self.counts.forget(id);
+                }
             }
         }
     }

@@ -6,12 +6,14 @@ mod event;
 mod last;
 mod outage;
 mod recorder;
+mod rejections;
 
 pub(super) use acting::{Acting, By};
 pub(super) use event::{Change, MadeTransition, Rules, Subject, TimelineEvent, What, unix_ms};
 pub(super) use last::LastKnown;
 pub(super) use outage::is_down;
 pub use recorder::Recorder;
+pub(super) use rejections::Rejections;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,6 +27,7 @@ use tokio::sync::watch;
 use super::AdminError;
 use event::Folded;
 use last::LastOfEach;
+use rejections::{RejectionCounts, SubjectId};
 
 /// The last transitions of breakers and registries, with wall-clock times: their observer records it, an
 /// [`Admin`](super::Admin) shows it. Clones are the same timeline.
@@ -33,13 +36,15 @@ use last::LastOfEach;
 /// `.observer((log, timeline.of("hosts")))`.
 ///
 /// A transition costs its caller a lock held for less than a microsecond, one or two allocations, and a reading of the
-/// wall clock; a rejection or an outcome costs nothing but the call that reports it.
+/// wall clock; a rejection a look-up, a reading of the clock and two additions to shared memory, for a registry also the text
+/// of its key; an outcome nothing but the call that reports it.
 #[derive(Clone)]
 pub struct Timeline(Arc<TimelineShared>);
 
 struct TimelineShared {
     /// Differs from process to process, so that numbers of another one are not mistaken for those of this one.
     run: u32,
+    rejections: Arc<RejectionCounts>,
     kept: Mutex<Recorded>,
     /// The number of the next event.
     next: watch::Sender<u64>,
@@ -85,14 +90,16 @@ impl Timeline {
     }
 
     fn sized(transitions: usize, keys: usize) -> Self {
+        let rejections = Arc::<RejectionCounts>::default();
         Self(Arc::new(TimelineShared {
+            rejections: Arc::clone(&rejections),
             run: RandomState::new().hash_one(0) as u32,
             kept: Mutex::new(Recorded {
                 next: 1,
                 most: transitions,
                 events: BTreeMap::new(),
                 oldest: 1,
-                last: LastOfEach::new(keys),
+                last: LastOfEach::new(keys, rejections),
                 names: Vec::new(),
             }),
             next: watch::Sender::new(1),
@@ -112,10 +119,17 @@ impl Timeline {
         self.0.next.subscribe()
     }
 
-    /// Records an event; with the word, read under the lock, if that is known.
-    pub(super) fn record(&self, subject: Subject, what: What, present: Option<Present<'_>>) {
+    /// Records an event; with the word, read under the lock, and the number under which its rejections are counted, if they
+    /// are known.
+    pub(super) fn record(
+        &self,
+        subject: Subject,
+        what: What,
+        present: Option<Present<'_>>,
+        id: Option<SubjectId>,
+    ) {
         let at = unix_ms(SystemTime::now());
-        let by = Acting::note(&subject.of);
+        let by = Acting::note(&subject);
         let (by, reason) = by.map_or((None, None), |by| (Some(by.operator), by.reason));
         let mut kept = self.kept();
         let number = kept.next;
@@ -134,7 +148,7 @@ impl Timeline {
         event.folded = Folded::after(before.as_deref(), number, at);
         let event = Arc::new(event);
         kept.next += 1;
-        kept.last.note(&event, present);
+        kept.last.note(&event, present, id);
         let gone = match before {
             Some(before) => kept.events.remove(&before.number),
             None => None,

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use atomic_breaker_server::{KeyedObserver, Observer, Present, Transition};
+use atomic_breaker_server::{KeyedObserver, Observer, Present, Rejected, Transition};
 
 use super::super::text;
 use super::Timeline;
@@ -13,7 +13,7 @@ use super::event::{MadeTransition, Subject, What};
 /// The most bytes of a failure's text.
 const FAILURE_BYTES: usize = 256;
 
-/// Records the transitions of a breaker, or of the keys of a registry, in a [`Timeline`]. A clone records under the
+/// Records the transitions of a breaker, or of the keys of a registry, in a [`Timeline`], and counts their rejections. A clone records under the
 /// same name.
 #[derive(Clone)]
 pub struct Recorder {
@@ -43,12 +43,19 @@ impl Recorder {
         present: Option<Present<'_>>,
         failure: Option<&str>,
     ) {
+        let id = self.timeline.0.rejections.id(&self.name, key);
         let key = key.map(text::of_key);
         let subject = Subject::new(&self.name, key.as_deref());
         let failure = failure.map(|words| text::bounded(&words, FAILURE_BYTES).into());
         let made = MadeTransition::from(*transition);
-        self.timeline
-            .record(subject, What::Transition { made, failure }, present);
+        let what = What::Transition { made, failure };
+        self.timeline.record(subject, what, present, Some(id));
+    }
+
+    /// Counts a call that was rejected, or let pass although it should have been.
+    fn note_rejection(&self, key: Option<&dyn fmt::Display>, is_let_pass: bool) {
+        let counts = &self.timeline.0.rejections;
+        counts.note(counts.id(&self.name, key), is_let_pass);
     }
 }
 
@@ -59,6 +66,10 @@ impl Observer for Recorder {
 
     fn changed(&self, transition: &Transition, present: Present<'_>) {
         self.record(None, transition, Some(present), None);
+    }
+
+    fn rejected(&self, _: Rejected) {
+        self.note_rejection(None, false);
     }
 }
 
@@ -73,6 +84,14 @@ impl<K: fmt::Display> KeyedObserver<K> for Recorder {
 
     fn opened(&self, key: &K, transition: &Transition, present: Present<'_>, last_failure: &str) {
         self.record(Some(key), transition, Some(present), Some(last_failure));
+    }
+
+    fn rejected(&self, key: &K, _: Rejected) {
+        self.note_rejection(Some(key), false);
+    }
+
+    fn would_reject(&self, key: &K, _: Rejected) {
+        self.note_rejection(Some(key), true);
     }
 }
 

@@ -9,6 +9,9 @@
 //! | `control`, `rules` | what is changed, by whom, and what is refused |
 //! | `timeline` | since when and why; what is remembered, and what is not |
 //! | `outages` | since when something has been down, through all its probes |
+//! | `acting` | whose act a transition is |
+//! | `rejections` | how many calls are rejected |
+//! | `labels` | the names that people know keys by, and the link to a runbook |
 //! | `events` | streams: live, bounded, ended |
 //! | `requests`, `gate` | hosts, operators, methods |
 //! | `forged` | origins, content types, bodies |
@@ -22,6 +25,7 @@
 //! | `together` | two instances with small registries in one fleet, commanded through their pages |
 //! | `types` | a service that keeps all of it in fields |
 
+mod acting;
 mod attacked;
 mod control;
 mod docs;
@@ -33,10 +37,12 @@ mod gate;
 mod instances;
 #[cfg(feature = "steps")]
 mod jobs;
+mod labels;
 mod logged;
 mod nested;
 mod outages;
 mod readiness;
+mod rejections;
 mod requests;
 mod rules;
 mod settings;

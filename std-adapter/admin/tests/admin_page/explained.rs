@@ -82,6 +82,33 @@ fn the_page_says_which_process_it_shows() {
 }
 
 #[test]
+fn rejections_a_label_and_the_runbook_are_on_the_page() {
+    let Some(browser) = Browser::start(false) else {
+        return;
+    };
+    let runbook = "https://wiki.example.com/breakers?a=<b>&c=\"".replace(['<', '>', '"'], "_");
+    let page = Page::with(browser, Operator::new("alice"), |admin| {
+        let labels = [("a.example", "Payments <b>\u{202e}")];
+        admin.labels("hosts", labels).runbook(&*runbook)
+    });
+    page.site.trip("a.example");
+    for _ in 0..1_234 {
+        page.site.fail("a.example");
+    }
+    page.open();
+    page.wait_for_row("a.example", "1,234 rejected");
+    page.wait_for_row("a.example", "Payments <b>\\u{202e} · hosts");
+    page.wait_for_row("a.example", "a second");
+    let link = "$('header .runbook a')";
+    assert_eq!(page.text(&format!("{link}.href")), runbook);
+    assert_eq!(page.text(&format!("{link}.rel")), "noreferrer");
+    page.manage("a.example");
+    page.wait_for_text("#facts", "1,234 rejected");
+    page.wait_for_text("#dialog .runbook", "Runbook");
+    assert_eq!(page.log(), "[]");
+}
+
+#[test]
 fn a_link_opens_a_view_and_the_address_follows_it() {
     let Some(page) = Page::new() else { return };
     for key in ["a b+c.example", "<img src=x onerror=alert(1)>", "other"] {

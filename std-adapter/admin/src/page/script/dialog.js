@@ -40,7 +40,8 @@ function showChosen() {
 }
 
 function factsOf(entry) {
-  const facts = [['State', stateWords(entry)]];
+  const facts = entry.label === null ? [] : [['Label', visible(entry.label)]];
+  facts.push(['State', stateWords(entry)]);
   const { since } = entry;
   if (isDown(entry)) {
     facts.push(['Outage', `${downFor(entry)}${entry.down_since === null ? '' : `, since ${DAY.format(entry.down_since)}`}`]);

@@ -35,8 +35,21 @@ function timeLeft(entry) {
   }
 }
 
-function counts(entry) {
+/** How many calls it has rejected since it opened, and how many a second now. */
+function rejected(entry) {
   const parts = [];
+  if (!entry.rejections) return parts;
+  const { count, per_second: rate, let_pass: passed } = entry.rejections;
+  // A single breaker does not know which of its rejections shadow mode lets pass.
+  const share = entry.key === null && sourceOf(entry.of)?.enforced_percent;
+  const words = typeof share !== 'number' || share === 100 ? 'rejected' : share ? 'rejected or let pass' : 'let pass in shadow mode';
+  parts.push(`${NUMBER.format(count)} ${words}${rate === null ? '' : `, ${NUMBER.format(rate)} a second`}`);
+  if (passed) parts.push(`${NUMBER.format(passed)} let pass`);
+  return parts;
+}
+
+function counts(entry) {
+  const parts = rejected(entry);
   if (entry.failures) parts.push(counted(entry.failures, 'failure', 'failures'));
   if (entry.state === 'half-open' && !isOver(entry)) {
     parts.push(`${counted(entry.probes_in_flight, 'probe', 'probes')} in flight`);
@@ -99,7 +112,7 @@ function fillRow(kept, entry) {
   const isNews = kept.entry.epoch !== entry.epoch;
   kept.entry = entry;
   setText(kept.name, nameOf(entry));
-  setText(kept.of, entry.key === null ? '' : visible(entry.of));
+  setText(kept.of, [entry.label, entry.key === null ? null : entry.of].filter((it) => it !== null).map(visible).join(' · '));
   setText(kept.button.lastChild, ` ${nameOf(entry)}${entry.key === null ? '' : ` of ${visible(entry.of)}`}`);
   setText(kept.because, why(entry));
   setText(kept.count, counts(entry));

@@ -75,6 +75,7 @@ function show() {
   const open = bad.reduce((sum, of) => sum + of.count, 0);
   document.title = open ? `(${open} open) ${title}` : title;
   setText(byId('operator'), `${visible(status.operator)}${status.may_change ? '' : ', read only'}`);
+  showRunbook(status.runbook);
   setText(byId('instance'), `${visible(status.instance)}: this process only`);
   const names = status.sources.map((source) => source.name);
   const select = byId('of');

@@ -46,3 +46,11 @@ function showFilters(group, values, words, chosen, count, choose) {
 
 const factList = (facts) => facts.flatMap(([term, words]) =>
   [make('dt', { textContent: term }), make('dd', {}, words)]);
+
+/** Links to the runbook, once: links that are made anew lose the focus. Only to the web: another scheme might run as a script. */
+function showRunbook(address) {
+  if (!address || !/^https?:\/\//i.test(address)) return;
+  for (const place of document.querySelectorAll('.runbook:empty')) {
+    place.append(make('a', { href: address, rel: 'noreferrer', target: '_blank', textContent: 'Runbook' }));
+  }
+}

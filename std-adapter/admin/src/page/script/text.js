@@ -56,6 +56,8 @@ function span(ms) {
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
+const NUMBER = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
+
 const counted = (count, one, many) => `${count} ${count === 1 ? one : many}`;
 
 const nameOf = (it) => visible(it.key === null ? it.of : it.key);
