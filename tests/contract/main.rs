@@ -6,7 +6,7 @@
 //! | `cost` | closed calls; loads, swaps and clock readings of everything else |
 //! | `closed`, `lasting`, `weighed` | trip rules, weights; rows that must last; failures that ask for a pause |
 //! | `ratio`, `basis_points`, `tallies`, `forgotten` | the share of the last calls, several rules in one breaker, what an outage forgets |
-//! | `open`, `growth`, `jitter` | rejection and deadline, growth and jitter |
+//! | `open`, `growth`, `growth_limits`, `jitter` | rejection and deadline, growth and jitter |
 //! | `demanded`, `demanded_late` | open times that were demanded |
 //! | `half_open`, `lost_rounds`, `long_probes` | probes, lost and dropped probes, leases that grow and calls that outlast them |
 //! | `cancelled`, `renewed` | permits that are dropped, and calls that begin later |
@@ -25,7 +25,7 @@
 //! | `calls`, `panicking` | classifiers, panics, futures, tokens |
 //! | `attempt`, `owned`, `generic` | permits for `?`, owned permits, code that takes any breaker |
 //! | `rules`, `taken_over`, `adjusted` | rules that are shared, replaced, and set on one breaker |
-//! | `config`, `faults`, `parts`, `files`, `files_over` | settings that do not fit, and their messages; configurations from a file |
+//! | `config`, `faults`, `parts`, `files`, `files_over`, `files_written` | settings that do not fit, and their messages; configurations from a file, and what is written to one |
 
 // Needs the std adapter.
 #[cfg(target_pointer_width = "64")]
@@ -46,10 +46,12 @@ mod events;
 mod faults;
 mod files;
 mod files_over;
+mod files_written;
 mod flipped;
 mod forgotten;
 mod generic;
 mod growth;
+mod growth_limits;
 mod half_open;
 mod holds;
 mod jitter;
