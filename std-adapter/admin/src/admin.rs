@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is shown, and to which clients.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -13,10 +12,11 @@ use atomic_breaker_server::{AnyBreaker, AnyRegistry, Resource};
 use atomic_breaker_steps::{Steps, Store};
 use tokio::sync::Semaphore;
 
+use super::error::{MAX_NAME, check_names};
 use super::gate::{OriginOf, RequestGate, UrlHost};
 #[cfg(feature = "steps")]
 use super::jobs::{AnySteps, OfSteps};
-use super::labels::Labels;
+use super::labels::{KeyLabels, is_link};
 use super::response::Problem;
 use super::source::{OfRegistry, OfSingle, ShownSource, Source};
 use super::{AdminError, Timeline, text};
@@ -28,7 +28,7 @@ pub struct Admin {
     pub(super) title: String,
     pub(super) instance: String,
     pub(super) runbook: Option<String>,
-    pub(super) labels: Labels,
+    pub(super) labels: KeyLabels,
     pub(super) timeline: Timeline,
     pub(super) sources: Vec<ShownSource>,
     #[cfg(feature = "fleet")]
@@ -47,7 +47,6 @@ pub struct Admin {
     error: Option<AdminError>,
 }
 
-pub(super) const MAX_NAME: usize = 128;
 const STREAMS: usize = 64;
 const MOST_STREAMS: usize = 10_000;
 const READERS: usize = 2;
@@ -59,7 +58,7 @@ impl Admin {
             title: "Circuit breakers".to_owned(),
             instance: this_process(),
             runbook: None,
-            labels: Labels::default(),
+            labels: KeyLabels::default(),
             timeline: timeline.clone(),
             sources: Vec::new(),
             #[cfg(feature = "fleet")]
@@ -167,6 +166,51 @@ impl Admin {
         self
     }
 
+    /// The page that says what to do when a breaker is open, to which this one links: an address of `http` or `https`, of at
+    /// most 2,048 bytes. Neither this page's own address nor what it shows is passed on.
+    pub fn runbook(mut self, address: impl Into<String>) -> Self {
+        let address = address.into();
+        if !is_link(&address) {
+            self.is_wrong(AdminError(format!(
+                "{address:?} is not the address of a page: set one that begins with https:// or http:// and a host, without \
+                 spaces, such as \"https://wiki.example.com/breakers\""
+            )));
+        }
+        self.runbook = Some(address);
+        self
+    }
+
+    /// The names that people know keys of a registry by, which are shown beside the keys, and found by a search. Each has a key
+    /// as it is shown, and its name, of which up to 128 bytes are shown.
+    ///
+    /// ```
+    /// # use atomic_breaker_admin::{Admin, Timeline};
+    /// # use atomic_breaker_server::{Config, Registry};
+    /// # use std::sync::Arc;
+    /// # let hosts = Arc::new(Registry::<String>::new(Config::new())?);
+    /// let admin = Admin::new(&Timeline::new())
+    ///     .registry("hosts", hosts)
+    ///     .labels("hosts", [("10.0.3.7:443", "payments, Frankfurt"), ("10.0.4.7:443", "payments, Oslo")]);
+    /// # admin.router()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn labels<K, L>(
+        mut self,
+        of: impl Into<Arc<str>>,
+        labels: impl IntoIterator<Item = (K, L)>,
+    ) -> Self
+    where
+        K: fmt::Display,
+        L: fmt::Display,
+    {
+        let of = of.into();
+        for (key, label) in labels {
+            let label = text::bounded(&label, MAX_NAME);
+            self.labels.add(&of, text::of_key(&key), label);
+        }
+        self
+    }
+
     /// The hosts under which it is served: what the browser's address bar shows, with or without a port. A request for
     /// another host is refused, so that a foreign name that leads to this address (DNS rebinding) reaches nothing.
     /// Unless set, `localhost` and loopback addresses.
@@ -209,7 +253,7 @@ impl Admin {
         parsed
     }
 
-    pub(super) fn is_wrong(&mut self, error: AdminError) {
+    fn is_wrong(&mut self, error: AdminError) {
         self.error.get_or_insert(error);
     }
 
@@ -284,24 +328,6 @@ fn this_process() -> String {
         Ok(machine) if !machine.is_empty() => format!("{machine}, {number}"),
         _ => number,
     }
-}
-
-pub(super) fn check_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), AdminError> {
-    let mut seen = HashSet::new();
-    for name in names {
-        if name.is_empty() || name.len() > MAX_NAME {
-            return Err(AdminError(format!(
-                "the name {name:?} does not fit: set one of 1 to {MAX_NAME} bytes"
-            )));
-        }
-        if !seen.insert(name) {
-            return Err(AdminError(format!(
-                "the name {name:?} is given twice: give each registry and breaker its own, and so each fleet and all \
-                 steps"
-            )));
-        }
-    }
-    Ok(())
 }
 
 impl fmt::Debug for Admin {

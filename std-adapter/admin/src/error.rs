@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is wrong with the settings of an admin.
 
+use std::collections::HashSet;
 use std::error::Error;
 use std::fmt;
+
+/// The longest name, in bytes.
+pub(super) const MAX_NAME: usize = 128;
 
 /// Why there is no admin, or no timeline; the text says how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,3 +28,21 @@ impl fmt::Display for AdminError {
 }
 
 impl Error for AdminError {}
+
+pub(super) fn check_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), AdminError> {
+    let mut seen = HashSet::new();
+    for name in names {
+        if name.is_empty() || name.len() > MAX_NAME {
+            return Err(AdminError(format!(
+                "the name {name:?} does not fit: set one of 1 to {MAX_NAME} bytes"
+            )));
+        }
+        if !seen.insert(name) {
+            return Err(AdminError(format!(
+                "the name {name:?} is given twice: give each registry and breaker its own, and so each fleet and all \
+                 steps"
+            )));
+        }
+    }
+    Ok(())
+}

@@ -2,18 +2,15 @@
 //! The names that people know keys by, and the page that says what to do.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 
-use super::admin::MAX_NAME;
 use super::gate::OriginOf;
-use super::{Admin, AdminError, text};
 
 /// The names of keys, by registry and key.
 #[derive(Default)]
-pub(super) struct Labels(HashMap<Arc<str>, HashMap<String, Arc<str>>>);
+pub(super) struct KeyLabels(HashMap<Arc<str>, HashMap<String, Arc<str>>>);
 
-impl Labels {
+impl KeyLabels {
     pub(super) fn add(&mut self, of: &Arc<str>, key: String, label: String) {
         let labels = self.0.entry(Arc::clone(of)).or_default();
         labels.insert(key, label.into());
@@ -26,53 +23,6 @@ impl Labels {
     /// The registries that have any.
     pub(super) fn names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.0.keys()
-    }
-}
-
-impl Admin {
-    /// The page that says what to do when a breaker is open, to which this one links: an address of `http` or `https`, of at
-    /// most 2,048 bytes. Neither this page's own address nor what it shows is passed on.
-    pub fn runbook(mut self, address: impl Into<String>) -> Self {
-        let address = address.into();
-        if !is_link(&address) {
-            self.is_wrong(AdminError(format!(
-                "{address:?} is not the address of a page: set one that begins with https:// or http:// and a host, without \
-                 spaces, such as \"https://wiki.example.com/breakers\""
-            )));
-        }
-        self.runbook = Some(address);
-        self
-    }
-
-    /// The names that people know keys of a registry by, which are shown beside the keys, and found by a search. Each has a key
-    /// as it is shown, and its name, of which up to 128 bytes are shown.
-    ///
-    /// ```
-    /// # use atomic_breaker_admin::{Admin, Timeline};
-    /// # use atomic_breaker_server::{Config, Registry};
-    /// # use std::sync::Arc;
-    /// # let hosts = Arc::new(Registry::<String>::new(Config::new())?);
-    /// let admin = Admin::new(&Timeline::new())
-    ///     .registry("hosts", hosts)
-    ///     .labels("hosts", [("10.0.3.7:443", "payments, Frankfurt"), ("10.0.4.7:443", "payments, Oslo")]);
-    /// # admin.router()?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn labels<K, L>(
-        mut self,
-        of: impl Into<Arc<str>>,
-        labels: impl IntoIterator<Item = (K, L)>,
-    ) -> Self
-    where
-        K: fmt::Display,
-        L: fmt::Display,
-    {
-        let of = of.into();
-        for (key, label) in labels {
-            let label = text::bounded(&label, MAX_NAME);
-            self.labels.add(&of, text::of_key(&key), label);
-        }
-        self
     }
 }
 

@@ -16,7 +16,7 @@ use axum::routing::get;
 use serde::Serialize;
 
 use super::AdminError;
-use super::admin::check_names;
+use super::error::check_names;
 use super::response::response;
 use super::source::{OfRegistry, OfSingle, ShownSource, Source};
 

@@ -10,6 +10,7 @@
 //! | `failed` | what an observer may ask about a call that failed |
 //! | `retry_counts` | what became of the tries that failed |
 //! | `on_drop` | a guard for code that may panic |
+//! | `printable` | text from outside, in a form that is safe to show |
 //! | `permit` | permits of any breaker |
 //! | `redact` | texts of failures, without secrets |
 //! | `last_failure` | the failure that opened a breaker |
@@ -38,6 +39,7 @@ mod last_failure;
 mod loss;
 mod on_drop;
 mod permit;
+mod printable;
 pub mod redact;
 mod registry;
 mod resource;

@@ -22,7 +22,7 @@ pub fn printable(text: impl fmt::Display) -> String {
 }
 
 /// A text in that form, and in at most so many bytes.
-pub(super) fn within(most: usize, text: impl fmt::Display) -> String {
+pub(crate) fn within(most: usize, text: impl fmt::Display) -> String {
     let mut kept = Printable {
         text: String::new(),
         most,

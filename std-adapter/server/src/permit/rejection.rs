@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use atomic_breaker::{CallError, Rejected, State, Wait};
 
-use crate::redact::without_lines;
+use crate::printable::without_lines;
 
 /// The failure that opened a breaker: a few words, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]

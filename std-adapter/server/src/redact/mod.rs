@@ -3,19 +3,17 @@
 
 mod marks;
 mod names;
-mod printable;
 mod urls;
 mod value;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-pub use printable::printable;
-pub(crate) use printable::without_lines;
+pub use crate::printable::printable;
 
-use self::printable::within;
 use self::value::start_of;
 use crate::LastFailure;
+use crate::printable::within;
 
 /// The maximum number of bytes that are kept of a failure.
 const MAX_BYTES: usize = 256;
