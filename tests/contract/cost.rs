@@ -313,3 +313,14 @@ on_both_words!(
     looking_is_one_load_in_every_state,
     measuring_slow_calls_reads_the_clock_twice_a_call,
 );
+
+/// As the page says, on 64-bit machines.
+#[test]
+#[cfg(target_pointer_width = "64")]
+fn a_breaker_with_its_rules_inside_is_as_large_as_the_page_says() {
+    use atomic_breaker::word::AtomicU64;
+    const PAGE: &str = include_str!("../../docs/performance.md");
+    let row = |bytes: usize| format!("| `Breaker` with its rules inside, 64 bits | {bytes} |");
+    let bytes = size_of::<Breaker<NoClock, AtomicU64>>();
+    assert!(PAGE.contains(&row(bytes)), "docs/performance.md: {bytes}");
+}

@@ -85,3 +85,41 @@ fn bytes_in_the_text_are_those_that_are_locked() {
         assert!(text.contains(words.trim()), "{page} does not say: {words}");
     }
 }
+
+/// The row of a crate in the kept result of `peers`: nanoseconds of a closed call by one thread, and by each of two.
+fn closed(name: &str) -> [String; 2] {
+    let kept = read("benches/results/peers.md");
+    let costs = kept.split_once("## What a call costs").unwrap().1;
+    let row = costs.lines().find(|line| {
+        let first = line.trim_start_matches("| ").split(" |").next();
+        first.is_some_and(|first| first.trim() == name)
+    });
+    let cells: Vec<&str> = row.expect(name).split('|').map(str::trim).collect();
+    // Without the quartiles.
+    let median = |at: usize| cells[at].split(' ').next().unwrap().to_owned();
+    [median(2), median(3)]
+}
+
+#[test]
+fn what_a_closed_call_costs_is_what_the_kept_result_has() {
+    let peers = [
+        "atomic-breaker",
+        "failsafe 1.3.0",
+        "recloser 1.4.0",
+        "tower-resilience-circuitbreaker 0.14.0",
+        "breaker 2.0.2",
+    ];
+    let costs = peers.map(closed);
+    let page = read("README.md");
+    for (threads, words) in ["closed call, one thread[^1]", "each of two threads"]
+        .iter()
+        .enumerate()
+    {
+        let [ours, others @ ..] = costs.each_ref().map(|costs| &costs[threads]);
+        let others: Vec<_> = others.iter().map(|ns| format!("{ns} ns")).collect();
+        let row = format!("| {words} | **{ours} ns** | {} |", others.join(" | "));
+        assert!(page.contains(&row), "README.md does not have: {row}");
+    }
+    let bare = format!("a bare closure takes {} ns", closed("no breaker")[0]);
+    assert!(page.contains(&bare), "README.md does not say: {bare}");
+}
