@@ -7,6 +7,7 @@
 //! | `logs`, `keyed_logs` | events of a breaker, of a registry |
 //! | `failures`, `sampled` | events of calls that failed, and of each call; which of many, and what was left out |
 //! | `counted`, `keyed` | metrics of a breaker, of a registry |
+//! | `pinged` | each call is counted once, and no ping |
 //! | `retries` | what became of the tries that failed |
 //! | `down` | since when breakers and keys have been down |
 //! | `shared` | breakers that other processes have opened |
@@ -38,6 +39,7 @@ mod jobs;
 mod keyed;
 mod keyed_logs;
 mod logs;
+mod pinged;
 mod published;
 mod retries;
 mod sampled;
