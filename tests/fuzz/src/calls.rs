@@ -5,9 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use crate::lines::{
-    Call, DURATIONS, End, Line, STARTS, Unclear, envoy, named, nginx, scalar, spans,
-};
+use crate::lines::{Call, DURATIONS, End, Line, STARTS, Unclear, envoy, named, nginx};
+use crate::spans::{scalar, spans};
 
 /// A call as it must have been read: microseconds since the first one, the number of its key, how many it took; how it
 /// ended, with the milliseconds of a `Retry-After`; whether it is a retry.

@@ -46,6 +46,7 @@ mod reading;
 mod rows;
 mod rules;
 mod secrets;
+mod spans;
 mod waits;
 mod word;
 
