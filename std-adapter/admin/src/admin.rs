@@ -191,7 +191,7 @@ impl Admin {
     /// let admin = Admin::new(&Timeline::new())
     ///     .registry("hosts", hosts)
     ///     .labels("hosts", [("10.0.3.7:443", "payments, Frankfurt"), ("10.0.4.7:443", "payments, Oslo")]);
-    /// # admin.router()?;
+    /// # let _: axum::Router = admin.router()?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn labels<K, L>(
