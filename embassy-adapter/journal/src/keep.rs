@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Writing entries, pages and marks.
 
+use core::ops::Range;
+
 use embedded_storage_async::nor_flash::NorFlash;
 
 use crate::Journal;
@@ -39,17 +41,26 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         let after = number.checked_add(1).ok_or(JournalError::Exhausted)?;
         let geometry = self.storage.geometry;
         let len = geometry.record_len(entry.map(|entry| entry.len() as u32));
-        if !self.find_room(len).await? {
+        // Before the first write after a start: of the free grains only the first may be one that was begun and cut off. It is
+        // left out, and the fence after it changes what a later start finds.
+        let mut fence = if self.is_fenced {
+            0
+        } else {
+            2 * geometry.grain
+        };
+        if !self.find_room(fence + len).await? {
             self.advance().await?;
+            fence = 0;
             if !self.find_room(len).await? {
                 return Err(JournalError::Worn);
             }
         }
         self.is_settled = false;
-        let end = self.state.write + len;
+        let start = self.state.write + fence;
+        let end = start + len;
         // Nothing is written there again, also if this is dropped: a word may be half written and read as erased.
         let before = self.spoil(end);
-        let kept = self.write_record(number, entry, end).await;
+        let kept = self.write_record(number, entry, start..end).await;
         if !matches!(kept, Ok(true)) {
             if before.sequence == self.state.sequence && before.until > 0 {
                 // The second time in a row: the rest of the page is no better.
@@ -65,12 +76,22 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         Ok(())
     }
 
-    /// Writes a record up to that address, and returns whether it can be read back.
-    async fn write_record(&mut self, number: u32, entry: Option<&[u8]>, end: u32) -> Io<bool, F> {
+    /// Writes a record, after a fence where there is none yet, and returns whether it can be read back.
+    async fn write_record(
+        &mut self,
+        number: u32,
+        entry: Option<&[u8]>,
+        place: Range<u32>,
+    ) -> Io<bool, F> {
+        if !self.is_fenced {
+            let fence = place.start - self.storage.geometry.grain;
+            self.storage.write_mark(fence).await?;
+            self.is_fenced = true;
+        }
         self.storage
-            .write_record(self.state.write, number, entry)
+            .write_record(place.start, number, entry)
             .await?;
-        let mut cursor = Cursor::search(self.state.write..end);
+        let mut cursor = Cursor::search(place);
         let found = self.next_record(&mut cursor).await?;
         Ok(found.is_some_and(|it| {
             let is_all = it.len == entry.map_or(0, <[u8]>::len);
@@ -162,6 +183,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         self.is_settled = false;
         let begun = self.storage.begin_page(head).await?;
         self.state.write = begun.ok_or(JournalError::Worn)?;
+        self.is_fenced = true;
         self.state.sequence = sequence;
         self.state.dropped = head.dropped;
         self.state.waiting = self.state.waiting.saturating_sub(dropped);
@@ -225,7 +247,8 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
     }
 
     /// Marks the oldest waiting entry as done. If its mark cannot be written, or is neither erased nor complete, which cannot
-    /// be mended, it is done until the next start, and for good as soon as a later one is.
+    /// be mended, it is done until the next start, and for good as soon as a later one is: if none waits, a number that is
+    /// used up.
     pub(crate) async fn finish(&mut self, record: &Record) -> Io<(), F> {
         self.is_settled = false;
         let marked = match record.mark {
@@ -236,6 +259,11 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         self.state.oldest.next = record.number.saturating_add(1);
         self.state.waiting -= 1;
         self.is_settled = true;
+        if record.mark.is_none() && self.state.waiting == 0 {
+            let marked = self.append(self.state.next, None).await;
+            self.is_settled = true;
+            return marked;
+        }
         Ok(marked?)
     }
 

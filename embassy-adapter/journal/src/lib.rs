@@ -109,7 +109,8 @@ mod pages {
 /// An entry takes 12 bytes, plus its own bytes and a mark of 4, each rounded up to the unit in which the flash reads
 /// and writes. One page is always about to be erased and the others hold entries, so more pages make better use of the
 /// flash. Pages are used in turn, each is erased once per round, and nothing is written twice between two erases: the
-/// flash need not be a `MultiwriteNorFlash`. Opening reads the whole journal.
+/// flash need not be a `MultiwriteNorFlash`. After a start the first entry takes two units more, as one may have been
+/// begun before. Opening reads the whole journal.
 ///
 /// `BlockingAsync` from `embassy-embedded-hal` turns a blocking flash driver into an async one.
 pub struct Journal<F, const LONGEST: usize> {
@@ -120,6 +121,8 @@ pub struct Journal<F, const LONGEST: usize> {
     left_out: u32,
     /// Whether the state matches the flash.
     is_settled: bool,
+    /// Whether nothing that an earlier start began can lie where the next record is written.
+    is_fenced: bool,
     is_new: bool,
     refused: u32,
     buffer: [u8; LONGEST],
@@ -149,6 +152,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
             spoilt: Spoilt::default(),
             left_out: 0,
             is_settled: false,
+            is_fenced: false,
             is_new: false,
             refused: 0,
             buffer: [0; LONGEST],

@@ -326,6 +326,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
             };
             let error = match self.storage.begin_page(head).await {
                 Ok(Some(write)) => {
+                    self.is_fenced = true;
                     self.left_out = self.left_out.saturating_add(left_out);
                     return Ok(State {
                         sequence: head.sequence,

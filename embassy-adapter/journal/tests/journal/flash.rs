@@ -32,6 +32,9 @@ pub(crate) struct Chip<const R: usize, const W: usize, const E: usize> {
 
 struct Inner {
     bytes: Vec<u8>,
+    /// The byte of each write that was begun since the last whole erase, even if the power failed and nothing is left to
+    /// read.
+    begun: Vec<Option<u8>>,
     /// Bytes that may still be written or erased before the power fails.
     left: Option<u64>,
     /// Nothing happens any more, whatever is asked for.
@@ -41,8 +44,17 @@ struct Inner {
     random: Random,
     /// Whether operations take several polls.
     is_slow: bool,
-    /// Whether bits that are not erased may be written again, as of a `MultiwriteNorFlash`.
-    is_rewritable: bool,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    /// A word in which the power fails is undefined, and none is written twice.
+    Plain,
+    /// Bits that are not erased may be written again, as of a `MultiwriteNorFlash`.
+    Rewritable,
+    /// The word in which the power fails reads as erased.
+    Forgetful,
 }
 
 impl Inner {
@@ -74,6 +86,7 @@ impl<const R: usize, const W: usize, const E: usize> Chip<R, W, E> {
     pub(crate) fn holding(bytes: Vec<u8>, seed: u64) -> Self {
         Self {
             inner: Rc::new(RefCell::new(Inner {
+                begun: vec![None; bytes.len()],
                 bytes,
                 left: None,
                 is_dead: false,
@@ -81,7 +94,7 @@ impl<const R: usize, const W: usize, const E: usize> Chip<R, W, E> {
                 erases: 0,
                 random: Random::new(seed),
                 is_slow: false,
-                is_rewritable: false,
+                kind: Kind::Plain,
             })),
         }
     }
@@ -108,7 +121,12 @@ impl<const R: usize, const W: usize, const E: usize> Chip<R, W, E> {
     /// From now on what is not erased may be written, and a write that is cut off leaves only bits that it was to
     /// write.
     pub(crate) fn allow_rewrites(&self) {
-        self.inner.borrow_mut().is_rewritable = true;
+        self.inner.borrow_mut().kind = Kind::Rewritable;
+    }
+
+    /// From now on nothing is left to read of a word that is cut off.
+    pub(crate) fn lose_what_is_cut_off(&self) {
+        self.inner.borrow_mut().kind = Kind::Forgetful;
     }
 
     /// Bytes written and erased so far.
@@ -130,8 +148,11 @@ impl<const R: usize, const W: usize, const E: usize> Chip<R, W, E> {
         0..self.inner.borrow().bytes.len() as u32
     }
 
+    /// Of a record whose header has changed by itself nothing tells how far it was begun.
     pub(crate) fn change(&self, change: impl FnOnce(&mut [u8])) {
-        change(&mut self.inner.borrow_mut().bytes);
+        let inner = &mut *self.inner.borrow_mut();
+        change(&mut inner.bytes);
+        inner.begun.fill(None);
     }
 
     /// Lets other tasks run once, if the chip is slow.
@@ -154,10 +175,14 @@ impl<const R: usize, const W: usize, const E: usize> Chip<R, W, E> {
         }
         if inner.spend().is_err() {
             let (word, place) = (at - at % W, at % W);
+            if inner.kind == Kind::Forgetful {
+                inner.bytes[word..word + W].fill(0xFF);
+                return Err(Cut);
+            }
             tear_write(
                 &mut inner.bytes[word..word + W],
                 (place, byte),
-                inner.is_rewritable,
+                inner.kind == Kind::Rewritable,
                 &mut inner.random,
             );
             return Err(Cut);
@@ -179,16 +204,28 @@ impl<const R: usize, const W: usize, const E: usize> Chip<R, W, E> {
             return Err(Cut);
         }
         inner.bytes[page..page + E].fill(0xFF);
+        inner.begun[page..page + E].fill(None);
         inner.erases += 1;
         Ok(())
     }
 
-    /// "It is not allowed to write to the same word twice."
-    fn check_writable(&self, at: usize) {
-        let inner = self.inner.borrow();
+    /// "It is not allowed to write to the same word twice." After a cut nobody can know of a write that left nothing to
+    /// read, so that one may be repeated; other bytes must not come there.
+    fn begin_word(&self, at: usize, word: &[u8]) {
+        let inner = &mut *self.inner.borrow_mut();
+        if inner.is_dead || inner.kind == Kind::Rewritable {
+            return;
+        }
         let is_erased = inner.bytes[at..at + W].iter().all(|byte| *byte == 0xFF);
-        let may_write = is_erased || inner.is_rewritable || inner.is_off();
-        assert!(may_write, "written twice, at {at:#x}");
+        assert!(is_erased, "written twice, at {at:#x}");
+        for (begun, byte) in inner.begun[at..at + W].iter_mut().zip(word) {
+            let before = begun.replace(*byte);
+            let is_repeated = before.is_none_or(|before| before == *byte);
+            assert!(
+                is_repeated,
+                "written over a write that was cut off, at {at:#x}"
+            );
+        }
     }
 
     fn check_power(&self) -> Result<(), Cut> {
@@ -240,7 +277,7 @@ impl<const R: usize, const W: usize, const E: usize> NorFlash for Chip<R, W, E> 
         for (word, part) in bytes.chunks(W).enumerate() {
             self.pause().await;
             let at = at + word * W;
-            self.check_writable(at);
+            self.begin_word(at, part);
             for (place, byte) in part.iter().enumerate() {
                 self.write_byte(at + place, *byte)?;
             }

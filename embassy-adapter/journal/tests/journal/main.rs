@@ -7,6 +7,7 @@ mod copies;
 mod cuts;
 mod device;
 mod faults;
+mod fence;
 mod fits;
 mod flash;
 mod formatted;

@@ -178,25 +178,18 @@ fn what_is_kept_after_the_head_of_an_empty_page_is_read_again_is_sent() {
     let chip = Chip::<1, 32, LEN>::new(4, 0);
     let open =
         || run(Journal::<_, 900>::open(chip.clone(), chip.range(), CONFIG)).expect("a journal");
-    let spend_numbers = |count| {
-        for _ in 0..count {
-            let mut journal = open();
-            chip.cut_after(3);
-            assert!(run(journal.keep(&[])).is_err());
-            chip.power_up();
-        }
-    };
     let mut journal = open();
     assert_eq!(run(journal.keep(&[])), Ok(0));
     chip.cut_after(LEN as u64 + 32);
     assert!(run(journal.keep(&[0; 900])).is_err());
     chip.power_up();
     chip.change(|bytes| bytes[LEN] ^= 1);
-    spend_numbers(26);
-    assert_eq!(run(open().keep(&[])), Ok(27));
+    // As of entries that were cut off.
+    let spoil = |bytes: &mut [u8]| (3..27).for_each(|grain| bytes[grain * 32] = 0);
+    chip.change(spoil);
+    assert_eq!(run(open().keep(&[])), Ok(25));
     chip.change(|bytes| bytes[LEN] ^= 1);
-    spend_numbers(10);
-    assert!(run(open().keep(&[])).is_ok_and(|number| number > 27));
+    assert!(run(open().keep(&[])).is_ok_and(|number| number > 25));
     assert_eq!(open().waiting(), 3);
 }
 
@@ -289,11 +282,11 @@ fn the_number_of_an_entry_that_reads_as_erased_is_given_again() {
         let mut journal = ledger.start(1).expect("a journal");
         assert_eq!(journal.next_number(), next, "{times} times");
         if times == 4 {
-            // It is written over the mark of the old one, and so it is lost.
+            // It is written behind the old one, and a receiver takes it for that.
             assert_eq!(run(journal.keep(b"new")), Ok(1));
             let mut journal = ledger.start(1).expect("a journal");
-            assert_eq!((journal.waiting(), journal.next_number()), (2, 3));
-            assert_eq!(ledger.send(&mut journal, u32::MAX), Ok(2));
+            assert_eq!((journal.waiting(), journal.next_number()), (3, 2));
+            assert_eq!(ledger.send(&mut journal, 2), Ok(2));
             assert_eq!(ledger.missing(), 0, "the old one is sent");
         }
     }
