@@ -63,12 +63,13 @@ use super::slot::Slot;
 ///   longer.
 /// - **A key that fails is guarded** from the call that its rules prescribe, provided that at least one slot in a
 ///   hundred may be taken and that, between two of its calls, fewer other keys get a slot than a quarter of the slots
-///   that may be taken: it is forgotten only if all the others that it is compared with have failed since. If there are
-///   more keys than that, whatever they do, it is guarded by chance: one key in 16 keeps its slot for as many further
-///   insertions as there are slots, half of those for twice as many, and so on up to 1,024 times. If, between two of
-///   its calls, `m` times as many new keys fail as there are slots that may be taken, it takes about 20 `m` further
-///   calls on average until the key is guarded, for `m` up to 1,000. If fewer than one slot in a hundred may be taken,
-///   one is found within the time given above.
+///   that may be taken: it is forgotten only if all the others that it is compared with have failed since. They are
+///   random ones, so of 15 others that happens once in a billion times (4¹⁵), and where one slot in a hundred may be
+///   taken, which leaves about ten to compare, once in two thousand. If there are more keys than that, whatever they
+///   do, it is guarded by chance: one key in 16 keeps its slot for as many further insertions as there are slots, half
+///   of those for twice as many, and so on up to 1,024 times. If, between two of its calls, `m` times as many new keys
+///   fail as there are slots that may be taken, it takes about 20 `m` further calls on average until the key is guarded,
+///   for `m` up to 1,000. If fewer than one slot in a hundred may be taken, one is found within the time given above.
 /// - **A key that has recovered** is served again as with any breaker: at the latest when its open time is over.
 ///
 /// The default hasher prevents an attacker who can choose keys from causing collisions.

@@ -68,6 +68,24 @@ fn of_keys_with_failures_the_one_that_failed_last_stays() {
     assert_eq!(keys.entry(&7).unwrap().snapshot.failures(), 50);
 }
 
+/// 16 are compared, which are random ones: that all the others are among the quarter that came last has a probability of
+/// 4^-15. The slots were given away in turn, so that neighbours would be of one age.
+#[test]
+fn a_key_is_guarded_while_fewer_others_come_than_a_quarter_of_the_slots() {
+    const SLOTS: u32 = 128;
+    let clock = ManualClock::new();
+    let mut forgotten = 0;
+    for _ in 0..200 {
+        let keys = build(&clock).capacity(SLOTS as usize).build().unwrap();
+        for key in 0..SLOTS * 3 / 2 {
+            fail(&keys, key);
+            let before = key.checked_sub(SLOTS / 4 - 1);
+            forgotten += before.map_or(0, |before| u32::from(keys.entry(&before).is_none()));
+        }
+    }
+    assert_eq!(forgotten, 0, "of 32,000");
+}
+
 #[test]
 fn a_late_report_of_an_evicted_key_does_not_count_for_the_next_one() {
     let clock = ManualClock::new();
