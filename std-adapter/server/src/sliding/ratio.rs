@@ -20,7 +20,6 @@ use crate::StdClock;
 /// ```
 /// use atomic_breaker_server::{Breaker, Config, Ratio, SlidingBreaker, SlidingRatio, StdClock};
 /// use std::time::Duration;
-///
 /// // 5 in a row, or half of at least 20 within 10 s.
 /// static SEARCH: SlidingBreaker = Breaker::builder(
 ///     Config::new()
@@ -28,7 +27,7 @@ use crate::StdClock;
 ///         .failure_ratio(Ratio::percent(50).within(Duration::from_secs(10)).min_calls(20)),
 ///     StdClock,
 /// )
-/// .const_tally(SlidingRatio::new())
+/// .const_tally(SlidingRatio::new(StdClock))
 /// .build();
 ///
 /// for _ in 0..10 {
@@ -75,7 +74,6 @@ use crate::StdClock;
 /// ```
 /// use atomic_breaker_server::{Breaker, Config, Ratio, SlidingRatio, StdClock};
 /// use std::time::Duration;
-///
 /// let one_shard = SlidingRatio::<_, 1>::by(StdClock);
 /// assert_eq!(size_of_val(&one_shard), 128);
 /// let ratio = Ratio::percent(50).within(Duration::from_secs(10));
@@ -95,16 +93,19 @@ pub struct SlidingRatio<C = StdClock, const SHARDS: usize = 16, W = AtomicU64> {
     clock: C,
 }
 
-impl SlidingRatio {
-    /// An empty tally with 16 shards and the [`StdClock`].
-    pub const fn new() -> Self {
-        Self::by(StdClock)
+impl<C: Clock> SlidingRatio<C> {
+    /// An empty tally with 16 shards. The clock must be that of the breaker: with another one it would count and forget at
+    /// other times, as beside a clock that tests move or tokio pauses. So there is none by default:
+    /// ```compile_fail,E0061
+    /// let tally = atomic_breaker_server::SlidingRatio::new();
+    /// ```
+    pub const fn new(clock: C) -> Self {
+        Self::by(clock)
     }
 }
 
 impl<C: Clock, const SHARDS: usize> SlidingRatio<C, SHARDS> {
-    /// An empty tally with another clock, ideally the breaker's own: the coarse one makes a success several times
-    /// cheaper.
+    /// An empty tally with another number of shards. The coarse clock makes a success several times cheaper.
     pub const fn by(clock: C) -> Self {
         const { assert!(SHARDS > 0, "a tally without shards counts nothing") };
         Self {

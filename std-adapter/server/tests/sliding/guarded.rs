@@ -166,7 +166,7 @@ fn rules_are_replaced_while_running() {
 fn what_the_tally_cannot_remember_is_rejected() {
     let config = Config::new().failure_ratio(Ratio::percent(50).of_last(20));
     let error = Breaker::builder(config, StdClock)
-        .tally(SlidingRatio::new())
+        .tally(SlidingRatio::new(StdClock))
         .try_build()
         .unwrap_err();
     assert_eq!(
@@ -192,7 +192,7 @@ fn it_can_be_used_wherever_a_tally_can() {
         Config::new().failure_ratio(Ratio::percent(50).within(ms(10_000))),
         StdClock,
     )
-    .const_tally(SlidingRatio::new())
+    .const_tally(SlidingRatio::new(StdClock))
     .build();
     succeed(&KEPT, 3);
     assert_eq!(KEPT.tally().seen_and_failed(), (3, 0));

@@ -91,7 +91,7 @@ fn eight_threads_count_exactly() {
         .tally_only()
         .failure_ratio(ratio(100, 3_600_000, 20));
     let breaker = Breaker::builder(config, StdClock)
-        .tally(SlidingRatio::new())
+        .tally(SlidingRatio::new(StdClock))
         .build();
     breaker.acquire().unwrap().success();
     thread::scope(|scope| {

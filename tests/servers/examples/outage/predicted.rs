@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use atomic_breaker::{Failure, LastCalls};
 use atomic_breaker_http::{Config, Ratio};
-use atomic_breaker_server::SlidingRatio;
+use atomic_breaker_server::{SlidingRatio, StdClock};
 use atomic_breaker_tune::{CallLog, Completion, Figures, LoggedCall, Replay};
 
 use super::guard::{Guard, Guarding, USEFUL};
@@ -58,7 +58,7 @@ fn guards() -> [(&'static str, Config, Box<dyn Guarding>); 4] {
         (
             "half within 0.8 s",
             over_time,
-            Box::new(Guard::with_tally(over_time, SlidingRatio::new())),
+            Box::new(Guard::with_tally(over_time, SlidingRatio::new(StdClock))),
         ),
     ]
 }
