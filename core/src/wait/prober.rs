@@ -93,7 +93,9 @@ impl Prober {
 
     /// Returns whether two snapshots show the same outage: then each trip since took two
     /// transitions. With a lost round in between it counts as another outage, whose ladder begins at its trips.
-    fn is_same_outage<B: Bits>(earlier: &Snapshot, now: &Snapshot) -> bool {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_same_outage<B: Bits>(earlier: &Snapshot, now: &Snapshot) -> bool {
         let rounds = |seen: &Snapshot| match seen.entered() {
             State::HalfOpen => 1 + u16::from(seen.lost_rounds()),
             _ => 0,
@@ -170,9 +172,15 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
                 let mut answer = pin!(ping.start(|| trips));
                 poll_fn(|context| poll_within(answer.as_mut(), sleep.as_mut(), context)).await
             };
+            let now = Breaker::snapshot(self);
+            let is_another = !Prober::is_same_outage::<W::Bits>(&last, &now);
+            if is_another {
+                // Ended meanwhile by someone else. Only an answer says something about the next one.
+                (answered, failed, last) = (0, 0, now);
+            }
             (answered, failed) = match answer {
                 Some(Ok(_)) => (answered + 1, failed),
-                Some(Err(_)) | None => (0, failed.saturating_add(1)),
+                Some(Err(_)) | None => (0, failed.saturating_add(u8::from(!is_another))),
             };
             if prober.is_convinced(answered) {
                 answered = 0;

@@ -18,6 +18,7 @@ mod guarded_repair;
 mod half_open;
 mod known;
 mod observers;
+mod pings_beside_calls;
 mod prober;
 mod promises;
 mod ready;

@@ -4,18 +4,16 @@
 use std::cell::Cell;
 use std::future::{Ready, pending, ready};
 
-use atomic_breaker_embassy::{
-    Breaker, EmbassyClock, Failure, Mutating, Observer, Outcome, Prober, State,
-};
+use atomic_breaker_embassy::{Breaker, EmbassyClock, Mutating, Observer, Outcome, Prober, State};
 use core::time::Duration;
 use embassy_time::Timer;
 
-use super::sim::{RULES, Sim, Times, Watch, breaker, watched};
+use super::sim::{RULES, Sim, Watch, breaker, watched};
 
-const EVERY: Prober = Prober::every(Duration::from_millis(100));
+pub(super) const EVERY: Prober = Prober::every(Duration::from_millis(100));
 
 /// Pings that succeed while the device works.
-fn ping(pings: &Cell<u32>, works: &Cell<bool>) -> Ready<Result<(), ()>> {
+pub(super) fn ping(pings: &Cell<u32>, works: &Cell<bool>) -> Ready<Result<(), ()>> {
     pings.set(pings.get() + 1);
     ready(if works.get() { Ok(()) } else { Err(()) })
 }
@@ -164,104 +162,6 @@ fn a_breaker_taken_over_during_a_ping_is_left_alone() {
 }
 
 #[test]
-fn it_pings_a_half_open_breaker_without_a_probe_in_flight() {
-    let breaker = breaker(RULES);
-    let (pings, works) = (Cell::new(0), Cell::new(true));
-    let mut sim = Sim::new();
-    breaker.force_open();
-    sim.spawn(async { breaker.run_prober(EVERY, || ping(&pings, &works)).await });
-    sim.pass(1_000);
-    breaker.release();
-    assert_eq!((pings.get(), breaker.state()), (0, State::HalfOpen));
-    sim.pass(201);
-    assert_eq!((pings.get(), breaker.state()), (1, State::Closed));
-}
-
-#[test]
-fn it_leaves_a_half_open_breaker_to_a_probe_in_flight() {
-    let breaker = breaker(RULES);
-    let (pings, works) = (Cell::new(0), Cell::new(true));
-    let mut sim = Sim::new();
-    breaker.force_open();
-    sim.spawn(async { breaker.run_prober(EVERY, || ping(&pings, &works)).await });
-    breaker.release();
-    let probe = breaker.acquire().unwrap();
-    sim.pass(5_000);
-    assert_eq!((pings.get(), breaker.state()), (0, State::HalfOpen));
-    probe.failure();
-    assert_eq!(breaker.state(), State::Open);
-    sim.pass(101);
-    assert_eq!((pings.get(), breaker.state()), (1, State::Closed));
-}
-
-#[test]
-fn real_calls_are_let_through_while_a_ping_is_out() {
-    let breaker = breaker(RULES.close_after(2));
-    let mut sim = Sim::new();
-    breaker.trip();
-    sim.spawn(async {
-        let slow = || async {
-            Timer::after_millis(5_000).await;
-            Err::<(), _>(())
-        };
-        breaker.run_prober(EVERY, slow).await;
-    });
-    sim.pass(1_000);
-    for _ in 0..2 {
-        assert!(
-            breaker.acquire().unwrap().is_probe(),
-            "the ping holds no slot"
-        );
-        breaker.acquire().unwrap().success();
-    }
-    assert_eq!(breaker.state(), State::Closed);
-}
-
-#[test]
-fn a_demanded_time_is_not_ended_by_pings() {
-    let breaker = breaker(RULES);
-    let (pings, works) = (Times::default(), Cell::new(true));
-    let mut sim = Sim::new();
-    sim.spawn(async {
-        let ping = || {
-            pings.mark();
-            ready(if works.get() { Ok(()) } else { Err(()) })
-        };
-        breaker.run_prober(EVERY, ping).await;
-    });
-    let minute = Duration::from_secs(60);
-    breaker
-        .acquire()
-        .unwrap()
-        .report(Failure::tripping_for(minute));
-    sim.pass(59_999);
-    assert_eq!(
-        (pings.len(), breaker.state()),
-        (0, State::Open),
-        "nor bothered by them"
-    );
-    sim.pass(101);
-    assert_eq!((pings.len(), breaker.state()), (1, State::Closed));
-}
-
-/// The example of its documentation: an open time of ten minutes, and a server that asks for one.
-#[test]
-fn a_demand_shorter_than_the_open_time_is_not_ended_by_pings() {
-    for seconds in [1, 60, 299, 300, 599] {
-        let breaker = breaker(RULES.open_for(Duration::from_secs(600)));
-        let (pings, works) = (Cell::new(0), Cell::new(true));
-        let mut sim = Sim::new();
-        sim.spawn(async { breaker.run_prober(EVERY, || ping(&pings, &works)).await });
-        let demanded = Failure::tripping_for(Duration::from_secs(seconds));
-        breaker.acquire().unwrap().report(demanded);
-        sim.pass(seconds * 1_000);
-        assert_eq!((pings.get(), breaker.state()), (0, State::Open));
-        sim.pass(600_101 - seconds * 1_000);
-        assert_eq!((pings.get(), breaker.state()), (1, State::Closed));
-    }
-}
-
-#[test]
 fn a_ping_that_hangs_is_not_waited_for() {
     let breaker = breaker(RULES.open_for(Duration::from_secs(600)));
     let pings = Cell::new(0);
@@ -321,53 +221,4 @@ fn a_device_that_is_borrowed_mutably_can_be_pinged() {
     sim.pass(102);
     drop(sim);
     assert_eq!((device.0, breaker.state()), (1, State::Closed));
-}
-
-#[test]
-fn it_pings_when_the_probe_in_flight_is_lost() {
-    let breaker = breaker(RULES.probe_lease(Duration::from_secs(2)));
-    let (pings, works) = (Cell::new(0), Cell::new(true));
-    let mut sim = Sim::new();
-    breaker.force_open();
-    breaker.release();
-    let lost = breaker.acquire().unwrap().into_token();
-    sim.spawn(async { breaker.run_prober(EVERY, || ping(&pings, &works)).await });
-    sim.pass(1_990);
-    assert_eq!(pings.get(), 0);
-    sim.pass(200);
-    assert_eq!((pings.get(), breaker.state()), (1, State::Closed));
-    drop(lost);
-}
-
-#[test]
-fn a_lost_probe_of_two_does_not_keep_it_from_pinging() {
-    let lease = Duration::from_secs(2);
-    let breaker = breaker(RULES.probes(2).probe_lease(lease));
-    let (pings, works) = (Cell::new(0), Cell::new(true));
-    let mut sim = Sim::new();
-    breaker.force_open();
-    breaker.release();
-    let lost = breaker.acquire().unwrap().into_token();
-    sim.spawn(async { breaker.run_prober(EVERY, || ping(&pings, &works)).await });
-    // One ping takes the free slot, the next one comes when the lease of the lost probe is over.
-    sim.pass(2_301);
-    assert_eq!((pings.get(), breaker.state()), (2, State::Closed));
-    drop(lost);
-}
-
-#[test]
-fn a_pause_requested_during_a_ping_is_kept() {
-    let breaker = breaker(RULES);
-    let mut sim = Sim::new();
-    sim.spawn(async {
-        let ping = || {
-            breaker.trip_for(Duration::from_secs(60));
-            ready(Ok::<_, ()>(()))
-        };
-        breaker.run_prober(EVERY, ping).await;
-    });
-    breaker.trip();
-    sim.pass(1_000);
-    assert!(breaker.snapshot().is_demanded());
-    assert_eq!(breaker.state(), State::Open);
 }

@@ -90,7 +90,8 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         loop {
             let event = poll_fn(|context| next(&mut pings, look.as_mut(), context)).await;
             if let Some(Answer { key, is_up }) = event {
-                if outages.note(&key, is_up, &prober) && self.ends_outage(&key) {
+                let now = self.entry(&key).map(|entry| entry.snapshot);
+                if outages.note(&key, is_up, now, &prober) && self.ends_outage(&key) {
                     outages.note_end(&key);
                 }
                 continue;
@@ -182,6 +183,8 @@ struct KeyOutage {
     wanted: Option<u8>,
     /// Whether it is down, when last seen.
     is_down: bool,
+    /// Its outage, as long as it is down.
+    seen: Option<Snapshot>,
     is_under_way: bool,
     /// The number of its last ping, or of the last one before this outage: those with the smallest have waited for longest.
     pinged: u64,
@@ -193,6 +196,19 @@ struct KeyOutage {
     ended: Option<u64>,
     /// How often it began again soon after that.
     lies: u32,
+}
+
+impl KeyOutage {
+    /// Notes its state. Counts begin anew with each outage, also if it began unseen after the end of another one. Returns
+    /// whether they did.
+    fn see(&mut self, now: Snapshot) -> bool {
+        let seen = self.seen.replace(now);
+        let is_another = !seen.is_some_and(|seen| Prober::is_same_outage::<u64>(&seen, &now));
+        if is_another {
+            (self.answered, self.failed) = (0, 0);
+        }
+        is_another
+    }
 }
 
 impl<K> Default for Outages<K> {
@@ -218,6 +234,7 @@ impl<K: Hash + Eq> Outages<K> {
                 ..KeyOutage::default()
             });
             outage.is_down = true;
+            outage.see(snapshot);
             outage.wanted = Prober::wants(&snapshot).then(|| snapshot.trips().max(1));
             if outage.ended.take().is_some() {
                 outage.lies += 1;
@@ -229,7 +246,7 @@ impl<K: Hash + Eq> Outages<K> {
         let now = self.now;
         self.keys.retain(|_, outage| {
             if !outage.is_down {
-                (outage.answered, outage.failed) = (0, 0);
+                outage.seen = None;
             }
             let is_recent = outage.ended.is_some_and(|ended| now - ended < LONGEST);
             outage.is_down || outage.is_under_way || is_recent
@@ -256,14 +273,17 @@ impl<K: Hash + Eq> Outages<K> {
         begun.collect()
     }
 
-    /// A ping has ended. Returns whether it shows that the key is back.
-    fn note(&mut self, key: &K, is_up: bool, prober: &Prober) -> bool {
+    /// A ping has ended, while the key is in that state. Returns whether it shows that the key is back.
+    fn note(&mut self, key: &K, is_up: bool, now: Option<Snapshot>, prober: &Prober) -> bool {
         let Some(outage) = self.keys.get_mut(key) else {
             return false;
         };
         outage.is_under_way = false;
+        let is_another = now.is_some_and(|now| outage.see(now));
         if !is_up {
-            (outage.answered, outage.failed) = (0, outage.failed.saturating_add(1));
+            // About an outage that someone else has ended, it says nothing about the next one.
+            let failed = outage.failed.saturating_add(u8::from(!is_another));
+            (outage.answered, outage.failed) = (0, failed);
             return false;
         }
         outage.answered += 1;

@@ -158,6 +158,57 @@ async fn several_answers_in_a_row_may_be_needed() {
     assert_eq!(pings.get(), 12);
 }
 
+/// The operator ends an outage, and the next one begins before the prober looks again.
+#[tokio::test(start_paused = true)]
+async fn each_outage_begins_with_no_answers_and_with_the_first_repair() {
+    let keys = slow_keys();
+    trip(&keys, 1);
+    let again = || {
+        keys.command(&1, |key| key.reset()).unwrap();
+        trip(&keys, 1);
+    };
+    let (works, trips) = (Cell::new(true), RefCell::new(Vec::new()));
+    let ping = async |_, repair| {
+        trips.borrow_mut().push(repair);
+        if works.get() { Ok(()) } else { Err(()) }
+    };
+    let scene = async {
+        // After two answers of three, between two pings.
+        sleep(SECOND * 5 / 2).await;
+        assert_eq!(trips.borrow().len(), 2);
+        again();
+        sleep(2 * SECOND).await;
+        assert_eq!(keys.state(&1), State::Open, "after two");
+        works.set(false);
+        sleep(3 * SECOND).await;
+        again();
+        sleep(SECOND).await;
+        assert_eq!(*trips.borrow(), [1, 1, 1, 1, 1, 2, 3, 1]);
+    };
+    beside(&keys, PROBER.answers(3), 4, ping, scene).await;
+}
+
+/// It says nothing about the next outage, and begins no further repair.
+#[tokio::test(start_paused = true)]
+async fn a_ping_that_fails_after_its_outage_has_ended_is_not_one_of_the_next() {
+    let keys = slow_keys();
+    trip(&keys, 1);
+    let trips = RefCell::new(Vec::new());
+    let ping = async |_, repair| {
+        trips.borrow_mut().push(repair);
+        sleep(SECOND / 2).await;
+        keys.command(&1, |key| key.reset()).unwrap();
+        trip(&keys, 1);
+        Err(())
+    };
+    beside(&keys, PROBER, 4, ping, sleep(10 * SECOND)).await;
+    let trips = trips.into_inner();
+    assert!(
+        trips.len() > 4 && trips.iter().all(|repair| *repair == 1),
+        "{trips:?}"
+    );
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_demanded_pause_and_a_key_that_is_held_open_are_respected() {
     let keys = keys(crate::RULES, 100);
