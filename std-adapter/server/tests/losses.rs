@@ -172,3 +172,55 @@ fn two_connections_that_are_lost_one_after_the_other_are_two_failures() {
         }
     }
 }
+
+/// A call from before the trip reports first that its connection is lost, and changes nothing.
+#[test]
+fn a_call_that_no_longer_counts_does_not_take_the_failure_of_its_connection() {
+    fn lose(permit: impl AnyPermit, connection: ConnectionId) {
+        permit.report_shared(Failure::new().into(), connection, || "lost".to_owned());
+    }
+    let clock = ManualClock::new();
+    let alone = Breaker::new(RULES, &clock);
+    let resource = Resource::new(Breaker::new(RULES, &clock));
+    let keys = Registry::builder(RULES).clock(&clock).build().unwrap();
+    for connection in [ConnectionId::UNKNOWN, ConnectionId::unique()] {
+        let old = (
+            alone.acquire().unwrap(),
+            resource.acquire().unwrap(),
+            keys.of(7).acquire().unwrap(),
+        );
+        alone.trip();
+        alone.reset();
+        resource.breaker().trip();
+        resource.breaker().reset();
+        for _ in 0..2 {
+            keys.command(&7, |key| key.trip()).unwrap();
+            keys.command(&7, |key| key.reset()).unwrap();
+        }
+        let new = (
+            alone.acquire().unwrap(),
+            resource.acquire().unwrap(),
+            keys.of(7).acquire().unwrap(),
+        );
+        // A breaker that stands alone only knows that something has happened since a call began.
+        let failures = u16::from(connection != ConnectionId::UNKNOWN);
+        if failures > 0 {
+            alone.acquire().unwrap().failure();
+        }
+        lose(old.0, connection);
+        lose(old.1, connection);
+        lose(old.2, connection);
+        lose(new.0, connection);
+        lose(new.1, connection);
+        lose(new.2, connection);
+        let failures = failures + 1;
+        assert_eq!(alone.snapshot().failures(), failures, "{connection:?}");
+        assert_eq!(
+            resource.breaker().snapshot().failures(),
+            1,
+            "{connection:?}"
+        );
+        let key = keys.entry(&7).unwrap();
+        assert_eq!(key.snapshot.failures(), 1, "{connection:?}");
+    }
+}

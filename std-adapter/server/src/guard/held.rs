@@ -140,9 +140,10 @@ impl<G: Grants> AnyPermit for GuardPermit<G> {
         shared: Option<ConnectionId>,
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition> {
-        // That of a probe always counts: the first to report may be from before the trip, and change nothing.
+        // That of a probe always counts: the first to report may be from before the trip, and change nothing. One that no
+        // longer counts must not take the place of one that does.
         let counts = shared.is_none_or(|connection| {
-            !self.is_admitted()
+            !self.still_counts()
                 || self.guard.counts_shared(self.begun, connection)
                 || self.is_probe()
         });

@@ -235,7 +235,9 @@ impl<H: AnyBreaker> AnyPermit for Permit<H> {
             None => true,
             Some(connection) => {
                 let begun = self.is_unchanged().then(Begun::now);
-                counts_alone(breaker, begun, connection) || Self::is_probe(&self)
+                !Self::still_counts(&self)
+                    || counts_alone(breaker, begun, connection)
+                    || Self::is_probe(&self)
             }
         };
         let made = Self::report(self, if counts { outcome } else { Outcome::Ignored });
