@@ -4,7 +4,8 @@
 //!
 //! Each stack is put before a resource that is unhealthy in some way (dead, hanging, slow, partly failing, flapping,
 //! asking to be left alone) and then healthy for good, in virtual time, with seeds that differ from run to run. Callers
-//! hang up at any await, and lose, drop, delay or repeat their reports; callbacks panic; operators command and replace
+//! hang up at any await or before a body ends, upload for longer than a call may take, only look, and lose, drop, delay or
+//! repeat their reports; repairs take nearly a whole try; callbacks panic; operators command and replace
 //! rules; clocks step back and wrap.
 //!
 //! | file | what |

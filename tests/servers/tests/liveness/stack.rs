@@ -28,6 +28,12 @@ pub(crate) enum Ending {
     Twice,
     /// It is reported as neither a success nor a failure.
     Ignored,
+    /// There is none: the caller only looks at the state.
+    Looks,
+    /// The answer begins, and its caller leaves this much later, before the body has ended.
+    Body(Duration),
+    /// It begins when so much time of an upload has passed, and is started again then.
+    Upload(Duration),
 }
 
 /// When a caller hangs up.
@@ -82,12 +88,16 @@ impl Caller {
         match dice.below(3) {
             0 | 1 => caller.leave = Leave::any(100, dice),
             _ => {
-                caller.ending = match dice.below(6) {
+                caller.ending = match dice.below(9) {
                     0 => Ending::Panics,
                     1 => Ending::Forgotten,
                     2 => Ending::Dropped(dice.ms(0..3_000)),
                     3 => Ending::Late(dice.ms(0..3_000)),
                     4 => Ending::Twice,
+                    5 => Ending::Looks,
+                    6 => Ending::Body(dice.ms(0..3_000)),
+                    // Longer than any limit of slow calls.
+                    7 => Ending::Upload(dice.ms(1_200..3_000)),
                     _ => Ending::Ignored,
                 };
             }

@@ -77,13 +77,34 @@ impl<P: Parts> Core<P> {
 
     /// Whether it reported a success.
     async fn misuse(&self, ending: Ending) -> Option<()> {
-        let raw = self.breaker().acquire().ok()?.into_token().into_raw();
+        let mut raw = self.breaker().acquire().ok()?.into_token().into_raw();
         let mut said = Outcome::Ignored;
         match ending {
             Ending::Ignored => self.report(raw, said),
             Ending::Dropped(time) => {
                 sleep(time).await;
                 drop(self.breaker().resume(Token::from_raw(raw.0, raw.1)));
+            }
+            Ending::Body(time) => {
+                let answer = self.host.answer().await;
+                if answer.is_err() {
+                    said = outcome(&answer);
+                    self.report(raw, said);
+                } else {
+                    sleep(time).await;
+                    drop(self.breaker().resume(Token::from_raw(raw.0, raw.1)));
+                }
+            }
+            Ending::Upload(time) => {
+                sleep(time).await;
+                let breaker = self.breaker();
+                let mut permit = breaker.resume(Token::from_raw(raw.0, raw.1));
+                if !permit.renew() {
+                    return None;
+                }
+                raw = permit.into_token().into_raw();
+                said = outcome(&self.host.answer().await);
+                self.report(raw, said);
             }
             Ending::Late(time) => {
                 said = outcome(&self.host.answer().await);
@@ -96,7 +117,7 @@ impl<P: Parts> Core<P> {
                 self.report(raw, said);
             }
             // All other outcomes are calls.
-            Ending::Forgotten | Ending::Reported | Ending::Panics => {}
+            Ending::Forgotten | Ending::Reported | Ending::Panics | Ending::Looks => {}
         }
         (said == Outcome::Success).then_some(())
     }

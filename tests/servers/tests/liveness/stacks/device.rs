@@ -16,6 +16,7 @@ use atomic_breaker_http::{Breaker, Config};
 use atomic_breaker_server::{CallError, word::NativeWord};
 use embedded_io_async::{ErrorType, Read, Write};
 use tokio::sync::Mutex;
+use tokio::time::sleep;
 
 use crate::dice::{Dice, Time};
 use crate::explore::explore;
@@ -29,7 +30,10 @@ type Guarded = Arc<Breaker<Time, NativeWord, (), Nervous>>;
 trait Kind: Sized + 'static {
     type Guards;
 
-    fn guards(host: &Host, breaker: &Guarded) -> Self::Guards;
+    /// Whether a probe repairs first.
+    const REPAIRS: bool = true;
+
+    fn guards(driver: Driver, breaker: &Guarded) -> Self::Guards;
     fn call(of: &Devices<Self>, caller: Caller) -> impl Future<Output = Answer>;
 }
 
@@ -37,6 +41,7 @@ struct Devices<K: Kind> {
     breaker: Guarded,
     config: Config,
     guards: K::Guards,
+    repair_takes: Duration,
     kind: PhantomData<K>,
 }
 
@@ -52,8 +57,14 @@ impl<K: Kind> Stack for Devices<K> {
         let config = rules(dice);
         let breaker = Breaker::builder(config, Time).observer(Nervous::draw(dice));
         let breaker = Arc::new(breaker.build());
+        // Half of them take longer than half a try.
+        let repair_takes = match K::REPAIRS {
+            true => dice.ms(0..LIMIT.as_millis() as u32 * 9 / 10),
+            false => Duration::ZERO,
+        };
         Self {
-            guards: K::guards(host, &breaker),
+            guards: K::guards(Driver::new(host, repair_takes), &breaker),
+            repair_takes,
             breaker,
             config,
             kind: PhantomData,
@@ -65,7 +76,11 @@ impl<K: Kind> Stack for Devices<K> {
     fn bound(&self, calm: &Calm) -> Duration {
         let fails = trips_of(&[self.config]).after * (calm.answers_after + calm.gap);
         let begun_before = 8 * LIMIT;
-        2 * (bound_of(&[self.config], calm) + open_of(&[self.config]) + fails) + begun_before
+        let calm = Calm {
+            answers_after: calm.answers_after + self.repair_takes,
+            ..*calm
+        };
+        2 * (bound_of(&[self.config], &calm) + open_of(&[self.config]) + fails) + begun_before
     }
 
     fn trips(&self) -> Option<Trips> {
@@ -104,9 +119,18 @@ impl<K: Kind> Stack for Devices<K> {
 struct Driver {
     host: Host,
     has_settings: Rc<Cell<bool>>,
+    repair_takes: Duration,
 }
 
 impl Driver {
+    fn new(host: &Host, repair_takes: Duration) -> Self {
+        Self {
+            host: host.clone(),
+            has_settings: Rc::new(Cell::new(true)),
+            repair_takes,
+        }
+    }
+
     async fn measure(&mut self, caller: Caller) -> Result<u32, Trouble> {
         if caller.ending.panics() {
             throw();
@@ -124,6 +148,7 @@ impl Driver {
 
     /// As `new` does.
     async fn set_up(&mut self) -> Result<(), Trouble> {
+        sleep(self.repair_takes).await;
         self.host.answer_without_limit().await?;
         self.has_settings.set(true);
         Ok(())
@@ -162,21 +187,14 @@ fn guard(driver: &Driver, breaker: &Guarded, repairs: bool) -> Guard {
     })
 }
 
-fn driver(host: &Host) -> Driver {
-    Driver {
-        host: host.clone(),
-        has_settings: Rc::new(Cell::new(true)),
-    }
-}
-
 /// One guard, which repairs.
 struct Alone;
 
 impl Kind for Alone {
     type Guards = Guard;
 
-    fn guards(host: &Host, breaker: &Guarded) -> Guard {
-        guard(&driver(host), breaker, true)
+    fn guards(driver: Driver, breaker: &Guarded) -> Guard {
+        guard(&driver, breaker, true)
     }
 
     async fn call(of: &Devices<Self>, caller: Caller) -> Answer {
@@ -190,8 +208,7 @@ struct Beside;
 impl Kind for Beside {
     type Guards = ([Guard; 2], Cell<usize>);
 
-    fn guards(host: &Host, breaker: &Guarded) -> Self::Guards {
-        let driver = driver(host);
+    fn guards(driver: Driver, breaker: &Guarded) -> Self::Guards {
         let guards = [true, false].map(|repairs| guard(&driver, breaker, repairs));
         (guards, Cell::new(0))
     }
@@ -254,10 +271,11 @@ struct Modem;
 
 impl Kind for Modem {
     type Guards = Mutex<GuardedIo<Port, Guarded>>;
+    const REPAIRS: bool = false;
 
-    fn guards(host: &Host, breaker: &Guarded) -> Self::Guards {
+    fn guards(driver: Driver, breaker: &Guarded) -> Self::Guards {
         let port = Port {
-            host: host.clone(),
+            host: driver.host,
             commands: 0,
         };
         Mutex::new(GuardedIo::new(port, Arc::clone(breaker)).time_limit(LIMIT))

@@ -77,7 +77,7 @@ impl<F: Full, const KEYS: u64> Keyed<F, KEYS> {
 
     /// Whether it reported a success.
     async fn misuse(&self, key: u64, ending: Ending) -> Option<()> {
-        let permit = Key::new(self.keys, key).acquire().ok()?;
+        let mut permit = Key::new(self.keys, key).acquire().ok()?;
         let mut said = Outcome::Ignored;
         match ending {
             Ending::Dropped(time) => {
@@ -91,6 +91,21 @@ impl<F: Full, const KEYS: u64> Keyed<F, KEYS> {
             Ending::Late(time) => {
                 said = outcome(&self.host.answer().await);
                 sleep(time).await;
+            }
+            Ending::Body(time) => {
+                let answer = self.host.answer().await;
+                if answer.is_ok() {
+                    sleep(time).await;
+                    return None;
+                }
+                said = outcome(&answer);
+            }
+            Ending::Upload(time) => {
+                sleep(time).await;
+                if !AnyPermit::renew(&mut permit) {
+                    return None;
+                }
+                said = outcome(&self.host.answer().await);
             }
             // The others are calls, or impossible.
             _ => {}
