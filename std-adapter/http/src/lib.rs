@@ -111,7 +111,7 @@ mod usual_errors;
 #[cfg(feature = "reqwest-middleware")]
 pub use self::reqwest::{BreakerMiddleware, rejection_of};
 #[cfg(feature = "reqwest")]
-pub use self::reqwest::{HttpClient, ReqwestErrors, repeatable};
+pub use self::reqwest::{HttpClient, NotRepeatable, ReqwestErrors, repeatable};
 pub use at_end::{AtEnd, WholeResponse};
 #[doc(no_inline)]
 pub use atomic_breaker_server::{
