@@ -210,8 +210,9 @@ impl ClientConfig {
     }
 
     /// How many retries all requests to one host together may make: each host has a budget of its own, so one that is
-    /// down does not use up the retries of the others. (If more than a thousand hosts are in trouble at a time, a few
-    /// share one.) [`BudgetConfig::new`] unless set.
+    /// down does not use up the retries of the others. The table has 4,096 places, whatever the
+    /// [capacity](Self::capacity): of a hundred hosts that are in trouble at a time, two or three share one.
+    /// [`BudgetConfig::new`] unless set.
     pub const fn budget(mut self, budget: BudgetConfig) -> Self {
         (self.budget, self.shares_budget) = (budget, false);
         self

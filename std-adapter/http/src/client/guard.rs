@@ -82,6 +82,11 @@ type SomeObserver<K> = Option<Arc<dyn KeyedObserver<K> + Send + Sync>>;
 ///
 /// Where callers can choose keys, many of them may fail at a time: [`capacity`](ClientConfig::capacity) bounds them.
 ///
+/// # Memory
+///
+/// Beside the [registry](crate::Registry): 352 KiB for the budgets of 4,096 hosts, unless [one is
+/// shared](ClientConfig::shared_budget), and 64 KiB each for the tries that go on and for those in flight, if they are limited.
+///
 /// `C` is the clock.
 pub struct ClientGuard<C = StdClock, K = Origin> {
     config: ClientConfig,
@@ -92,8 +97,9 @@ pub struct ClientGuard<C = StdClock, K = Origin> {
     pub(super) in_flight: Option<Arc<HostCounts<K>>>,
 }
 
-/// Hosts may share a place in the tables next to that of the breakers; more places would mostly be empty.
-const MOST_PLACES: usize = 4_096;
+/// The places of the tables next to that of the breakers. Their number is no matter of the capacity: hosts that are not
+/// remembered are called, too, and those that share the place of a budget share its tokens.
+const PLACES: usize = 4_096;
 
 impl ClientGuard {
     /// With the clock of `std` and no observer.
@@ -133,8 +139,7 @@ impl<C: Clock, K: Hash + Eq + Clone> ClientGuard<C, K> {
         C: Clone,
     {
         config.check()?;
-        let places = config.capacity.min(MOST_PLACES);
-        let of_budgets = if config.shares_budget { 1 } else { places };
+        let of_budgets = if config.shares_budget { 1 } else { PLACES };
         let hosts = Registry::builder(config.breaker_rules())
             .capacity(config.capacity)
             .clock(clock.clone())
@@ -142,7 +147,7 @@ impl<C: Clock, K: Hash + Eq + Clone> ClientGuard<C, K> {
             .tally(|| SlidingRatio::by(clock.clone()))
             .build()
             .map_err(ClientConfigError::of)?;
-        let counts = |most| Arc::new(HostCounts::by_key((), most).for_keys(places));
+        let counts = |most| Arc::new(HostCounts::by_key((), most).for_keys(PLACES));
         let budgets = RetryBudgets::new(config.budget, of_budgets);
         Ok(Self {
             outliving: (config.outliving > 0).then(|| counts(config.outliving)),
