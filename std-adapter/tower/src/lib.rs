@@ -102,16 +102,17 @@ mod try_layer;
 pub use asked::admitted;
 #[doc(no_inline)]
 pub use atomic_breaker_server::{
-    Admit, AnyPermit, AtOnce, Breaker, Config, Failure, Outcome, Rejection, Report, ServiceError,
-    State, StdClock, Timed, TokioClock, breaker,
+    Admit, AnyPermit, AtOnce, Breaker, Config, Failure, OnRetry, Outcome, Rejection, Report,
+    RetryObserver, ServiceError, State, StdClock, Timed, TokioClock, TryEvent, breaker,
 };
 pub use gate::{GateLayer, GateService};
-#[doc(hidden)]
-pub use outliving::Leaving;
 pub use outliving::Try;
+#[doc(hidden)]
+pub use outliving::{Leaving, has_left};
 pub use retry::{
-    Backoff, BudgetByKey, BudgetConfig, BudgetOf, RetryBudget, RetryBudgets, RetryConfig,
-    RetryConfigError, RetryFuture, RetryLayer, RetryPolicy, RetryService,
+    Backoff, BudgetByKey, BudgetConfig, BudgetOf, ObserveRetries, ObservedBy, RetryBudget,
+    RetryBudgets, RetryConfig, RetryConfigError, RetryFuture, RetryLayer, RetryPolicy,
+    RetryService,
 };
 pub use service::{BreakerLayer, BreakerService, ResponseFuture};
 #[doc(hidden)]
