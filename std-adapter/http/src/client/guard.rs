@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker::{Clock, Config};
-use atomic_breaker_server::{RetryCounts, SlidingRatio};
+use atomic_breaker_server::{RetryCounts, RetryObserver, SlidingRatio, TryEvent};
 use atomic_breaker_tower::RetryBudgets;
 
 use super::rules::slow_call;
+use super::tries::Host;
 use super::{ClientConfig, ClientConfigError};
 use crate::per_host::HostCounts;
 use crate::{KeyedObserver, Origin, Registry, RetryBudget, StdClock};
@@ -21,6 +22,9 @@ pub type Hosts<C = StdClock, K = Origin> = Registry<K, C, SlidingRatio<C, 1>, So
 
 /// The observer of a guard, if it has one.
 type SomeObserver<K> = Option<Arc<dyn KeyedObserver<K> + Send + Sync>>;
+
+/// Who is notified of retries.
+type SomeRetryObserver<K> = Option<Arc<dyn RetryObserver<K> + Send + Sync>>;
 
 /// The breakers of all hosts and their retry budgets. Outlives the requests: a `static`, [leaked](Self::leak), or in an
 /// `Arc` ([`ClientLayer::of`](super::ClientLayer::of)). [`ClientService`](super::ClientService) shows one, `HttpClient` one around reqwest.
@@ -34,7 +38,7 @@ type SomeObserver<K> = Option<Arc<dyn KeyedObserver<K> + Send + Sync>>;
 ///   default, and those of 100 ms), within one try limit of the last of them.
 /// - A host that stays healthy is served again after the current open time (by default at most 4 s plus a fifth, or
 ///   what it asked for with `Retry-After`, by default at most a minute plus a fifth) and a probe, which takes at most
-///   the limit of a try and begins with the next request. If the rules require several successes or a gradual return,
+///   the limit of a try, or twice that with a [repair](crate::Probe::repair), and begins with the next request. If the rules require several successes or a gradual return,
 ///   these come on top.
 ///
 /// A runtime that is dropped, such as one per request, ends its tries: they are [cancelled](atomic_breaker_server::Permit#dropped). If
@@ -95,6 +99,7 @@ pub struct ClientGuard<C = StdClock, K = Origin> {
     /// The tries that continue without their callers.
     outliving: Option<Arc<HostCounts<K>>>,
     pub(super) in_flight: Option<Arc<HostCounts<K>>>,
+    retry_observer: SomeRetryObserver<K>,
 }
 
 /// The places of the tables next to that of the breakers. Their number is no matter of the capacity: hosts that are not
@@ -155,7 +160,32 @@ impl<C: Clock, K: Hash + Eq + Clone> ClientGuard<C, K> {
             config,
             hosts,
             budgets: budgets.map_err(ClientConfigError::of)?,
+            retry_observer: None,
         })
+    }
+
+    /// Notifies an observer of each try that failed, with its host or other key, and of what followed. Replaces the one
+    /// before.
+    ///
+    /// ```
+    /// use atomic_breaker_http::{ClientConfig, ClientGuard, OnRetry, Origin, TryEvent};
+    ///
+    /// // https://api.example: try 1, a failure: sent again after 80ms, 99 tokens left
+    /// let log = OnRetry(|host: &Origin, event: &TryEvent| println!("{host}: {event}"));
+    /// let guard = ClientGuard::new(ClientConfig::new())?.retry_observer(log);
+    /// # let _ = guard;
+    /// # Ok::<(), atomic_breaker_http::ClientConfigError>(())
+    /// ```
+    ///
+    /// - A try that goes on when its caller has left, and fails, is [`Cancelled`](atomic_breaker_server::RetryEvent::Cancelled).
+    /// - A request that is sent again within its try, as its connection broke, is `Sent` without a pause.
+    #[must_use]
+    pub fn retry_observer<O>(mut self, observer: O) -> Self
+    where
+        O: RetryObserver<K> + Send + Sync + 'static,
+    {
+        self.retry_observer = Some(Arc::new(observer));
+        self
     }
 
     /// Leaks it: for guards that are built at run time and live as long as the program.
@@ -210,6 +240,16 @@ impl<C: Clock, K: Hash + Eq + Clone> ClientGuard<C, K> {
         Some(self.in_flight.as_ref()?.in_flight_of(host))
     }
 
+    /// Counts what followed a try, and notifies the observer.
+    pub(super) fn tell(&self, host: &Host<K>, mut event: TryEvent) {
+        let budget = self.budgets.at(host.budget);
+        budget.count(event.event);
+        if let Some(observer) = self.retry_observer.as_ref().filter(|it| it.is_listening()) {
+            event.millitokens = budget.millitokens();
+            observer.event(&host.key, &event);
+        }
+    }
+
     /// The time after which a call to a host is slow by its rules, as they are now.
     pub(crate) fn slow_call_of(&self, host: &K) -> Option<Duration> {
         slow_call(&self.hosts.config_of(host))
@@ -249,5 +289,18 @@ where
     #[inline]
     fn deref(&self) -> &Hosts<C, K> {
         self.0.hosts()
+    }
+}
+
+impl<C, K, H> RetryObserver<K> for HostsOf<H>
+where
+    H: Deref<Target = ClientGuard<C, K>>,
+{
+    fn is_listening(&self) -> bool {
+        self.0.retry_observer.is_listening()
+    }
+
+    fn event(&self, key: &K, event: &TryEvent) {
+        self.0.retry_observer.event(key, event);
     }
 }
