@@ -12,7 +12,6 @@ use atomic_breaker_server::{RetryCounts, RetryObserver, SlidingRatio, TryEvent};
 use atomic_breaker_tower::RetryBudgets;
 
 use super::rules::slow_call;
-use super::tries::Host;
 use super::{ClientConfig, ClientConfigError};
 use crate::per_host::HostCounts;
 use crate::{KeyedObserver, Origin, Registry, RetryBudget, StdClock};
@@ -99,7 +98,7 @@ pub struct ClientGuard<C = StdClock, K = Origin> {
     /// The tries that continue without their callers.
     outliving: Option<Arc<HostCounts<K>>>,
     pub(super) in_flight: Option<Arc<HostCounts<K>>>,
-    retry_observer: SomeRetryObserver<K>,
+    pub(super) retry_observer: SomeRetryObserver<K>,
 }
 
 /// The places of the tables next to that of the breakers. Their number is no matter of the capacity: hosts that are not
@@ -238,16 +237,6 @@ impl<C: Clock, K: Hash + Eq + Clone> ClientGuard<C, K> {
     /// the head of its response. Without a limit they are not counted.
     pub fn in_flight(&self, host: &K) -> Option<u64> {
         Some(self.in_flight.as_ref()?.in_flight_of(host))
-    }
-
-    /// Counts what followed a try, and notifies the observer.
-    pub(super) fn tell(&self, host: &Host<K>, mut event: TryEvent) {
-        let budget = self.budgets.at(host.budget);
-        budget.count(event.event);
-        if let Some(observer) = self.retry_observer.as_ref().filter(|it| it.is_listening()) {
-            event.millitokens = budget.millitokens();
-            observer.event(&host.key, &event);
-        }
     }
 
     /// The time after which a call to a host is slow by its rules, as they are now.

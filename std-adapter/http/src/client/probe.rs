@@ -41,8 +41,8 @@ use tokio::time::{Instant, timeout};
 #[derive(Clone)]
 pub struct Probe {
     trips: u8,
-    repair: Arc<Repair>,
-    /// That of another guard further out, whose time goes on in the same repair.
+    repair: Arc<ProbeRepair>,
+    /// The mark of another guard further out, whose time goes on in the same repair.
     outer: Option<Arc<Self>>,
 }
 
@@ -79,7 +79,7 @@ impl Probe {
     /// Of several repairs within one probe, the first has time of its own, and the time of the others is that of the host.
     pub async fn repair<T>(&self, repair: impl Future<Output = T>) -> T {
         // Ends the repair when it is dropped, too, as a layer may limit its time.
-        let _ends = Repairing::begin(self);
+        let _ends = EndsRepair::begin(self);
         repair.await
     }
 
@@ -97,9 +97,9 @@ impl fmt::Debug for Probe {
 }
 
 /// Ends the repair when it is dropped.
-struct Repairing<'a>(&'a Probe);
+struct EndsRepair<'a>(&'a Probe);
 
-impl<'a> Repairing<'a> {
+impl<'a> EndsRepair<'a> {
     fn begin(probe: &'a Probe) -> Self {
         for probe in probe.and_outer() {
             probe.repair.begin();
@@ -108,7 +108,7 @@ impl<'a> Repairing<'a> {
     }
 }
 
-impl Drop for Repairing<'_> {
+impl Drop for EndsRepair<'_> {
     fn drop(&mut self) {
         for probe in self.0.and_outer() {
             probe.repair.end();
@@ -118,11 +118,11 @@ impl Drop for Repairing<'_> {
 
 /// The repair of a probe: its layer runs it, and the try learns when it is over.
 #[derive(Default)]
-struct Repair(Mutex<Progress>);
+struct ProbeRepair(Mutex<RepairProgress>);
 
 #[derive(Default)]
-struct Progress {
-    stage: Stage,
+struct RepairProgress {
+    stage: RepairStage,
     /// The number of repairs that run now.
     running: u32,
     /// The waker of the try, which is not always the task that repairs.
@@ -130,7 +130,7 @@ struct Progress {
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Stage {
+enum RepairStage {
     #[default]
     None,
     Begun,
@@ -140,20 +140,20 @@ enum Stage {
     Noted,
 }
 
-impl Repair {
+impl ProbeRepair {
     fn begin(&self) {
         let mut progress = self.lock();
         progress.running += 1;
-        if progress.stage == Stage::None {
-            progress.stage = Stage::Begun;
+        if progress.stage == RepairStage::None {
+            progress.stage = RepairStage::Begun;
         }
     }
 
     fn end(&self) {
         let mut progress = self.lock();
         progress.running -= 1;
-        if progress.running == 0 && progress.stage == Stage::Begun {
-            progress.stage = Stage::Over;
+        if progress.running == 0 && progress.stage == RepairStage::Begun {
+            progress.stage = RepairStage::Over;
             let call = progress.call.take();
             drop(progress);
             call.inspect(Waker::wake_by_ref);
@@ -161,7 +161,7 @@ impl Repair {
     }
 
     /// Nothing can panic while it is held, so nothing is ever half done.
-    fn lock(&self) -> MutexGuard<'_, Progress> {
+    fn lock(&self) -> MutexGuard<'_, RepairProgress> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -170,8 +170,8 @@ impl Probe {
     /// Returns, once, that the repair is over; the task is woken when it is.
     pub(crate) fn is_repaired(&self, context: &Context<'_>) -> bool {
         let mut progress = self.repair.lock();
-        if progress.stage == Stage::Over {
-            progress.stage = Stage::Noted;
+        if progress.stage == RepairStage::Over {
+            progress.stage = RepairStage::Noted;
             return true;
         }
         match &mut progress.call {
@@ -183,7 +183,7 @@ impl Probe {
 
     /// Returns whether the repair goes on.
     pub(crate) fn is_repairing(&self) -> bool {
-        self.repair.lock().stage == Stage::Begun
+        self.repair.lock().stage == RepairStage::Begun
     }
 }
 

@@ -10,7 +10,9 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use atomic_breaker::Clock;
-use atomic_breaker_server::{AnyPermit, GuardPermit, Key, Report, RetryEvent, TryEvent};
+use atomic_breaker_server::{
+    AnyPermit, GuardPermit, Key, Report, RetryEvent, RetryObserver, TryEvent,
+};
 use atomic_breaker_tower::{BudgetOf, Leaving, Try, admitted, has_left};
 use http::Request;
 use tower::ServiceExt;
@@ -234,6 +236,16 @@ pub(super) fn address<C, K>(guard: &ClientGuard<C, K>) -> usize {
 }
 
 impl<C: Clock, K: GuardedKey> ClientGuard<C, K> {
+    /// Counts what followed a try, and notifies the observer.
+    fn tell(&self, host: &Host<K>, mut event: TryEvent) {
+        let budget = self.budgets.at(host.budget);
+        budget.count(event.event);
+        if let Some(observer) = self.retry_observer.as_ref().filter(|it| it.is_listening()) {
+            event.millitokens = budget.millitokens();
+            observer.event(&host.key, &event);
+        }
+    }
+
     /// Takes a token to send a request again within its try. What follows if there is none is counted with the end of the
     /// try, unless no further try is wanted.
     fn pays_within_try(&self, host: &Host<K>, number: u32) -> bool {

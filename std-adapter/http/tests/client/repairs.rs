@@ -190,7 +190,8 @@ async fn a_repair_below_two_guards_is_the_time_of_neither_host() {
     let client = client.map_response(|_| Response::new(String::new()));
     let client = client.map_err(io::Error::other);
     let client = ServiceBuilder::new().layer(outer.layer()).service(client);
-    (open(outer), open(inner));
+    open(outer);
+    open(inner);
     assert!(client.oneshot(get()).await.is_ok());
     for guard in [outer, inner] {
         assert!(is_served(guard.hosts().state(&host())));

@@ -75,7 +75,8 @@ impl Middleware for Repairs {
 fn half_open() -> &'static Breaker<TokioClock> {
     let rules = Config::new().consecutive_failures(1).slow_call(ms(500));
     let breaker = Box::leak(Box::new(Breaker::new(rules, TokioClock)));
-    (breaker.trip(), breaker.probe_now());
+    breaker.trip();
+    breaker.probe_now();
     breaker
 }
 

@@ -9,7 +9,7 @@ use atomic_breaker_server::{Lot, RetryEvent};
 use tokio::time::Instant;
 use tower_service::Service;
 
-use super::observed::{Failed, ObserveRetries};
+use super::observed::{FailedTry, ObserveRetries};
 use super::{BudgetOf, RetryBudget, RetryConfig, RetryLayer, RetryPolicy};
 use crate::ServiceError;
 use crate::asked::ask;
@@ -158,7 +158,7 @@ where
             return None;
         }
         let next = self.pause_after_failure(hint);
-        let failed = Failed {
+        let failed = FailedTry {
             number: self.failed,
             outcome,
             hint,
@@ -241,7 +241,7 @@ where
 impl<Q, B: BudgetOf<Q>, P, R, O: ObserveRetries<Q>> Course<Q, B, P, R, O> {
     /// A retry has succeeded.
     fn recovered(&mut self) {
-        let failed = Failed {
+        let failed = FailedTry {
             number: self.failed.saturating_add(1),
             outcome: Outcome::Success,
             hint: None,

@@ -19,7 +19,7 @@ pub trait ObserveRetries<Q: ?Sized> {
     fn begin(&self, request: &Q) -> Self::Memory;
 
     #[doc(hidden)]
-    fn failed(&self, memory: &mut Self::Memory, failed: Failed);
+    fn failed(&self, memory: &mut Self::Memory, failed: FailedTry);
 
     #[doc(hidden)]
     fn waits(&self, memory: &mut Self::Memory, pause: Duration);
@@ -30,7 +30,7 @@ pub trait ObserveRetries<Q: ?Sized> {
 
 /// A try that failed.
 #[derive(Clone, Copy, Debug)]
-pub struct Failed {
+pub struct FailedTry {
     pub(super) number: u32,
     pub(super) outcome: Outcome,
     pub(super) hint: Option<Duration>,
@@ -43,7 +43,7 @@ impl<Q: ?Sized> ObserveRetries<Q> for () {
 
     fn begin(&self, _: &Q) {}
 
-    fn failed(&self, (): &mut (), _: Failed) {}
+    fn failed(&self, (): &mut (), _: FailedTry) {}
 
     fn waits(&self, (): &mut (), _: Duration) {}
 
@@ -61,26 +61,26 @@ pub struct ObservedBy<O, F> {
 
 /// The key, and the event as far as it is known.
 #[derive(Debug)]
-pub struct Observed<K>(K, TryEvent);
+pub struct ObservedRequest<K>(K, TryEvent);
 
 impl<Q: ?Sized, K, O: RetryObserver<K>, F: Fn(&Q) -> K> ObserveRetries<Q> for ObservedBy<O, F> {
-    type Memory = Option<Observed<K>>;
+    type Memory = Option<ObservedRequest<K>>;
 
     fn begin(&self, request: &Q) -> Self::Memory {
         let nothing = TryEvent::new(0, Outcome::Ignored, RetryEvent::NoTryLeft);
         let listens = self.observer.is_listening();
-        listens.then(|| Observed((self.key)(request), nothing))
+        listens.then(|| ObservedRequest((self.key)(request), nothing))
     }
 
-    fn failed(&self, memory: &mut Self::Memory, failed: Failed) {
-        if let Some(Observed(_, event)) = memory {
+    fn failed(&self, memory: &mut Self::Memory, failed: FailedTry) {
+        if let Some(ObservedRequest(_, event)) = memory {
             *event = TryEvent::new(failed.number, failed.outcome, event.event);
             (event.hint, event.pause) = (failed.hint, failed.pause);
         }
     }
 
     fn waits(&self, memory: &mut Self::Memory, pause: Duration) {
-        if let Some(Observed(_, event)) = memory {
+        if let Some(ObservedRequest(_, event)) = memory {
             event.pause = event.pause.saturating_add(pause);
             event.waits = event.waits.saturating_add(1);
         }
@@ -88,7 +88,7 @@ impl<Q: ?Sized, K, O: RetryObserver<K>, F: Fn(&Q) -> K> ObserveRetries<Q> for Ob
 
     fn event(&self, memory: &Self::Memory, event: RetryEvent, budget: &RetryBudget) {
         budget.count(event);
-        if let Some(Observed(key, known)) = memory {
+        if let Some(ObservedRequest(key, known)) = memory {
             let mut known = *known;
             (known.event, known.millitokens) = (event, budget.millitokens());
             self.observer.event(key, &known);

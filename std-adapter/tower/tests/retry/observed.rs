@@ -179,9 +179,9 @@ async fn what_is_ignored_is_told_if_the_server_says_when_to_try_again() {
 async fn closures_pairs_options_and_pointers_observe_and_nothing_does_not() {
     let (one, two) = (Seen::default(), Seen::default());
     let noted = Arc::new(Mutex::new(Vec::new()));
-    let notes = Arc::clone(&noted);
+    let log = Arc::clone(&noted);
     let closure = OnRetry(move |_: &Request, event: &TryEvent| {
-        notes.lock().unwrap().push(event.to_string());
+        log.lock().unwrap().push(event.to_string());
     });
     let nobody: Option<Seen> = None;
     assert!(!RetryObserver::<Request>::is_listening(&(
