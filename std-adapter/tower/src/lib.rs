@@ -90,6 +90,21 @@ macro_rules! guard_layer {
     };
 }
 
+/// Refuses to compile a call of a service that never fails, if all that counts as a failure is its error.
+macro_rules! can_fail {
+    ($service:ident, $report:ident) => {
+        const {
+            // Only an error that cannot happen leaves nothing to tell apart.
+            let is_told = size_of::<Result<(), $service::Error>>() > 0;
+            assert!(
+                is_told || !$report::COUNTS_ERRORS_ALONE,
+                "the breaker would never open: the error of this service cannot happen, and any response counts as a \
+                 success, a 503 as well: say which are failures, by `.report(HttpClassifier::new())` or `.classify(..)`"
+            );
+        }
+    };
+}
+
 mod asked;
 mod gate;
 mod outliving;
