@@ -20,7 +20,7 @@
 //! | `resource` | one breaker, with its last failure and shadow mode |
 //! | `sliding` | the share of failures within a sliding time window |
 //! | `registry` | one breaker per key |
-//! | `in_flight` | a limit on calls in flight, which trips the breaker |
+//! | `in_flight` | a limit on calls in flight |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]

@@ -151,11 +151,18 @@ impl<C: Clock, K: Hash + Eq + Clone> ClientGuard<C, K> {
             .tally(|| SlidingRatio::by(clock.clone()))
             .build()
             .map_err(ClientConfigError::of)?;
-        let counts = |most| Arc::new(HostCounts::by_key((), most).for_keys(PLACES));
+        let counts = |most| HostCounts::by_key((), most).for_keys(PLACES);
+        let in_flight = config.in_flight_limit.map(counts).map(|counts| {
+            if config.trip_in_flight {
+                counts.tripping()
+            } else {
+                counts
+            }
+        });
         let budgets = RetryBudgets::new(config.budget, of_budgets);
         Ok(Self {
-            outliving: (config.outliving > 0).then(|| counts(config.outliving)),
-            in_flight: config.in_flight_limit.map(counts),
+            outliving: (config.outliving > 0).then(|| Arc::new(counts(config.outliving))),
+            in_flight: in_flight.map(Arc::new),
             config,
             hosts,
             budgets: budgets.map_err(ClientConfigError::of)?,
