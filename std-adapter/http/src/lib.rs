@@ -111,12 +111,13 @@ mod usual_errors;
 #[cfg(feature = "reqwest-middleware")]
 pub use self::reqwest::{BreakerMiddleware, rejection_of};
 #[cfg(feature = "reqwest")]
-pub use self::reqwest::{HttpClient, ReqwestErrors, repeatable};
+pub use self::reqwest::{HttpClient, NotRepeatable, ReqwestErrors, repeatable};
 pub use at_end::{AtEnd, WholeResponse};
 #[doc(no_inline)]
 pub use atomic_breaker_server::{
-    Breaker, Clock, Config, ConnectionId, Failure, Guard, KeyedObserver, Outcome, Ratio, Registry,
-    Rejection, Scope, ServiceError, State, StdClock, Timed, TokioClock, breaker,
+    Breaker, Clock, Config, ConnectionId, Failure, Guard, KeyedObserver, OnRetry, Outcome, Ratio,
+    Registry, Rejection, RetryObserver, Scope, ServiceError, State, StdClock, Timed, TokioClock,
+    TryEvent, breaker,
 };
 #[doc(no_inline)]
 pub use atomic_breaker_tower::{Backoff, BudgetConfig, RetryBudget};
@@ -127,7 +128,7 @@ pub use causes::{RequestError, WithCauses, text_of};
 pub use classifier::HttpClassifier;
 pub use client::{
     ClientBody, ClientConfig, ClientConfigError, ClientGuard, ClientLayer, ClientResponse,
-    ClientService, HealthCheck, Hosts, ProbeTrips,
+    ClientService, HealthCheck, Hosts, Probe,
 };
 #[cfg(feature = "reqwest")]
 pub use client_error::ClientError;

@@ -8,7 +8,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `failed` | what an observer may ask about a call that failed |
-//! | `retry_counts` | what became of the tries that failed |
+//! | `retry_counts`, `retry_observer` | what became of the tries that failed; who is notified of it |
 //! | `on_drop` | a guard for code that may panic |
 //! | `printable` | text from outside, in a form that is safe to show |
 //! | `permit` | permits of any breaker |
@@ -20,7 +20,7 @@
 //! | `resource` | one breaker, with its last failure and shadow mode |
 //! | `sliding` | the share of failures within a sliding time window |
 //! | `registry` | one breaker per key |
-//! | `in_flight` | a limit on calls in flight, which trips the breaker |
+//! | `in_flight` | a limit on calls in flight |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
@@ -44,6 +44,7 @@ pub mod redact;
 mod registry;
 mod resource;
 mod retry_counts;
+mod retry_observer;
 mod sliding;
 
 #[doc(no_inline)]
@@ -76,6 +77,7 @@ pub use registry::{
 };
 pub use resource::Resource;
 pub use retry_counts::{RetryCounts, RetryEvent};
+pub use retry_observer::{OnRetry, RetryObserver, TryEvent};
 pub use sliding::{SlidingBreaker, SlidingRatio};
 
 /// The README, whose code is compiled and run.

@@ -24,7 +24,7 @@ pub enum RetryEvent {
     NotRepeatable,
     /// The breaker rejected the retry.
     Rejected,
-    /// The caller left before the retry was sent.
+    /// The caller left before the retry was sent; or, with a `ClientGuard`, before a try that went on without it had failed.
     Cancelled,
 }
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Calls that pile up.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use atomic_breaker_server::{
-    Admit, AnyPermit, Breaker, Config, Failure, Guard, InFlightLimit, ManualClock, Outcome,
-    Resource, State,
+    Admit, AnyPermit, Breaker, Config, Failure, Guard, InFlightLimit, ManualClock, Observer,
+    Outcome, Rejected, Resource, State, StdClock, breaker,
 };
 
 type Manual = Resource<Breaker<Arc<ManualClock>>>;
@@ -18,7 +19,10 @@ fn limited(limit: u32) -> (Arc<ManualClock>, Arc<InFlightLimit<Arc<Manual>>>) {
     let config = Config::new().open_for(Duration::from_secs(1));
     let breaker = Breaker::new(config, Arc::clone(&clock));
     let resource = Arc::new(Resource::new(breaker));
-    (clock, Arc::new(InFlightLimit::new(resource, limit)))
+    (
+        clock,
+        Arc::new(InFlightLimit::new(resource, limit).tripping()),
+    )
 }
 
 #[test]
@@ -39,6 +43,77 @@ fn a_resource_that_hangs_trips_before_anything_has_failed() {
     assert!(limit.admit(&()).is_err(), "still too many");
     drop(hanging);
     assert_eq!(limit.in_flight(), 0);
+}
+
+/// A limit of 100 and 101 callers of a resource that is well: the one that is turned away comes back at once, or when another
+/// call has ended.
+#[test]
+fn a_limit_that_is_too_small_is_no_failure_of_the_resource() {
+    let resource = Resource::new(breaker(Config::new()));
+    let limit = &InFlightLimit::new(&resource, 100);
+    for comes_back_at_once in [false, true] {
+        let mut held = VecDeque::new();
+        let mut turned_away = 0;
+        for call in 0..10_000 {
+            match limit.admit(&()) {
+                Ok(permit) => held.push_back(permit),
+                Err(rejection) => {
+                    assert!(rejection.is_over_limit(), "{rejection}");
+                    let words = "100 calls are in flight, as many as are allowed";
+                    assert_eq!(rejection.to_string(), words);
+                    turned_away += 1;
+                    if !comes_back_at_once || call % 1_000 == 0 {
+                        held.pop_front().unwrap().report(Outcome::Success);
+                    }
+                }
+            }
+        }
+        let expected = if comes_back_at_once { 9_891 } else { 4_950 };
+        assert_eq!(turned_away, expected);
+        assert_eq!(limit.in_flight(), held.len() as u64);
+        let snapshot = resource.breaker().snapshot();
+        assert_eq!((snapshot.state(), snapshot.failures()), (State::Closed, 0));
+    }
+}
+
+/// Neither a failure nor a rejection by the breaker.
+#[test]
+fn observers_see_that_a_call_is_ignored_if_it_is_one_too_many() {
+    #[derive(Default)]
+    struct Seen(Mutex<Vec<String>>);
+    impl Observer for Seen {
+        fn rejected(&self, rejected: Rejected) {
+            self.0.lock().unwrap().push(rejected.to_string());
+        }
+        fn outcome(&self, outcome: Outcome) {
+            self.0.lock().unwrap().push(format!("{outcome:?}"));
+        }
+        fn cancelled(&self) {
+            self.0.lock().unwrap().push("cancelled".to_owned());
+        }
+    }
+    let seen = Seen::default();
+    let breaker = Breaker::builder(Config::new(), StdClock).observer(&seen);
+    let breaker = breaker.build();
+    let limit = &InFlightLimit::new(&breaker, 2);
+    let held = [(); 2].map(|()| limit.admit(&()).unwrap());
+    let rejection = limit.admit(&()).unwrap_err();
+    assert_eq!(rejection.retry_in(), Some(Duration::from_millis(100)));
+    assert_eq!(*seen.0.lock().unwrap(), ["Ignored"]);
+    for permit in held {
+        permit.report(Outcome::Success);
+    }
+}
+
+#[test]
+fn in_shadow_mode_a_call_that_is_one_too_many_passes() {
+    let resource = Resource::new(breaker(Config::new()));
+    resource.enforcement().set_percent(0).unwrap();
+    let limit = &InFlightLimit::new(&resource, 2);
+    let held: Vec<_> = (0..10).map(|_| limit.admit(&()).unwrap()).collect();
+    assert_eq!(limit.in_flight(), 10);
+    assert_eq!(resource.breaker().state(), State::Closed);
+    drop(held);
 }
 
 #[test]

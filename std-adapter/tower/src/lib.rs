@@ -90,6 +90,21 @@ macro_rules! guard_layer {
     };
 }
 
+/// Refuses to compile a call of a service that never fails, if all that counts as a failure is its error.
+macro_rules! can_fail {
+    ($service:ident, $report:ident) => {
+        const {
+            // Only an error that cannot happen leaves nothing to tell apart.
+            let is_told = size_of::<Result<(), $service::Error>>() > 0;
+            assert!(
+                is_told || !$report::COUNTS_ERRORS_ALONE,
+                "the breaker would never open: the error of this service cannot happen, and any response counts as a \
+                 success, a 503 as well: say which are failures, by `.report(HttpClassifier::new())` or `.classify(..)`"
+            );
+        }
+    };
+}
+
 mod asked;
 mod gate;
 mod outliving;
@@ -102,16 +117,17 @@ mod try_layer;
 pub use asked::admitted;
 #[doc(no_inline)]
 pub use atomic_breaker_server::{
-    Admit, AnyPermit, AtOnce, Breaker, Config, Failure, Outcome, Rejection, Report, ServiceError,
-    State, StdClock, Timed, TokioClock, breaker,
+    Admit, AnyPermit, AtOnce, Breaker, Config, Failure, OnRetry, Outcome, Rejection, Report,
+    RetryObserver, ServiceError, State, StdClock, Timed, TokioClock, TryEvent, breaker,
 };
 pub use gate::{GateLayer, GateService};
-#[doc(hidden)]
-pub use outliving::Leaving;
 pub use outliving::Try;
+#[doc(hidden)]
+pub use outliving::{Leaving, has_left};
 pub use retry::{
-    Backoff, BudgetByKey, BudgetConfig, BudgetOf, RetryBudget, RetryBudgets, RetryConfig,
-    RetryConfigError, RetryFuture, RetryLayer, RetryPolicy, RetryService,
+    Backoff, BudgetByKey, BudgetConfig, BudgetOf, ObserveRetries, ObservedBy, RetryBudget,
+    RetryBudgets, RetryConfig, RetryConfigError, RetryFuture, RetryLayer, RetryPolicy,
+    RetryService,
 };
 pub use service::{BreakerLayer, BreakerService, ResponseFuture};
 #[doc(hidden)]

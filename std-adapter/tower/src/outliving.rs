@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A try that may go on when its caller leaves.
 
+use std::cell::Cell;
 use std::fmt;
+use std::future::poll_fn;
 use std::hash::Hash;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -116,7 +118,7 @@ impl<T: 'static, K: Hash + Send + 'static> Future for Try<T, K> {
             }
         }
         let mut call = self.call.take().expect("polled after it was ready");
-        let result = call.as_mut().poll(context);
+        let result = poll_as(false, || call.as_mut().poll(context));
         if result.is_pending() {
             self.call = Some(call);
         }
@@ -142,12 +144,37 @@ impl<T: 'static, K: Hash + Send + 'static> Drop for Try<T, K> {
         let reading_on = self.reading_on.take();
         drop(runtime.spawn(async move {
             let _until_it_ends = place;
-            let result = call.await;
+            let mut call = call;
+            let result = poll_fn(|context| poll_as(true, || call.as_mut().poll(context))).await;
+            drop(call);
             if let Some((until, reading_on)) = reading_on.and_then(|it| Some((it.until?, it))) {
                 (reading_on.read)(result, sleep_until(until)).await;
             }
         }));
     }
+}
+
+thread_local! {
+    /// The innermost try that is being polled goes on without its caller.
+    static HAS_LEFT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Returns whether the caller of the try that is being polled has left: for what the try itself does.
+#[doc(hidden)]
+pub fn has_left() -> bool {
+    HAS_LEFT.get()
+}
+
+/// Polls a try. Within it may be others, whose caller it is.
+fn poll_as<V>(has_left: bool, poll: impl FnOnce() -> V) -> V {
+    struct Restores(bool);
+    impl Drop for Restores {
+        fn drop(&mut self) {
+            HAS_LEFT.set(self.0);
+        }
+    }
+    let _restores = Restores(HAS_LEFT.replace(has_left));
+    poll()
 }
 
 impl<T: 'static, K: Hash + Send + 'static> fmt::Debug for Try<T, K> {

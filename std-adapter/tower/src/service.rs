@@ -58,6 +58,45 @@ use crate::{Admit, AnyPermit, Rejection, Report, ServiceError};
 /// assert!(matches!(rejected, Err(ServiceError::Rejected(_))));
 /// # }
 /// ```
+///
+/// **A response is a success**, an HTTP 503 as well, unless the layer is told otherwise: by `.report(HttpClassifier::new())`
+/// of `atomic-breaker-http`, or by a closure. Without either, a service whose error cannot happen, as those of axum, would
+/// never open the breaker. That does not compile:
+///
+/// ```compile_fail,E0080
+/// # use atomic_breaker_tower::{Breaker, BreakerLayer, Config, Outcome, breaker};
+/// # use std::convert::Infallible;
+/// # use tower::{ServiceBuilder, ServiceExt, service_fn};
+/// # static SHOP: Breaker = breaker(Config::new());
+/// # async fn search() {
+/// let shop = ServiceBuilder::new()
+///     .layer(BreakerLayer::new(&SHOP))
+///     .service(service_fn(|status: u16| async move { Ok::<_, Infallible>(status) }));
+/// let _ = shop.oneshot(503).await;
+/// # }
+/// # let _ = tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(search());
+/// ```
+///
+/// ```
+/// # use atomic_breaker_tower::{Breaker, BreakerLayer, Config, Failure, Outcome, breaker};
+/// # use std::convert::Infallible;
+/// # use tower::{ServiceBuilder, ServiceExt, service_fn};
+/// # static SHOP: Breaker = breaker(Config::new());
+/// # async fn search() {
+/// let judge = |result: &Result<u16, Infallible>| match result {
+///     Ok(500..) => Failure::new().into(),
+///     _ => Outcome::Success,
+/// };
+/// let shop = ServiceBuilder::new()
+///     .layer(BreakerLayer::new(&SHOP).classify(judge))
+///     .service(service_fn(|status: u16| async move { Ok::<_, Infallible>(status) }));
+/// for _ in 0..5 {
+///     assert!(shop.clone().oneshot(503).await.is_ok());
+/// }
+/// assert!(shop.oneshot(503).await.is_err(), "open");
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(search());
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct BreakerLayer<A, C = AnyError> {
     admit: A,
@@ -108,6 +147,7 @@ where
 
     #[inline]
     fn call(&mut self, request: Q) -> Self::Future {
+        can_fail!(S, C);
         match self.admit.admit(&request) {
             Ok(permit) => {
                 let call = Oneshot::new(self.inner.clone(), request);

@@ -118,6 +118,7 @@ fn setting(config: ClientConfig, name: &str, value: &Value) -> Option<ClientConf
         "capacity" => config.capacity(number(value)?),
         "outliving" => config.outliving(number(value)?),
         "in_flight_limit" => config.in_flight_limit(number(value)?),
+        "trip_in_flight" => config.trip_in_flight(value.as_bool()?),
         "trip_on_429" => config.trip_on_429(value.as_bool()?),
         "at_end_of_body" if value.as_bool()? => config.at_end_of_body(),
         // The limits of bodies come later, and after them whether probes wait for the end.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The measured cases: requests to a service that responds at once, with different layers around it.
 
-use std::convert::Infallible;
+use std::fmt;
 use std::future::{Ready, ready};
 use std::hint::{black_box, spin_loop};
 use std::pin::{Pin, pin};
@@ -19,10 +19,10 @@ pub(crate) struct Answers;
 
 impl Service<Request> for Answers {
     type Response = usize;
-    type Error = Infallible;
-    type Future = Ready<Result<usize, Infallible>>;
+    type Error = fmt::Error;
+    type Future = Ready<Result<usize, fmt::Error>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), fmt::Error>> {
         Poll::Ready(Ok(()))
     }
 
@@ -32,7 +32,7 @@ impl Service<Request> for Answers {
 }
 
 impl layered::Service<Request> for Answers {
-    type Out = Result<usize, Infallible>;
+    type Out = Result<usize, fmt::Error>;
 
     async fn execute(&self, request: Request) -> Self::Out {
         Ok(answer(request))

@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use atomic_breaker_http::{ClientError, RequestError, Unavailable, repeatable};
+use atomic_breaker_http::{ClientError, NotRepeatable, Unavailable, repeatable};
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header::WARNING};
 use axum::response::{IntoResponse, Response};
 use moka::sync::Cache;
 use reqwest::{Method, Request, Url};
-use tower::ServiceExt;
+use tower::{BoxError, ServiceExt};
 
 use crate::guard::Client;
 
@@ -27,15 +27,15 @@ impl Prices {
         Self { client, url, known }
     }
 
-    pub async fn ask(&self, item: &str) -> Result<String, RequestError<ClientError>> {
+    pub async fn ask(&self, item: &str) -> Result<String, BoxError> {
         let mut url = self.url.clone();
         url.query_pairs_mut().append_pair("item", item);
-        let request = repeatable(&Request::new(Method::GET, url)).expect("no streamed body");
-        let failed = |error: reqwest::Error| RequestError::Failed(error.into());
+        // An item that is too long makes a URL that is.
+        let request = repeatable(&Request::new(Method::GET, url))?;
         let answer = self.client.clone().oneshot(request).await?;
         // Only here: the guard has seen the status itself.
-        let answer = answer.error_for_status().map_err(failed)?;
-        let price = answer.text().await.map_err(failed)?;
+        let answer = answer.error_for_status().map_err(ClientError::from)?;
+        let price = answer.text().await.map_err(ClientError::from)?;
         self.known.insert(item.to_owned(), price.clone());
         Ok(price)
     }
@@ -48,8 +48,11 @@ pub async fn price(State(prices): State<Prices>, Path(item): Path<String>) -> Re
             ([(WARNING, "110 - \"Response is Stale\"")], known).into_response()
         }
         // Not with `Retry-After`: prices that are known are still answered.
-        (Err(error), None) => match Unavailable::of(&error) {
+        (Err(error), None) => match Unavailable::of(&*error) {
             Some(unavailable) => unavailable.response(),
+            None if error.is::<NotRepeatable>() => {
+                (StatusCode::URI_TOO_LONG, error.to_string()).into_response()
+            }
             None => (StatusCode::BAD_GATEWAY, error.to_string()).into_response(),
         },
     }

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use atomic_breaker_http::{
     Backoff, Bytes, ClientConfig, ClientError, ClientGuard, ClientService, Config, HttpClient,
-    RequestError, repeatable,
+    repeatable,
 };
 use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::get;
 use reqwest::Url;
-use tower::{Layer, ServiceExt};
+use tower::{BoxError, Layer, ServiceExt};
 
 /// Short times, so that the example is short; the defaults suit most services.
 const PLAN: ClientConfig = ClientConfig::new()
@@ -61,18 +61,13 @@ impl Page {
         })
     }
 
-    async fn get(&self, url: &Url) -> Result<String, RequestError<ClientError>> {
-        let request = self.reqwest.get(url.clone()).build().map_err(failed)?;
-        let request = repeatable(&request).expect("no body that is streamed");
-        let answer = self.client.clone().oneshot(request).await?;
+    async fn get(&self, url: &Url) -> Result<String, BoxError> {
+        let request = self.reqwest.get(url.clone()).build()?;
+        let answer = self.client.clone().oneshot(repeatable(&request)?).await?;
         // Only here: above, the guard has seen the status itself.
-        let answer = answer.error_for_status().map_err(failed)?;
-        answer.text().await.map_err(failed)
+        let answer = answer.error_for_status().map_err(ClientError::from)?;
+        Ok(answer.text().await.map_err(ClientError::from)?)
     }
-}
-
-fn failed(error: reqwest::Error) -> RequestError<ClientError> {
-    RequestError::Failed(error.into())
 }
 
 pub(crate) fn routes(page: Page) -> Router {

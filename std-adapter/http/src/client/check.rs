@@ -34,6 +34,12 @@ impl ClientConfig {
         if try_limit.is_zero() {
             return refuse("no try ends within 0: lengthen the limit of a try".to_owned());
         }
+        if self.trip_in_flight && self.in_flight_limit.is_none() {
+            return refuse(
+                "trip_in_flight without a limit never trips: set in_flight_limit, or leave it out"
+                    .to_owned(),
+            );
+        }
         if self.in_flight_limit == Some(0) {
             return refuse(
                 "a limit of 0 tries in flight lets none pass: set at least 1, or leave it out for no limit".to_owned(),
@@ -272,8 +278,12 @@ impl ClientConfig {
             Some(slow) => write!(f, "; slow after {:?}", time(slow))?,
             None => f.write_str("; never slow")?,
         }
-        if let Some(most) = self.in_flight_limit {
-            write!(f, "; opens with more than {most} in flight")?;
+        match self.in_flight_limit {
+            Some(most) if self.trip_in_flight => {
+                write!(f, "; opens with more than {most} in flight")?;
+            }
+            Some(most) => write!(f, "; at most {most} in flight")?,
+            None => {}
         }
         match self.max_retry_after {
             Some(Duration::ZERO) => f.write_str("; a Retry-After says nothing to it")?,

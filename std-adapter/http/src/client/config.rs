@@ -38,6 +38,10 @@ use crate::{Backoff, BodyLimits, BudgetConfig};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a setting of its own"
+)]
 pub struct ClientConfig {
     pub(super) deadline: Duration,
     pub(crate) try_limit: Duration,
@@ -50,6 +54,7 @@ pub struct ClientConfig {
     pub(super) capacity: usize,
     pub(super) outliving: u32,
     pub(super) in_flight_limit: Option<u32>,
+    pub(super) trip_in_flight: bool,
     pub(super) max_retry_after: Option<Duration>,
     pub(crate) trip_on_429: bool,
     pub(crate) at_end: Option<BodyRules>,
@@ -97,6 +102,7 @@ impl ClientConfig {
             capacity: 4_096,
             outliving: 32,
             in_flight_limit: None,
+            trip_in_flight: false,
             max_retry_after: None,
             trip_on_429: false,
             at_end: None,
@@ -210,8 +216,9 @@ impl ClientConfig {
     }
 
     /// How many retries all requests to one host together may make: each host has a budget of its own, so one that is
-    /// down does not use up the retries of the others. (If more than a thousand hosts are in trouble at a time, a few
-    /// share one.) [`BudgetConfig::new`] unless set.
+    /// down does not use up the retries of the others. The table has 4,096 places, whatever the
+    /// [capacity](Self::capacity): of a hundred hosts that are in trouble at a time, two or three share one.
+    /// [`BudgetConfig::new`] unless set.
     pub const fn budget(mut self, budget: BudgetConfig) -> Self {
         (self.budget, self.shares_budget) = (budget, false);
         self
@@ -277,13 +284,19 @@ impl ClientConfig {
         self
     }
 
-    /// Opens the breaker of a host when more than this many of its tries, at least 1, are in flight: a host that hangs
-    /// is noticed before its first try has timed out. No limit unless set. Probes are not limited.
-    ///
-    /// Set it to about twice what a healthy host has at the busiest time: the calls per second, times the seconds that
-    /// one takes. As with [`InFlightLimit`](atomic_breaker_server::InFlightLimit), the call that exceeds the limit is rejected.
+    /// Bounds the tries of a host in flight, at least 1; no limit unless set. Probes are not limited. As with
+    /// [`InFlightLimit`](atomic_breaker_server::InFlightLimit), a try that exceeds the limit is
+    /// [rejected](crate::Rejection::is_over_limit), and says nothing about the host.
     pub const fn in_flight_limit(mut self, tries: u32) -> Self {
         self.in_flight_limit = Some(tries);
+        self
+    }
+
+    /// Whether the try that would exceed the [limit in flight](Self::in_flight_limit) opens the breaker of its host; not unless
+    /// set. A host that hangs is then noticed before its first try has timed out; a healthy one that comes to the limit is shut
+    /// out. So set the limit to twice what a host has at the busiest time: calls per second, times the seconds of one.
+    pub const fn trip_in_flight(mut self, trip: bool) -> Self {
+        self.trip_in_flight = trip;
         self
     }
 

@@ -37,6 +37,8 @@ struct File {
     #[serde(default)]
     trip_on_429: bool,
     #[serde(default)]
+    trip_in_flight: bool,
+    #[serde(default)]
     at_end_of_body: bool,
     #[serde(default)]
     probes_at_end: bool,
@@ -143,6 +145,7 @@ impl<'de> Deserialize<'de> for ClientConfig {
         config.outliving = file.outliving.unwrap_or(config.outliving);
         config.max_retry_after = file.max_retry_after_ms.map(ms).or(config.max_retry_after);
         config.trip_on_429 = file.trip_on_429;
+        config.trip_in_flight = file.trip_in_flight;
         let at_end = file.at_end_of_body || file.probes_at_end || file.body_limits.is_some();
         config.at_end = at_end.then(|| BodyRules {
             probes_wait: file.probes_at_end,

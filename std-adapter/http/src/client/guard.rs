@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use atomic_breaker::{Clock, Config};
-use atomic_breaker_server::{RetryCounts, SlidingRatio};
+use atomic_breaker_server::{RetryCounts, RetryObserver, SlidingRatio, TryEvent};
 use atomic_breaker_tower::RetryBudgets;
 
 use super::rules::slow_call;
@@ -22,6 +22,9 @@ pub type Hosts<C = StdClock, K = Origin> = Registry<K, C, SlidingRatio<C, 1>, So
 /// The observer of a guard, if it has one.
 type SomeObserver<K> = Option<Arc<dyn KeyedObserver<K> + Send + Sync>>;
 
+/// Who is notified of retries.
+type SomeRetryObserver<K> = Option<Arc<dyn RetryObserver<K> + Send + Sync>>;
+
 /// The breakers of all hosts and their retry budgets. Outlives the requests: a `static`, [leaked](Self::leak), or in an
 /// `Arc` ([`ClientLayer::of`](super::ClientLayer::of)). [`ClientService`](super::ClientService) shows one, `HttpClient` one around reqwest.
 ///
@@ -34,7 +37,7 @@ type SomeObserver<K> = Option<Arc<dyn KeyedObserver<K> + Send + Sync>>;
 ///   default, and those of 100 ms), within one try limit of the last of them.
 /// - A host that stays healthy is served again after the current open time (by default at most 4 s plus a fifth, or
 ///   what it asked for with `Retry-After`, by default at most a minute plus a fifth) and a probe, which takes at most
-///   the limit of a try and begins with the next request. If the rules require several successes or a gradual return,
+///   the limit of a try, or twice that with a [repair](crate::Probe::repair), and begins with the next request. If the rules require several successes or a gradual return,
 ///   these come on top.
 ///
 /// A runtime that is dropped, such as one per request, ends its tries: they are [cancelled](atomic_breaker_server::Permit#dropped). If
@@ -82,6 +85,11 @@ type SomeObserver<K> = Option<Arc<dyn KeyedObserver<K> + Send + Sync>>;
 ///
 /// Where callers can choose keys, many of them may fail at a time: [`capacity`](ClientConfig::capacity) bounds them.
 ///
+/// # Memory
+///
+/// Beside the [registry](crate::Registry): 352 KiB for the budgets of 4,096 hosts, unless [one is
+/// shared](ClientConfig::shared_budget), and 64 KiB each for the tries that go on and for those in flight, if they are limited.
+///
 /// `C` is the clock.
 pub struct ClientGuard<C = StdClock, K = Origin> {
     config: ClientConfig,
@@ -90,10 +98,12 @@ pub struct ClientGuard<C = StdClock, K = Origin> {
     /// The tries that continue without their callers.
     outliving: Option<Arc<HostCounts<K>>>,
     pub(super) in_flight: Option<Arc<HostCounts<K>>>,
+    pub(super) retry_observer: SomeRetryObserver<K>,
 }
 
-/// Hosts may share a place in the tables next to that of the breakers; more places would mostly be empty.
-const MOST_PLACES: usize = 4_096;
+/// The places of the tables next to that of the breakers. Their number is no matter of the capacity: hosts that are not
+/// remembered are called, too, and those that share the place of a budget share its tokens.
+const PLACES: usize = 4_096;
 
 impl ClientGuard {
     /// With the clock of `std` and no observer.
@@ -133,8 +143,7 @@ impl<C: Clock, K: Hash + Eq + Clone> ClientGuard<C, K> {
         C: Clone,
     {
         config.check()?;
-        let places = config.capacity.min(MOST_PLACES);
-        let of_budgets = if config.shares_budget { 1 } else { places };
+        let of_budgets = if config.shares_budget { 1 } else { PLACES };
         let hosts = Registry::builder(config.breaker_rules())
             .capacity(config.capacity)
             .clock(clock.clone())
@@ -142,15 +151,47 @@ impl<C: Clock, K: Hash + Eq + Clone> ClientGuard<C, K> {
             .tally(|| SlidingRatio::by(clock.clone()))
             .build()
             .map_err(ClientConfigError::of)?;
-        let counts = |most| Arc::new(HostCounts::by_key((), most).for_keys(places));
+        let counts = |most| HostCounts::by_key((), most).for_keys(PLACES);
+        let in_flight = config.in_flight_limit.map(counts).map(|counts| {
+            if config.trip_in_flight {
+                counts.tripping()
+            } else {
+                counts
+            }
+        });
         let budgets = RetryBudgets::new(config.budget, of_budgets);
         Ok(Self {
-            outliving: (config.outliving > 0).then(|| counts(config.outliving)),
-            in_flight: config.in_flight_limit.map(counts),
+            outliving: (config.outliving > 0).then(|| Arc::new(counts(config.outliving))),
+            in_flight: in_flight.map(Arc::new),
             config,
             hosts,
             budgets: budgets.map_err(ClientConfigError::of)?,
+            retry_observer: None,
         })
+    }
+
+    /// Notifies an observer of each try that failed, with its host or other key, and of what followed. Replaces the one
+    /// before.
+    ///
+    /// ```
+    /// use atomic_breaker_http::{ClientConfig, ClientGuard, OnRetry, Origin, TryEvent};
+    ///
+    /// // https://api.example: try 1, a failure: sent again after 80ms, 99 tokens left
+    /// let log = OnRetry(|host: &Origin, event: &TryEvent| println!("{host}: {event}"));
+    /// let guard = ClientGuard::new(ClientConfig::new())?.retry_observer(log);
+    /// # let _ = guard;
+    /// # Ok::<(), atomic_breaker_http::ClientConfigError>(())
+    /// ```
+    ///
+    /// - A try that goes on when its caller has left, and fails, is [`Cancelled`](atomic_breaker_server::RetryEvent::Cancelled).
+    /// - A request that is sent again within its try, as its connection broke, is `Sent` without a pause.
+    #[must_use]
+    pub fn retry_observer<O>(mut self, observer: O) -> Self
+    where
+        O: RetryObserver<K> + Send + Sync + 'static,
+    {
+        self.retry_observer = Some(Arc::new(observer));
+        self
     }
 
     /// Leaks it: for guards that are built at run time and live as long as the program.
@@ -244,5 +285,18 @@ where
     #[inline]
     fn deref(&self) -> &Hosts<C, K> {
         self.0.hosts()
+    }
+}
+
+impl<C, K, H> RetryObserver<K> for HostsOf<H>
+where
+    H: Deref<Target = ClientGuard<C, K>>,
+{
+    fn is_listening(&self) -> bool {
+        self.0.retry_observer.is_listening()
+    }
+
+    fn event(&self, key: &K, event: &TryEvent) {
+        self.0.retry_observer.event(key, event);
     }
 }

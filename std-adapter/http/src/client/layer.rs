@@ -131,6 +131,7 @@ where
         let http = HttpClassifier::new().trip_on_429(config.trip_on_429);
         let http = http.errors(Tried(self.errors.clone()));
         let retry = RetryLayer::new(config.retry(), HostsOf(guard.clone()), http.clone());
+        let retry = retry.observer(key_of::<K, B>, HostsOf(guard.clone()));
         let http = config.judge(http);
         let unguarded = client.clone();
         let retried = retry.layer(Tries {
@@ -177,6 +178,11 @@ where
             })
         }))
     }
+}
+
+/// The key of a request, for the observer of its retries.
+fn key_of<K, B>(request: &Request<(Host<K>, B)>) -> K {
+    request.body().0.shared()
 }
 
 /// How long a request may take, and what makes the error when that has passed: the client's if it is a limit which the

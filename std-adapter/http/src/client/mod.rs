@@ -13,6 +13,7 @@
 //! | `guard` | [`ClientGuard`]: the state that outlives the requests; what leads to its parts |
 //! | `health` | [`HealthCheck`]: asks hosts that are shut out whether they are back |
 //! | `key` | what the key of a request is: its host, or anything else |
+//! | `probe` | [`Probe`]: the mark of a probe, and a repair within it |
 //! | `layer` | [`ClientLayer`] and [`ClientService`]: the deadline and the retries |
 //! | `tries` | a try with its breaker, its limit and fresh connections |
 
@@ -25,6 +26,7 @@ mod guard;
 mod health;
 mod key;
 mod layer;
+mod probe;
 mod rules;
 mod tries;
 
@@ -40,4 +42,4 @@ pub(crate) use ending::{AtEitherEnd, Tried, read_on};
 pub use guard::{ClientGuard, Hosts};
 pub use health::HealthCheck;
 pub use layer::{ClientBody, ClientLayer, ClientService};
-pub use tries::ProbeTrips;
+pub use probe::Probe;

@@ -3,28 +3,32 @@
 
 use std::error::Error;
 use std::ops::Deref;
+use std::pin::pin;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use atomic_breaker::Clock;
-use atomic_breaker_server::{AnyPermit, GuardPermit, Key, RetryEvent};
-use atomic_breaker_tower::{BudgetOf, Leaving, Try, admitted};
+use atomic_breaker_server::{
+    AnyPermit, GuardPermit, Key, Report, RetryEvent, RetryObserver, TryEvent,
+};
+use atomic_breaker_tower::{BudgetOf, Leaving, Try, admitted, has_left};
 use http::Request;
-use tokio::time::timeout;
 use tower::ServiceExt;
 use tower_service::Service;
 
 use super::ending::{AtEitherEnd, ClientResponse, Responded, Tried, read_on};
 use super::guard::{ClientGuard, HostsOf};
 use super::key::GuardedKey;
+use super::probe::{Probe, TryTime, in_time};
 use crate::per_host::{CountedCall, HostCounts};
 use crate::retries::{ResendCount, may_repeat};
 use crate::rules::at_head;
 use crate::usual_errors::Again;
 use crate::{
-    Deadline, ErrorRule, Guard, Outcome, Rejection, RetryBudget, ServiceError, Timed, WithCauses,
+    Deadline, ErrorRule, Failure, Guard, Outcome, Rejection, RetryBudget, Scope, ServiceError,
+    Timed, WithCauses,
 };
 
 /// The breaker of the host around a try: below it the limit of the try, fresh connections and the client.
@@ -45,7 +49,7 @@ pub(super) struct Host<K> {
 }
 
 impl<K> Host<K> {
-    fn shared(&self) -> K {
+    pub(super) fn shared(&self) -> K {
         (self.share)(&self.key)
     }
 }
@@ -95,41 +99,62 @@ where
         request.extensions_mut().remove::<Deadline>();
         let probing = permit.is_probe().then(Arc::default);
         if let Some(probing) = &probing {
-            let probe = Probe::new(&*self.guard, host.shared(), probing);
+            let probe = ProbeOf::new(&*self.guard, host.shared(), probing);
             request.extensions_mut().insert(probe);
-            let trips = ProbeTrips(permit.trips());
-            request.extensions_mut().insert(trips);
         }
+        let probe = permit.is_probe();
+        let probe = probe.then(|| Probe::mark(request.extensions_mut(), permit.trips()));
         // What passes in shadow mode, or unguarded, is not reported, so nothing requires it to continue.
         let places = permit.is_admitted().then(|| self.guard.places()).flatten();
         let leaving = places.map(|it| Leaving::new(it, host.shared(), permit.is_probe()));
         let limits = self.guard.config().try_limits();
         let limit = limits.of(&permit, || self.guard.slow_call_of(&host.key));
-        let (guard, budget) = (self.guard.clone(), host.budget);
-        let is_retry = request.extensions().get::<ResendCount>().is_some();
+        let time = TryTime {
+            limit,
+            repair_limit: limits.of_try(),
+        };
+        let guard = self.guard.clone();
+        let sent_before = request.extensions().get().map(|&ResendCount(count)| count);
+        let is_retry = sent_before.is_some();
+        let number = sent_before.unwrap_or(0).saturating_add(1);
         let (client, report) = (self.client.clone(), self.report.clone());
         let call = async move {
             let was_resent = AtomicBool::new(false);
             let pays = || {
-                let pays = guard.pays_within_try(budget);
+                let pays = guard.pays_within_try(&host, number);
                 was_resent.fetch_or(pays, Relaxed);
                 pays
             };
-            let made = || async {
-                // Counted until the head, and so separately from the permit, which the body may take along.
-                let _in_flight = in_flight;
-                match timeout(limit, fresh(client, request, pays)).await {
-                    Ok(result) => result.map_err(|error| Timed::Failed(WithCauses(error))),
-                    Err(_) => Err(Timed::TimedOut),
+            let mut permit = Some(permit);
+            let result = {
+                let call = pin!(async {
+                    // Counted until the head, and so separately from the permit, which the body may take along.
+                    let _in_flight = in_flight;
+                    fresh(client, request, pays).await
+                });
+                match in_time(&mut permit, probe.as_ref(), time, call).await {
+                    Some(result) => result.map_err(|error| Timed::Failed(WithCauses(error))),
+                    None => Err(Timed::TimedOut),
                 }
             };
-            let http = report.http.clone();
-            let result = permit.run_async(report, made).await;
+            let permit = permit.expect("taken by a panic alone");
+            let result = report.report(permit, result);
+            let http = report.http;
             drop(probing);
-            let is_success = || at_head(&http, &result).0 == Outcome::Success;
-            // A retry that succeeds is counted where it was decided on.
-            if was_resent.into_inner() && !is_retry && is_success() {
-                guard.budgets.at(budget).count(RetryEvent::Recovered);
+            let tell = |outcome, event| guard.tell(&host, TryEvent::new(number, outcome, event));
+            // A retry that succeeds is counted where it was decided on, and so is a try that fails, unless its caller has left.
+            let is_resent = was_resent.into_inner() && !is_retry;
+            let is_alone = has_left() && guard.config().retry().tries > 1;
+            if is_resent || is_alone {
+                match at_head(&http, &result) {
+                    (Outcome::Success, _) if is_resent => {
+                        tell(Outcome::Success, RetryEvent::Recovered);
+                    }
+                    (Outcome::Failure(_), _) | (_, Scope::Quota) if is_alone => {
+                        tell(Failure::new().into(), RetryEvent::Cancelled);
+                    }
+                    _ => {}
+                }
             }
             result.map_err(ServiceError::Failed)
         };
@@ -170,38 +195,15 @@ where
     /// Whether a request is part of a probe of the same guard further out, whose permit guards it.
     #[cold]
     fn is_within_probe<B>(&self, host: &Host<K>, request: &Request<B>) -> bool {
-        let probe = request.extensions().get::<Probe<K>>();
+        let probe = request.extensions().get::<ProbeOf<K>>();
         probe.is_some_and(|probe| probe.passes(&*self.guard, &host.key))
     }
 }
 
-/// How often in a row the breaker of the host has tripped before this probe, at least 1: among the extensions of the
-/// requests of a [`ClientGuard`] that are probes, and of no others. A layer below the guard that finds it repairs what the
-/// request needs, a step further each time: it resolves the name again, opens new connections, gets a new token. That
-/// takes from the limit of the probe, and an error or a panic is the probe's failure.
-///
-/// ```
-/// use atomic_breaker_http::ProbeTrips;
-/// use http::Request;
-///
-/// # fn resolve_again() {}
-/// # fn fetch_token() {}
-/// fn repair<B>(request: &Request<B>) {
-///     match request.extensions().get() {
-///         None => {}
-///         Some(ProbeTrips(1)) => resolve_again(),
-///         Some(_) => fetch_token(),
-///     }
-/// }
-/// # repair(&Request::new(()));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ProbeTrips(pub u8);
-
-/// An extension of a request that is a probe. If the same guard is layered twice, the inner layer would reject it: it is
+/// Another extension of a request that is a probe. If the same guard is layered twice, the inner layer would reject it: it is
 /// the outer one that holds the slot, so the breaker would never close.
 #[derive(Clone)]
-struct Probe<K> {
+struct ProbeOf<K> {
     /// The address of the guard.
     guard: usize,
     key: K,
@@ -209,7 +211,7 @@ struct Probe<K> {
     under_way: Weak<()>,
 }
 
-impl<K> Probe<K> {
+impl<K> ProbeOf<K> {
     /// Passes for as long as `under_way` is kept.
     fn new<C>(guard: &ClientGuard<C, K>, key: K, under_way: &Arc<()>) -> Self {
         Self {
@@ -234,17 +236,25 @@ pub(super) fn address<C, K>(guard: &ClientGuard<C, K>) -> usize {
 }
 
 impl<C: Clock, K: GuardedKey> ClientGuard<C, K> {
+    /// Counts what followed a try, and notifies the observer.
+    fn tell(&self, host: &Host<K>, mut event: TryEvent) {
+        let budget = self.budgets.at(host.budget);
+        budget.count(event.event);
+        if let Some(observer) = self.retry_observer.as_ref().filter(|it| it.is_listening()) {
+            event.millitokens = budget.millitokens();
+            observer.event(&host.key, &event);
+        }
+    }
+
     /// Takes a token to send a request again within its try. What follows if there is none is counted with the end of the
     /// try, unless no further try is wanted.
-    fn pays_within_try(&self, budget: usize) -> bool {
-        let budget = self.budgets.at(budget);
-        let pays = if self.config().retry().tries > 1 {
-            budget.withdraw_within_try()
-        } else {
-            budget.withdraw()
-        };
+    fn pays_within_try(&self, host: &Host<K>, number: u32) -> bool {
+        let pays = self.budgets.at(host.budget).withdraw_uncounted();
+        let failed = Failure::new().into();
         if pays {
-            budget.count(RetryEvent::Sent);
+            self.tell(host, TryEvent::new(number, failed, RetryEvent::Sent));
+        } else if self.config().retry().tries <= 1 {
+            self.tell(host, TryEvent::new(number, failed, RetryEvent::NoToken));
         }
         pays
     }

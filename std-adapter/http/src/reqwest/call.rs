@@ -16,7 +16,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::upload::Upload;
 use crate::callers_limit::{CallersLimit, timed_out};
-use crate::client::{AtEitherEnd, Responded, Tried};
+use crate::client::{AtEitherEnd, Probe, Responded, Tried};
 use crate::retries::may_be_sent_twice;
 use crate::usual_errors::Again;
 use crate::{ClientGuard, Clock, ErrorRule, Origin, Outcome, WithCauses};
@@ -47,6 +47,8 @@ pub(super) struct Call<P, X> {
     pub(super) extensions: Extensions,
     pub(super) client: Arc<ClientWithMiddleware>,
     pub(super) limit: Duration,
+    /// The time from the beginning until a repair has ended, if there is one.
+    pub(super) repair_limit: Duration,
     pub(super) callers_limit: Option<CallersLimit>,
     /// `None` if its body is in memory.
     pub(super) upload: Option<Upload>,
@@ -58,10 +60,16 @@ impl<P: AnyPermit + Send + Sync + 'static, X: ErrorRule<Error>> Call<P, X> {
     pub(super) async fn make(mut self) -> (Result<Responded<Response, P>>, Extensions) {
         let url = self.request.url().clone();
         let again = self.permit.is_probe().then(Again::new);
+        let probe = self.permit.is_probe();
+        let probe = probe.then(|| Probe::mark(&mut self.extensions, self.permit.trips()));
         let (begun, mut permit) = (Instant::now(), Some(self.permit));
         let call = sent(&self.client, self.request, &mut self.extensions, again);
-        let limit = Limit::new(self.limit, self.upload.clone());
+        let repair = probe.clone().zip(begun.checked_add(self.repair_limit));
+        let limit = Limit::new(self.limit, self.upload.clone(), repair);
         let ended = within(limit, call, &mut permit).await;
+        if let Some(probe) = probe {
+            probe.unmark(&mut self.extensions);
+        }
         let permit = permit.expect("taken by a panic alone");
         let is_callers = match &ended {
             // The server ran out of time for a request that its caller had not completed.
@@ -90,8 +98,8 @@ impl<P: AnyPermit + Send + Sync + 'static, X: ErrorRule<Error>> Call<P, X> {
     }
 }
 
-/// The result of a call, unless the limit passes first. The permit starts again when the host gets more of a request that
-/// waited for its caller, or a slow caller would make a slow call. A panic is a failure.
+/// The result of a call, unless the limit passes first. The permit starts again when a repair is over, and when the host
+/// gets more of a request that waited for its caller, or a slow caller would make a slow call. A panic is a failure.
 async fn within<P: AnyPermit>(
     limit: Limit,
     call: impl Future<Output = Result<Response>>,
@@ -99,7 +107,7 @@ async fn within<P: AnyPermit>(
 ) -> std::result::Result<Result<Response>, Late> {
     let (mut limit, mut call) = (pin!(limit), pin!(call));
     poll_fn(|context| {
-        if limit.is_resumed(context) {
+        if limit.as_mut().is_repaired(context) || limit.is_resumed(context) {
             permit.as_mut().map(AnyPermit::renew);
         }
         match AnyPermit::count_panic(permit, || call.as_mut().poll(context)) {
@@ -133,7 +141,7 @@ async fn sent(
 
 pin_project! {
     /// The limit of a try: how long the *host* may take. While the request waits for more of its body, it is the caller
-    /// who takes time; so the whole takes at most twice as long.
+    /// who takes time; so the whole takes at most twice as long. After a repair it begins anew.
     struct Limit {
         time: Duration,
         // `None` if it never passes.
@@ -144,6 +152,8 @@ pin_project! {
         waited: Duration,
         // `None` if the request never waits.
         upload: Option<Upload>,
+        // A probe, and when a repair within it is too late.
+        repair: Option<(Probe, Instant)>,
     }
 }
 
@@ -163,7 +173,7 @@ impl Late {
 }
 
 impl Limit {
-    fn new(time: Duration, upload: Option<Upload>) -> Self {
+    fn new(time: Duration, upload: Option<Upload>, repair: Option<(Probe, Instant)>) -> Self {
         let passes = Instant::now().checked_add(time);
         Self {
             time,
@@ -171,7 +181,23 @@ impl Limit {
             is_extended: false,
             waited: Duration::ZERO,
             upload,
+            repair,
         }
+    }
+
+    /// Returns, once, that the repair of a probe is over, after which the host has its whole time.
+    fn is_repaired(self: Pin<&mut Self>, context: &Context<'_>) -> bool {
+        let this = self.project();
+        let repair = this.repair.as_ref();
+        let is_repaired = repair.is_some_and(|(probe, _)| probe.is_repaired(context));
+        if is_repaired {
+            if let Some(passes) = this.passes.as_pin_mut() {
+                passes.reset(Instant::now() + *this.time);
+            }
+            let waited = this.upload.as_ref().map(Upload::waited);
+            (*this.is_extended, *this.waited) = (false, waited.unwrap_or_default());
+        }
+        is_repaired
     }
 
     /// Whether the request has waited for its caller and now goes on.
@@ -191,6 +217,13 @@ impl Future for Limit {
         };
         loop {
             ready!(passes.as_mut().poll(context));
+            match &this.repair {
+                Some((probe, until)) if *until > passes.deadline() && probe.is_repairing() => {
+                    passes.as_mut().reset(*until);
+                    continue;
+                }
+                _ => {}
+            }
             let Some(upload) = &this.upload else {
                 return Poll::Ready(Late::Host);
             };

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! reqwest's client as a service of `http::Request`s; its requests and responses as those of the crate `http`, and back.
+//! reqwest's client as a service of `http::Request`s; its responses as those of the crate `http`, and back.
 
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker, ready};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 
 use atomic_breaker_server::AnyPermit;
-use bytes::Bytes;
 use http::Request;
-use http_body::Body;
 use reqwest::Response;
 use tower_service::Service;
 
@@ -20,7 +18,7 @@ use crate::{ClientError, ClientResponse, WholeResponse};
 /// `Clone`, and returns `reqwest::Response`s.
 ///
 /// The body is any that reqwest accepts. With retries it must be cheap to clone, as [`Bytes`](crate::Bytes) is;
-/// [`repeatable`] turns a request built with reqwest into such a request.
+/// [`repeatable`](crate::repeatable) turns a request built with reqwest into such a request.
 ///
 /// Enables no TLS itself: your own dependency on reqwest decides that. Each call boxes its future, which is one
 /// allocation besides those that reqwest makes. Behind a `ClientGuard`:
@@ -39,8 +37,7 @@ use crate::{ClientError, ClientResponse, WholeResponse};
 ///
 /// // Built as ever; sent through deadline, retries, the breaker of its host and the limit of a try.
 /// let request = reqwest.get("https://api.example/items").header("accept", "text/plain").build()?;
-/// let request = repeatable(&request).ok_or("its body is streamed")?;
-/// let text = client.clone().oneshot(request).await?.text().await?;
+/// let text = client.clone().oneshot(repeatable(&request)?).await?.text().await?;
 /// # let _ = text; Ok(())
 /// # }
 /// # let _ = get();
@@ -118,33 +115,6 @@ impl<B: Into<reqwest::Body>> Service<Request<B>> for HttpClient {
             Ok(response)
         })
     }
-}
-
-/// Turns a request built with reqwest's own builder (`.json(..)`, `.bearer_auth(..)`, `.timeout(..)`) into one that
-/// layers can send again. Its body is shared and not copied. `None` if the body is streamed: that cannot be sent twice,
-/// so send it with reqwest's client directly, or through a breaker without retries.
-///
-/// ```
-/// use atomic_breaker_http::repeatable;
-///
-/// let client = reqwest::Client::new();
-/// let request = client.put("https://api.example/items/7").body("seven").build()?;
-/// let request = repeatable(&request).expect("not streamed");
-/// assert_eq!((request.uri().path(), &request.body()[..]), ("/items/7", &b"seven"[..]));
-/// # Ok::<(), reqwest::Error>(())
-/// ```
-pub fn repeatable(request: &reqwest::Request) -> Option<Request<Bytes>> {
-    // It clones only bodies that are in memory.
-    let request: Request<reqwest::Body> = request.try_clone()?.try_into().ok()?;
-    let (parts, body) = request.into_parts();
-    // Such a body is a single frame that is available at once, or empty.
-    let mut context = Context::from_waker(Waker::noop());
-    let body = match pin!(body).poll_frame(&mut context) {
-        Poll::Ready(None) => Bytes::new(),
-        Poll::Ready(Some(Ok(frame))) => frame.into_data().ok()?,
-        Poll::Ready(Some(Err(_))) | Poll::Pending => return None,
-    };
-    Some(Request::from_parts(parts, body))
 }
 
 impl WholeResponse for Response {

@@ -16,7 +16,7 @@ pub fn rejection_of(error: &Error) -> Option<Rejection> {
 
 /// The rejection is the source and not the error itself, as middlewares that pass an error on expose only its source.
 pub(super) fn not_sent(rejection: Rejection) -> Error {
-    let reason = if rejection.is_without_key() {
+    let reason = if rejection.is_without_key() || rejection.is_over_limit() {
         rejection.to_string()
     } else {
         format!(

@@ -63,6 +63,7 @@ use crate::{
 /// | takes longer than the [limit](Self::time_limit) | is dropped: `Error::Reqwest`, whose `is_timeout` is true (its text mentions a body, that of its source the limit), and a failure, or ignored if its own body was still awaited |
 /// | gets a response, or fails | counts as [`HttpClassifier`] and [`ReqwestErrors`] say |
 /// | is dropped by its caller, or exceeds its own time limit (`RequestBuilder::timeout`), for which the caller gets such a timeout | [goes on](Self::outliving) in a task until the host has answered, with its body where that is [waited for](Self::at_end_of_body), or the limit has passed, and counts as that says; a streamed body that ends after its caller left is not complete, so the host gets it cut off, and the call is ignored |
+/// | is a probe | carries a [`Probe`](crate::Probe) among its extensions, for a middleware beneath the breaker that repairs |
 /// | is a probe whose connection breaks before a response | is sent again at once if it may be sent twice or was refused unprocessed, up to eight times (after `REFUSED_STREAM` once): idle connections whose host closed its side unnoticed fail one after the other |
 ///
 /// # Bounds
@@ -110,8 +111,7 @@ use crate::{
 /// `next.run(..)` itself, with no code of its own that is async, cannot be seen, and does not run.) Initialisers
 /// (`with_init`) belong to the outer client, which builds the requests; those of the inner one do not run.
 ///
-/// All clones of a client share its breakers. reqwest follows redirects within one call, which counts for the host that
-/// was asked first.
+/// All clones of a client share its breakers. reqwest's redirects are part of one call, of the host that was asked first.
 #[derive(Clone)]
 #[must_use]
 pub struct BreakerMiddleware<A, X = ReqwestErrors> {
@@ -284,6 +284,7 @@ where
             extensions: extensions.clone(),
             client: Arc::clone(&self.client),
             limit,
+            repair_limit: self.limit.of_try(),
             callers_limit,
             upload,
             report: self.report.clone(),

@@ -11,17 +11,19 @@ mod errors;
 mod last;
 #[cfg(feature = "reqwest-middleware")]
 mod middleware;
+mod repeatable;
 #[cfg(feature = "reqwest-middleware")]
 mod upload;
 
 use http::{HeaderMap, StatusCode};
 
-pub use client::{HttpClient, repeatable};
+pub use client::HttpClient;
 #[cfg(feature = "reqwest-middleware")]
 pub use created::rejection_of;
 pub use errors::ReqwestErrors;
 #[cfg(feature = "reqwest-middleware")]
 pub use middleware::BreakerMiddleware;
+pub use repeatable::{NotRepeatable, repeatable};
 
 use crate::{Origin, OriginError, PerHost, Rejection, ResponseHead};
 use atomic_breaker_server::{Admit, AnyRegistry, GuardPermit, Key};

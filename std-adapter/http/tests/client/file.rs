@@ -66,6 +66,7 @@ fn every_setting_has_the_name_of_its_method() {
         outliving = 8
         in_flight_limit = 64
         max_retry_after_ms = 5_000
+        trip_in_flight = true
         trip_on_429 = true
         body_limits = { first_byte_ms = 60_000, idle_ms = 10_000, whole_ms = 600_000 }
         [breaker]
@@ -99,6 +100,7 @@ fn every_setting_has_the_name_of_its_method() {
         .outliving(8)
         .in_flight_limit(64)
         .max_retry_after(5 * SECOND)
+        .trip_in_flight(true)
         .trip_on_429(true)
         .body_limits(limits)
         .breaker(rules);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    ClientBody, ClientConfig, ClientGuard, ClientService, Origin, State, TokioClock,
+    ClientBody, ClientConfig, ClientGuard, ClientService, Origin, RequestError, State, TokioClock,
 };
 use http::{Request, Response};
 use tokio::task::JoinSet;
@@ -54,7 +54,7 @@ fn origin(host: u32) -> Origin {
 
 #[tokio::test(start_paused = true)]
 async fn one_call_too_many_opens_the_breaker_of_its_host_and_of_no_other() {
-    let guard = guard(five_in_a_row().in_flight_limit(10));
+    let guard = guard(five_in_a_row().in_flight_limit(10).trip_in_flight(true));
     let takes_ms = Arc::new(AtomicU64::new(3_600_000));
     let client = client(guard, &takes_ms);
     let mut hanging = JoinSet::new();
@@ -78,6 +78,34 @@ async fn one_call_too_many_opens_the_breaker_of_its_host_and_of_no_other() {
     assert_eq!(guard.in_flight(&origin(1)), Some(10));
     assert!(client.clone().oneshot(get(1)).await.is_ok(), "the probe");
     assert!(is_served(guard.hosts().state(&origin(1))));
+}
+
+/// Eleven callers of a host that is well, and a limit of ten.
+#[tokio::test(start_paused = true)]
+async fn a_limit_that_is_too_small_opens_no_breaker() {
+    let guard = guard(five_in_a_row().in_flight_limit(10));
+    let client = client(guard, &Arc::new(AtomicU64::new(100)));
+    let mut callers = JoinSet::new();
+    for _ in 0..11 {
+        let client = client.clone();
+        callers.spawn(async move {
+            let mut served = 0;
+            while served < 100 {
+                match client.clone().oneshot(get(1)).await {
+                    Ok(_) => served += 1,
+                    Err(RequestError::Rejected(it)) => {
+                        assert!(it.is_over_limit(), "{it}");
+                        sleep(MS).await;
+                    }
+                    Err(error) => panic!("{error}"),
+                }
+            }
+            served
+        });
+    }
+    let served: u32 = callers.join_all().await.into_iter().sum();
+    assert_eq!(served, 1_100);
+    assert_eq!(guard.hosts().state(&origin(1)), State::Closed);
 }
 
 #[tokio::test(start_paused = true)]
@@ -126,9 +154,13 @@ fn a_limit_of_none_is_an_error_and_without_a_limit_nothing_is_counted() {
     let error = config.in_flight_limit(0).check().unwrap_err();
     assert!(error.to_string().contains("set at least 1"), "{error}");
     assert_eq!(guard(config).in_flight(&origin(1)), None);
-    let plan = config.in_flight_limit(7).to_string();
+    let plan = config.in_flight_limit(7);
+    assert!(plan.to_string().contains("; at most 7 in flight"), "{plan}");
+    let plan = plan.trip_in_flight(true).to_string();
     assert!(
         plan.contains("; opens with more than 7 in flight"),
         "{plan}"
     );
+    let error = config.trip_in_flight(true).check().unwrap_err();
+    assert!(error.to_string().contains("set in_flight_limit"), "{error}");
 }

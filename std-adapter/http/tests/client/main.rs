@@ -18,12 +18,14 @@
 //! | `leaving` | callers that leave before their host has answered |
 //! | `leaving_bodies` | the same before the head, where the body decides |
 //! | `liveness` | days with a host that fails and recovers, and callers of any patience |
+//! | `observed` | who is notified of tries that failed |
 //! | `partial` | a host that answers most requests: what serves one of them ill shuts out no other |
 //! | `passes` | a health check passes its own guard and nothing else |
 //! | `probe_limits` | how long a probe may take |
 //! | `quota` | one tenant over its quota, beside others |
 //! | `reachable` | minimums that a host which hangs never reaches |
 //! | `refused` | requests that a host refuses unprocessed, through a stack of layers, over loopback |
+//! | `repairs` | a layer below the guard that repairs within a probe |
 //! | `requests` | what becomes of requests |
 //! | `streams` | HTTP/2: what the end of a connection says, over loopback |
 //! | `slow` | a host that answers too late |
@@ -71,6 +73,7 @@ mod keyed;
 mod leaving;
 mod leaving_bodies;
 mod liveness;
+mod observed;
 mod partial;
 mod passes;
 mod probe_limits;
@@ -78,6 +81,7 @@ mod quota;
 mod reachable;
 #[cfg(feature = "http2")]
 mod refused;
+mod repairs;
 mod requests;
 mod retries;
 mod server;

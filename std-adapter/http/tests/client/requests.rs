@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use atomic_breaker_http::{
-    ClientBody, ClientConfig, ClientGuard, ClientService, Origin, ProbeTrips, RequestError, State,
+    ClientBody, ClientConfig, ClientGuard, ClientService, Origin, Probe, RequestError, State,
     TokioClock,
 };
 use atomic_breaker_server::RetryEvent;
@@ -268,7 +268,7 @@ async fn a_probe_says_how_far_to_repair_and_other_requests_do_not() {
     let client = ServiceBuilder::new()
         .layer(guard.layer())
         .service(service_fn(move |request: Request<String>| {
-            let trips = request.extensions().get().map(|&ProbeTrips(trips)| trips);
+            let trips = request.extensions().get().map(Probe::trips);
             noted.lock().unwrap().push(trips);
             // The third probe repairs it.
             let is_well = noted.lock().unwrap().len() > 4;

@@ -138,6 +138,20 @@ async fn the_failures_of_one_host_leave_the_others_their_retries() {
     }
 }
 
+/// Of a thousand guards seven have two among eight hosts that share one.
+#[tokio::test(start_paused = true)]
+async fn few_hosts_that_are_remembered_have_budgets_of_their_own() {
+    let host = |number: u32| Origin::of(get(&format!("{number}.example")).uri()).unwrap();
+    let mut shared = 0;
+    for _ in 0..20 {
+        let guard = guard(ClientConfig::new().capacity(8));
+        while guard.budget_of(&host(0)).withdraw() {}
+        let others = (1..8).map(|number| guard.budget_of(&host(number)));
+        shared += others.filter(|budget| !budget.withdraw()).count();
+    }
+    assert!(shared <= 2, "{shared} of 140");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_request_may_have_a_shorter_deadline_of_its_own() {
     let hangs = || {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use atomic_breaker_http::{
     Backoff, ClientConfig, ClientError, ClientGuard, ClientService, Config, HttpClassifier,
-    HttpClient, MayRepeat, Origin, OriginError, PerHost, Registry, RequestError, ServiceError,
-    State, breaker, repeatable,
+    HttpClient, MayRepeat, NotRepeatable, Origin, OriginError, PerHost, Registry, RequestError,
+    ServiceError, State, breaker, repeatable,
 };
 use atomic_breaker_tower::BreakerLayer;
 use http::{Request, StatusCode};
@@ -161,7 +161,30 @@ fn streamed_bodies_are_not_repeatable_and_empty_ones_are() {
     let mut request = reqwest::Request::new(Method::POST, url);
     assert!(repeatable(&request).unwrap().body().is_empty());
     *request.body_mut() = Some(reqwest::Body::wrap(String::from("streamed")));
-    assert!(repeatable(&request).is_none());
+    let streamed = repeatable(&request).unwrap_err();
+    assert_eq!(streamed, NotRepeatable::StreamedBody);
+    assert!(streamed.to_string().contains("streamed body"), "{streamed}");
+}
+
+/// A caller of the caller may choose a part of it, such as a query.
+#[test]
+fn a_url_that_is_too_long_is_an_error_that_says_so() {
+    let of = |length: usize| {
+        let host = "http://a.example/?q=";
+        let url = format!("{host}{}", "x".repeat(length - host.len()));
+        repeatable(&reqwest::Request::new(
+            Method::GET,
+            Url::parse(&url).unwrap(),
+        ))
+    };
+    assert!(of(65_534).is_ok());
+    let error = of(65_535).unwrap_err();
+    assert_eq!(error, NotRepeatable::UrlTooLong(65_535));
+    assert!(error.to_string().contains("65535 bytes"), "{error}");
+
+    let data = Url::parse("data:text/plain,x").unwrap();
+    let error = repeatable(&reqwest::Request::new(Method::GET, data)).unwrap_err();
+    assert_eq!(error, NotRepeatable::NoHttpUrl);
 }
 
 #[tokio::test]

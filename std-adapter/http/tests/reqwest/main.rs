@@ -12,6 +12,7 @@
 //! | `outliving` | how many of them go on, and how far |
 //! | `uploads`, `upload_times` | streamed bodies of requests; whose time it is, in virtual time |
 //! | `middleware`, `probes`, `retries` | through reqwest-middleware; its probes; beneath reqwest-retry |
+//! | `repairs` | repairs within its probes |
 #![cfg(feature = "reqwest")]
 
 mod bodies;
@@ -27,6 +28,8 @@ mod middleware;
 mod outliving;
 #[cfg(feature = "reqwest-middleware")]
 mod probes;
+#[cfg(feature = "reqwest-middleware")]
+mod repairs;
 #[cfg(feature = "reqwest-middleware")]
 mod retries;
 mod server;

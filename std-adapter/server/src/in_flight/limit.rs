@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Notices a hanging resource by the calls that pile up before any of them has failed.
+//! Bounds the calls in flight.
 
 use std::fmt;
 use std::hash::Hash;
@@ -13,8 +13,7 @@ use super::counts::CallCounts;
 use crate::registry::check_capacity;
 use crate::{Admit, AnyPermit, ConnectionId, Rejection};
 
-/// Trips a breaker when too many calls are in flight: a resource that hangs is noticed before the first of its calls
-/// has timed out. Wraps what admits calls: a reference or an `Arc` of one breaker or [`Resource`](crate::Resource); or,
+/// Bounds the calls in flight: those that hang hold no more than so many callers, connections and tasks. Wraps what admits calls: a reference or an `Arc` of one breaker or [`Resource`](crate::Resource); or,
 /// with [`by_key`](Self::by_key), a [`ByKey`](crate::ByKey) or a `PerHost`, whose keys `K` each have a limit of their own.
 /// `ClientGuard` has a setting for it.
 ///
@@ -25,17 +24,18 @@ use crate::{Admit, AnyPermit, ConnectionId, Rejection};
 /// static LIMITED: InFlightLimit<&Resource> = InFlightLimit::new(&SEARCH, 100);
 ///
 /// // Under tower: `BreakerLayer::new(&LIMITED)`.
-/// let hanging: Vec<_> = (0..100).map(|_| (&LIMITED).admit(&()).unwrap()).collect();
+/// let held: Vec<_> = (0..100).map(|_| (&LIMITED).admit(&()).unwrap()).collect();
+/// // One too many is a rejection, but no failure of the resource.
 /// let rejection = (&LIMITED).admit(&()).unwrap_err();
-/// assert_eq!(SEARCH.breaker().state(), State::Open);
-/// assert!(rejection.to_string().ends_with("(last failure: 100 calls in flight)"));
-/// # drop(hanging);
+/// assert!(rejection.is_over_limit());
+/// assert_eq!(SEARCH.breaker().state(), State::Closed);
+/// # drop(held);
 /// ```
 ///
 /// By key, a host that hangs does not affect the others:
 ///
 /// ```
-/// use atomic_breaker_server::{Admit, ByKey, Config, InFlightLimit, Registry, State};
+/// use atomic_breaker_server::{Admit, ByKey, Config, InFlightLimit, Registry};
 /// use std::sync::LazyLock;
 ///
 /// struct Request { tenant: u32 }
@@ -48,17 +48,16 @@ use crate::{Admit, AnyPermit, ConnectionId, Rejection};
 ///     InFlightLimit::by_key(ByKey::new(&*TENANTS, |request: &Request| request.tenant), 100)
 /// });
 ///
-/// let hanging: Vec<_> = (0..100).map(|_| (&*LIMITED).admit(&Request { tenant: 7 }).unwrap()).collect();
+/// let held: Vec<_> = (0..100).map(|_| (&*LIMITED).admit(&Request { tenant: 7 }).unwrap()).collect();
 /// assert!((&*LIMITED).admit(&Request { tenant: 7 }).is_err());
-/// assert_eq!(TENANTS.state(&7), State::Open);
 /// assert!((&*LIMITED).admit(&Request { tenant: 8 }).is_ok());
-/// # drop(hanging);
+/// # drop(held);
 /// ```
 ///
-/// The call that would be one too many trips the breaker and is rejected; probes are not limited, because the breaker
-/// bounds them itself. A call ends when its permit is reported or dropped: where that happens at the end of a body,
-/// responses that are still being read count as well. Calls that hang keep counting until they end, so give them a time
-/// limit.
+/// The call that would be one too many is [rejected](Rejection::is_over_limit), and the breaker ignores it: the resource may
+/// be well, and the limit too small. What hangs is noticed by time limits, or by a limit that [trips](Self::tripping). Calls
+/// that hang keep counting until they end, so give them a time limit. Probes are not limited, because the breaker bounds them itself. A call ends when its permit is reported or dropped:
+/// where that happens at the end of a body, responses that are still being read count as well.
 ///
 /// Never more than the limit are in flight, except for probes, calls that pass in shadow mode, because the registry is
 /// full or the breaker is disabled, and keys for which there is no [room](Self::for_keys). Each call is counted before it is
@@ -71,6 +70,7 @@ use crate::{Admit, AnyPermit, ConnectionId, Rejection};
 pub struct InFlightLimit<A, K = ()> {
     admit: A,
     counts: CallCounts,
+    trips: bool,
     keys: PhantomData<fn(&K)>,
 }
 
@@ -118,7 +118,7 @@ impl<A, K: Hash> InFlightLimit<A, K> {
             "calls in flight are counted for 1 to 16777216 keys at a time: change the number of keys"
         );
         let counts = CallCounts::for_keys(keys, self.counts.most);
-        Self::over(self.admit, counts)
+        Self { counts, ..self }
     }
 
     /// How many calls of a key are in flight.
@@ -126,9 +126,9 @@ impl<A, K: Hash> InFlightLimit<A, K> {
         self.counts.of(key)
     }
 
-    /// Counts the call of a permit that was granted elsewhere. If it is one too many, `trip` reports an outcome that trips
-    /// the breaker, with words that say why, and asks for another permit: [`GuardPermit::replace`](crate::GuardPermit) and
-    /// [`Admit::admit_again`] do that. It is rejected unless calls pass in shadow mode.
+    /// Counts the call of a permit that was granted elsewhere. If it is one too many, it is rejected unless calls pass in
+    /// shadow mode. A limit that [trips](Self::tripping) lets `trip` report an outcome that trips the breaker, with words
+    /// that say why, and ask for another permit: [`GuardPermit::replace`](crate::GuardPermit) and [`Admit::admit_again`] do that.
     pub fn limit<H, P>(
         limit: H,
         mut permit: P,
@@ -140,6 +140,7 @@ impl<A, K: Hash> InFlightLimit<A, K> {
     {
         let (place, is_too_many) = limit.counts.begin(permit.key());
         let counted = CountedUntilDropped { limit, place };
+        let (most, trips) = (counted.limit.counts.most, counted.limit.trips);
         // A asks for a permit; the breaker opens and is reset, and A's report changes nothing any more. With its next permit
         // it does. Not for ever: the breaker of a key without a slot never opens.
         for _ in 0..2 {
@@ -147,7 +148,15 @@ impl<A, K: Hash> InFlightLimit<A, K> {
             if !is_too_many || permit.is_probe() || !permit.is_admitted() {
                 break;
             }
-            let why = format!("{} calls in flight", counted.limit.counts.most);
+            if !trips {
+                if permit.is_enforced() {
+                    drop(counted);
+                    permit.report(Outcome::Ignored);
+                    return Err(Rejection::over_limit(most));
+                }
+                break;
+            }
+            let why = format!("{most} calls in flight");
             permit = trip(permit, Failure::tripping().into(), why)?;
         }
         Ok(InFlightPermit { counted, permit })
@@ -170,8 +179,18 @@ impl<A, K> InFlightLimit<A, K> {
         Self {
             admit,
             counts,
+            trips: false,
             keys: PhantomData,
         }
+    }
+
+    /// Trips the breaker by the call that would be one too many, so that a resource that hangs is noticed before the first of
+    /// its calls has timed out. For a limit that calls of a healthy resource never come to: if they do, in a burst or because
+    /// it is too small, all calls are shut out for an open time.
+    #[must_use]
+    pub const fn tripping(mut self) -> Self {
+        self.trips = true;
+        self
     }
 
     /// Returns the wrapped value, which admits the calls.

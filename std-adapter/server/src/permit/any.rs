@@ -288,6 +288,8 @@ impl<H: AnyBreaker> AnyPermit for Permit<H> {
     note = "`AnyError` needs an error that can be displayed; wrap your own classifier in `AtOnce(..)`, or write `|result: &Result<{T}, {E}>| -> Outcome {{ .. }}`"
 )]
 pub trait Report<T, E> {
+    #[doc(hidden)]
+    const COUNTS_ERRORS_ALONE: bool = false;
     /// The result's value, with the permit in it if it is not reported yet.
     type Output<P: AnyPermit>;
 
@@ -335,14 +337,14 @@ impl<T, E, F: Fn(&Result<T, E>) -> Outcome> Report<T, E> for F {
 
 /// The text of the error is kept as the last failure, if there is a place for it.
 impl<T, E: Display> Report<T, E> for AnyError {
+    const COUNTS_ERRORS_ALONE: bool = true;
     type Output<P: AnyPermit> = T;
 
     #[inline]
     fn report<P: AnyPermit>(&self, permit: P, result: Result<T, E>) -> Result<T, E> {
         let outcome = self.classify(&result);
         permit.report_because(outcome, || match &result {
-            // A success opens a breaker only by being slow, and for that the permit supplies its own
-            // words.
+            // A success opens a breaker only by being slow, for which the permit has words of its own.
             Ok(_) => "too slow".to_owned(),
             Err(error) => error.to_string(),
         });

@@ -47,8 +47,17 @@ pub struct Rejection {
     /// The failure that opened the breaker, if it is kept; `None` if a command opened it. If no breaker was
     /// [asked](Self::is_without_key), the reason.
     pub last_failure: Option<Arc<LastFailure>>,
-    /// Whether no breaker could be chosen; the words are those of the failure.
-    no_key: bool,
+    kind: Kind,
+}
+
+/// Who rejected the call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Breaker,
+    /// No breaker could be chosen; the words are those of the failure.
+    NoKey,
+    /// A limit of so many calls in flight.
+    Limit(u32),
 }
 
 impl Rejection {
@@ -57,7 +66,7 @@ impl Rejection {
         Self {
             rejected,
             last_failure,
-            no_key: false,
+            kind: Kind::Breaker,
         }
     }
 
@@ -114,7 +123,7 @@ impl Rejection {
         Self {
             rejected: Rejected::new(State::ForcedOpen, Duration::ZERO),
             last_failure: Some(Arc::new(LastFailure::now(message))),
-            no_key: true,
+            kind: Kind::NoKey,
         }
     }
 
@@ -122,7 +131,23 @@ impl Rejection {
     /// resource: waiting does not help, [`state`](Self::state) is [`State::ForcedOpen`], and the
     /// message says what to do.
     pub const fn is_without_key(&self) -> bool {
-        self.no_key
+        matches!(self.kind, Kind::NoKey)
+    }
+
+    /// The rejection of a call that would be one too many in flight, by a limit of so many.
+    pub(crate) const fn over_limit(most: u32) -> Self {
+        Self {
+            // A place may be free at any moment.
+            rejected: Rejected::new(State::Closed, Duration::from_millis(100)),
+            last_failure: None,
+            kind: Kind::Limit(most),
+        }
+    }
+
+    /// Returns whether as many calls were in flight as an [`InFlightLimit`](crate::InFlightLimit) allows. The resource may be
+    /// well: [`state`](Self::state) is [`State::Closed`], and a call may end soon.
+    pub const fn is_over_limit(&self) -> bool {
+        matches!(self.kind, Kind::Limit(_))
     }
 
     /// The state that rejected.
@@ -140,8 +165,12 @@ impl From<Rejected> for Rejection {
 impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let failure = self.last_failure.as_ref();
-        if let Some(reason) = failure.filter(|_| self.no_key) {
-            return reason.fmt(f);
+        match (self.kind, failure) {
+            (Kind::NoKey, Some(reason)) => return reason.fmt(f),
+            (Kind::Limit(most), _) => {
+                return write!(f, "{most} calls are in flight, as many as are allowed");
+            }
+            _ => {}
         }
         self.rejected.fmt(f)?;
         match failure {

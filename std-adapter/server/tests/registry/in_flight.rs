@@ -16,7 +16,8 @@ use super::{Keys, RULES, SECOND, build};
 type Limited<'a> = InFlightLimit<ByKey<&'a Keys<'a>, fn(&u32) -> u32>, u32>;
 
 fn limited<'a>(keys: &'a Keys<'a>, limit: u32) -> Limited<'a> {
-    InFlightLimit::by_key(ByKey::new(keys, |key: &u32| *key), limit)
+    let key: fn(&u32) -> u32 = |key| *key;
+    InFlightLimit::by_key(ByKey::new(keys, key), limit).tripping()
 }
 
 #[test]
@@ -90,7 +91,7 @@ fn the_key_of_a_request_is_computed_once_even_if_it_is_one_too_many() {
         asked.fetch_add(1, Relaxed);
         *key
     });
-    let limit = &InFlightLimit::by_key(by_key, 1);
+    let limit = &InFlightLimit::by_key(by_key, 1).tripping();
     let _held = limit.admit(&1).unwrap();
     assert_eq!(asked.swap(0, Relaxed), 1);
     assert!(limit.admit(&1).is_err());

@@ -86,7 +86,7 @@ fn panics_leave_no_count_and_no_probe_behind() {
             .build()
             .unwrap();
         let request: fn(&u32) -> Key = request;
-        let limited: Limited<'_> = InFlightLimit::by_key(ByKey::new(&keys, request), 2);
+        let limited: Limited<'_> = InFlightLimit::by_key(ByKey::new(&keys, request), 2).tripping();
         for _ in 0..300 {
             let (key, what) = (random.below(5) as u32, random.below(12));
             let here = ALL[random.below(4) as usize];
@@ -159,7 +159,7 @@ fn observers_that_panic_leave_no_count_and_no_probe_behind() {
             .observer(Loud::default())
             .build()
             .unwrap();
-        let limited = InFlightLimit::by_key(ByKey::new(&keys, |key: &u32| *key), 2);
+        let limited = InFlightLimit::by_key(ByKey::new(&keys, |key: &u32| *key), 2).tripping();
         for _ in 0..300 {
             let (key, what) = (random.below(5) as u32, random.below(6));
             // Two panics at once abort.

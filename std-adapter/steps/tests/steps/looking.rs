@@ -335,7 +335,7 @@ async fn a_claim_without_an_answer_ends_with_its_lease() {
 async fn a_look_for_jobs_counts_as_no_calls_in_flight() {
     for (limit, calls) in [(1, 0), (10, 0), (10, 9), (17, 16)] {
         let (a, jobs, workflow) = (breaker(OPEN), MemoryStore::new(), workflow());
-        let limited = Arc::new(InFlightLimit::new(Arc::clone(&a), limit));
+        let limited = Arc::new(InFlightLimit::new(Arc::clone(&a), limit).tripping());
         let lane = Lane::new("a").guarded(Arc::clone(&limited));
         let store = slow(&jobs, STORES[0]);
         let _worker = of(store, lane, &workflow).build().unwrap().work();

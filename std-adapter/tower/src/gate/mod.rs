@@ -261,6 +261,7 @@ where
     }
 
     fn call(&mut self, request: Q) -> Self::Future {
+        can_fail!(S, C);
         match self.permit() {
             Ok(permit) => {
                 let (permit, call) = permit.judged(|| self.inner.call(request));

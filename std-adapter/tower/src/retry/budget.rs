@@ -127,10 +127,9 @@ impl<W: Word<Bits = u64>> RetryBudget<W> {
         is_granted
     }
 
-    /// [`withdraw`](Self::withdraw) for retries within a try, whose end is counted once by the layer around it: does not
-    /// count a refusal.
+    /// [`withdraw`](Self::withdraw) for layers, which count what follows themselves: does not count a refusal.
     #[doc(hidden)]
-    pub fn withdraw_within_try(&self) -> bool {
+    pub fn withdraw_uncounted(&self) -> bool {
         self.take_at(TokioTimer.now_ms())
     }
 

@@ -9,6 +9,7 @@ use atomic_breaker_server::{Lot, RetryEvent};
 use tokio::time::Instant;
 use tower_service::Service;
 
+use super::observed::{FailedTry, ObserveRetries};
 use super::{BudgetOf, RetryBudget, RetryConfig, RetryLayer, RetryPolicy};
 use crate::ServiceError;
 use crate::asked::ask;
@@ -20,12 +21,14 @@ pub(super) enum Next<R> {
 }
 
 /// How far one request has come.
-pub(super) struct Course<Q, B: BudgetOf<Q>, P, R> {
+pub(super) struct Course<Q, B: BudgetOf<Q>, P, R, O: ObserveRetries<Q>> {
     /// The request to send again; `None` if it will not be.
     request: Option<Q>,
-    layer: RetryLayer<B, P>,
+    layer: RetryLayer<B, P, O>,
     /// The place of its budget.
     place: usize,
+    /// What the observer of the layer remembers.
+    observed: O::Memory,
     began: Instant,
     /// The deadline, counted from `began`.
     within: Duration,
@@ -56,13 +59,14 @@ enum Stage {
     Made,
 }
 
-impl<Q, B, P, T, E> Course<Q, B, P, Result<T, ServiceError<E>>>
+impl<Q, B, P, T, E, O> Course<Q, B, P, Result<T, ServiceError<E>>, O>
 where
     Q: Clone,
     B: BudgetOf<Q>,
     P: RetryPolicy<Q, T, E>,
+    O: ObserveRetries<Q>,
 {
-    pub(super) fn begin(layer: RetryLayer<B, P>, request: &Q) -> Self {
+    pub(super) fn begin(layer: RetryLayer<B, P, O>, request: &Q) -> Self {
         let config = layer.config;
         let may_repeat = config.tries > 1 && layer.policy.may_repeat(request);
         let is_kept = may_repeat || config.rejection_waits > 0;
@@ -70,6 +74,7 @@ where
         Self {
             request: is_kept.then(|| request.clone()),
             place: layer.budget.place_of(request),
+            observed: layer.observer.begin(request),
             began: Instant::now(),
             within: own.map_or(config.within, |own| own.min(config.within)),
             may_repeat,
@@ -117,7 +122,7 @@ where
     fn is_made(&mut self) {
         self.stage = Stage::Made;
         if mem::take(&mut self.holds_token) {
-            self.budget().count(RetryEvent::Sent);
+            self.tell(RetryEvent::Sent);
         }
         self.last = None;
     }
@@ -141,37 +146,51 @@ where
         }
         let pause = self.in_time(retry_in?.saturating_add(backoff.draw(1)))?;
         self.waited += u32::from(!is_hinted);
+        self.layer.observer.waits(&mut self.observed, pause);
         Some(pause)
     }
 
     /// A try failed; `hint` is the time that the server asks for: how long to pause before the next one, if there is
     /// one.
-    fn failed(&mut self, hint: Option<Duration>) -> Option<Duration> {
+    fn failed(&mut self, outcome: Outcome, hint: Option<Duration>) -> Option<Duration> {
         self.failed = self.failed.saturating_add(1);
-        let RetryConfig { tries, backoff, .. } = self.layer.config;
-        if tries <= 1 {
+        if self.layer.config.tries <= 1 {
             return None;
         }
-        if !self.may_repeat {
-            return self.ends(RetryEvent::NotRepeatable);
-        }
-        if self.failed >= tries {
-            return self.ends(RetryEvent::NoTryLeft);
-        }
-        let pause = backoff.draw(self.failed);
-        let Some(pause) = self.in_time(pause.saturating_add(hint.unwrap_or_default())) else {
-            return self.ends(RetryEvent::NoTime);
+        let next = self.pause_after_failure(hint);
+        let failed = FailedTry {
+            number: self.failed,
+            outcome,
+            hint,
+            pause: next.unwrap_or_default(),
         };
-        // The token last, so that none is wasted.
-        self.holds_token = self.budget().withdraw();
-        self.follows_hint = hint.is_some();
-        self.holds_token.then_some(pause)
+        self.layer.observer.failed(&mut self.observed, failed);
+        match next {
+            Ok(pause) => Some(pause),
+            Err(why) => {
+                self.tell(why);
+                None
+            }
+        }
     }
 
-    /// There is no further try, for that reason.
-    fn ends(&self, why: RetryEvent) -> Option<Duration> {
-        self.budget().count(why);
-        None
+    /// The pause before the next try, or why there is none.
+    fn pause_after_failure(&mut self, hint: Option<Duration>) -> Result<Duration, RetryEvent> {
+        let RetryConfig { tries, backoff, .. } = self.layer.config;
+        if !self.may_repeat {
+            return Err(RetryEvent::NotRepeatable);
+        }
+        if self.failed >= tries {
+            return Err(RetryEvent::NoTryLeft);
+        }
+        let pause = backoff.draw(self.failed);
+        let pause = self.in_time(pause.saturating_add(hint.unwrap_or_default()));
+        let pause = pause.ok_or(RetryEvent::NoTime)?;
+        // The token last, so that none is wasted.
+        self.holds_token = self.budget().withdraw_uncounted();
+        self.follows_hint = hint.is_some();
+        let paid = self.holds_token.then_some(pause);
+        paid.ok_or(RetryEvent::NoToken)
     }
 
     pub(super) fn after(
@@ -192,17 +211,18 @@ where
         self.is_made();
         self.stage = Stage::Pausing;
         let policy = &self.layer.policy;
-        let pause = match policy.classify(&result) {
-            Outcome::Failure(_) => self.failed(policy.retry_after(&result)),
+        let outcome = policy.classify(&result);
+        let pause = match outcome {
+            Outcome::Failure(_) => self.failed(outcome, policy.retry_after(&result)),
             // It says nothing about the server, but the caller may try again then.
             Outcome::Ignored => match policy.retry_after(&result) {
-                Some(hint) => self.failed(Some(hint)),
+                Some(hint) => self.failed(outcome, Some(hint)),
                 None => None,
             },
             Outcome::Success => {
                 self.budget().deposit();
                 if self.failed > 0 {
-                    self.budget().count(RetryEvent::Recovered);
+                    self.recovered();
                 }
                 None
             }
@@ -218,7 +238,25 @@ where
     }
 }
 
-impl<Q, B: BudgetOf<Q>, P, R> Course<Q, B, P, R> {
+impl<Q, B: BudgetOf<Q>, P, R, O: ObserveRetries<Q>> Course<Q, B, P, R, O> {
+    /// A retry has succeeded.
+    fn recovered(&mut self) {
+        let failed = FailedTry {
+            number: self.failed.saturating_add(1),
+            outcome: Outcome::Success,
+            hint: None,
+            pause: Duration::ZERO,
+        };
+        self.layer.observer.failed(&mut self.observed, failed);
+        self.tell(RetryEvent::Recovered);
+    }
+
+    /// Counts what followed the last try that failed, and notifies the observer.
+    fn tell(&self, event: RetryEvent) {
+        let observer = &self.layer.observer;
+        observer.event(&self.observed, event, self.budget());
+    }
+
     /// The breaker rejects for good. Returns the result of the previous try, or the rejection if there was none.
     fn rejected(&mut self, rejection: R) -> R {
         self.give_back(RetryEvent::Rejected);
@@ -233,18 +271,18 @@ impl<Q, B: BudgetOf<Q>, P, R> Course<Q, B, P, R> {
     fn give_back(&mut self, why: RetryEvent) {
         if mem::take(&mut self.holds_token) {
             self.budget().give_back();
-            self.budget().count(why);
+            self.tell(why);
         }
     }
 }
 
-impl<Q, B: BudgetOf<Q>, P, R> Drop for Course<Q, B, P, R> {
+impl<Q, B: BudgetOf<Q>, P, R, O: ObserveRetries<Q>> Drop for Course<Q, B, P, R, O> {
     fn drop(&mut self) {
         if self.stage == Stage::Pausing {
             self.give_back(RetryEvent::Cancelled);
         } else if self.holds_token {
             // Perhaps it was made. If callers that leave paid for none of their retries, nothing would bound these.
-            self.budget().count(RetryEvent::Sent);
+            self.tell(RetryEvent::Sent);
         }
     }
 }

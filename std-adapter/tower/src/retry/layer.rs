@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The layer around a breaker: numbers, budget and policy.
 
+use atomic_breaker_server::RetryObserver;
+
 use super::RetryConfig;
+use super::observed::ObservedBy;
 
 /// Repeats requests as a [`RetryPolicy`](super::RetryPolicy) says. Goes directly above a [`BreakerLayer`](crate::BreakerLayer), so that the
 /// breaker is asked for each try. The types enforce that: the error must be a [`ServiceError`](crate::ServiceError).
@@ -54,10 +57,11 @@ use super::RetryConfig;
 /// # Panics
 /// A pause needs a tokio runtime with time enabled; without one, tokio panics.
 #[derive(Clone, Copy, Debug)]
-pub struct RetryLayer<B, P> {
+pub struct RetryLayer<B, P, O = ()> {
     pub(super) config: RetryConfig,
     pub(super) budget: B,
     pub(super) policy: P,
+    pub(super) observer: O,
 }
 
 impl<B, P> RetryLayer<B, P> {
@@ -78,9 +82,49 @@ impl<B, P> RetryLayer<B, P> {
             config,
             budget,
             policy,
+            observer: (),
         }
     }
 
+    /// Notifies an observer of each try that failed, and of what followed. `key` is what a request is about, such as its host,
+    /// and `()` if that says nothing.
+    ///
+    /// ```
+    /// use atomic_breaker_tower::{OnRetry, RetryBudget, RetryConfig, RetryLayer, TryEvent};
+    ///
+    /// #[derive(Clone)]
+    /// struct Request { tenant: u32 }
+    ///
+    /// static BUDGET: RetryBudget = RetryBudget::new();
+    ///
+    /// // 7: try 1, a failure: sent again after 80ms, 99 tokens left
+    /// let log = OnRetry(|tenant: &u32, event: &TryEvent| println!("{tenant}: {event}"));
+    /// let retry = RetryLayer::new(RetryConfig::new(), &BUDGET, |_: &Request| true)
+    ///     .observer(|request: &Request| request.tenant, log);
+    /// # let _ = retry;
+    /// ```
+    ///
+    /// A try that [goes on](crate::TryLayer) when its caller has left is no longer the layer's: the observer of the breaker
+    /// learns how it ends. With a `ClientGuard`, which makes the tries itself, its observer of retries does.
+    pub fn observer<Q: ?Sized, K, F, O>(
+        self,
+        key: F,
+        observer: O,
+    ) -> RetryLayer<B, P, ObservedBy<O, F>>
+    where
+        F: Fn(&Q) -> K,
+        O: RetryObserver<K>,
+    {
+        RetryLayer {
+            config: self.config,
+            budget: self.budget,
+            policy: self.policy,
+            observer: ObservedBy { observer, key },
+        }
+    }
+}
+
+impl<B, P, O> RetryLayer<B, P, O> {
     /// The numbers.
     pub const fn config(&self) -> &RetryConfig {
         &self.config

@@ -17,6 +17,7 @@
 //! |---|---|
 //! | `policy`, `config` | which requests are retried: [`RetryPolicy`]; how often, and with which pauses |
 //! | `layer` | [`RetryLayer`] |
+//! | `observed` | the observer of a layer |
 //! | `service`, `course` | one request with its tries; how far it has come, and what follows |
 //! | `budget`, `tokens`, `budgets` | how many retries all requests together may make, or those of each host |
 
@@ -25,6 +26,7 @@ mod budgets;
 mod config;
 mod course;
 mod layer;
+mod observed;
 mod policy;
 mod service;
 mod tokens;
@@ -33,5 +35,6 @@ pub use budget::{BudgetConfig, BudgetOf, RetryBudget};
 pub use budgets::{BudgetByKey, RetryBudgets};
 pub use config::{Backoff, RetryConfig, RetryConfigError};
 pub use layer::RetryLayer;
+pub use observed::{ObserveRetries, ObservedBy};
 pub use policy::RetryPolicy;
 pub use service::{RetryFuture, RetryService};

@@ -12,11 +12,12 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::course::{Course, Next};
+use super::observed::ObserveRetries;
 use super::{BudgetOf, RetryLayer, RetryPolicy};
 use crate::ServiceError;
 
-impl<S, B: Clone, P: Clone> Layer<S> for RetryLayer<B, P> {
-    type Service = RetryService<S, B, P>;
+impl<S, B: Clone, P: Clone, O: Clone> Layer<S> for RetryLayer<B, P, O> {
+    type Service = RetryService<S, B, P, O>;
 
     fn layer(&self, inner: S) -> Self::Service {
         RetryService {
@@ -28,25 +29,26 @@ impl<S, B: Clone, P: Clone> Layer<S> for RetryLayer<B, P> {
 
 /// The service of a [`RetryLayer`].
 #[derive(Clone, Copy, Debug)]
-pub struct RetryService<S, B, P> {
+pub struct RetryService<S, B, P, O = ()> {
     inner: S,
-    layer: RetryLayer<B, P>,
+    layer: RetryLayer<B, P, O>,
 }
 
-impl<S, B, P> RetryService<S, B, P> {
+impl<S, B, P, O> RetryService<S, B, P, O> {
     inner_service!();
 }
 
-impl<S, Q, E, B, P> Service<Q> for RetryService<S, B, P>
+impl<S, Q, E, B, P, O> Service<Q> for RetryService<S, B, P, O>
 where
     S: Service<Q, Error = ServiceError<E>> + Clone,
     Q: Clone,
     B: BudgetOf<Q> + Clone,
     P: RetryPolicy<Q, S::Response, E> + Clone,
+    O: ObserveRetries<Q> + Clone,
 {
     type Response = S::Response;
     type Error = S::Error;
-    type Future = RetryFuture<S, Q, B, P>;
+    type Future = RetryFuture<S, Q, B, P, O>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.inner.poll_ready(context)
@@ -73,15 +75,16 @@ pin_project! {
     /// # Panics
     /// When it is polled again after it has completed.
     #[must_use = "futures do nothing unless polled"]
-    pub struct RetryFuture<S, Q, B, P>
+    pub struct RetryFuture<S, Q, B, P, O = ()>
     where
         S: Service<Q>,
         B: BudgetOf<Q>,
+        O: ObserveRetries<Q>,
     {
         #[pin]
         state: State<S::Future>,
         service: S,
-        course: Course<Q, B, P, Result<S::Response, S::Error>>,
+        course: Course<Q, B, P, Result<S::Response, S::Error>, O>,
     }
 }
 
@@ -95,12 +98,13 @@ pin_project! {
     }
 }
 
-impl<S, Q, E, B, P> Future for RetryFuture<S, Q, B, P>
+impl<S, Q, E, B, P, O> Future for RetryFuture<S, Q, B, P, O>
 where
     S: Service<Q, Error = ServiceError<E>>,
     Q: Clone,
     B: BudgetOf<Q>,
     P: RetryPolicy<Q, S::Response, E>,
+    O: ObserveRetries<Q>,
 {
     type Output = Result<S::Response, S::Error>;
 
@@ -135,7 +139,12 @@ where
     }
 }
 
-impl<S: Service<Q>, Q, B: BudgetOf<Q>, P> fmt::Debug for RetryFuture<S, Q, B, P> {
+impl<S, Q, B, P, O> fmt::Debug for RetryFuture<S, Q, B, P, O>
+where
+    S: Service<Q>,
+    B: BudgetOf<Q>,
+    O: ObserveRetries<Q>,
+{
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RetryFuture").finish_non_exhaustive()
     }

@@ -9,6 +9,7 @@ mod counted;
 mod deadline;
 mod failures;
 mod lots;
+mod observed;
 #[cfg(target_pointer_width = "64")]
 mod races;
 mod rejections;

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use atomic_breaker_server::{AnyError, Classify};
 use atomic_breaker_tower::{
-    Breaker, BreakerLayer, BudgetOf, Config, Outcome, RetryLayer, RetryPolicy, ServiceError,
-    TokioClock,
+    Breaker, BreakerLayer, BudgetOf, Config, ObserveRetries, Outcome, RetryLayer, RetryPolicy,
+    ServiceError, TokioClock,
 };
 use tokio::time::{Instant, sleep};
 use tower::{Service, ServiceBuilder, service_fn};
@@ -123,16 +123,17 @@ impl Server {
     }
 
     /// A client with these retries.
-    pub(crate) fn client<B, P>(
+    pub(crate) fn client<B, P, O>(
         &'static self,
-        retry: RetryLayer<B, P>,
+        retry: RetryLayer<B, P, O>,
     ) -> impl Service<Request, Response = u16, Error = Error, Future: Send + 'static>
     + Clone
     + Send
-    + use<B, P>
+    + use<B, P, O>
     where
         B: BudgetOf<Request> + Clone + Send + 'static,
         P: RetryPolicy<Request, u16, io::Error> + Clone + Send + 'static,
+        O: ObserveRetries<Request, Memory: Send> + Clone + Send + 'static,
     {
         ServiceBuilder::new()
             .layer(retry)

@@ -21,7 +21,7 @@ async fn a_key_that_hangs_opens_before_its_first_timeout_and_closes_when_it_is_w
     let keys = Registry::builder(RULES).clock(TokioClock).build().unwrap();
     let keys = Arc::new(keys);
     let by_key = ByKey::new(Arc::clone(&keys), |key: &u32| *key);
-    let limit = Arc::new(InFlightLimit::by_key(by_key, 10));
+    let limit = Arc::new(InFlightLimit::by_key(by_key, 10).tripping());
     let fake = Fake::new(Mood::Hangs);
     let service = ServiceBuilder::new()
         .layer(BreakerLayer::new(Arc::clone(&limit)))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the types promise: auto traits, sizes, allocations.
 
-use std::convert::Infallible;
+use std::fmt;
 use std::future::{Ready, ready};
 use std::pin::pin;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ fn size_of_oneshot<S: Service<u32>>(_: &S) -> usize {
     size_of::<Oneshot<S, u32>>()
 }
 
-fn answer(request: u32) -> Ready<Result<u32, Infallible>> {
+fn answer(request: u32) -> Ready<Result<u32, fmt::Error>> {
     ready(Ok(request))
 }
 

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use atomic_breaker_server::Resource;
 use atomic_breaker_tower::{
-    Breaker, BreakerLayer, Config, Rejection, ServiceError, State, TimeLimitLayer, Timed,
-    TokioClock,
+    Breaker, BreakerLayer, Config, Failure, Outcome, Rejection, ServiceError, State,
+    TimeLimitLayer, Timed, TokioClock,
 };
 use axum::Router;
 use axum::body::Body;
@@ -151,6 +151,14 @@ async fn it_works_boxed_and_by_reference() {
     assert_eq!((one.unwrap(), two.unwrap()), (1, 2));
 }
 
+/// The errors of axum's services cannot happen, so what a response means must be said.
+fn by_status(result: &Result<axum::response::Response, Infallible>) -> Outcome {
+    match result {
+        Ok(response) if response.status().is_server_error() => Failure::new().into(),
+        _ => Outcome::Success,
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_axum_router_responds_with_503_and_the_time_to_wait() {
     static SERVER: Resource<OnTokio> = Resource::new(Breaker::new(
@@ -168,14 +176,7 @@ async fn an_axum_router_responds_with_503_and_the_time_to_wait() {
 
     let guard = ServiceBuilder::new()
         .layer(HandleErrorLayer::new(explain))
-        .layer(BreakerLayer::new(&SERVER).classify(
-            |result: &Result<axum::response::Response, Infallible>| match result {
-                Ok(response) if response.status().is_server_error() => {
-                    atomic_breaker_tower::Failure::new().into()
-                }
-                _ => atomic_breaker_tower::Outcome::Success,
-            },
-        ));
+        .layer(BreakerLayer::new(&SERVER).classify(by_status));
     let app: Router = Router::new()
         .route("/works", get(async || "yes"))
         .route("/fails", get(async || StatusCode::BAD_GATEWAY))
@@ -203,7 +204,7 @@ async fn an_axum_handler_of_boxed_errors_will_do() {
             (StatusCode::SERVICE_UNAVAILABLE, error.to_string())
         }))
         .timeout(10 * SECOND)
-        .layer(BreakerLayer::new(server));
+        .layer(BreakerLayer::new(server).classify(by_status));
     let app: Router = Router::new().route("/", get(async || "yes")).layer(guard);
     let request = Request::get("/").body(Body::empty()).unwrap();
     let status = app.oneshot(request).await.unwrap().status();

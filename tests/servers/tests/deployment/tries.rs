@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ptr;
 use std::sync::{Arc, Mutex};
 
-use atomic_breaker_http::{Hosts, Origin, ProbeTrips, ResendCount, State};
+use atomic_breaker_http::{Hosts, Origin, Probe, ResendCount, State};
 use atomic_breaker_server::{RetryEvent, Snapshot};
 use http::{Request, Response};
 use tokio::time::Instant;
@@ -204,7 +204,7 @@ impl Tries {
     pub(crate) fn begin(&self, request: &Request<()>) -> Try<'_> {
         let look = self.look();
         let epoch = look.map(|(_, epoch)| epoch);
-        let is_probe = request.extensions().get::<ProbeTrips>().is_some();
+        let is_probe = request.extensions().get::<Probe>().is_some();
         let is_retry = request.extensions().get::<ResendCount>().is_some();
         note!(
             "{} try {look:?} probe {is_probe} retry {is_retry}",

@@ -180,7 +180,7 @@ async fn responses_that_are_discarded_are_dropped_once_the_next_try_is_under_way
     }
     let client = ServiceBuilder::new()
         .layer(RetryLayer::new(QUICK, budget(), Again))
-        .layer(BreakerLayer::new(breaker(LENIENT)))
+        .layer(BreakerLayer::new(breaker(LENIENT)).report(HttpClassifier::new()))
         .service(service_fn(|()| async {
             assert!(ALIVE.load(Relaxed) <= 1);
             tokio::task::yield_now().await;

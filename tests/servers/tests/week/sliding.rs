@@ -130,7 +130,7 @@ async fn calls_in_flight_of_clones() {
     let host = Host::hanging();
     let rules = Config::new().exponential(2, 30 * SECOND);
     let resource = Arc::new(Resource::new(Breaker::new(rules, TokioClock)));
-    let limit = Arc::new(InFlightLimit::new(resource, 10));
+    let limit = Arc::new(InFlightLimit::new(resource, 10).tripping());
     let ask = async || -> Result<u32, Box<dyn Error>> {
         let permit = Arc::clone(&limit).admit(&())?;
         let host = host.clone();

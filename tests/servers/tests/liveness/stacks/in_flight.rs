@@ -20,7 +20,9 @@ struct InFlight(Arc<InFlightLimit<Arc<Guarded>>>);
 impl Kind for InFlight {
     fn new(resource: &Arc<Guarded>, dice: &mut Dice) -> Self {
         let most = dice.within(48..64);
-        Self(Arc::new(InFlightLimit::new(Arc::clone(resource), most)))
+        Self(Arc::new(
+            InFlightLimit::new(Arc::clone(resource), most).tripping(),
+        ))
     }
 
     async fn call(of: &Layered<Self>, caller: Caller) -> Answer {
