@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The layers of others, each set up like its users do: with its nearest rules, its own default clock, no telemetry.
 
-use std::convert::Infallible;
+use std::fmt;
 use std::time::Duration;
 
 use benches::rounds::Case;
@@ -53,10 +53,10 @@ fn tower_resilience() -> Case {
 }
 
 /// It has a share over time only.
-fn seatbelt(clock: Clock, is_by_key: bool) -> Breaker<Request, Result<usize, Infallible>, Answers> {
+fn seatbelt(clock: Clock, is_by_key: bool) -> Breaker<Request, Result<usize, fmt::Error>, Answers> {
     let context = ResilienceContext::new(clock);
     let layer = Breaker::layer("hosts", &context)
-        .recovery_with(|result: &Result<usize, Infallible>, _| match result {
+        .recovery_with(|result: &Result<usize, fmt::Error>, _| match result {
             Ok(_) => RecoveryInfo::never(),
             Err(_) => RecoveryInfo::retry(),
         })
