@@ -58,9 +58,10 @@ impl<K: Kind> Stack for Devices<K> {
         let breaker = Breaker::builder(config, Time).observer(Nervous::draw(dice));
         let breaker = Arc::new(breaker.build());
         // Half of them take longer than half a try.
-        let repair_takes = match K::REPAIRS {
-            true => dice.ms(0..LIMIT.as_millis() as u32 * 9 / 10),
-            false => Duration::ZERO,
+        let repair_takes = if K::REPAIRS {
+            dice.ms(0..LIMIT.as_millis() as u32 * 9 / 10)
+        } else {
+            Duration::ZERO
         };
         Self {
             guards: K::guards(Driver::new(host, repair_takes), &breaker),
