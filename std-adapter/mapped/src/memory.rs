@@ -19,7 +19,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 pub(crate) struct Memory {
     words: NonNull<[AtomicU64]>,
     /// Its lock shows other processes that the file is in use.
-    _file: Option<KeptOpen>,
+    file: Option<KeptOpen>,
 }
 
 /// A file that is open, closed when dropped if it still is that file.
@@ -75,7 +75,17 @@ impl Memory {
         }?;
         let words = NonNull::new(slice_from_raw_parts_mut(start.cast(), words));
         let words = words.expect("a mapping is not at address 0 unless demanded");
-        Ok(Self { words, _file: file })
+        Ok(Self { words, file })
+    }
+
+    /// Returns whether the file has no name any more.
+    pub(crate) fn is_removed(&self) -> bool {
+        let Some(kept) = &self.file else { return false };
+        let found = kept.file.metadata();
+        found.is_ok_and(|found| {
+            // Otherwise a daemon has closed it: that says nothing.
+            kept.identity == Some((found.dev(), found.ino())) && found.nlink() == 0
+        })
     }
 
     #[inline]

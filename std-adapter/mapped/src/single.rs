@@ -31,6 +31,26 @@ impl MappedWord {
     pub const fn origin(&self) -> MemoryOrigin {
         self.origin
     }
+
+    /// Returns whether the file was removed while it is in use here: processes that come later make another one, so that they
+    /// and this one have a breaker each. A file in `/dev/shm` goes when its user logs out, if the user is no system user and
+    /// `RemoveIPC` of systemd's `logind.conf` is not off. One system call; `false` without a file.
+    ///
+    /// ```
+    /// # use atomic_breaker_mapped::{Config, MappedError, open};
+    /// # let directory = std::env::temp_dir().join(format!("removed-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&directory).unwrap();
+    /// # let path = directory.join("database");
+    /// let database = open(&path, Config::new())?;
+    /// assert!(!database.word().is_removed());
+    /// std::fs::remove_file(&path).unwrap();
+    /// assert!(database.word().is_removed());
+    /// # std::fs::remove_dir_all(&directory).unwrap();
+    /// # Ok::<(), MappedError>(())
+    /// ```
+    pub fn is_removed(&self) -> bool {
+        self.memory.is_removed()
+    }
 }
 
 /// The word itself, such as for other languages: it stays where it is for as long as a clone of this is there.

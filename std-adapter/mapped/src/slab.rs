@@ -168,6 +168,11 @@ impl<C: MachineClock> MappedSlab<C> {
         self.origin
     }
 
+    /// Returns whether the file was removed while it is in use here: [`MappedWord::is_removed`](crate::MappedWord::is_removed).
+    pub fn is_removed(&self) -> bool {
+        self.memory.is_removed()
+    }
+
     fn slots(&self) -> Slots<'_> {
         Slots {
             words: self.memory.words(),

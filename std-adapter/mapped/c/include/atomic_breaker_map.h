@@ -111,6 +111,9 @@ void ab_map_each(ab_map *, void (*each)(void *context, const char *name, size_t 
 
 ab_map_origin_t ab_map_origin(const ab_map *);
 
+/* Whether the file was removed while it is in use here: processes that come later make another one. One system call. */
+AB_USE_RESULT bool ab_map_is_removed(const ab_map *);
+
 /* Ends the use of the file by this process. Its breakers and rules must not be used any more. */
 void ab_map_close(ab_map *);
 

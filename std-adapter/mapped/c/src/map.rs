@@ -131,6 +131,13 @@ impl Map {
         }
     }
 
+    fn is_removed(&self) -> bool {
+        match &self.breakers {
+            MapContent::One(breaker) => breaker.word().is_removed(),
+            MapContent::Keyed(slab) => slab.is_removed(),
+        }
+    }
+
     const fn origin(&self) -> u32 {
         let origin = match &self.breakers {
             MapContent::One(breaker) => breaker.word().origin(),
@@ -272,6 +279,16 @@ pub unsafe extern "C" fn ab_map_each(map: *const Map, each: Each, context: *mut 
 pub unsafe extern "C" fn ab_map_origin(map: *const Map) -> u32 {
     // SAFETY: the caller's.
     unsafe { map.as_ref() }.map_or(0, Map::origin)
+}
+
+/// `ab_map_is_removed`; `false` for NULL.
+///
+/// # Safety
+/// See the [module](self).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ab_map_is_removed(map: *const Map) -> bool {
+    // SAFETY: the caller's.
+    unsafe { map.as_ref() }.is_some_and(Map::is_removed)
 }
 
 /// `ab_map_close`.

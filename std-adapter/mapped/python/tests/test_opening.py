@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which failures open it, for how long, and when its trips are forgotten."""
+"""Which failures open it, for how long, and when its trips are forgotten; a file that goes."""
 
 import time
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from conftest import fail
 
-from atomic_breaker import Breaker, Rules, SettingsError, State
+from atomic_breaker import Breaker, Breakers, Rules, SettingsError, State
 
 
 def test_a_pause_that_is_asked_for_counts_as_one_failure() -> None:
@@ -64,3 +65,20 @@ def test_trips_are_remembered_where_the_open_time_grows() -> None:
         pass
     assert breaker.state == State.CLOSED and breaker.snapshot().trips == 0
     assert told == [State.OPEN, State.HALF_OPEN, State.RETURNING] * 4 + [State.CLOSED]
+
+
+def test_a_file_that_is_removed_under_it_is_logged_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "database"
+    breaker, others = Breaker(path), Breakers(tmp_path / "hosts")
+    breaker.trip()
+    assert not caplog.records[1:]
+    path.unlink()
+    for _ in range(2):
+        breaker.reset()
+        breaker.trip()
+    (told,) = (record for record in caplog.records if "removed" in record.message)
+    assert told.levelname == "WARNING" and told.message.startswith(f"{path} was removed while it is in use")
+    (tmp_path / "hosts").unlink()
+    others["a"].trip()
+    others["b"].trip()
+    assert sum("hosts was removed" in record.message for record in caplog.records) == 1

@@ -77,8 +77,11 @@ fn a_process_that_uses_a_file_keeps_it_after_its_removal() {
     let path = dir.file("database");
     let before = mapped::open(&path, Config::new()).unwrap();
     let number = fs::metadata(&path).unwrap().ino();
+    assert!(!before.word().is_removed());
     fs::remove_file(&path).unwrap();
+    assert!(before.word().is_removed());
     let after = mapped::open(&path, Config::new()).unwrap();
+    assert!(!after.word().is_removed());
     assert_eq!(after.word().origin(), MemoryOrigin::Created);
     assert_ne!(fs::metadata(&path).unwrap().ino(), number);
     before.trip();

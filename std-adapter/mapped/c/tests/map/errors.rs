@@ -199,6 +199,7 @@ fn null_is_refused_everywhere() {
         assert!(ab_map_rules(null()).is_null());
         ab_map_each(null(), None, null_mut());
         assert_eq!(ab_map_origin(null()), 0);
+        assert!(!ab_map_is_removed(null()));
         ab_map_close(null_mut());
         assert!(!ab_settings_read(null_mut(), null(), null(), &mut error));
         assert_eq!(error.status, 1);

@@ -20,8 +20,8 @@ use atomic_breaker_mapped::{Config, MappedSlab, State, open};
 use atomic_breaker_mapped_c::by_rules::wide;
 use atomic_breaker_mapped_c::error::CError;
 use atomic_breaker_mapped_c::map::{
-    COptions, Map, ab_map_breaker, ab_map_close, ab_map_each, ab_map_open, ab_map_origin,
-    ab_map_rules, ab_now_ms,
+    COptions, Map, ab_map_breaker, ab_map_close, ab_map_each, ab_map_is_removed, ab_map_open,
+    ab_map_origin, ab_map_rules, ab_now_ms,
 };
 use atomic_breaker_mapped_c::read::ab_settings_read;
 

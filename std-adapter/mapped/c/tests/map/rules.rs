@@ -48,6 +48,11 @@ fn rules_of_a_file_open_the_file_that_rust_made_with_the_same_rules() {
     let in_c = Opened::new(&path, settings.unwrap(), COptions::default()).unwrap();
     // SAFETY: the map is open.
     assert_eq!(unsafe { ab_map_origin(in_c.0) }, 2);
+    // SAFETY: the map is open.
+    assert!(unsafe { !ab_map_is_removed(in_c.0) });
+    fs::remove_file(&path).unwrap();
+    // SAFETY: the map is open.
+    assert!(unsafe { ab_map_is_removed(in_c.0) });
     assert_eq!(read(&dir, "[cache]", "cache").unwrap(), DEFAULTS);
 }
 

@@ -215,6 +215,11 @@ class Breaker:
             text += f", after {type(error).__name__}"
         # What opens is worth a warning, and so is that calls pass again.
         _log.log(logging.INFO if state == State.HALF_OPEN else logging.WARNING, "%s", text)
+        if self._file.is_newly_removed():
+            _log.warning(
+                "%s was removed while it is in use: processes that start from now on have breakers of their own",
+                printable(self._file.path or ""),
+            )
         if self._on_change is not None:
             try:
                 self._on_change(self, state)

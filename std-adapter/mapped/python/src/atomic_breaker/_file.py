@@ -39,6 +39,7 @@ class File:
         self.rules = library.map_rules(self.map)
         self.identity = self._identity()
         self.measures = rules.slow_call is not None
+        self._was_removed = False
 
     def _identity(self) -> object:
         """The same for all that have this file open in this process: for as long, nothing else has its number."""
@@ -50,6 +51,12 @@ class File:
                 # Somebody has removed it.
                 pass
         return next(_numbers)
+
+    def is_newly_removed(self) -> bool:
+        """Whether it was removed while it is in use here. True once."""
+        before = self._was_removed
+        self._was_removed = before or library.map_is_removed(self.map)
+        return self._was_removed and not before
 
     def breaker(self, key: bytes | None) -> Any:
         return library.checked(library.map_breaker, self.map, key)
