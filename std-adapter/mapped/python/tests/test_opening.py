@@ -76,7 +76,7 @@ def test_a_file_that_is_removed_under_it_is_logged_once(tmp_path: Path, caplog: 
     for _ in range(2):
         breaker.reset()
         breaker.trip()
-    (told,) = (record for record in caplog.records if "removed" in record.message)
+    (told,) = (record for record in caplog.records if "was removed" in record.message)
     assert told.levelname == "WARNING" and told.message.startswith(f"{path} was removed while it is in use")
     (tmp_path / "hosts").unlink()
     others["a"].trip()
