@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The word, taken apart: which bits hold which field, and which words a breaker writes.
+
+Written from the table and the drawing of core/src/word/mod.rs. All numbers are bit vectors of 64 bits, so that none of
+them wraps where one of the code would.
+"""
+
+import claripy
+from claripy import And, If, Not, Or
+
+STATES = ["closed", "open", "half-open", "returning", "forced open", "disabled"]
+CLOSED, OPEN, HALF_OPEN, RETURNING, FORCED_OPEN, DISABLED = range(6)
+
+
+def number(n):
+    return claripy.BVV(n, 64)
+
+
+def least(a, b):
+    return If(a.ULT(b), a, b)
+
+
+def most(a, b):
+    return If(a.ULT(b), b, a)
+
+
+def minus(a, b):
+    """a - b, at least 0."""
+    return If(a.ULT(b), number(0), a - b)
+
+
+def wide(value):
+    """A bit vector as a number."""
+    return value.zero_extend(64 - value.size())
+
+
+class Layout:
+    """Where the fields lie, lowest first, and how far a time reaches."""
+
+    def __init__(self, bits, trips, payload, time, epoch, precision, guard, tick_log2):
+        self.bits, self.precision, self.guard, self.tick_log2 = bits, precision, guard, tick_log2
+        low, half = 2 + trips, payload // 2
+        self.fields = {
+            "state": (0, 2),
+            "trips": (2, trips),
+            "payload": (low, payload),
+            "time": (low + payload, time),
+            "epoch": (low + payload + time, epoch),
+            # Half-open.
+            "successes": (low, half),
+            "in_flight": (low + half, half),
+            # Half-open after lost rounds.
+            "lost": (low + half, half - 1),
+            "busy": (low + payload - 1, 1),
+            # Open.
+            "code": (low, payload - 1),
+            "demanded": (low + payload - 1, 1),
+        }
+        self.max = {name: (1 << width) - 1 for name, (_, width) in self.fields.items()}
+        # Half the range of the time: what can be told from a time before.
+        self.max_ticks = 1 << (time - 1)
+        self.max_ms = self.max_ticks << tick_log2
+        # Failures that must last leave the top bit of the count free.
+        self.has_reached = 1 << (payload - 1)
+        self.half = half
+
+    def word(self, state, trips=0, payload=0, time=0, epoch=0):
+        """The word with these fields; what does not fit is cut off."""
+        word = number(0)
+        values = {"state": state, "trips": trips, "payload": payload, "time": time, "epoch": epoch}
+        for name, value in values.items():
+            value = number(value) if isinstance(value, int) else value
+            word |= (value & self.max[name]) << self.fields[name][0]
+        return claripy.Extract(self.bits - 1, 0, word)
+
+    def with_field(self, word, name, value):
+        low, width = self.fields[name]
+        mask = ((1 << width) - 1) << low
+        kept = word & claripy.BVV(~mask & ((1 << self.bits) - 1), self.bits)
+        return kept | claripy.Extract(self.bits - 1, 0, (value & self.max[name]) << low)
+
+    def ticks_of(self, code):
+        """The open time of a code, in ticks: a float without sign, as in IEEE 754."""
+        stored = self.precision - 1
+        exponent, mantissa = claripy.LShR(code, stored), code & ((1 << stored) - 1)
+        return If(exponent == 0, code, (mantissa | (1 << stored)) << ((exponent - 1) & 31))
+
+    def code_of(self, ticks):
+        """The least code of at least so many ticks, for up to the longest time."""
+        if isinstance(ticks, int):
+            halvings = 0
+            while -(-ticks // (1 << halvings)) >> self.precision:
+                halvings += 1
+            return number((halvings << (self.precision - 1)) + -(-ticks // (1 << halvings)))
+        code = None
+        for halvings in reversed(range(self.fields["time"][1] + 1 - self.precision)):
+            mantissa = claripy.LShR(ticks + ((1 << halvings) - 1), halvings)
+            this = number(halvings << (self.precision - 1)) + mantissa
+            code = this if code is None else If(mantissa.ULT(1 << self.precision), this, code)
+        return code
+
+
+WIDE = Layout(64, 5, 16, 32, 9, precision=11, guard=1 << 16, tick_log2=0)
+NARROW = Layout(32, 3, 8, 15, 4, precision=4, guard=1 << 6, tick_log2=6)
+
+
+class Word:
+    """A word and what it says. Fields that mean something in some states only are named as in the table."""
+
+    def __init__(self, layout, word):
+        self.layout, self.word = layout, word
+        for name, (low, width) in layout.fields.items():
+            setattr(self, name, wide(claripy.Extract(low + width - 1, low, word)))
+        self.counts = self.state == 0
+        self.is_closed = And(self.state == 0, self.trips == 0)
+        self.is_returning = And(self.state == 0, self.trips != 0)
+        self.is_open = self.state == 1
+        self.is_held = And(self.state == 3, self.trips == 0)
+        self.has_lost = And(self.state == 3, self.trips != 0)
+        self.is_half_open = Or(self.state == 2, self.has_lost)
+        # The later command shows; the other waits below it.
+        self.is_disabled = And(self.is_held, Or(self.payload == 2, self.payload == 3))
+        self.is_forced = And(self.is_held, Not(self.is_disabled))
+        self.is_held_twice = And(self.is_held, self.payload.UGE(3))
+        self.rounds = If(self.has_lost, self.lost + 1, number(0))
+        self.probes = If(self.has_lost, self.busy, self.in_flight)
+        self.open_for = layout.ticks_of(self.code)
+        self.kind = If(
+            self.is_closed,
+            number(CLOSED),
+            If(
+                self.is_open,
+                number(OPEN),
+                If(
+                    self.is_half_open,
+                    number(HALF_OPEN),
+                    If(
+                        self.is_returning,
+                        number(RETURNING),
+                        If(self.is_disabled, number(DISABLED), number(FORCED_OPEN)),
+                    ),
+                ),
+            ),
+        )
+
+    def is_valid(self):
+        """A breaker may have written it."""
+        layout = self.layout
+        return And(
+            Or(Not(self.is_closed), self.payload != 0, self.time == 0),
+            Or(Not(self.is_open), And(self.trips != 0, self.code.ULE(layout.code_of(layout.max_ticks)))),
+            Or(Not(self.is_held), And(self.payload.UGE(1), self.payload.ULE(4), self.time == 0)),
+            Or(Not(self.has_lost), self.lost.ULT(4)),
+        )
