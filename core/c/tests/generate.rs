@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the command makes of `breakers.toml`.
+//! The files that the command makes of `breakers.toml`.
 
 use atomic_breaker_c::generate::{Generated, generate};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the command says about files that are wrong.
+//! Errors of the command about files that are wrong.
 
 use atomic_breaker_c::generate::{self, generate};
 

@@ -7,8 +7,8 @@ use super::{Config, Growth};
 use crate::number::{byte, ms};
 
 impl Config {
-    /// How long the breaker stays open after the first trip, and after every trip unless the open time grows. At most
-    /// 24.8 days (2¹⁴ ticks in a 32-bit word).
+    /// Sets the time that the breaker stays open after the first trip, and after every trip unless the open time grows. At
+    /// most 24.8 days (2¹⁴ ticks in a 32-bit word).
     ///
     /// The deadline is inclusive: at exactly this time after the trip (rounded up to a tick) the next call is a probe.
     #[doc(alias = "reset timeout")]

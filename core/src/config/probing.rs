@@ -7,23 +7,23 @@ use super::{Config, GradualReturn};
 use crate::number::{byte, half, ms};
 
 impl Config {
-    /// How many probes of a round may be in flight at a time while half-open. At least 1, at most 255 (15 in a 32-bit
-    /// word). After a [lost](Self::probe_lease) round it is one at a time; calls of lost probes may still be running.
+    /// Sets the number of probes of a round that may be in flight at a time while half-open. At least 1, at most 255 (15 in a
+    /// 32-bit word). After a [lost](Self::probe_lease) round it is one at a time; calls of lost probes may still be running.
     #[doc(alias = "permitted calls in half-open")]
     pub const fn probes(mut self, probes: u32) -> Self {
         self.probes = half(probes);
         self
     }
 
-    /// How many probes must succeed, without a failure between them, to close: the *success threshold*. At least [`probes`](Self::probes),
-    /// because a half-open breaker admits no more probes than it still needs; by default equal to it.
+    /// Sets the number of probes that must succeed, without a failure between them, to close: the *success threshold*. At least
+    /// [`probes`](Self::probes), because a half-open breaker admits no more probes than it still needs; by default equal to it.
     #[doc(alias = "success_threshold")]
     pub const fn close_after(mut self, successes: u32) -> Self {
         self.close_after = Some(half(successes));
         self
     }
 
-    /// When no slot is free and the last probe was admitted this long ago, the probes in flight count as lost: a new
+    /// Sets the time after the last admission of a probe at which, if no slot is free, the probes in flight count as lost: a new
     /// round starts with one new probe. Successes of the rounds before still count. A late failure of an old probe changes
     /// nothing; a late success counts, unless five rounds or more have been lost since, or the half-open time has ended.
     /// The lease should be longer than the longest call.

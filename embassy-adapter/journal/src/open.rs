@@ -301,8 +301,8 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         }
     }
 
-    /// Begins with the first page, or with a later one if that cannot be begun. The mark is written first: if power fails
-    /// between the two, the next start knows that the first pages belong to this journal.
+    /// Begins with the first page that can be begun. The mark is written first: if power fails between the two, the next start
+    /// knows that the first pages belong to this journal.
     async fn format(&mut self, first: u32) -> Io<State, F> {
         self.is_new = true;
         if !self.is_formatting().await? {
@@ -315,8 +315,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
                 }
             }
         }
-        let geometry = self.storage.geometry;
-        let mut failed = None;
+        let (geometry, mut failed) = (self.storage.geometry, None);
         for left_out in 0..=geometry.may_leave_out() {
             let head = Head {
                 sequence: left_out,

@@ -48,11 +48,11 @@ pub trait RetryObserver<K> {
 pub struct TryEvent {
     /// The number of the try, from 1.
     pub number: u32,
-    /// What the try counts as: a failure; ignored, if the server only said when to try again; a success, if it recovered.
+    /// The outcome of the try: a failure; ignored, if the server only said when to try again; a success, if it recovered.
     pub outcome: Outcome,
     /// The time for which the server asked the caller to wait, such as by a `Retry-After`.
     pub hint: Option<Duration>,
-    /// What followed.
+    /// The event that followed.
     pub event: RetryEvent,
     /// The pause before the next try, with the waits for a breaker that rejected it; 0 if none was planned.
     pub pause: Duration,

@@ -13,8 +13,8 @@ use super::event::{MadeTransition, Subject, What};
 /// The most bytes of a failure's text.
 const FAILURE_BYTES: usize = 256;
 
-/// Records the transitions of a breaker, or of the keys of a registry, in a [`Timeline`], and counts their rejections. A clone records under the
-/// same name.
+/// Records the transitions of a breaker, or of the keys of a registry, in a [`Timeline`], and counts their rejections. A clone
+/// records under the same name.
 #[derive(Clone)]
 pub struct Recorder {
     timeline: Timeline,

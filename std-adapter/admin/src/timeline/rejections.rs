@@ -83,7 +83,7 @@ impl<H: Hasher> fmt::Write for IdHasher<H> {
 /// The rejections of one breaker or key.
 #[derive(Debug)]
 pub(crate) struct Rejections {
-    /// When it opened, or was first seen not to be closed: milliseconds since 1970.
+    /// The time at which it opened, or was first seen not to be closed: milliseconds since 1970.
     pub(crate) since: u64,
     began: Instant,
     count: AtomicU64,

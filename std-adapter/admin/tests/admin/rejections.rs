@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How many calls are rejected.
+//! The number of calls that are rejected.
 
 use std::time::Duration;
 

@@ -22,7 +22,7 @@ pub type Hosts<C = StdClock, K = Origin> = Registry<K, C, SlidingRatio<C, 1>, So
 /// The observer of a guard, if it has one.
 type SomeObserver<K> = Option<Arc<dyn KeyedObserver<K> + Send + Sync>>;
 
-/// Who is notified of retries.
+/// The observer of retries.
 type SomeRetryObserver<K> = Option<Arc<dyn RetryObserver<K> + Send + Sync>>;
 
 /// The breakers of all hosts and their retry budgets. Outlives the requests: a `static`, [leaked](Self::leak), or in an

@@ -187,7 +187,7 @@ impl Probe {
     }
 }
 
-/// How long a try may take.
+/// The time that a try may take.
 #[derive(Clone, Copy)]
 pub(super) struct TryTime {
     /// The time of the host.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Who is notified of tries that failed, with their hosts: also of those whose caller has left.
+//! Observers of tries that failed, with their hosts: also of those whose caller has left.
 
 use std::io;
 use std::sync::{Arc, Mutex};

@@ -70,7 +70,7 @@ impl Repairs {
         ServiceBuilder::new().layer(guard.layer()).service(service)
     }
 
-    /// Whether the host is served after the probe, and how long its caller waited.
+    /// Returns whether the host is served after the probe, and the time that its caller waited.
     async fn probe(self) -> (bool, Duration) {
         let guard = guard();
         let client = self.below(guard);

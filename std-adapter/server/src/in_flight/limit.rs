@@ -13,8 +13,9 @@ use super::counts::CallCounts;
 use crate::registry::check_capacity;
 use crate::{Admit, AnyPermit, ConnectionId, Rejection};
 
-/// Bounds the calls in flight: those that hang hold no more than so many callers, connections and tasks. Wraps what admits calls: a reference or an `Arc` of one breaker or [`Resource`](crate::Resource); or,
-/// with [`by_key`](Self::by_key), a [`ByKey`](crate::ByKey) or a `PerHost`, whose keys `K` each have a limit of their own.
+/// A bound on the calls in flight: those that hang hold no more than so many callers, connections and tasks. Wraps the part
+/// that admits calls: a reference or an `Arc` of one breaker or [`Resource`](crate::Resource); or, with
+/// [`by_key`](Self::by_key), a [`ByKey`](crate::ByKey) or a `PerHost`, whose keys `K` each have a limit of their own.
 /// `ClientGuard` has a setting for it.
 ///
 /// ```
@@ -56,8 +57,8 @@ use crate::{Admit, AnyPermit, ConnectionId, Rejection};
 ///
 /// The call that would be one too many is [rejected](Rejection::is_over_limit), and the breaker ignores it: the resource may
 /// be well, and the limit too small. What hangs is noticed by time limits, or by a limit that [trips](Self::tripping). Calls
-/// that hang keep counting until they end, so give them a time limit. Probes are not limited, because the breaker bounds them itself. A call ends when its permit is reported or dropped:
-/// where that happens at the end of a body, responses that are still being read count as well.
+/// that hang keep counting until they end, so give them a time limit. Probes are not limited, because the breaker bounds them
+/// itself. A call ends when its permit is reported or dropped: where that happens at the end of a body, responses that are still being read count as well.
 ///
 /// Never more than the limit are in flight, except for probes, calls that pass in shadow mode, because the registry is
 /// full or the breaker is disabled, and keys for which there is no [room](Self::for_keys). Each call is counted before it is

@@ -25,8 +25,7 @@ pub trait AnyPermit: Sized {
     /// The key of the breaker.
     fn key(&self) -> &Self::Key;
 
-    /// Reports how the call ended: what [`report`](Self::report), [`report_because`](Self::report_because) and
-    /// [`report_shared`](Self::report_shared) have in common. `shared` is the connection whose loss ended the call.
+    /// Reports how the call ended, for all the reports below. `shared` is the connection whose loss ended the call.
     fn end(
         self,
         outcome: Outcome,
@@ -43,8 +42,7 @@ pub trait AnyPermit: Sized {
         self.trips() > 0
     }
 
-    /// Whether the breaker admitted the call; if not, the call passes in shadow mode and is not reported to the
-    /// breaker.
+    /// Returns whether the breaker admitted the call; if not, the call passes in shadow mode and is not reported to it.
     fn is_admitted(&self) -> bool {
         true
     }
@@ -118,8 +116,7 @@ pub trait AnyPermit: Sized {
             }
             (Scope::Unprocessed(connection), Outcome::Failure(failure)) => {
                 // It says nothing by itself, but counts once for all calls that it ended.
-                let says_nothing = failure == Failure::with_weight(0);
-                let failure = if says_nothing {
+                let failure = if failure == Failure::with_weight(0) {
                     Failure::new()
                 } else {
                     failure

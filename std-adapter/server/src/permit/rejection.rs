@@ -15,7 +15,7 @@ use crate::printable::without_lines;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LastFailure {
-    /// What happened, in a few words on one line, without secrets: `503 Service Unavailable`.
+    /// The event, in a few words on one line, without secrets: `503 Service Unavailable`.
     pub text: Box<str>,
     /// When it happened, in wall-clock time.
     pub at: SystemTime,
@@ -50,7 +50,7 @@ pub struct Rejection {
     kind: Kind,
 }
 
-/// Who rejected the call.
+/// The part that rejected the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Breaker,

@@ -68,8 +68,7 @@ use crate::StdClock;
 ///
 /// # Memory and shards
 ///
-/// 128 bytes for each shard, 2 KiB for the 16 that there are by default. Shards are assigned to threads in turn,
-/// permanently. If there are many tallies, such as one per tenant, use fewer:
+/// 128 bytes for each shard, 2 KiB for 16. Each thread keeps the one that it gets. With a tally per tenant, use fewer:
 ///
 /// ```
 /// use atomic_breaker_server::{Breaker, Config, Ratio, SlidingRatio, StdClock};

@@ -27,7 +27,7 @@ pub(super) struct Course<Q, B: BudgetOf<Q>, P, R, O: ObserveRetries<Q>> {
     layer: RetryLayer<B, P, O>,
     /// The place of its budget.
     place: usize,
-    /// What the observer of the layer remembers.
+    /// Kept for the observer of the layer.
     observed: O::Memory,
     began: Instant,
     /// The deadline, counted from `began`.

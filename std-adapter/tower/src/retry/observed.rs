@@ -12,7 +12,7 @@ use super::RetryBudget;
 /// [`RetryLayer::observer`](super::RetryLayer::observer) makes. For code that is generic over the layer; no other type
 /// implements it.
 pub trait ObserveRetries<Q: ?Sized> {
-    /// What it remembers of a request.
+    /// Kept of a request.
     type Memory;
 
     #[doc(hidden)]

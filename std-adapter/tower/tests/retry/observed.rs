@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Who is notified of tries that failed, and of what followed.
+//! Observers of tries that failed, and of the events that followed.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::{MS, SECOND, budget, budget_of};
 
 const CONFIG: RetryConfig = RetryConfig::new();
 
-/// What an observer was notified of.
+/// The events of an observer.
 #[derive(Clone, Default)]
 struct Seen(Arc<Mutex<Vec<(Request, TryEvent)>>>);
 

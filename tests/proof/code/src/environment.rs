@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the prover replaces: time and chance.
+//! Time and chance, which the prover replaces.
 
 use atomic_breaker::{Clock, SharedClock};
 

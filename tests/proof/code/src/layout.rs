@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where the settings lie in memory: each setting of these has another number, by which the prover finds it.
+//! The places of the settings in memory: each setting of these has another number, by which the prover finds it.
 
 use core::mem::{offset_of, size_of};
 use core::time::Duration;
@@ -34,7 +34,7 @@ pub static SAMPLES: [Config; 4] = [
     Config::new().tally_only(),
 ];
 
-/// Where the fields of [`Config`] begin, in the order of its declaration, and its size.
+/// The places where the fields of [`Config`] begin, in the order of its declaration, and its size.
 #[used]
 #[unsafe(no_mangle)]
 pub static OFFSETS: [u32; 14] = [

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What only looks.
+//! Operations that only look.
 
 use atomic_breaker::word::Bits as _;
 use atomic_breaker::{Config, Rules};
@@ -42,7 +42,7 @@ pub extern "C" fn p_is_valid(bits: Bits) -> u32 {
     bits.check().is_ok().into()
 }
 
-/// Whether rules are accepted.
+/// Returns whether rules are accepted.
 #[unsafe(no_mangle)]
 pub extern "C" fn p_accepts(config: &Config) -> u32 {
     Rules::<Bits>::try_new(*config).is_ok().into()
