@@ -35,6 +35,9 @@ struct Inner {
     /// The byte of each write that was begun since the last whole erase, even if the power failed and nothing is left to
     /// read.
     begun: Vec<Option<u8>>,
+    /// Whether bits have changed by themselves: of a record whose header has, nothing tells where it ends, and so which word
+    /// after it was begun.
+    is_rotten: bool,
     /// Bytes that may still be written or erased before the power fails.
     left: Option<u64>,
     /// Nothing happens any more, whatever is asked for.
@@ -87,6 +90,7 @@ impl<const R: usize, const W: usize, const E: usize> Chip<R, W, E> {
         Self {
             inner: Rc::new(RefCell::new(Inner {
                 begun: vec![None; bytes.len()],
+                is_rotten: false,
                 bytes,
                 left: None,
                 is_dead: false,
@@ -148,11 +152,11 @@ impl<const R: usize, const W: usize, const E: usize> Chip<R, W, E> {
         0..self.inner.borrow().bytes.len() as u32
     }
 
-    /// Of a record whose header has changed by itself nothing tells how far it was begun.
+    /// Lets bits change by themselves.
     pub(crate) fn change(&self, change: impl FnOnce(&mut [u8])) {
         let inner = &mut *self.inner.borrow_mut();
         change(&mut inner.bytes);
-        inner.begun.fill(None);
+        inner.is_rotten = true;
     }
 
     /// Lets other tasks run once, if the chip is slow.
@@ -222,7 +226,7 @@ impl<const R: usize, const W: usize, const E: usize> Chip<R, W, E> {
             let before = begun.replace(*byte);
             let is_repeated = before.is_none_or(|before| before == *byte);
             assert!(
-                is_repeated,
+                is_repeated || inner.is_rotten,
                 "written over a write that was cut off, at {at:#x}"
             );
         }
