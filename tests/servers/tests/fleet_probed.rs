@@ -89,3 +89,34 @@ async fn the_pings_of_one_member_wait_for_the_fleet_and_all_are_served_again() {
         () = scene => {}
     }
 }
+
+/// Nobody calls any more, but one member pings, last of all: the others have had the right before, one after the other.
+#[tokio::test(start_paused = true)]
+async fn one_member_that_pings_closes_a_fleet_that_nobody_calls() {
+    let engine = InProcess::new();
+    let fleets: Vec<_> = (0..20)
+        .map(|_| Joined::new(engine.clone(), FleetConfig::new(3)).unwrap())
+        .collect();
+    let members: Vec<_> = fleets.iter().map(member).collect();
+    sleep(5 * SECOND).await;
+    for member in members.iter().chain(&members) {
+        let permit = member.of("a.example".to_owned()).acquire();
+        permit.unwrap().report(Outcome::from(Failure::new()));
+    }
+    sleep(SECOND).await;
+    let state = |of: usize| members[of].state(&"a.example".to_owned());
+    assert!((0..20).all(|of| state(of) == State::Open));
+    let begin = Instant::now();
+    let closed = async {
+        while !(0..20).all(|of| state(of) == State::Closed) {
+            sleep(SECOND / 10).await;
+        }
+    };
+    tokio::select! {
+        never = members[7].run_prober(Prober::every(SECOND), 4, async |_, _| Ok::<_, ()>(())) => never,
+        () = closed => {}
+    }
+    // The open time, sixteen graces of a tenth of it, and the last one.
+    let took = begin.elapsed();
+    assert!(took < (60 + 17 * 6 + 1) * SECOND, "{took:?}");
+}

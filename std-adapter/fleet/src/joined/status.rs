@@ -69,7 +69,7 @@ impl FleetStage {
     const fn of(phase: Phase) -> Self {
         match phase {
             Phase::Waiting => Self::Waiting,
-            Phase::Due | Phase::BidAt(_) | Phase::Bidding => Self::Due,
+            Phase::Due(_) | Phase::BidAt(_) | Phase::Bidding => Self::Due,
             Phase::Probing { .. } => Self::ProbedHere,
             Phase::Taken(_) => Self::ProbedElsewhere,
             Phase::Alone => Self::Alone,

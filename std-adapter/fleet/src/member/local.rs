@@ -64,6 +64,7 @@ impl Member {
         if let Some(period) = &mut self.period {
             // Its breaker has opened anew: until then the next message brings it back to the others.
             period.breaker_until = self.now.now_ms + u64::from(open_ms);
+            period.awaits_call = false;
         }
         let Some(Followed {
             id,
@@ -75,6 +76,13 @@ impl Member {
         else {
             self.hold_off(open_ms);
             self.tripped(open_ms);
+            if self
+                .period
+                .is_some_and(|it| matches!(it.phase, Phase::Due(_)))
+            {
+                // It no longer awaits its next call.
+                self.becomes_due();
+            }
             return;
         };
         *phase = Phase::Alone;

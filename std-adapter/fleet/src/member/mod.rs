@@ -117,14 +117,8 @@ impl Member {
     pub fn wants_rejections(&self, now: Context) -> bool {
         now.is_connected
             && !self.fleet.is_shadow
-            && now.now_ms >= self.own.no_probe_before.max(self.own.yields_until)
             && self.period.is_some_and(|period| {
-                let after = if self.own.has_failed {
-                    period.grace / 2
-                } else {
-                    0
-                };
-                period.phase == Phase::Due && now.now_ms >= period.ends + after
+                matches!(period.phase, Phase::Due(_)) && now.now_ms >= self.may_bid_at(&period)
             })
     }
 

@@ -91,12 +91,15 @@ impl Member {
             ends: now + remaining,
             breaker_until: now + for_ms,
             grace,
-            phase: match (remaining, leased) {
-                (0, 0) => Phase::Due,
-                (_, 0) => Phase::Waiting,
+            awaits_call: false,
+            phase: match leased {
+                0 => Phase::Waiting,
                 _ => Phase::Taken(now + leased),
             },
         });
+        if remaining == 0 && leased == 0 {
+            self.becomes_due();
+        }
         self.actions.push(Action::Trip { for_ms });
     }
 
@@ -116,7 +119,7 @@ impl Member {
         }
         let waits = matches!(
             period.phase,
-            Phase::Waiting | Phase::Due | Phase::BidAt(_) | Phase::Taken(_)
+            Phase::Waiting | Phase::Due(_) | Phase::BidAt(_) | Phase::Taken(_)
         );
         if waits && said.leased_ms > 0 {
             let until = now + u64::from(said.leased_ms).min(period.grace);
@@ -178,10 +181,9 @@ impl Member {
     /// Handles the answer to a request, or that there was none.
     pub(super) fn answer(&mut self, ask: Ask, asked_ms: u64, answer: Option<Answer>) {
         let Some(answer) = answer else {
-            if let (Ask::Bid { .. }, Some(Followed { phase, .. })) = (ask, &mut self.period) {
-                if *phase == Phase::Bidding {
-                    *phase = Phase::Due;
-                }
+            let is_bidding = self.period.is_some_and(|it| it.phase == Phase::Bidding);
+            if is_bidding && matches!(ask, Ask::Bid { .. }) {
+                self.becomes_due();
             }
             return;
         };

@@ -7,6 +7,10 @@ use crate::message::{Ask, PeriodId};
 /// How many more leases an instance that got no call before its right ended may still probe for all.
 const SELDOM: u64 = 64;
 
+/// How many graces after the end of a period an instance goes on alone if no call is rejected anywhere: others have had the
+/// right meanwhile, one after the other, and their callers did not come.
+const SILENT: u64 = 16;
+
 /// The probe of an instance that has the right; or several, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OwnProbe {
@@ -38,6 +42,8 @@ pub(crate) struct Followed {
     /// When the breaker of this instance would admit a probe by itself.
     pub(crate) breaker_until: u64,
     pub(crate) grace: u64,
+    /// Whether this instance has had the right to probe, and its next call still is a probe: it need not ask again.
+    pub(crate) awaits_call: bool,
     pub(crate) phase: Phase,
 }
 
@@ -45,8 +51,9 @@ pub(crate) struct Followed {
 pub(crate) enum Phase {
     /// No probe is allowed yet.
     Waiting,
-    /// A probe is allowed, and no instance has the right to it.
-    Due,
+    /// A probe is allowed, and no instance has the right to it. If no call is rejected anywhere until this time, this
+    /// instance asks for the right unasked: its callers may look before they call, and are never rejected.
+    Due(Option<u64>),
     /// A call was rejected here: this instance asks for the right at this time.
     BidAt(u64),
     /// This instance has asked for the right.
@@ -78,7 +85,7 @@ impl Followed {
         let extend = self.extend_at();
         match self.phase {
             Phase::Waiting => Some(self.ends),
-            Phase::Due => Some(extend),
+            Phase::Due(unasked) => Some(unasked.map_or(extend, |at| extend.min(at))),
             Phase::BidAt(at) => Some(at),
             Phase::Taken(until) => Some(extend.min(until)),
             Phase::Probing { renew, .. } => Some(renew),
@@ -90,6 +97,11 @@ impl Followed {
     /// When the breaker's own deadline must be moved, as long as the engine answers.
     pub(super) fn extend_at(&self) -> u64 {
         self.breaker_until.saturating_sub(self.grace / 2)
+    }
+
+    /// When so many instances have had the right in vain that this one need not wait for it.
+    pub(crate) fn silent_at(&self) -> u64 {
+        self.ends + SILENT * self.grace
     }
 
     pub(super) fn bid(&self, lease: u64) -> Action {

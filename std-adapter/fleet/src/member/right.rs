@@ -14,14 +14,16 @@ impl Member {
         let Some(period) = &mut self.period else {
             return;
         };
+        let renew = until.min(asked_ms + period.lease() / 3);
         let mine = |probe| Phase::Probing {
             until,
-            renew: until.min(asked_ms + period.lease() / 3),
+            renew,
             probe,
             is_given_up: false,
         };
         period.phase = match (period.phase, is_won) {
             (Phase::Bidding, true) => {
+                period.awaits_call = true;
                 self.actions.push(Action::Probe);
                 mine(OwnProbe::none(asked_ms))
             }
@@ -33,12 +35,54 @@ impl Member {
                 },
                 true,
             ) => mine(probe),
-            (Phase::Bidding, false) => Phase::Due,
+            (Phase::Bidding, false) => return self.becomes_due(),
             // A probe of an instance that has lost the right goes on; only its success still counts.
             (Phase::Probing { .. }, false) => Phase::Alone,
             // A right that came too late is left to lapse.
             (phase, _) => phase,
         };
+    }
+
+    /// When this instance may ask for the right.
+    pub(super) fn may_bid_at(&self, period: &Followed) -> u64 {
+        let after = if self.own.has_failed {
+            period.grace / 2
+        } else {
+            0
+        };
+        let own = self.own.no_probe_before.max(self.own.yields_until);
+        own.max(period.ends + after)
+    }
+
+    /// From now on the right to probe is free. If no call is rejected anywhere for half a grace to a grace, this instance
+    /// takes it: whoever looks before they call (`state()`, a snapshot) finds that a probe is due. Once, until a call has come.
+    pub(super) fn becomes_due(&mut self) {
+        let Some(mut period) = self.period else {
+            return;
+        };
+        let silence = period.grace / 2 + self.random.u64(..=period.grace / 2);
+        let unasked = self.may_bid_at(&period).max(self.now.now_ms) + silence;
+        let may_ask = !period.awaits_call && !self.fleet.is_shadow;
+        period.phase = Phase::Due(may_ask.then_some(unasked));
+        self.period = Some(period);
+    }
+
+    /// No call was rejected anywhere, and yet somebody may be there.
+    pub(super) fn bid_unasked(&mut self) {
+        let Some(mut period) = self.period else {
+            return;
+        };
+        if !self.now.is_connected || self.now.now_ms < self.may_bid_at(&period) {
+            return self.becomes_due();
+        }
+        if self.now.now_ms >= period.silent_at() {
+            self.actions.push(Action::Probe);
+            (period.awaits_call, period.phase) = (true, Phase::Alone);
+        } else {
+            self.actions.push(period.bid(period.lease()));
+            period.phase = Phase::Bidding;
+        }
+        self.period = Some(period);
     }
 
     /// The time that a probe of this instance may take, in milliseconds.
@@ -60,13 +104,14 @@ impl Member {
     pub(super) fn give_up(&mut self) {
         if let Some(Followed {
             grace,
+            awaits_call,
             phase: Phase::Probing {
                 until, is_given_up, ..
             },
             ..
         }) = &mut self.period
         {
-            *is_given_up = true;
+            (*is_given_up, *awaits_call) = (true, false);
             self.own.yields_until = *until + 2 * *grace;
             self.own.has_failed = true;
         }

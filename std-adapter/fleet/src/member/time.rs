@@ -14,8 +14,9 @@ impl Member {
         };
         let now = self.now.now_ms;
         match period.phase {
-            Phase::Waiting if now >= period.ends => period.phase = Phase::Due,
-            Phase::Taken(until) if now >= until => period.phase = Phase::Due,
+            Phase::Waiting if now >= period.ends => self.becomes_due(),
+            Phase::Taken(until) if now >= until => self.becomes_due(),
+            Phase::Due(Some(unasked)) if now >= unasked => self.bid_unasked(),
             Phase::Bidding if now >= period.breaker_until => period.phase = Phase::Alone,
             Phase::BidAt(at) if now >= at && self.now.is_connected => {
                 self.actions.push(period.bid(period.lease()));
@@ -27,9 +28,12 @@ impl Member {
             }
             _ => {}
         }
+        let Some(period) = &mut self.period else {
+            return;
+        };
         let from = match period.phase {
             _ if now < period.extend_at() => return,
-            Phase::Due => now,
+            Phase::Due(_) => now,
             Phase::Taken(until) => now.max(until),
             _ => return,
         };

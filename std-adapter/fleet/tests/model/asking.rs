@@ -18,6 +18,14 @@ impl World {
         if self.mutation == Some(Mutation::EndsAreForgotten) {
             member.heard.ended = crate::member::EndedPeriods::default();
         }
+        if self.mutation == Some(Mutation::WhoFailedDoesNotRest) {
+            (member.own.yields_until, member.own.has_failed) = (0, false);
+        }
+        if let (Some(Mutation::NobodyBidsUnasked), Some(period)) =
+            (self.mutation, &mut member.period)
+        {
+            period.awaits_call = true;
+        }
         if self.mutation == Some(Mutation::HungProbesKeepTheRight) {
             if let Some(Phase::Probing { probe, .. }) =
                 member.period.as_mut().map(|period| &mut period.phase)
@@ -27,7 +35,14 @@ impl World {
         }
         // The same numbers at every step, so that they are no part of a state.
         member.random = fastrand::Rng::with_seed(SEEDS[who]);
-        for action in member.step(now, input) {
+        let before = member.period;
+        let actions = member.step(now, input);
+        if let (Some(Mutation::OneTurnIsEnough), Some(before), Some(period)) =
+            (self.mutation, before, &mut member.period)
+        {
+            period.awaits_call |= before.awaits_call && before.id == period.id;
+        }
+        for action in actions {
             if let Action::Ask(ask) = action {
                 self.ask(who, ask);
                 continue;

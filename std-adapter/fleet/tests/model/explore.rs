@@ -82,11 +82,16 @@ impl Scenario {
             key = before;
         }
         events.reverse();
+        let ticks = events.len();
         let said: Vec<String> = (1..)
             .zip(events)
             .filter_map(|(tick, event): (u32, _)| Some(format!("{tick}: {:?}", event?)))
             .collect();
-        format!("{}: {wrong}, by {}", self.name, said.join(", "))
+        format!(
+            "{}: {wrong}, after {ticks} ticks, by {}",
+            self.name,
+            said.join(", ")
+        )
     }
 }
 

@@ -35,9 +35,11 @@ impl Member {
             key.until(period.ends, now_ms);
             key.until(period.breaker_until, now_ms);
             key.number(period.grace);
+            key.number(u64::from(period.awaits_call));
+            key.until(period.silent_at(), now_ms);
             let (phase, times) = match period.phase {
                 Phase::Waiting => (0, [0, 0]),
-                Phase::Due => (1, [0, 0]),
+                Phase::Due(unasked) => (1, [unasked.unwrap_or(0), 0]),
                 Phase::BidAt(at) => (2, [at, 0]),
                 Phase::Bidding => (3, [0, 0]),
                 Phase::Taken(until) => (4, [until, 0]),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Faults put into the protocol on purpose: the model must find each.
 
-use crate::{Ask, Finding, Local};
+use crate::{Ask, Finding};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mutation {
@@ -29,6 +29,10 @@ pub(super) enum Mutation {
     HungProbesKeepTheRight,
     /// An instance whose probe failed bids again at once.
     WhoFailedDoesNotRest,
+    /// Only a rejected call leads to a bid.
+    NobodyBidsUnasked,
+    /// An instance whose probe failed in a period bids unasked no more in it.
+    OneTurnIsEnough,
 }
 
 impl Mutation {
@@ -47,12 +51,6 @@ impl Mutation {
                 },
             ) => id.mark = 0,
             _ => {}
-        }
-    }
-    /// The changed message to the breaker.
-    pub(super) fn change_local(self, local: &mut Local) {
-        if let (Self::WhoFailedDoesNotRest, Local::ProbeFailed { open_ms }) = (self, local) {
-            *open_ms = 1;
         }
     }
 }

@@ -14,6 +14,11 @@ const BOUND: u32 = 24;
 /// One more open time, and its pause, where one of the failed probes was that of a sick instance.
 const BOUND_SICK: u32 = BOUND + 24;
 
+/// Where calls are rare, with a sick instance.
+const BOUND_SELDOM: u32 = BOUND + 20;
+/// A grace of silence, and half a grace of a right that nobody uses, for each instance that has it before.
+const SILENCE: u32 = 6;
+
 /// The lease of a probe that hangs, and half a grace.
 const BOUND_HUNG: u32 = BOUND + 6;
 
@@ -37,7 +42,19 @@ fn seldom(name: &'static str, who: &[usize], events: &[(Event, u8)]) -> Scenario
     scenario.world.seldom = who.to_vec();
     // An instance that is not called while it has the right to probe does so later.
     scenario.world.may_probe_twice = true;
-    scenario.bound = BOUND_SICK;
+    scenario.bound = BOUND_SELDOM;
+    scenario
+}
+
+/// Instances whose callers look before they call, and so are never rejected; nobody calls the others if `is_alone`.
+fn looking(name: &'static str, who: &[usize], is_alone: bool, events: &[(Event, u8)]) -> Scenario {
+    let mut scenario = scenario(name, events);
+    let others = (0..3).filter(|other| is_alone && !who.contains(other));
+    scenario.world.looks = who.to_vec();
+    scenario.world.idle = others.collect();
+    // As where calls are rare.
+    scenario.world.may_probe_twice = true;
+    scenario.bound += SILENCE;
     scenario
 }
 
@@ -75,6 +92,55 @@ fn scenarios() -> Vec<Scenario> {
         scenario("two sick", &[(Sick(0), 1), (Sick(1), 1), (Well(0), 1)]),
         seldom("seldom", &[1, 2], &[(Down, 1), (Sick(0), 1)]),
         seldom("seldom and gone", &[0, 1, 2], &[(Down, 1), (Gone, 1)]),
+        looking("looking", &[0, 1, 2], false, &[(Down, 1), (Up, 1)]),
+        looking(
+            "looking, sick",
+            &[0, 1, 2],
+            false,
+            &[(Sick(0), 1), (Sick(1), 1), (Well(0), 1)],
+        ),
+        looking(
+            "looking, gone",
+            &[0, 1, 2],
+            false,
+            &[(Down, 1), (Gone, 1), (Back, 1)],
+        ),
+        looking(
+            "looking, paused",
+            &[0, 1, 2],
+            false,
+            &[(Down, 1), (Paused(1), 1), (Resumed(1), 1)],
+        ),
+        looking(
+            "looking, hung",
+            &[0, 1, 2],
+            false,
+            &[(Down, 1), (Hangs(0), 1), (Ends(0), 1)],
+        ),
+        looking(
+            "looking, unanswered",
+            &[0, 1, 2],
+            false,
+            &[(Down, 1), (Unanswered(0), 2), (Unanswered(1), 1)],
+        ),
+        looking(
+            "one of three looks",
+            &[0],
+            false,
+            &[(Down, 1), (Up, 1), (Sick(1), 1)],
+        ),
+        looking(
+            "two look, one is idle",
+            &[0, 1],
+            true,
+            &[(Down, 1), (Up, 1), (Killed(1), 1)],
+        ),
+        looking(
+            "two look and are sick",
+            &[0, 1],
+            true,
+            &[(Sick(0), 1), (Sick(1), 1), (Well(0), 1), (Well(1), 1)],
+        ),
         scenario(
             "a clock set back",
             &[(Down, 1), (ClockSetBack, 1), (Flushed, 1)],
@@ -159,7 +225,7 @@ fn any_two_faults_together_are_survived() {
 }
 
 /// Faults of the protocol, the scenario that finds each, and part of its message.
-const MUTATIONS: [(Mutation, &str, &str); 12] = [
+const MUTATIONS: [(Mutation, &str, &str); 14] = [
     (AnswersAreMessages, "fallen back twice", "healthy instances"),
     (EndsAreForgotten, "older", "a period that had ended"),
     (SilenceIsNotNoticed, "seldom and gone", "healthy instances"),
@@ -172,6 +238,12 @@ const MUTATIONS: [(Mutation, &str, &str); 12] = [
     (SuccessIsNotTold, "seldom", "healthy instances"),
     (HungProbesKeepTheRight, "hung", "healthy instances"),
     (WhoFailedDoesNotRest, "seldom", "healthy instances"),
+    (NobodyBidsUnasked, "looking", "healthy instances"),
+    (
+        OneTurnIsEnough,
+        "two look, one is idle",
+        "healthy instances",
+    ),
 ];
 
 #[test]

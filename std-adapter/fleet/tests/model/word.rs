@@ -43,6 +43,11 @@ impl Word {
         Some(self.report(now_ms, is_up, is_probe))
     }
 
+    /// Whether a call at this time is rejected, as far as a caller sees that looks first.
+    pub(super) fn is_open(&self, now_ms: u64) -> bool {
+        matches!(self.state, State::Open { until } if now_ms < until)
+    }
+
     /// Whether a call at this time is a probe.
     pub(super) fn is_due(&self, now_ms: u64) -> bool {
         match self.state {

@@ -18,6 +18,10 @@ pub(super) struct World {
     pub(super) quorum: u32,
     /// Which instances are called rarely; all others are called at each tick.
     pub(super) seldom: Vec<usize>,
+    /// Which instances have callers that look first, and do not call what is open.
+    pub(super) looks: Vec<usize>,
+    /// Which instances nobody calls.
+    pub(super) idle: Vec<usize>,
     pub(super) mutation: Option<Mutation>,
     /// Which instances tripped because of their own outcomes, and when.
     pub(super) trips: Vec<(usize, u64)>,
@@ -83,6 +87,8 @@ impl World {
             instances: Vec::new(),
             quorum,
             seldom: Vec::new(),
+            looks: Vec::new(),
+            idle: Vec::new(),
             mutation: None,
             trips: Vec::new(),
             probes: (0, Vec::new()),
@@ -156,7 +162,8 @@ impl World {
             }
         }
         for &who in &awake {
-            if !self.seldom.contains(&who) || self.tick as usize == who {
+            let is_time = !self.seldom.contains(&who) || self.tick as usize == who;
+            if is_time && !self.idle.contains(&who) {
                 self.call(who);
             }
         }
@@ -218,7 +225,8 @@ impl World {
     fn call(&mut self, who: usize) {
         let (now, context) = (self.now, self.context(who));
         let instance = &mut self.instances[who];
-        if instance.is_hung {
+        let looks = self.looks.contains(&who);
+        if instance.is_hung || looks && instance.word.is_open(now) {
             return;
         }
         if instance.hangs && instance.word.is_due(now) {
@@ -255,10 +263,7 @@ impl World {
         if !is_up {
             self.trips.push((who, self.now));
         }
-        if let Some(mut local) = made.local {
-            if let Some(mutation) = self.mutation {
-                mutation.change_local(&mut local);
-            }
+        if let Some(local) = made.local {
             self.input(who, Input::Local(local));
         }
     }
@@ -290,9 +295,9 @@ impl World {
     /// Whether every healthy instance that is alive is served; by then all faults have ended except those of sick
     /// instances and of probes that hang.
     pub(super) fn all_are_served(&self) -> bool {
-        self.instances.iter().all(|instance| {
+        self.instances.iter().enumerate().all(|(who, instance)| {
             let makes_calls = !instance.is_dead && !instance.is_sick && !instance.is_hung;
-            !makes_calls || instance.word.state == State::Closed
+            !makes_calls || self.idle.contains(&who) || instance.word.state == State::Closed
         })
     }
 }

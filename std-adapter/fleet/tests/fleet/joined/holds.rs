@@ -29,7 +29,7 @@ async fn whose_calls_have_failed_is_shown_for_the_whole_period() {
     }
     world.settle().await;
     assert_eq!(tripped_here(&world), [true, true, true, false]);
-    world.idle(12_000).await;
+    world.idle(10_200).await;
     assert_eq!(tripped_here(&world), [true, true, true, false]);
     // Only the last one is called: its probe fails.
     assert!(!world.processes[3].call(false));

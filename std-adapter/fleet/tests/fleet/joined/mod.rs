@@ -8,6 +8,7 @@ mod hung;
 mod identity;
 mod keys;
 mod late;
+mod looking;
 mod mixed;
 mod nested;
 mod older;

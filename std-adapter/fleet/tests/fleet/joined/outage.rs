@@ -137,13 +137,17 @@ async fn a_newcomer_within_an_outage_wastes_no_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fleet_without_calls_stays_open_and_its_first_caller_probes() {
+async fn the_first_caller_of_each_instance_probes_after_a_long_time_without_calls() {
     let mut world = World::new(5, FleetConfig::new(3)).await;
     world.trip().await;
     world.idle(120_000).await;
+    assert!(world.all_are(State::HalfOpen), "{world:?}");
+    // And no call is admitted beside it: the first failure opens it for all.
+    world.run(1_000).await;
+    assert!((1..=5).contains(&world.made.len()), "{:?}", world.made);
     assert!(world.all_are(State::Open), "{world:?}");
     world.is_up = true;
-    world.run(1_000).await;
+    world.run(22_000).await;
     assert!(world.all_are(State::Closed), "{world:?}");
 }
 

@@ -55,11 +55,7 @@ async fn the_ends_of_the_last_4096_outages_are_remembered() {
         assert_eq!(process.status().breakers, 0);
         engine.fail_over(still_open);
         idle(6_000).await;
-        let expected = if is_remembered {
-            State::Closed
-        } else {
-            State::Open
-        };
-        assert_eq!(process.state("first"), expected, "{others} others");
+        let is_closed = process.state("first") == State::Closed;
+        assert_eq!(is_closed, is_remembered, "{others} others");
     }
 }
