@@ -55,7 +55,7 @@ pub struct FleetHold {
 pub enum FleetStage {
     /// No instance yet.
     Waiting,
-    /// The first instance that rejects a call.
+    /// The first instance that rejects a call, or, if none does, one after the other.
     Due,
     /// This instance probes for all, or its next call does.
     ProbedHere,

@@ -39,7 +39,8 @@ use period::{Followed, Phase};
 /// message about that closes A and B.
 ///
 /// An instance that won but got no call before the right ended still probes with its next call, beside others that won
-/// later.
+/// later. Where no call is rejected, one instance after the other takes the right unasked, as callers that look before they
+/// call are served by a breaker that is half-open.
 ///
 /// Without an answer from the engine nothing is extended: the breaker's own open time ends between half a grace and a
 /// grace after the period, and it goes on alone.
