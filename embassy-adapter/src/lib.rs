@@ -53,7 +53,9 @@ mod log;
 mod state_watch;
 
 #[doc(no_inline)]
-pub use atomic_breaker::wait::{Mutating, Prober, Repairing, Retry, TimeLimit, Timed};
+pub use atomic_breaker::wait::{
+    Mutating, Prober, Repairing, Retry, RetryEvent, TimeLimit, Timed, TryEvent,
+};
 #[doc(no_inline)]
 pub use atomic_breaker::{
     AnyBreaker, AnyError, AsRules, Attempt, BitsOf, Builder, CallError, Cause, Classify, Clock,

@@ -97,7 +97,9 @@ mod std_clock;
 #[doc(inline)]
 pub use atomic_breaker::ConfigOver;
 #[doc(inline)]
-pub use atomic_breaker::wait::{Mutating, Prober, Repairing, Retry, TimeLimit, Timed};
+pub use atomic_breaker::wait::{
+    Mutating, Prober, Repairing, Retry, RetryEvent, TimeLimit, Timed, TryEvent,
+};
 // All of core but `Breaker`: the alias below takes its place.
 #[doc(inline)]
 pub use atomic_breaker::{

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::future::ready;
 use std::time::Duration;
 
-use atomic_breaker::wait::{Retry, WithTimer};
+use atomic_breaker::wait::{Retry, RetryEvent, TryEvent, WithTimer};
 use atomic_breaker::word::NativeWord;
 use atomic_breaker::{Breaker, CallError, Clock, ManualClock, Observer, Rejected, State};
 
@@ -215,4 +215,76 @@ fn a_retry_waits_for_the_breaker_for_so_long_in_all() {
         assert_eq!(result.unwrap_err().failed().is_some(), tries_made > 0);
         assert!(u64::from(clock.now_ms()) <= wait, "{wait}: {tried:?}");
     }
+}
+
+/// What an observer is told of a retry: try, event, pause in milliseconds, waits.
+type Told = Vec<(u32, RetryEvent, u64, u32)>;
+
+/// Retries as [`tries`] does, with an observer.
+fn told(breaker: &Waiting<'_>, policy: Retry, works_from: usize) -> (bool, Told) {
+    let (mut told, mut made) = (Told::new(), 0);
+    let policy = policy.observer(|event: &TryEvent| {
+        let pause = event.pause.as_millis() as u64;
+        told.push((event.number, event.event, pause, event.waits));
+    });
+    let operation = || {
+        made += 1;
+        ready(if made < works_from { Err(()) } else { Ok(()) })
+    };
+    let result = run(breaker.retry(policy, operation));
+    (result.is_ok(), told)
+}
+
+#[test]
+fn an_observer_is_told_of_each_failed_try_and_of_what_followed() {
+    let (clock, word) = (ManualClock::new(), NativeWord::new(0));
+    let timer = Skips::new(&clock, &|_| ());
+    let breaker = waiting(&word, &timer);
+    let policy = Retry::new().tries(4).first_pause(ms(1));
+    assert_eq!(told(&breaker, policy, 1), (true, vec![]));
+    let recovered = vec![
+        (1, RetryEvent::Sent, 1, 0),
+        (2, RetryEvent::Recovered, 0, 0),
+    ];
+    assert_eq!(told(&breaker, policy, 2), (true, recovered));
+    let in_vain = vec![
+        (1, RetryEvent::Sent, 1, 0),
+        (2, RetryEvent::NoTryLeft, 0, 0),
+    ];
+    assert_eq!(told(&breaker, policy.tries(2), 99), (false, in_vain));
+    breaker.reset();
+    let late = policy.first_pause(ms(100)).within(ms(20));
+    assert_eq!(
+        told(&breaker, late, 99),
+        (false, vec![(1, RetryEvent::NoTime, 0, 0)])
+    );
+    breaker.trip();
+    assert_eq!(told(&breaker, policy, 1), (false, vec![]));
+}
+
+/// The rules trip by its second failure.
+#[test]
+fn an_observer_is_told_that_the_breaker_rejects_or_for_how_long_it_was_waited_for() {
+    let (clock, word) = (ManualClock::new(), NativeWord::new(0));
+    let timer = Skips::new(&clock, &|_| ());
+    let two = rules().consecutive_failures(2).open_for(ms(800));
+    let breaker = waiting_by(two, &word, &timer);
+    let rejected = |told: &Told| told.last().map(|&(_, event, ..)| event);
+    let (is_ok, ended) = told(&breaker, Retry::new().tries(9), 99);
+    assert!(
+        !is_ok && rejected(&ended) == Some(RetryEvent::Rejected),
+        "{ended:?}"
+    );
+    breaker.reset();
+    let trips_at = ended.len();
+    let (is_ok, waited) = told(&breaker, PATIENT.tries(9), trips_at + 1);
+    assert!(is_ok, "{waited:?}");
+    let (number, event, pause, waits) = waited[trips_at - 1];
+    assert_eq!(
+        (number as usize, event, waits),
+        (trips_at, RetryEvent::Sent, 1)
+    );
+    let open_ms = u64::from(breaker.config().open_for_ms);
+    assert!((open_ms..open_ms + 1_000).contains(&pause), "{waited:?}");
+    assert_eq!(rejected(&waited), Some(RetryEvent::Recovered));
 }

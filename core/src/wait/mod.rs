@@ -36,6 +36,7 @@ mod retry;
 mod time_limit;
 mod timed_operation;
 mod tries;
+mod try_event;
 mod try_limit;
 mod waiter;
 mod within;
@@ -49,6 +50,9 @@ pub use time_limit::{Limit, OneFailure, TimeLimit, Timed};
 #[doc(hidden)]
 pub use timed_operation::{ProbeRound, ProbeSeen, Repaired, TimedOperation, ToldProbe};
 pub use tries::{Tried, Tries};
+#[doc(hidden)]
+pub use try_event::{Course, Observed};
+pub use try_event::{RetryEvent, TryEvent, TryObserver};
 pub use try_limit::TryLimit;
 
 use core::future::poll_fn;

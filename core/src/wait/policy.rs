@@ -3,18 +3,18 @@
 
 use core::time::Duration;
 
-use super::{TimeLimit, TryLimit, ms};
+use super::{TimeLimit, TryEvent, TryLimit, ms};
 
 /// When to try again, and when to give up: exponential pauses with jitter, bounded in number and
 /// time. Integers only. `L` says whether each try has a [time limit](Self::try_limit), and with it which error a
-/// retry returns.
+/// retry returns; `O` is its [observer](Self::observer), if it has one.
 ///
 /// A rejection ends a retry at once, unless it is to [wait for the breaker](Self::wait_for_breaker): a caller that is
 /// held until the breaker admits it learns nothing meanwhile, and on a server all callers are soon held so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[must_use]
-pub struct Retry<L = ()> {
+pub struct Retry<L = (), O = ()> {
     pub(super) tries: u32,
     /// [`FOR_ALL_OF_ITS_TIME`], or the milliseconds that it waits for the breaker in all.
     pub(super) wait_ms: u32,
@@ -22,6 +22,7 @@ pub struct Retry<L = ()> {
     pub(super) longest_ms: u64,
     pub(super) within_ms: u64,
     limit: L,
+    pub(super) observer: O,
 }
 
 /// Waits for as long as [`Retry::within`] allows.
@@ -38,9 +39,12 @@ impl Retry {
             longest_ms: 10_000,
             within_ms: 30_000,
             limit: (),
+            observer: (),
         }
     }
+}
 
+impl<O: Copy> Retry<(), O> {
     /// A try that takes longer than this, rounded up to milliseconds, is dropped and counts as a failure; it is tried
     /// again like any other failure. The error is then [`Timed<E>`](super::Timed), as that of a
     /// [`call_timeout`](crate::Breaker::call_timeout). Unless set, a try takes as long as the operation does: one that hangs,
@@ -62,12 +66,48 @@ impl Retry {
     ///     }
     /// }
     /// ```
-    pub const fn try_limit(self, limit: Duration) -> Retry<TimeLimit> {
-        self.with_limit(TimeLimit::new(limit))
+    pub const fn try_limit(self, limit: Duration) -> Retry<TimeLimit, O> {
+        Retry {
+            tries: self.tries,
+            wait_ms: self.wait_ms,
+            first_ms: self.first_ms,
+            longest_ms: self.longest_ms,
+            within_ms: self.within_ms,
+            limit: TimeLimit::new(limit),
+            observer: self.observer,
+        }
     }
 }
 
 impl<L: TryLimit> Retry<L> {
+    /// Calls this with each try that fails, and what follows: another try after a pause, or the reason that there is none;
+    /// and with a retry that succeeds. It is called in the task of the retry, or where that is dropped, so be brief.
+    /// Set [`try_limit`](Retry::try_limit) before it if it cannot be copied.
+    ///
+    /// ```
+    /// use atomic_breaker::{Breaker, wait::{HasTimer, Retry, TryEvent}};
+    /// # async fn send() -> Result<(), ()> { Ok(()) }
+    ///
+    /// async fn report(radio: &Breaker<impl HasTimer>) -> bool {
+    ///     // radio: try 1, a failure: sent again after 80ms
+    ///     let log = |event: &TryEvent| println!("radio: {event}");
+    ///     radio.retry(Retry::new().observer(log), send).await.is_ok()
+    /// }
+    /// ```
+    pub fn observer<F: FnMut(&TryEvent)>(self, observer: F) -> Retry<L, F> {
+        Retry {
+            tries: self.tries,
+            wait_ms: self.wait_ms,
+            first_ms: self.first_ms,
+            longest_ms: self.longest_ms,
+            within_ms: self.within_ms,
+            limit: self.limit,
+            observer,
+        }
+    }
+}
+
+impl<L: TryLimit, O> Retry<L, O> {
     /// How many times the operation is run at most. A rejected call does not count: the operation was not run.
     /// 0 counts as 1.
     pub const fn tries(mut self, tries: u32) -> Self {
@@ -128,19 +168,8 @@ impl<L: TryLimit> Retry<L> {
     }
 
     /// What each try has: nothing, or a time limit.
-    pub const fn each_try(self) -> L {
+    pub const fn each_try(&self) -> L {
         self.limit
-    }
-
-    const fn with_limit<M: TryLimit>(self, limit: M) -> Retry<M> {
-        Retry {
-            tries: self.tries,
-            wait_ms: self.wait_ms,
-            first_ms: self.first_ms,
-            longest_ms: self.longest_ms,
-            within_ms: self.within_ms,
-            limit,
-        }
     }
 }
 

@@ -10,7 +10,7 @@ use core::future::poll_fn;
 use core::pin::pin;
 
 use super::within::Within;
-use super::{HasTimer, Repeatable, Retry, Tried, Tries, TryLimit};
+use super::{HasTimer, Repeatable, Retry, Tried, Tries, TryLimit, TryObserver};
 use crate::breaker::Breaker;
 use crate::call::count_panic;
 use crate::clock::Clock;
@@ -54,7 +54,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// ```
     pub fn retry<V, E: Unguarded, L: TryLimit>(
         &self,
-        policy: Retry<L>,
+        policy: Retry<L, impl TryObserver>,
         operation: impl Repeatable<V, E>,
     ) -> impl Future<Output = Result<V, CallError<L::Error<E>>>>
     where
@@ -69,7 +69,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     pub fn retry_with<V, E, L: TryLimit>(
         &self,
         classify: impl Classify<V, L::Error<E>>,
-        policy: Retry<L>,
+        policy: Retry<L, impl TryObserver>,
         mut operation: impl Repeatable<V, E>,
     ) -> impl Future<Output = Result<V, CallError<L::Error<E>>>>
     where
@@ -80,13 +80,15 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         }
         async move {
             let repairs = repairs(&operation);
+            let limit = policy.each_try();
             let mut tries = Tries::new(self.clock.timer(), policy);
             loop {
                 if let Some(result) = tries.turn(self).await {
                     return result;
                 }
                 let ended = self
-                    .make_try(policy.each_try(), &classify, repairs, |ticket| {
+                    .make_try(limit, &classify, repairs, |ticket| {
+                        tries.begins();
                         operation.start(move || ticket.trips())
                     })
                     .await;
@@ -133,7 +135,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
                 permit.renew();
             }
             permit.end(outcome);
-            Tried::new(result.map_err(CallError::Failed), outcome)
+            Tried::Ended(result.map_err(CallError::Failed), outcome)
         }
     }
 }

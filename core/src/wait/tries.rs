@@ -3,7 +3,7 @@
 
 use super::policy::FOR_ALL_OF_ITS_TIME;
 use super::waiter::{NEVER, Spread, Waiter, is_vain};
-use super::{Awaited, Retry, Timer, TryLimit};
+use super::{Awaited, Course, Retry, RetryEvent, Timer, TryLimit, TryObserver};
 use crate::outcome::Outcome;
 
 /// How a try ended.
@@ -12,25 +12,14 @@ use crate::outcome::Outcome;
 pub enum Tried<V, X> {
     /// The breaker rejected it: the operation was not run, and this does not count as a try.
     Rejected(X),
-    /// A failure, as the breaker counts it, which is tried again; if that is pointless, this is the final result.
-    Failed(Result<V, X>),
-    /// A success or an ignored result: the final result.
-    Done(Result<V, X>),
-}
-
-impl<V, X> Tried<V, X> {
-    /// A try that ended with this result, and what it means to the breaker.
-    pub fn new(result: Result<V, X>, outcome: Outcome) -> Self {
-        match outcome {
-            Outcome::Failure(_) => Self::Failed(result),
-            Outcome::Success | Outcome::Ignored => Self::Done(result),
-        }
-    }
+    /// The operation was run, with this result, and this is what it means to the breaker: a failure is tried again, unless
+    /// that is pointless; anything else is the final result.
+    Ended(Result<V, X>, Outcome),
 }
 
 /// What comes between the tries: [`Breaker::retry`](crate::Breaker::retry) for anything that can be [awaited](Awaited), one step at a time.
 #[derive(Debug)]
-pub struct Tries<T, V, X> {
+pub struct Tries<T, V, X, C = ()> {
     waiter: Waiter<T>,
     /// The maximum number of tries.
     most: u32,
@@ -43,11 +32,13 @@ pub struct Tries<T, V, X> {
     made: u32,
     last: Option<Result<V, X>>,
     gave_up: bool,
+    /// What its observer is told.
+    course: C,
 }
 
-impl<T: Timer, V, X> Tries<T, V, X> {
+impl<T: Timer, V, X, C: Course> Tries<T, V, X, C> {
     /// The state before the first try. The time of the policy begins now.
-    pub fn new<L: TryLimit>(timer: T, policy: Retry<L>) -> Self {
+    pub fn new<L: TryLimit, O: TryObserver<Course = C>>(timer: T, policy: Retry<L, O>) -> Self {
         Self {
             deadline_ms: timer.now_ms().saturating_add(policy.within_ms),
             waiter: Waiter::trying(timer),
@@ -58,6 +49,7 @@ impl<T: Timer, V, X> Tries<T, V, X> {
             made: 0,
             last: None,
             gave_up: false,
+            course: policy.observer.begin(),
         }
     }
 
@@ -74,12 +66,31 @@ impl<T: Timer, V, X> Tries<T, V, X> {
             FOR_ALL_OF_ITS_TIME => NEVER,
             ms => self.waiter.timer.now_ms().saturating_add(ms.into()),
         };
+        self.course
+            .waits_if(|| awaited.snapshot().rejection().is_some());
         self.waiter.give_up_at(waits_until_ms.min(self.deadline_ms));
         self.gave_up = !self.waiter.turn(awaited).await;
         // What the time of the policy leaves may be less, but then that is over first.
         let left_ms = self.waiter.left_ms().min(FOR_ALL_OF_ITS_TIME.into());
         self.wait_left_ms = left_ms as u32;
-        if self.gave_up { self.last.take() } else { None }
+        if !self.gave_up {
+            return None;
+        }
+        if self.last.is_some() {
+            let is_late = self.waiter.timer.now_ms() >= self.deadline_ms;
+            let why = if is_late {
+                RetryEvent::NoTime
+            } else {
+                RetryEvent::Rejected
+            };
+            self.course.goes_on(why, &self.waiter.timer);
+        }
+        self.last.take()
+    }
+
+    /// Takes note that the operation is run now, for the observer.
+    pub fn begins(&mut self) {
+        self.course.goes_on(RetryEvent::Sent, &self.waiter.timer);
     }
 
     /// Takes note of how a try ended, and pauses before the next one; returns the final result if there is none.
@@ -88,24 +99,37 @@ impl<T: Timer, V, X> Tries<T, V, X> {
         awaited: &impl Awaited,
         tried: Tried<V, X>,
     ) -> Option<Result<V, X>> {
-        let result = match tried {
-            Tried::Failed(result) => result,
-            Tried::Done(result) => return Some(result),
+        let (result, outcome) = match tried {
+            Tried::Ended(result, outcome) => (result, outcome),
             Tried::Rejected(rejected) => {
                 // Another caller was faster, or traffic returns: asking once more would be waiting.
                 let ends = self.gave_up || self.wait_left_ms == 0;
-                return ends.then(|| self.last.take().unwrap_or(Err(rejected)));
+                if !ends {
+                    return None;
+                }
+                self.course
+                    .goes_on(RetryEvent::Rejected, &self.waiter.timer);
+                return Some(self.last.take().unwrap_or(Err(rejected)));
             }
         };
         self.made += 1;
+        let Outcome::Failure(failure) = outcome else {
+            if self.made > 1 && outcome == Outcome::Success {
+                self.course.ends(self.made, outcome, RetryEvent::Recovered);
+            }
+            return Some(result);
+        };
         if self.made >= self.most {
+            self.course.ends(self.made, outcome, RetryEvent::NoTryLeft);
             return Some(result);
         }
         self.waiter.restart();
         let pause_ms = self.pause_ms(Spread::draw(awaited));
-        if !self.is_worthwhile_after(pause_ms, awaited) {
+        if let Some(why) = self.is_pointless_after(pause_ms, awaited) {
+            self.course.ends(self.made, outcome, why);
             return Some(result);
         }
+        self.course.failed(self.made, failure, &self.waiter.timer);
         self.waiter.sleep(pause_ms).await;
         self.last = Some(result);
         None
@@ -117,8 +141,8 @@ impl<T: Timer, V, X> Tries<T, V, X> {
         share.between_half_and_all(pause_ms)
     }
 
-    /// Whether there is time for that pause, and the breaker may admit the try after it.
-    fn is_worthwhile_after(&self, pause_ms: u64, awaited: &impl Awaited) -> bool {
+    /// The reason against a try after that pause: there is no time for it, or the breaker will not admit it.
+    fn is_pointless_after(&self, pause_ms: u64, awaited: &impl Awaited) -> Option<RetryEvent> {
         let left_ms = self.deadline_ms.saturating_sub(self.waiter.timer.now_ms());
         let waits_ms = match self.wait_left_ms {
             FOR_ALL_OF_ITS_TIME => NEVER,
@@ -128,6 +152,9 @@ impl<T: Timer, V, X> Tries<T, V, X> {
             Some(rejected) => is_vain(rejected, left_ms.min(waits_ms)),
             None => false,
         };
-        left_ms > 0 && pause_ms <= left_ms && !is_rejected
+        if left_ms == 0 || pause_ms > left_ms {
+            return Some(RetryEvent::NoTime);
+        }
+        is_rejected.then_some(RetryEvent::Rejected)
     }
 }

@@ -52,9 +52,9 @@ pub use atomic_breaker_std::{
     Adjust, AdjustableBreaker, AnyBreaker, AnyError, AsRules, Breaker, CallError, Cause, Classify,
     Clock, Config, ConfigError, Control, FailedCall, Failure, Fallback, KeptRules, LastCalls,
     ManualClock, Memory, Observer, OnTransition, Outcome, Permit, Present, Prober, Ratio, Rejected,
-    Repairing, Retry, Rules, SharedClock, Snapshot, State, StdClock, Tally, TimeLimit, Timed,
-    Token, Transition, TripRule, Unguarded, Verdict, Wait, adjustable_breaker, breaker, tally,
-    wait, word,
+    Repairing, Retry, RetryEvent, Rules, SharedClock, Snapshot, State, StdClock, Tally, TimeLimit,
+    Timed, Token, Transition, TripRule, TryEvent, Unguarded, Verdict, Wait, adjustable_breaker,
+    breaker, tally, wait, word,
 };
 #[cfg(feature = "tokio")]
 #[doc(no_inline)]
@@ -76,8 +76,8 @@ pub use registry::{
     RegistryOf, RegistryStats, WhenFull, check_capacity,
 };
 pub use resource::Resource;
-pub use retry_counts::{RetryCounts, RetryEvent};
-pub use retry_observer::{OnRetry, RetryObserver, TryEvent};
+pub use retry_counts::RetryCounts;
+pub use retry_observer::{OnRetry, RetryObserver};
 pub use sliding::{SlidingBreaker, SlidingRatio};
 
 /// The README, whose code is compiled and run.

@@ -4,11 +4,8 @@
 use std::fmt;
 use std::iter::once;
 use std::sync::Arc;
-use std::time::Duration;
 
-use atomic_breaker::Outcome;
-
-use crate::RetryEvent;
+use atomic_breaker::wait::TryEvent;
 
 /// Is notified of each try of a request that failed, and of what followed: of the same events that
 /// [`RetryCounts`](crate::RetryCounts) counts. `RetryLayer::observer` and `ClientGuard::retry_observer` take one. `K` is what
@@ -36,67 +33,9 @@ pub trait RetryObserver<K> {
         true
     }
 
-    /// A try has failed, and it is known what followed; or, with [`RetryEvent::Recovered`], a retry has succeeded.
+    /// A try has failed, and it is known what followed; or, with [`RetryEvent::Recovered`](atomic_breaker::wait::RetryEvent::Recovered), a retry has succeeded.
     fn event(&self, key: &K, event: &TryEvent) {
         let _ = (key, event);
-    }
-}
-
-/// A try that failed, and what followed it; or a retry that succeeded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct TryEvent {
-    /// The number of the try, from 1.
-    pub number: u32,
-    /// The outcome of the try: a failure; ignored, if the server only said when to try again; a success, if it recovered.
-    pub outcome: Outcome,
-    /// The time for which the server asked the caller to wait, such as by a `Retry-After`.
-    pub hint: Option<Duration>,
-    /// The event that followed.
-    pub event: RetryEvent,
-    /// The pause before the next try, with the waits for a breaker that rejected it; 0 if none was planned.
-    pub pause: Duration,
-    /// The number of rejections that were waited for in this pause.
-    pub waits: u32,
-    /// Thousandths of tokens that are left in the budget.
-    pub millitokens: u32,
-}
-
-impl TryEvent {
-    /// An event; the other fields are 0 or `None`.
-    pub const fn new(number: u32, outcome: Outcome, event: RetryEvent) -> Self {
-        Self {
-            number,
-            outcome,
-            hint: None,
-            event,
-            pause: Duration::ZERO,
-            waits: 0,
-            millitokens: 0,
-        }
-    }
-}
-
-/// `try 1, a failure: sent again after 80ms, 99 tokens left`
-impl fmt::Display for TryEvent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let outcome = match self.outcome {
-            Outcome::Success => "a success",
-            Outcome::Failure(_) => "a failure",
-            Outcome::Ignored => "ignored",
-        };
-        write!(f, "try {}, {outcome}: ", self.number)?;
-        match self.event {
-            RetryEvent::Sent => write!(f, "sent again after {:?}", self.pause)?,
-            RetryEvent::Recovered => f.write_str("recovered")?,
-            RetryEvent::NoToken => f.write_str("no token left")?,
-            RetryEvent::NoTime => f.write_str("no time left")?,
-            RetryEvent::NoTryLeft => f.write_str("no try left")?,
-            RetryEvent::NotRepeatable => f.write_str("may not be sent twice")?,
-            RetryEvent::Rejected => f.write_str("the breaker rejected the next one")?,
-            RetryEvent::Cancelled => f.write_str("its caller left")?,
-        }
-        write!(f, ", {} tokens left", self.millitokens / 1_000)
     }
 }
 

@@ -241,7 +241,7 @@ impl<C: Clock, K: GuardedKey> ClientGuard<C, K> {
         let budget = self.budgets.at(host.budget);
         budget.count(event.event);
         if let Some(observer) = self.retry_observer.as_ref().filter(|it| it.is_listening()) {
-            event.millitokens = budget.millitokens();
+            event.millitokens = Some(budget.millitokens());
             observer.event(&host.key, &event);
         }
     }

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use atomic_breaker_server::State;
+use atomic_breaker_server::{State, Transition};
 
 use crate::lock;
 
@@ -67,24 +67,55 @@ impl DownSince {
     }
 }
 
-/// The state of a single breaker, and since when it has been down; 0 while it is up.
-pub(super) struct Standing(Mutex<(State, u64)>);
+/// The state of a single breaker.
+pub(super) struct Standing(Mutex<Noted>);
+
+struct Noted {
+    state: State,
+    /// Since when it has been down; 0 while it is up.
+    since: u64,
+    /// When its open time ends, if it is open: from then on the next call is a probe, and nobody is notified of that.
+    due: Option<Instant>,
+}
 
 impl Standing {
     pub(super) const fn up() -> Self {
-        Self(Mutex::new((State::Closed, 0)))
+        Self(Mutex::new(Noted {
+            state: State::Closed,
+            since: 0,
+            due: None,
+        }))
     }
 
     /// Notes its state. Two threads may report two transitions in either order, so the state is read under the lock: the
     /// thread that reports last has read it after everything that was reported.
     pub(super) fn note(&self, state: impl FnOnce() -> State) {
-        let mut standing = lock(&self.0);
-        let state = state();
-        *standing = (state, after(standing.1, is_down(state)));
+        let mut noted = lock(&self.0);
+        let (state, before) = (state(), noted.since);
+        *noted = Noted {
+            state,
+            since: after(before, is_down(state)),
+            due: None,
+        };
     }
 
+    /// Notes its state after a transition, and when an open time that began with it ends.
+    pub(super) fn note_after(&self, made: &Transition, state: impl FnOnce() -> State) {
+        self.note(state);
+        if made.to == State::Open {
+            let open_time = Duration::from_millis(made.open_for_ms.into());
+            lock(&self.0).due = Instant::now().checked_add(open_time);
+        }
+    }
+
+    /// The state that a call would find now, and since when it has been down.
     pub(super) fn get(&self) -> (State, u64) {
-        *lock(&self.0)
+        let noted = lock(&self.0);
+        let is_due = noted.due.is_some_and(|due| Instant::now() >= due);
+        match noted.state {
+            State::Open if is_due => (State::HalfOpen, noted.since),
+            state => (state, noted.since),
+        }
     }
 }
 

@@ -67,7 +67,7 @@ impl CountedBreaker {
 
     pub(super) fn count(&self, transition: &Transition, state: impl FnOnce() -> State) {
         self.all.count(transition);
-        self.standing.note(state);
+        self.standing.note_after(transition, state);
     }
 }
 

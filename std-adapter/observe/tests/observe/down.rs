@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use atomic_breaker_observe::{Metrics, publish};
-use atomic_breaker_server::{Breaker, Config, Guard, ManualClock, Registry, State};
+use atomic_breaker_server::{Breaker, Config, Guard, ManualClock, Registry, State, StdClock};
 use metrics::Key;
 
 use crate::support::{CallsBack, Page, RULES, counted};
@@ -60,6 +60,28 @@ fn a_breaker_is_down_from_its_first_trip_through_all_probes() {
     wait();
     breaker.trip();
     assert!(since("down", None).unwrap() > began);
+}
+
+/// Whoever looks sees what a call would find: nobody is notified when the open time ends.
+#[test]
+fn the_gauge_of_a_single_breaker_is_half_open_once_its_open_time_is_over() {
+    let breaker = Breaker::builder(RULES.open_for(Duration::from_millis(1)), StdClock)
+        .observer(Metrics::new("due"))
+        .build();
+    let state = |state| Page::now().breakers("due", state);
+    breaker.trip_for(Duration::from_secs(3_600));
+    assert_eq!((state("open"), state("half_open")), (Some(1), Some(0)));
+    breaker.reset();
+    breaker.trip();
+    let began = since("due", None);
+    wait();
+    assert_eq!((state("open"), state("half_open")), (Some(0), Some(1)));
+    assert_eq!(since("due", None), began);
+    breaker.trip_for(Duration::from_secs(3_600));
+    assert_eq!((state("open"), state("half_open")), (Some(1), Some(0)));
+    breaker.call(|| Ok::<_, ()>(())).unwrap_err();
+    breaker.reset();
+    assert_eq!((state("open"), state("closed")), (Some(0), Some(1)));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use atomic_breaker::AnyError;
 #[cfg(feature = "tokio")]
 use atomic_breaker::{
     Classify, Unguarded,
-    wait::{Retry, TimeLimit, Timed, TryLimit},
+    wait::{Retry, TimeLimit, Timed, TryLimit, TryObserver},
 };
 
 use super::grants::Grants;
@@ -192,7 +192,7 @@ pub trait Guard: Grants + Clone {
     #[cfg_attr(docsrs, doc(cfg(feature = "tokio")))]
     fn retry<V, E, F, L>(
         self,
-        policy: Retry<L>,
+        policy: Retry<L, impl TryObserver>,
         operation: impl Repeat<F>,
     ) -> impl Future<Output = Result<V, ServiceError<L::Error<E>>>>
     where
@@ -210,7 +210,7 @@ pub trait Guard: Grants + Clone {
     fn retry_with<V, E, F, L>(
         self,
         classify: impl Classify<V, L::Error<E>>,
-        policy: Retry<L>,
+        policy: Retry<L, impl TryObserver>,
         operation: impl Repeat<F>,
     ) -> impl Future<Output = Result<V, ServiceError<L::Error<E>>>>
     where

@@ -10,7 +10,9 @@ use std::task::{Context, Waker};
 
 use atomic_breaker::{
     Classify, Failure, Outcome, Snapshot, State,
-    wait::{Awaited, Repairing, Retry, TimeLimit, Timed, Tried, Tries, TryLimit, admitted},
+    wait::{
+        Awaited, Repairing, Retry, TimeLimit, Timed, Tried, Tries, TryLimit, TryObserver, admitted,
+    },
 };
 use tokio::time::timeout;
 
@@ -108,7 +110,7 @@ impl<G: Grants + Clone> Caller<G> {
         )
         .await
         {
-            Ok((result, outcome)) => Tried::new(result.map_err(ServiceError::Failed), outcome),
+            Ok((result, outcome)) => Tried::Ended(result.map_err(ServiceError::Failed), outcome),
             Err(rejected) => Tried::Rejected(rejected),
         }
     }
@@ -175,7 +177,7 @@ pub(super) async fn acquire_when_ready<G: Grants + Clone>(guard: G) -> GuardPerm
 pub(super) async fn retry<G, E, V, F, L, O>(
     guard: G,
     classify: impl Classify<V, L::Error<E>>,
-    policy: Retry<L>,
+    policy: Retry<L, impl TryObserver>,
     mut operation: O,
 ) -> Result<V, ServiceError<L::Error<E>>>
 where
@@ -185,13 +187,15 @@ where
     O: Repeat<F>,
 {
     let caller = Caller::new(guard);
+    let limit = policy.each_try();
     let mut tries = Tries::new(TokioTimer, policy);
     loop {
         if let Some(end) = tries.turn(&caller).await {
             return end;
         }
         let ended = caller
-            .call(policy.each_try(), &classify, O::REPAIRS, |trips| {
+            .call(limit, &classify, O::REPAIRS, |trips| {
+                tries.begins();
                 operation.start(trips)
             })
             .await;

@@ -4,7 +4,7 @@
 
 mod cancelled;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use atomic_breaker_server::{
     AnyPermit, Breaker, Config, Failure, Guard, Observer, Outcome, Rejected, Resource, Retry,
-    ServiceError, State, StateWatch, Timed, TokioClock, word::NativeWord,
+    RetryEvent, ServiceError, State, StateWatch, Timed, TokioClock, TryEvent, word::NativeWord,
 };
 use futures_util::FutureExt;
 use tokio::task::JoinSet;
@@ -160,6 +160,40 @@ async fn each_try_for_a_resource_counts_with_its_words() {
     let call = server.retry(patient, async || Ok::<_, String>(7));
     assert_eq!(call.await, Ok(7));
     assert!(begin.elapsed() >= 9 * SECOND && begin.elapsed() <= 12 * SECOND);
+}
+
+/// Each try that fails, what follows, and the pause: also if the caller leaves in it.
+#[tokio::test(start_paused = true)]
+async fn an_observer_of_a_retry_sees_each_try_and_a_caller_that_leaves() {
+    let server = Resource::new(Breaker::new(RULES.consecutive_failures(99), TokioClock));
+    let told = RefCell::new(Vec::new());
+    let note = |event: &TryEvent| told.borrow_mut().push(*event);
+    let policy = Retry::new().observer(note).try_limit(SECOND);
+    let hangs = || std::future::pending::<Result<(), String>>();
+    assert!(server.retry(policy, hangs).await.is_err());
+    let seen: Vec<_> = told.take();
+    let events: Vec<_> = seen.iter().map(|it| (it.number, it.event)).collect();
+    let expected = [
+        (1, RetryEvent::Sent),
+        (2, RetryEvent::Sent),
+        (3, RetryEvent::NoTryLeft),
+    ];
+    assert_eq!(events, expected);
+    let pauses = [50..=100, 100..=200, 0..=0];
+    for (event, pause) in seen.iter().zip(pauses) {
+        assert!(pause.contains(&event.pause.as_millis()), "{event:?}");
+        assert_eq!((event.waits, event.millitokens), (0, None), "{event:?}");
+    }
+    // The caller leaves in the first pause.
+    let policy = Retry::new().observer(note);
+    let busy = |_: &Result<(), String>| Outcome::from(Failure::retry_after(SECOND));
+    let call = server.retry_with(busy, policy, async || Err("busy".to_owned()));
+    assert!(timeout(SECOND / 100, call).await.is_err());
+    let seen = told.take();
+    let left = seen.iter().map(|it| (it.number, it.event, it.hint));
+    let expected = (1, RetryEvent::Cancelled, Some(SECOND));
+    assert_eq!(left.collect::<Vec<_>>(), [expected]);
+    assert_eq!(seen[0].to_string(), "try 1, a failure: its caller left");
 }
 
 #[tokio::test(start_paused = true)]

@@ -90,7 +90,7 @@ impl<Q: ?Sized, K, O: RetryObserver<K>, F: Fn(&Q) -> K> ObserveRetries<Q> for Ob
         budget.count(event);
         if let Some(ObservedRequest(key, known)) = memory {
             let mut known = *known;
-            (known.event, known.millitokens) = (event, budget.millitokens());
+            (known.event, known.millitokens) = (event, Some(budget.millitokens()));
             self.observer.event(key, &known);
         }
     }

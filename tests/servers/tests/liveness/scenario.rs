@@ -36,6 +36,8 @@ pub(crate) struct World<S> {
     unruly: u64,
     disturbed: u64,
     answers_after: Duration,
+    /// Whether callers look first, once the resource is healthy for good.
+    looks: bool,
     under_way: Cell<usize>,
     behind_ms: Cell<u32>,
     /// By how much a silence was shorter than the time in which the clock wraps.
@@ -67,6 +69,7 @@ impl<S: Stack> World<S> {
             unruly: dice.pick(&[0, 10, 30, 60]),
             disturbed: dice.pick(&[0, 1, 5]),
             answers_after,
+            looks: dice.percent(30),
             under_way: Cell::new(0),
             health: Cell::new(Health::Well),
             behind_ms: Cell::new(0),
@@ -225,6 +228,7 @@ impl<S: Stack> World<S> {
             gap: Duration::from_millis(self.gap_ms.into()),
             answers_after: self.answers_after,
             behind,
+            looks: self.looks,
         };
         let (began, bound) = (Instant::now(), self.stack.bound(&calm));
         let last_in_vain = Rc::new(Cell::new(Duration::ZERO));
@@ -278,6 +282,12 @@ impl<S: Stack> World<S> {
         }
         let (world, in_vain) = (Rc::clone(self), Rc::clone(last_in_vain));
         let begins = began.elapsed();
+        if self.looks && self.stack.look(place).is_open {
+            if self.stack.is_served(place) {
+                in_vain.set(in_vain.get().max(begins));
+            }
+            return;
+        }
         let caller = Caller {
             leave: self.draw(|dice| self.stack.leave(place, dice)),
             ..Caller::honest(place)

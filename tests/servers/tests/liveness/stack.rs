@@ -137,6 +137,8 @@ pub(crate) struct Calm {
     pub(crate) answers_after: Duration,
     /// How far behind the clock may look: it has stepped back, or has nearly wrapped in a silence.
     pub(crate) behind: Duration,
+    /// Callers look first, and do not call what is open.
+    pub(crate) looks: bool,
 }
 
 /// The state of a breaker as callers see it.
@@ -144,6 +146,8 @@ pub(crate) struct Calm {
 pub(crate) struct Look {
     /// Calls count: it is closed, or traffic returns.
     pub(crate) is_closed: bool,
+    /// A caller that looks first does not call.
+    pub(crate) is_open: bool,
     pub(crate) epoch: u16,
 }
 
@@ -151,12 +155,14 @@ impl Look {
     /// A key that has no slot, because it has not failed.
     pub(crate) const NONE: Self = Self {
         is_closed: true,
+        is_open: false,
         epoch: 0,
     };
 
     pub(crate) const fn of(snapshot: &Snapshot) -> Self {
         Self {
             is_closed: matches!(snapshot.state(), State::Closed | State::Returning),
+            is_open: matches!(snapshot.state(), State::Open),
             epoch: snapshot.epoch(),
         }
     }

@@ -141,7 +141,9 @@ impl Stack for Fleet {
         } else {
             Duration::ZERO
         };
-        bound_of(&[self.config], calm) + open + 3 * grace + POLL + 2 * calm.gap + waits
+        // Others have their turn first.
+        let turns = if calm.looks { 18 } else { 0 };
+        bound_of(&[self.config], calm) + open + (3 + turns) * grace + POLL + 2 * calm.gap + waits
     }
 
     fn trips(&self) -> Option<Trips> {
