@@ -158,21 +158,23 @@ impl Default for Failure {
 /// ```
 /// use atomic_breaker::{Breaker, Config, Failure, ManualClock, Outcome};
 ///
-/// enum Error { TimedOut, Refused, NotFound }
+/// enum Error { TimedOut, Refused, NotFound, TooLong }
 ///
 /// fn classify(result: &Result<u8, Error>) -> Outcome {
 ///     match result {
-///         Ok(_) => Outcome::Success,
+///         // An answer that says no is an answer: a probe that gets it has shown that the resource works.
+///         Ok(_) | Err(Error::NotFound) => Outcome::Success,
 ///         Err(Error::TimedOut) => Failure::new().into(),
 ///         Err(Error::Refused) => Failure::with_weight(3).into(),
-///         Err(Error::NotFound) => Outcome::Ignored,
+///         // Nothing was sent.
+///         Err(Error::TooLong) => Outcome::Ignored,
 ///     }
 /// }
 ///
 /// let breaker = Breaker::new(Config::new().consecutive_failures(3), ManualClock::new());
 /// let _ = breaker.call_with(classify, || Err(Error::NotFound));
 /// assert_eq!(breaker.snapshot().failures(), 0);
-/// # let _ = (Error::TimedOut, Error::Refused);
+/// # let _ = (Error::TimedOut, Error::Refused, Error::TooLong);
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not classify results of type `Result<{T}, {E}>`",
