@@ -51,7 +51,7 @@ pub use time_limit::{Limit, OneFailure, TimeLimit, Timed};
 pub use timed_operation::{ProbeRound, ProbeSeen, Repaired, TimedOperation, ToldProbe};
 pub use tries::{Tried, Tries};
 #[doc(hidden)]
-pub use try_event::{Course, Observed};
+pub use try_event::{ObservedTries, TryCourse};
 pub use try_event::{RetryEvent, TryEvent, TryObserver};
 pub use try_limit::TryLimit;
 

@@ -3,7 +3,7 @@
 
 use super::policy::FOR_ALL_OF_ITS_TIME;
 use super::waiter::{NEVER, Spread, Waiter, is_vain};
-use super::{Awaited, Course, Retry, RetryEvent, Timer, TryLimit, TryObserver};
+use super::{Awaited, Retry, RetryEvent, Timer, TryCourse, TryLimit, TryObserver};
 use crate::outcome::Outcome;
 
 /// How a try ended.
@@ -36,7 +36,7 @@ pub struct Tries<T, V, X, C = ()> {
     course: C,
 }
 
-impl<T: Timer, V, X, C: Course> Tries<T, V, X, C> {
+impl<T: Timer, V, X, C: TryCourse> Tries<T, V, X, C> {
     /// The state before the first try. The time of the policy begins now.
     pub fn new<L: TryLimit, O: TryObserver<Course = C>>(timer: T, policy: Retry<L, O>) -> Self {
         Self {

@@ -131,9 +131,9 @@ impl fmt::Display for TryEvent {
 /// The observer of a [`Retry`](super::Retry): `()`, which observes nothing and costs nothing, or a closure that takes each
 /// [`TryEvent`]. No other type implements it.
 pub trait TryObserver {
-    /// What is remembered between two tries.
+    /// The memory between two tries.
     #[doc(hidden)]
-    type Course: Course;
+    type Course: TryCourse;
 
     #[doc(hidden)]
     fn begin(self) -> Self::Course;
@@ -146,10 +146,10 @@ impl TryObserver for () {
 }
 
 impl<F: FnMut(&TryEvent)> TryObserver for F {
-    type Course = Observed<F>;
+    type Course = ObservedTries<F>;
 
-    fn begin(self) -> Observed<F> {
-        Observed {
+    fn begin(self) -> ObservedTries<F> {
+        ObservedTries {
             observer: self,
             pending: None,
         }
@@ -158,7 +158,7 @@ impl<F: FnMut(&TryEvent)> TryObserver for F {
 
 /// How far a retry is, as its observer is told.
 #[doc(hidden)]
-pub trait Course {
+pub trait TryCourse {
     /// A try has failed, and another one is to follow.
     fn failed(&mut self, number: u32, failure: Failure, timer: &impl Timer);
 
@@ -172,7 +172,7 @@ pub trait Course {
     fn ends(&mut self, number: u32, outcome: Outcome, event: RetryEvent);
 }
 
-impl Course for () {
+impl TryCourse for () {
     fn failed(&mut self, _: u32, _: Failure, _: &impl Timer) {}
 
     fn waits_if(&mut self, _: impl FnOnce() -> bool) {}
@@ -185,12 +185,12 @@ impl Course for () {
 /// An observer, and the try that failed last with the time then, while it is not known yet what follows.
 #[derive(Debug)]
 #[doc(hidden)]
-pub struct Observed<F: FnMut(&TryEvent)> {
+pub struct ObservedTries<F: FnMut(&TryEvent)> {
     observer: F,
     pending: Option<(TryEvent, u64)>,
 }
 
-impl<F: FnMut(&TryEvent)> Course for Observed<F> {
+impl<F: FnMut(&TryEvent)> TryCourse for ObservedTries<F> {
     fn failed(&mut self, number: u32, failure: Failure, timer: &impl Timer) {
         let mut event = TryEvent::new(number, failure.into(), RetryEvent::Cancelled);
         event.hint = failure.min_open_time();
@@ -221,7 +221,7 @@ impl<F: FnMut(&TryEvent)> Course for Observed<F> {
 }
 
 /// Its caller has left in the pause.
-impl<F: FnMut(&TryEvent)> Drop for Observed<F> {
+impl<F: FnMut(&TryEvent)> Drop for ObservedTries<F> {
     fn drop(&mut self) {
         if let Some((event, _)) = self.pending.take() {
             (self.observer)(&event);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use atomic_breaker_server::Resource;
 use atomic_breaker_server::{AnyBreaker, Gated, Observer};
-use atomic_breaker_server::{Key, Registry};
+use atomic_breaker_server::{Key, KeyedObserver, Outcome, Registry};
 use atomic_breaker_tower::{
     Admit, Breaker, GateLayer, GateService, ServiceError, State, TokioClock,
 };
@@ -209,6 +209,38 @@ async fn traffic_returns_by_a_growing_number_of_calls_and_none_is_rejected() {
     assert!(seconds[0] < 150 && seconds[9] > 2 * seconds[0]);
     ready(&mut endpoint).await.unwrap();
     assert_eq!(server.state(), State::Closed);
+}
+
+/// Outcomes that say nothing.
+#[derive(Clone, Default)]
+struct Ignored(Arc<AtomicUsize>);
+
+impl KeyedObserver<u32> for Ignored {
+    fn outcome(&self, _: &u32, outcome: Outcome) {
+        let is_ignored = outcome == Outcome::Ignored;
+        self.0.fetch_add(usize::from(is_ignored), Relaxed);
+    }
+}
+
+/// What a look has taken is used by the call: it is neither asked for twice nor given back as an ignored call.
+#[tokio::test(start_paused = true)]
+async fn while_traffic_returns_to_a_key_no_call_after_a_look_is_rejected_and_no_look_is_a_call() {
+    let ignored = Ignored::default();
+    let pool = Registry::builder(RULES.gradual_return(10, 10 * SECOND))
+        .clock(TokioClock)
+        .observer(ignored.clone());
+    let pool: Arc<Registry<u32, TokioClock, (), Ignored>> = Arc::new(pool.build().unwrap());
+    let fake = Fake::new(Mood::AnswersAfter(Duration::from_millis(1)));
+    let mut endpoint = gate(&Key::new(Arc::clone(&pool), 1), &fake);
+    pool.command(&1, |breaker| breaker.trip()).unwrap();
+    let begin = Instant::now();
+    while begin.elapsed() < 30 * SECOND {
+        ready(&mut endpoint).await.unwrap();
+        endpoint.call(1).await.expect("ready means that it passes");
+    }
+    assert_eq!(pool.state(&1), State::Closed);
+    assert!(fake.calls() > 5_000, "{}", fake.calls());
+    assert_eq!(ignored.0.load(Relaxed), 0);
 }
 
 #[tokio::test(start_paused = true)]
