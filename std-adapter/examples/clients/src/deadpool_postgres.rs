@@ -8,11 +8,14 @@ use atomic_breaker_server::{Config, Failure, Outcome, Resource, ServiceError, Ti
 use deadpool_postgres::{Client, Manager, Object, Pool, PoolError, Runtime};
 use tokio_postgres::{Error, NoTls};
 
-use crate::{Errors, LIMIT, PART, guarded, sqlstate};
+use crate::{Answers, Errors, LIMIT, PART, guarded, sqlstate, written};
 
 pub struct Database {
     pool: Pool,
     server: Resource,
+    /// Of the calls that write.
+    writes: Resource,
+    answers: Answers,
 }
 
 impl Database {
@@ -28,6 +31,8 @@ impl Database {
         Self {
             pool: pool.expect("has a runtime for its limits"),
             server: Resource::new(breaker(rules)),
+            writes: Resource::new(breaker(rules)),
+            answers: Answers::default(),
         }
     }
 
@@ -35,6 +40,7 @@ impl Database {
         &self,
         query: impl AsyncFnOnce(&mut Client) -> Result<T, Error>,
     ) -> Result<T, ServiceError<Timed<DatabaseError>>> {
+        let before = self.answers.so_far();
         let call = async {
             let mut held = Held(Some(self.pool.get().await.map_err(DatabaseError::Pool)?));
             let answer = query(held.0.as_mut().expect("just taken")).await;
@@ -43,9 +49,26 @@ impl Database {
                 // Back into the pool: this call has read all of its answer.
                 drop(held.0.take());
             }
-            answer.map_err(DatabaseError::Query)
+            let answer = answer.map_err(DatabaseError::Query);
+            self.answers.note(&answer, classify);
+            answer
         };
-        guarded(&self.server, Errors(classify), || self.repair(), call).await
+        let judge = |error: &DatabaseError| match error {
+            // Others were answered meanwhile: the pool is too small for so many callers.
+            DatabaseError::Pool(PoolError::Timeout(_)) if self.answers.so_far() != before => {
+                Outcome::Ignored
+            }
+            _ => classify(error),
+        };
+        guarded(&self.server, Errors(judge), || self.repair(), call).await
+    }
+
+    /// A call that writes.
+    pub async fn write<T>(
+        &self,
+        query: impl AsyncFnOnce(&mut Client) -> Result<T, Error>,
+    ) -> Result<T, ServiceError<Timed<DatabaseError>>> {
+        written(&self.writes, classify_write, self.run(query)).await
     }
 
     /// Idle connections may lead to a server that is gone. New ones resolve the name again.
@@ -55,6 +78,10 @@ impl Database {
 
     pub fn server(&self) -> &Resource {
         &self.server
+    }
+
+    pub fn writes(&self) -> &Resource {
+        &self.writes
     }
 }
 
@@ -103,9 +130,24 @@ pub fn classify(error: &DatabaseError) -> Outcome {
         DatabaseError::Pool(PoolError::Backend(error)) => {
             classify_answer(error).unwrap_or_else(|| Failure::new().into())
         }
-        // Its connections are held by calls that do not end, or cannot be opened.
+        // Its connections are held by calls that do not end, or cannot be opened; unless others are answered meanwhile.
         DatabaseError::Pool(PoolError::Timeout(_)) => Failure::new().into(),
         DatabaseError::Pool(_) => Outcome::Ignored,
+    }
+}
+
+/// Of a call that writes, whether writes are refused: all else is counted by the breaker of the server.
+pub fn classify_write(error: &DatabaseError) -> Outcome {
+    let code = match error {
+        DatabaseError::Query(error) => error.code(),
+        DatabaseError::Pool(_) => None,
+    };
+    if code.is_some_and(|code| sqlstate::refuses_writes(code.code())) {
+        return Failure::new().into();
+    }
+    match classify(error) {
+        Outcome::Success => Outcome::Success,
+        _ => Outcome::Ignored,
     }
 }
 

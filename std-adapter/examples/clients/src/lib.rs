@@ -10,6 +10,7 @@ pub mod sqlx;
 
 use std::error::Error;
 use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
@@ -68,6 +69,57 @@ impl<T, E: Error, C: Fn(&E) -> Outcome> Report<T, Timed<E>> for Errors<C> {
         };
         permit.report_because(outcome, || words(answer.as_ref().err()));
         answer
+    }
+}
+
+/// One write, behind a breaker of its own around the call, which is behind that of its server: while a disk is full, writes
+/// fail and reads succeed. `judge` says which errors are of writes alone, and ignores those that the other breaker counts.
+pub async fn written<T, E: Error>(
+    writes: &Resource,
+    judge: impl Fn(&E) -> Outcome,
+    call: impl Future<Output = Result<T, ServiceError<Timed<E>>>>,
+) -> Result<T, ServiceError<Timed<E>>> {
+    let permit = writes.acquire()?;
+    permit.run_async(Writes(judge), || call).await
+}
+
+/// Judges writes whose server has a breaker inside, which counts what takes too long.
+struct Writes<J>(J);
+
+impl<T, E: Error, J: Fn(&E) -> Outcome> Report<T, ServiceError<Timed<E>>> for Writes<J> {
+    type Output<P: AnyPermit> = T;
+
+    fn report<P: AnyPermit>(
+        &self,
+        permit: P,
+        answer: Result<T, ServiceError<Timed<E>>>,
+    ) -> Result<T, ServiceError<Timed<E>>> {
+        match &answer {
+            Ok(_) => permit.report(Outcome::Success),
+            Err(ServiceError::Failed(Timed::Failed(error))) => {
+                permit.report_because((self.0)(error), || words(Some(error)))
+            }
+            Err(_) => permit.report(Outcome::Ignored),
+        };
+        answer
+    }
+}
+
+/// How many calls a server has answered. While it answers some, others that wait for a place in the pool do so because it is
+/// too small, which is no failure of the server.
+#[derive(Debug, Default)]
+pub(crate) struct Answers(AtomicU32);
+
+impl Answers {
+    /// To be read when the wait begins.
+    pub(crate) fn so_far(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn note<T, E>(&self, answer: &Result<T, E>, classify: impl Fn(&E) -> Outcome) {
+        if answer.as_ref().err().map_or(Outcome::Success, classify) == Outcome::Success {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use atomic_breaker_server::{
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use redis::{Client, Cmd, ErrorKind, FromRedisValue, RedisError, RedisResult, ServerErrorKind};
 
-use crate::{Current, LIMIT, PART, guarded, words};
+use crate::{Current, LIMIT, PART, guarded, words, written};
 
 pub struct Cache {
     client: Client,
@@ -21,6 +21,8 @@ pub struct Cache {
     /// When it last left a replica.
     left: Mutex<Option<Instant>>,
     server: Resource,
+    /// Of the commands that write.
+    writes: Resource,
 }
 
 impl Cache {
@@ -30,6 +32,7 @@ impl Cache {
             left: Mutex::default(),
             client,
             server: Resource::new(breaker(rules)),
+            writes: Resource::new(breaker(rules)),
         })
     }
 
@@ -52,6 +55,14 @@ impl Cache {
         guarded(&self.server, Errors, repair, call).await
     }
 
+    /// A command that writes.
+    pub async fn write<T: FromRedisValue>(
+        &self,
+        command: &Cmd,
+    ) -> Result<T, ServiceError<Timed<RedisError>>> {
+        written(&self.writes, classify_write, self.call(command)).await
+    }
+
     /// The manager replaces a connection that is lost, but not one that no longer answers: a timeout is no loss to it. A new
     /// one also resolves the name again, so that it finds the primary after a failover.
     fn repair(&self) {
@@ -72,6 +83,10 @@ impl Cache {
 
     pub fn server(&self) -> &Resource {
         &self.server
+    }
+
+    pub fn writes(&self) -> &Resource {
+        &self.writes
     }
 }
 
@@ -127,10 +142,10 @@ pub fn classify(error: &RedisError) -> Outcome {
             // A wrong type, a script that is not loaded, a key of another node: it has answered.
             _ => Outcome::Success,
         },
-        // Codes that this client has no kind for: memory that is full, a disk that is, too few replicas, a script that
-        // does not end.
+        // Codes that this client has no kind for. A script that does not end lets nothing else run. Memory or a disk that is
+        // full fails writes alone, and opening would turn away the reads: writes have a breaker of their own.
         ErrorKind::Extension => match error.code() {
-            Some("OOM" | "MISCONF" | "NOREPLICAS" | "BUSY") => failure,
+            Some("BUSY") => failure,
             _ => Outcome::Success,
         },
         // The server has answered, with another type than was asked for.
@@ -138,6 +153,19 @@ pub fn classify(error: &RedisError) -> Outcome {
         // What its limits say is an error of the operating system or a cause, by version.
         _ if error.source().is_some_and(|cause| cause.is::<io::Error>()) => failure,
         // A command that makes no sense.
+        _ => Outcome::Ignored,
+    }
+}
+
+/// Of a command that writes, whether writes are refused, for want of memory, a disk or replicas: all else is counted by the
+/// breaker of the server.
+pub fn classify_write(error: &RedisError) -> Outcome {
+    let is_full = matches!(error.code(), Some("OOM" | "MISCONF" | "NOREPLICAS"));
+    if is_full || is_of_a_replica(error) {
+        return Failure::new().into();
+    }
+    match classify(error) {
+        Outcome::Success => Outcome::Success,
         _ => Outcome::Ignored,
     }
 }

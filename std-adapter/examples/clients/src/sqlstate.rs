@@ -9,6 +9,11 @@ pub fn is_of_a_standby(code: &str) -> bool {
     code == "25006"
 }
 
+/// Whether the server refuses each write, and answers reads: it is a standby, or its disk is full.
+pub fn refuses_writes(code: &str) -> bool {
+    is_of_a_standby(code) || code == "53100"
+}
+
 /// By class, which are the first two characters, and by code.
 pub fn classify(code: &str) -> Outcome {
     let class = code.get(..2).unwrap_or_default();
@@ -17,7 +22,9 @@ pub fn classify(code: &str) -> Outcome {
         (_, "57P05" | "25P03") => Outcome::Ignored,
         // An internal error is as often that of one query as that of the server.
         ("XX", _) => Outcome::Ignored,
-        // Connections; no login, no such database; no disk, memory or connection left; shut down or starting, or cancelled
+        // A full disk fails writes alone, and opening would turn away the reads: writes have a breaker of their own.
+        (_, "53100") => Outcome::Success,
+        // Connections; no login, no such database; no memory or connection left; shut down or starting, or cancelled
         // by `statement_timeout`; a fault of its files. No query of anybody would do better.
         ("08" | "28" | "3D" | "53" | "57" | "58", _) => Failure::new().into(),
         // A write on a standby.

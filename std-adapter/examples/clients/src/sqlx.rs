@@ -6,11 +6,14 @@ use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{Error, PgConnection, PgPool, Postgres};
 
-use crate::{Current, Errors, LIMIT, PART, guarded, sqlstate};
+use crate::{Answers, Current, Errors, LIMIT, PART, guarded, sqlstate, written};
 
 pub struct Database {
     pool: Current<PgPool>,
     server: Resource,
+    /// Of the calls that write.
+    writes: Resource,
+    answers: Answers,
 }
 
 impl Database {
@@ -25,6 +28,8 @@ impl Database {
         Self {
             pool: Current::new(options.connect_lazy_with(address)),
             server: Resource::new(breaker(rules)),
+            writes: Resource::new(breaker(rules)),
+            answers: Answers::default(),
         }
     }
 
@@ -32,6 +37,7 @@ impl Database {
         &self,
         query: impl AsyncFnOnce(&mut PgConnection) -> Result<T, Error>,
     ) -> Result<T, ServiceError<Timed<Error>>> {
+        let before = self.answers.so_far();
         let call = async {
             let mut held = Held(Some(self.pool.get().acquire().await?));
             let answer = query(held.0.as_mut().expect("just taken")).await;
@@ -41,9 +47,23 @@ impl Database {
                 // Back into the pool: this call has read all of its answer.
                 drop(held.0.take());
             }
+            self.answers.note(&answer, classify);
             answer
         };
-        guarded(&self.server, Errors(classify), || self.repair(), call).await
+        let judge = |error: &Error| match error {
+            // Others were answered meanwhile: the pool is too small for so many callers.
+            Error::PoolTimedOut if self.answers.so_far() != before => Outcome::Ignored,
+            _ => classify(error),
+        };
+        guarded(&self.server, Errors(judge), || self.repair(), call).await
+    }
+
+    /// A call that writes.
+    pub async fn write<T>(
+        &self,
+        query: impl AsyncFnOnce(&mut PgConnection) -> Result<T, Error>,
+    ) -> Result<T, ServiceError<Timed<Error>>> {
+        written(&self.writes, classify_write, self.run(query)).await
     }
 
     /// The pool has no way to drop its idle connections, so a new one takes its place. Calls in flight keep theirs.
@@ -56,6 +76,10 @@ impl Database {
 
     pub fn server(&self) -> &Resource {
         &self.server
+    }
+
+    pub fn writes(&self) -> &Resource {
+        &self.writes
     }
 }
 
@@ -78,7 +102,7 @@ pub fn classify(error: &Error) -> Outcome {
             None => Outcome::Ignored,
         },
         // Within its limit the pool connects again and again if it is refused, or if there are too many connections
-        // (`53300`) or the server is starting (`57P03`): then this is what callers see.
+        // (`53300`) or the server is starting (`57P03`): then this is what callers see. Unless others are answered meanwhile.
         Error::PoolTimedOut => Failure::new().into(),
         Error::Io(_) | Error::Tls(_) | Error::Protocol(_) => Failure::new().into(),
         // The server has answered, with something else than was asked for.
@@ -89,6 +113,18 @@ pub fn classify(error: &Error) -> Outcome {
         | Error::Decode(_)
         | Error::TypeNotFound { .. } => Outcome::Success,
         // A value that could not be sent, a pool that the program has closed.
+        _ => Outcome::Ignored,
+    }
+}
+
+/// Of a call that writes, whether writes are refused: all else is counted by the breaker of the server.
+pub fn classify_write(error: &Error) -> Outcome {
+    let code = error.as_database_error().and_then(|error| error.code());
+    if code.is_some_and(|code| sqlstate::refuses_writes(&code)) {
+        return Failure::new().into();
+    }
+    match classify(error) {
+        Outcome::Success => Outcome::Success,
         _ => Outcome::Ignored,
     }
 }

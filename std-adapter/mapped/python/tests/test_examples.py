@@ -98,6 +98,16 @@ def test_a_service_whose_workers_share_breakers(port: int, server: Server) -> No
         assert get(port, "/orders/404")[0] == 404
     assert get(port, "/stock/rome/1")[0] == 404
 
+    # Nor does a server that says that it is asked too often.
+    server.status, server.asked = 429, 0
+    for _ in range(10):
+        assert get(port, "/orders/1")[0] == 502
+        assert get(port, "/stock/oslo/1")[0] == 502
+        # Failures would last long enough.
+        time.sleep(0.03)
+    assert server.asked == 20
+    assert get(port, "/health")[2]["database"]["state"] == "closed"
+
     # Of all workers together five calls fail, and no more are made once the first of them is 100 ms ago.
     server.status, server.asked = 500, 0
     answers = [get(port, "/orders/1") for _ in range(4)]

@@ -18,8 +18,8 @@ use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser
 #[derive(Debug, Parser)]
 #[command(version, name = "atomic-breaker-tune")]
 pub(crate) struct Arguments {
-    /// The log: CSV or JSON lines with a start, a duration and an outcome for each call, an access log of nginx or Envoy, or
-    /// spans in OTLP's JSON; - for standard input
+    /// The log: CSV or JSON lines with a start, a duration and an outcome for each call, an access log of nginx, Envoy or
+    /// Traefik, or spans in OTLP's JSON; - for standard input
     pub(crate) log: PathBuf,
 
     /// Today's rules, to compare with: a file in TOML, as `Config` is read from
@@ -117,11 +117,12 @@ pub(crate) struct Arguments {
 }
 
 /// The names of formats.
-const FORMATS: [(&str, LogFormat); 5] = [
+const FORMATS: [(&str, LogFormat); 6] = [
     ("csv", LogFormat::Csv),
     ("json", LogFormat::JsonLines),
     ("nginx", LogFormat::Nginx),
     ("envoy", LogFormat::Envoy),
+    ("traefik", LogFormat::Traefik),
     ("otlp", LogFormat::Otlp),
 ];
 

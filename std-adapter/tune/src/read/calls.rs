@@ -12,7 +12,7 @@ use super::line::Lines;
 use super::logged::{LineFields, Logged, doubt, mixed};
 use super::named::Columns;
 use super::request::Requests;
-use super::{envoy, nginx, otlp};
+use super::{envoy, nginx, otlp, traefik};
 use crate::log::LoggedCall;
 
 /// A way to find the calls of a line.
@@ -21,6 +21,7 @@ enum LineParser {
     Json(Box<JsonParser>),
     Nginx,
     Envoy,
+    Traefik(Box<Columns>),
     Otlp,
 }
 
@@ -52,6 +53,7 @@ impl<R: BufRead> CallReader<R> {
             LogFormat::JsonLines => LineParser::Json(Box::new(JsonParser::new(columns))),
             LogFormat::Nginx => LineParser::Nginx,
             LogFormat::Envoy => LineParser::Envoy,
+            LogFormat::Traefik => LineParser::Traefik(Box::new(columns.clone())),
             LogFormat::Otlp => LineParser::Otlp,
         };
         Ok(Self {
@@ -156,6 +158,11 @@ impl Found {
             LineParser::Csv(parser) => self.row(&parser.row(line))?,
             LineParser::Json(parser) => self.row(&parser.row(line)?)?,
             LineParser::Envoy => self.call(envoy::call(line)?)?,
+            LineParser::Traefik(columns) => {
+                if let Some(call) = traefik::call(line, columns)? {
+                    self.call(call)?;
+                }
+            }
             LineParser::Nginx => nginx::calls(line)?
                 .into_iter()
                 .try_for_each(|call| self.call(call))?,

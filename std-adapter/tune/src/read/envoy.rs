@@ -54,7 +54,7 @@ pub(super) fn call(line: &str) -> Result<Logged<'_>, String> {
 }
 
 /// Words, of which those in quotes or brackets may contain spaces.
-fn words(line: &str) -> Result<Vec<&str>, String> {
+pub(super) fn words(line: &str) -> Result<Vec<&str>, String> {
     let mut words = Vec::new();
     let mut rest = line.trim();
     while let Some(first) = rest.chars().next() {

@@ -17,6 +17,7 @@ mod reader;
 mod request;
 mod stream;
 mod time;
+mod traefik;
 
 pub use columns::{Column, TimeUnit};
 pub use error::{ReadError, ReadSummary, UnitDoubt, WordCounts};

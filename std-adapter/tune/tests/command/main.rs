@@ -5,6 +5,7 @@
 mod leaving;
 mod mistakes;
 mod result;
+mod traefik;
 
 use std::fmt::Write as _;
 use std::fs;

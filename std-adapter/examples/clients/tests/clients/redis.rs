@@ -68,14 +68,14 @@ async fn is_closed_through_errors_of_callers_and_knows_those_of_the_server() {
     let failure = Outcome::from(Failure::new());
     run(&cache, "CONFIG SET maxmemory 1").await.unwrap();
     let (outcome, code) = judged(run(&cache, "SET name bob").await);
-    assert_eq!((outcome, &*code), (failure, "OOM"));
+    assert_eq!((outcome, &*code), (Outcome::Success, "OOM"));
     run(&cache, "CONFIG SET maxmemory 0").await.unwrap();
 
     run(&cache, "CONFIG SET min-replicas-to-write 1")
         .await
         .unwrap();
     let (outcome, code) = judged(run(&cache, "SET name bob").await);
-    assert_eq!((outcome, &*code), (failure, "NOREPLICAS"));
+    assert_eq!((outcome, &*code), (Outcome::Success, "NOREPLICAS"));
     run(&cache, "CONFIG SET min-replicas-to-write 0")
         .await
         .unwrap();
@@ -89,6 +89,46 @@ async fn is_closed_through_errors_of_callers_and_knows_those_of_the_server() {
         .unwrap();
     let (outcome, code) = judged(run(&cache, "GET name").await);
     assert_eq!((outcome, &*code), (failure, "MASTERDOWN"));
+}
+
+/// Memory that is full, too few replicas, a disk on which it cannot save.
+#[tokio::test]
+async fn refused_writes_open_a_breaker_of_their_own_and_reads_are_served() {
+    let Some(mut host) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let causes = [
+        ("OOM", "CONFIG SET maxmemory 1"),
+        ("NOREPLICAS", "CONFIG SET min-replicas-to-write 1"),
+        ("MISCONF", "BGSAVE"),
+    ];
+    for (code, cause) in causes {
+        host.kill();
+        host.restart_with(&["--dir", "/proc", "--save", "3600 1000"]);
+        let cache = cache(host.port);
+        let set = async || {
+            let mut command = cmd("SET");
+            cache.write::<Value>(command.arg("name").arg("bob")).await
+        };
+        set().await.unwrap();
+        run(&cache, cause).await.unwrap();
+        sleep(Duration::from_millis(200)).await;
+        for _ in 0..5 {
+            assert!(is_closed(cache.writes()), "{code}");
+            let Err(ServiceError::Failed(Timed::Failed(error))) = set().await else {
+                panic!("{code}: it is served");
+            };
+            assert_eq!(error.code(), Some(code));
+            run(&cache, "GET name").await.expect("reads are served");
+        }
+        assert!(
+            matches!(set().await, Err(ServiceError::Rejected(_))),
+            "{code}"
+        );
+        let snapshot = cache.server().breaker().snapshot();
+        assert!(is_closed(cache.server()) && snapshot.failures() == 0);
+        run(&cache, "GET name").await.expect("reads are served");
+    }
 }
 
 #[tokio::test]
