@@ -167,9 +167,18 @@ impl<L: TryLimit, O> Retry<L, O> {
         self
     }
 
-    /// What each try has: nothing, or a time limit.
-    pub const fn each_try(&self) -> L {
-        self.limit
+    /// Splits off what each try has: nothing, or a time limit. The rest says what comes between the tries.
+    pub fn split(self) -> (L, Retry<(), O>) {
+        let between = Retry {
+            tries: self.tries,
+            wait_ms: self.wait_ms,
+            first_ms: self.first_ms,
+            longest_ms: self.longest_ms,
+            within_ms: self.within_ms,
+            limit: (),
+            observer: self.observer,
+        };
+        (self.limit, between)
     }
 }
 

@@ -78,9 +78,9 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         const fn repairs<V, E, O: Repeatable<V, E>>(_: &O) -> bool {
             O::REPAIRS
         }
+        let (limit, policy) = policy.split();
         async move {
             let repairs = repairs(&operation);
-            let limit = policy.each_try();
             let mut tries = Tries::new(self.clock.timer(), policy);
             loop {
                 if let Some(result) = tries.turn(self).await {

@@ -3,7 +3,7 @@
 
 use super::policy::FOR_ALL_OF_ITS_TIME;
 use super::waiter::{NEVER, Spread, Waiter, is_vain};
-use super::{Awaited, Retry, RetryEvent, Timer, TryCourse, TryLimit, TryObserver};
+use super::{Awaited, Retry, RetryEvent, Timer, TryCourse, TryObserver};
 use crate::outcome::Outcome;
 
 /// How a try ended.
@@ -38,7 +38,7 @@ pub struct Tries<T, V, X, C = ()> {
 
 impl<T: Timer, V, X, C: TryCourse> Tries<T, V, X, C> {
     /// The state before the first try. The time of the policy begins now.
-    pub fn new<L: TryLimit, O: TryObserver<Course = C>>(timer: T, policy: Retry<L, O>) -> Self {
+    pub fn new<O: TryObserver<Course = C>>(timer: T, policy: Retry<(), O>) -> Self {
         Self {
             deadline_ms: timer.now_ms().saturating_add(policy.within_ms),
             waiter: Waiter::trying(timer),

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use atomic_breaker_server::{AnyError, AnyPermit, Report};
+use atomic_breaker_tower::ReadOn;
 use http::Response;
 use http_body::Body;
 
@@ -162,6 +163,22 @@ where
                 result.map(|_| unreachable!("an error"))
             }
         }
+    }
+}
+
+/// Reads the body to its verdict.
+impl<T, E, R, Y> ReadOn<T, E> for AtEnd<R, Y>
+where
+    T: WholeResponse<Body: Send + 'static>,
+    E: fmt::Display,
+    R: HttpRules + ErrorRule<E> + Clone + Send + 'static,
+    Y: ErrorRule<<T::Body as Body>::Error> + Clone + Send + 'static,
+{
+    fn read_on<P: AnyPermit + Send + 'static>(
+        response: Self::Output<P>,
+        late: impl Future<Output = ()> + Send + 'static,
+    ) -> impl Future<Output = ()> + Send + 'static {
+        response.into_body().read_on(late)
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use atomic_breaker_server::{AnyError, AnyPermit, Classify, Report};
+use atomic_breaker_tower::ReadOn;
 use http::StatusCode;
 
 use crate::errors::{is_quota, of_one_request, scope_of_status};
@@ -15,6 +16,11 @@ use crate::{AtEnd, ErrorRule, Failure, Head, HttpRules, Outcome, ResponseHead, R
 /// answer one request; a 429 is neutral, and a `Retry-After` of a 503 says for how long to open once the rules trip. The
 /// [table](crate#what-counts-as-what) says why, and how to change it. It looks at the head of the response;
 /// [`at_end_of_body`](Self::at_end_of_body) waits for the body as well.
+///
+/// A probe that gets a 429 [succeeds](Scope::Quota), except where this is a [`Classify`], which is not told of probes: with
+/// [`Breaker::call_with`](atomic_breaker::Breaker::call_with), with `.classify(..)` of the layers and with `retry_with`, it is
+/// ignored, and the next probe decides. So hand it to `.report(..)` of a layer, or to
+/// [`AnyPermit::run_async`], or else a host that answers every call by 429 keeps its breaker half-open.
 ///
 /// `Copy`, four words in addition to what its rule for errors captures, and usable for any number of breakers.
 ///
@@ -87,17 +93,21 @@ impl<X> HttpClassifier<X> {
     /// What each status counts as, with or without a weight, in place of the default; a `Retry-After` of a 503 is still
     /// heeded, if 503 is a failure, and a 429 that is ignored still lets a probe [succeed](Scope::Quota).
     ///
+    /// An answer that says no is a success: the host lives. Ignore only what others say in its place, since a probe that gets
+    /// it decides nothing, and the breaker stays half-open for as long as that is all that comes.
+    ///
     /// ```
     /// use atomic_breaker_http::{Failure, HttpClassifier, Outcome};
     /// use http::StatusCode;
     ///
     /// static HTTP: HttpClassifier = HttpClassifier::new().statuses(|status| match status.as_u16() {
     ///     502 | 504 => Failure::with_weight(2).into(),
-    ///     // They say nothing about the server: a probe that gets one is repeated.
-    ///     400..=499 => Outcome::Ignored,
+    ///     // The gateway's own word for a route that it does not have: the server was not asked.
+    ///     421 => Outcome::Ignored,
     ///     _ => HttpClassifier::new().status(status),
     /// });
-    /// assert_eq!(HTTP.status(StatusCode::NOT_FOUND), Outcome::Ignored);
+    /// assert_eq!(HTTP.status(StatusCode::NOT_FOUND), Outcome::Success);
+    /// assert_eq!(HTTP.status(StatusCode::MISDIRECTED_REQUEST), Outcome::Ignored);
     /// ```
     pub const fn statuses(mut self, statuses: fn(StatusCode) -> Outcome) -> Self {
         self.responses.statuses = statuses;
@@ -255,6 +265,8 @@ where
         result
     }
 }
+
+impl<T, E, X> ReadOn<T, E> for HttpClassifier<X> where Self: Report<T, E> {}
 
 impl Default for HttpClassifier {
     fn default() -> Self {

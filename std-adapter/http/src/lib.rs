@@ -27,7 +27,7 @@
 //! |---|---|---|---|
 //! | 1xx, 2xx, 3xx, 600 and above | success | the server has responded | [`statuses`](HttpClassifier::statuses) |
 //! | 408 | failure | the server, or a proxy, ran out of time | |
-//! | 429 | [ignored](Scope::Quota), but a probe succeeds; its `Retry-After` is for [its caller](HttpClassifier::retry_hint) | the server has responded; the quota of one tenant must not shut out the others | [`trip_on_429`](HttpClassifier::trip_on_429) |
+//! | 429 | [ignored](Scope::Quota), but a probe succeeds, [where probes are known](HttpClassifier); its `Retry-After` is for [its caller](HttpClassifier::retry_hint) | the server has responded; the quota of one tenant must not shut out the others | [`trip_on_429`](HttpClassifier::trip_on_429) |
 //! | other 4xx | success | the server has responded, the request was wrong | [`statuses`](HttpClassifier::statuses) |
 //! | 503 with `Retry-After` | failure; if the rules trip by it, or it is a probe's, it opens for at least that time, [at most 300 s](RetryAfter) | the server asks for it. On its own it opens nothing: it may be one overloaded instance of many | [`max_retry_after`](HttpClassifier::max_retry_after) |
 //! | 501, 505, 507 | success | the server answers one request, and says no: five PROPFIND must not shut it for every GET | [`statuses`](HttpClassifier::statuses) |

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use atomic_breaker_server::{AnyPermit, Classify, Report};
+use atomic_breaker_tower::ReadOn;
 use http::HeaderMap;
 
 use crate::errors::{report_by, status_text};
@@ -146,3 +147,5 @@ where
         result
     }
 }
+
+impl<T, E, R> ReadOn<T, E> for AtHead<R> where Self: Report<T, E> {}

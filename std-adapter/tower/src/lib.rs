@@ -108,6 +108,7 @@ macro_rules! can_fail {
 mod asked;
 mod gate;
 mod outliving;
+mod read_on;
 mod retry;
 mod service;
 mod time_limit;
@@ -124,6 +125,7 @@ pub use gate::{GateLayer, GateService};
 pub use outliving::Try;
 #[doc(hidden)]
 pub use outliving::{Leaving, has_left};
+pub use read_on::ReadOn;
 pub use retry::{
     Backoff, BudgetByKey, BudgetConfig, BudgetOf, ObserveRetries, ObservedBy, RetryBudget,
     RetryBudgets, RetryConfig, RetryConfigError, RetryFuture, RetryLayer, RetryPolicy,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The breaker and the time limit of a try in one layer, whose tries go on when their callers leave.
 
+use std::future::ready;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -14,7 +15,7 @@ use tower_service::Service;
 use crate::asked::admitted;
 use crate::outliving::{Leaving, Try};
 use crate::service::ResponseFuture;
-use crate::{Admit, AnyPermit, AtOnce, Report, ServiceError, TimeLimitLayer, Timed, TryLimits};
+use crate::{Admit, AnyPermit, AtOnce, ReadOn, ServiceError, TimeLimitLayer, Timed, TryLimits};
 
 /// A [`BreakerLayer`](crate::BreakerLayer) with a [`TimeLimitLayer`] below it, in which a try goes on when its caller
 /// leaves: in a task, until the service has answered or the limit has passed. So the breaker learns what the service
@@ -23,7 +24,7 @@ use crate::{Admit, AnyPermit, AtOnce, Report, ServiceError, TimeLimitLayer, Time
 /// With the two layers alone, a call whose caller leaves is [cancelled](atomic_breaker_server::Permit#dropped): if all callers leave
 /// earlier than the limit, a service that hangs is never tripped; and if a healthy one takes longer than
 /// [`Config::cancel_limit`](crate::Config::cancel_limit), 250 ms unless set, callers that leave just then fail its probes,
-/// and keep it shut for those that would wait. Here, whichever callers leave, and whenever:
+/// and keep it shut for those that would wait. Here, whichever callers leave before they have the response, and whenever:
 ///
 /// - A service that fails or hangs permanently is tripped by as many of its calls as the rules require failures, within
 ///   one limit of the last of them.
@@ -33,8 +34,9 @@ use crate::{Admit, AnyPermit, AtOnce, Report, ServiceError, TimeLimitLayer, Time
 /// an error when the caller is dropped, and then the service takes a part for the whole: let such a stream end with an
 /// error unless its last part was sent, or set [`outliving`](Self::outliving) to 0.
 ///
-/// What goes on ends with the response: a body that the [report](Self::report) would wait for is dropped unread, and counts
-/// as that says. `ClientGuard` and `BreakerMiddleware` of `atomic-breaker-http` read it on.
+/// What goes on ends with the verdict: a body that the [report](Self::report) waits for, such as one of gRPC, which says in
+/// its trailers how the call went, is [read](ReadOn) until then, within the limit of its try. Otherwise the limit ends with the
+/// response. A caller that has the response has the rest of the try as well: dropping the body of such a report ends it.
 ///
 /// The limit must not be longer than [`Config::probe_lease`](crate::Config::probe_lease), 30 s unless set. Each try is one
 /// allocation. The price of going on is that the request of a caller that has left keeps its connection a little longer;
@@ -103,7 +105,7 @@ impl<A, C> TryLayer<A, C> {
     }
 
     /// Leaves it to a [reporter](crate::Report), such as those of `atomic-breaker-http`, to report what a result means.
-    /// The error is a [`Timed`] one.
+    /// The error is a [`Timed`] one. One of your own says by [`ReadOn`] what becomes of a response whose caller has left.
     pub fn report<K>(self, report: K) -> TryLayer<A, K> {
         TryLayer {
             admit: self.admit,
@@ -172,7 +174,7 @@ where
     S: Service<Q, Future: Send> + Clone + Send + 'static,
     Q: Send + 'static,
     A: Admit<Q, Permit: Send + 'static>,
-    C: Report<S::Response, Timed<S::Error>, Output<A::Permit>: 'static> + Clone + Send + 'static,
+    C: ReadOn<S::Response, Timed<S::Error>, Output<A::Permit>: 'static> + Clone + Send + 'static,
     S::Error: 'static,
 {
     type Response = C::Output<A::Permit>;
@@ -199,6 +201,9 @@ where
         let call = Oneshot::new(limited, request);
         admitted::<Self>();
         let call = ResponseFuture::new(call, false, permit, layer.report.clone());
-        Try::new(call, leaving)
+        Try::new(call, leaving).reading_on(limit, |result, late| match result {
+            Ok(output) => Box::pin(C::read_on(output, late)),
+            Err(_) => Box::pin(ready(())),
+        })
     }
 }

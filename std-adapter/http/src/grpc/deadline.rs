@@ -41,7 +41,7 @@ const EXCEEDED: HeaderValue = HeaderValue::from_static("4");
 /// let limit = Duration::from_secs(3);
 /// let channel = ServiceBuilder::new()
 ///     .layer(GrpcDeadlineLayer::new(limit))
-///     .layer(TryLayer::new(PerHost::new(hosts), limit).report(GrpcClassifier::new()))
+///     .layer(TryLayer::new(PerHost::new(hosts), limit).report(GrpcClassifier::new().at_end_of_body()))
 ///     .service(channel);
 /// # let _ = channel;
 /// # }

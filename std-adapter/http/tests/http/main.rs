@@ -5,6 +5,7 @@ mod bodies;
 mod grpc;
 mod grpc_bodies;
 mod grpc_deadlines;
+mod grpc_leaving;
 mod leaks;
 mod natural;
 mod origin;

@@ -177,6 +177,25 @@ fn a_429_trips_for_its_hint_or_the_usual_time_by_option() {
     assert_eq!(last(&[]), (3, Cause::FailureLimit, 5));
 }
 
+/// A classifier is not told which calls are probes.
+#[test]
+fn a_probe_of_call_with_that_gets_a_429_leaves_it_to_the_next_one() {
+    let clock = ManualClock::new();
+    let breaker = Breaker::new(Config::new(), &clock);
+    let call = |code| {
+        let answer = || Ok::<_, Infallible>(response(code, &[], ()));
+        breaker.call_with(HTTP, answer).is_ok()
+    };
+    breaker.trip();
+    clock.advance(Duration::from_secs(5));
+    for _ in 0..3 {
+        assert!(call(429));
+        assert_eq!(breaker.state(), State::HalfOpen);
+    }
+    assert!(call(404), "an answer that says no");
+    assert_eq!(breaker.state(), State::Closed);
+}
+
 /// A probe asks whether the host responds, and it does. If it decided nothing, a tenant over its quota that takes each
 /// probe would keep the others out.
 #[test]

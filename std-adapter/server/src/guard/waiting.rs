@@ -187,7 +187,7 @@ where
     O: Repeat<F>,
 {
     let caller = Caller::new(guard);
-    let limit = policy.each_try();
+    let (limit, policy) = policy.split();
     let mut tries = Tries::new(TokioTimer, policy);
     loop {
         if let Some(end) = tries.turn(&caller).await {

@@ -69,7 +69,7 @@ async fn each_failed_try_is_told_with_its_number_its_pause_and_the_tokens_left()
             "{paused:?}"
         );
         assert_eq!((event.hint, event.waits), (None, 0));
-        assert_eq!(event.millitokens / 1_000, 99 - number as u32);
+        assert_eq!(event.millitokens.unwrap() / 1_000, 99 - number as u32);
     }
     let (_, event) = third;
     assert_eq!((event.number, event.event), (3, Recovered));

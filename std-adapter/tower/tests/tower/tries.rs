@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use atomic_breaker_server::word;
 use atomic_breaker_tower::{
-    Breaker, BreakerLayer, Config, ServiceError, State, TimeLimitLayer, Timed, TokioClock, TryLayer,
+    AnyPermit, Breaker, BreakerLayer, Config, Failure, ReadOn, Report, ServiceError, State,
+    TimeLimitLayer, Timed, TokioClock, TryLayer,
 };
 use tokio::time::{Instant, sleep, timeout};
 use tower::util::BoxCloneSyncService;
@@ -175,6 +176,45 @@ async fn a_try_that_takes_longer_than_its_limit_has_failed() {
     assert!(matches!(late, ServiceError::Failed(Timed::TimedOut)));
     let rejected = client.oneshot(()).await.unwrap_err();
     assert!(matches!(rejected, ServiceError::Rejected(_)));
+}
+
+/// Reports the failure that shows a second after the response.
+#[derive(Clone)]
+struct Later;
+
+impl<E> Report<(), E> for Later {
+    type Output<P: AnyPermit> = P;
+
+    fn report<P: AnyPermit>(&self, permit: P, result: Result<(), E>) -> Result<P, E> {
+        result.map(|()| permit)
+    }
+}
+
+impl<E: 'static> ReadOn<(), E> for Later {
+    async fn read_on<P: AnyPermit + Send + 'static>(
+        permit: P,
+        late: impl Future<Output = ()> + Send + 'static,
+    ) {
+        tokio::select! {
+            () = late => {}
+            () = sleep(SECOND) => drop(permit.report(Failure::new().into())),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_verdict_after_the_response_is_waited_for_within_the_limit_of_a_try() {
+    for (limit, state) in [(ANSWER + SECOND + MS, State::Open), (SECOND, State::Closed)] {
+        let breaker = one(Config::new());
+        let layer = TryLayer::new(Arc::clone(&breaker), limit).report(Later);
+        let client = layer.layer(taking(ANSWER, &Arc::default()));
+        for _ in 0..5 {
+            let call = client.clone().oneshot(());
+            assert!(timeout(PATIENCE, call).await.is_err());
+        }
+        sleep(limit).await;
+        assert_eq!(breaker.state(), state);
+    }
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn is_call(function: &str) -> bool {
 fn leads_to_a_breaker(name: &str, words: &[String]) -> bool {
     let targets = ["Breaker", "Permit", "Registry", "Resource", "Snapshot"];
     let leads = |word: &String| word != name && targets.iter().any(|it| word.ends_with(it));
-    let is_given_one = ["AnyPermit", "ClientResponse", "Report"].contains(&name);
+    let is_given_one = ["AnyPermit", "ClientResponse", "ReadOn", "Report"].contains(&name);
     !is_given_one && (name.starts_with("Any") || words.iter().any(leads))
 }
 

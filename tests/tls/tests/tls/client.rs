@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Clients of three kinds, behind a guard with the default rules.
+//! Clients of three kinds, behind a guard with the default rules: its layer, and for reqwest its middleware as well.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -46,8 +46,14 @@ impl Client {
     }
 
     /// Each with connections and breakers of its own.
-    pub(crate) fn all() -> [Self; 3] {
-        [hyper(), with_rustls(), with_native_tls()]
+    pub(crate) fn all() -> [Self; 5] {
+        [
+            hyper(),
+            of_reqwest("reqwest with rustls", with_rustls()),
+            of_reqwest("reqwest with native-tls", with_native_tls()),
+            of_middleware("reqwest-middleware with rustls", with_rustls()),
+            of_middleware("reqwest-middleware with native-tls", with_native_tls()),
+        ]
     }
 }
 
@@ -87,22 +93,22 @@ fn hyper() -> Client {
     }
 }
 
-fn with_rustls() -> Client {
+fn with_rustls() -> reqwest::Client {
     let mut tls = authority::client();
     tls.alpn_protocols = vec!["h2".into(), "http/1.1".into()];
     let client = reqwest::Client::builder().tls_backend_preconfigured(tls);
-    of_reqwest("reqwest with rustls", client)
+    client.no_proxy().build().unwrap()
 }
 
-fn with_native_tls() -> Client {
+fn with_native_tls() -> reqwest::Client {
     let root = Certificate::from_der(authority::root()).unwrap();
     let client = reqwest::Client::builder().tls_backend_native();
-    of_reqwest("reqwest with native-tls", client.tls_certs_only([root]))
+    let client = client.tls_certs_only([root]);
+    client.no_proxy().build().unwrap()
 }
 
-fn of_reqwest(name: &'static str, client: reqwest::ClientBuilder) -> Client {
+fn of_reqwest(name: &'static str, client: reqwest::Client) -> Client {
     let guard = guard();
-    let client = client.no_proxy().build().unwrap();
     let client = HttpClient::new(client);
     let client = ServiceBuilder::new().layer(guard.layer()).service(client);
     Client {
@@ -113,6 +119,26 @@ fn of_reqwest(name: &'static str, client: reqwest::ClientBuilder) -> Client {
             let request = Request::post(url).body(Bytes::new()).unwrap();
             Box::pin(async move {
                 match client.oneshot(request).await {
+                    Ok(response) => response.bytes().await.is_ok(),
+                    Err(_) => false,
+                }
+            })
+        }),
+    }
+}
+
+fn of_middleware(name: &'static str, client: reqwest::Client) -> Client {
+    let guard = guard();
+    let client = reqwest_middleware::ClientBuilder::new(client.clone())
+        .with(guard.middleware(client))
+        .build();
+    Client {
+        name,
+        guard,
+        post: Box::new(move |url| {
+            let request = client.post(url).body(Bytes::new());
+            Box::pin(async move {
+                match request.send().await {
                     Ok(response) => response.bytes().await.is_ok(),
                     Err(_) => false,
                 }

@@ -7,7 +7,7 @@
 //! | `authority` | certificates |
 //! | `host` | a host that fails in a way of its own |
 //! | `streams` | one that speaks HTTP/2 |
-//! | `client` | clients of three kinds, behind a guard |
+//! | `client` | clients of three kinds, behind a guard or its middleware |
 //! | `crowd` | the callers |
 //! | `ends` | how connections end |
 

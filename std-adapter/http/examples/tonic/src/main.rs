@@ -76,7 +76,7 @@ fn client(
     let channel = ServiceBuilder::new()
         // tonic recognises a `Status`; another error would be UNKNOWN.
         .map_err(status)
-        // A caller whose own `set_timeout` passes leaves; its try goes on.
+        // A caller whose own `set_timeout` passes leaves; its try goes on, to the trailers, which say how it went.
         .layer(GrpcDeadlineLayer::new(TRY_LIMIT))
         .layer(TryLayer::new(PerHost::new(&*HOSTS), TRY_LIMIT).report(GRPC))
         // The error of the `Channel` does not name its cause, and the breaker keeps its text.
