@@ -169,7 +169,7 @@ async fn an_observer_of_a_retry_sees_each_try_and_a_caller_that_leaves() {
     let told = RefCell::new(Vec::new());
     let note = |event: &TryEvent| told.borrow_mut().push(*event);
     let policy = Retry::new().observer(note).try_limit(SECOND);
-    let hangs = || std::future::pending::<Result<(), String>>();
+    let hangs = || pending::<Result<(), String>>();
     assert!(server.retry(policy, hangs).await.is_err());
     let seen: Vec<_> = told.take();
     let events: Vec<_> = seen.iter().map(|it| (it.number, it.event)).collect();
