@@ -26,7 +26,10 @@ impl Member {
             Local::Recovered => self.recovered(),
             Local::ProbeLost => self.give_up(),
             Local::Rejected => self.bid_soon(),
-            Local::TrippedByHand { open_ms } => self.hold_off(open_ms),
+            Local::TrippedByHand { open_ms } => {
+                self.hold_off(open_ms);
+                self.awaits_no_call();
+            }
             Local::Overruled => {
                 self.own.clear();
                 if let Some(period) = self.period.take() {
@@ -64,28 +67,23 @@ impl Member {
         if let Some(period) = &mut self.period {
             // Its breaker has opened anew: until then the next message brings it back to the others.
             period.breaker_until = self.now.now_ms + u64::from(open_ms);
-            period.awaits_call = false;
         }
         let Some(Followed {
             id,
             trips,
             grace,
+            awaits_call,
             phase: phase @ Phase::Probing { .. },
             ..
         }) = &mut self.period
         else {
             self.hold_off(open_ms);
             self.tripped(open_ms);
-            if self
-                .period
-                .is_some_and(|it| matches!(it.phase, Phase::Due(_)))
-            {
-                // It no longer awaits its next call.
-                self.becomes_due();
-            }
+            self.awaits_no_call();
             return;
         };
         *phase = Phase::Alone;
+        *awaits_call = false;
         let grown =
             super::breaker::open_ms(&self.rules, trips.saturating_add(1), self.random.u32(..));
         let failed = Finding::Failed {
@@ -97,6 +95,16 @@ impl Member {
         // For as long as it would wait without a fleet.
         self.own.yields_until = self.now.now_ms + u64::from(open_ms);
         self.own.has_failed = true;
+    }
+
+    /// Its breaker was half-open for its next call, and is open again: it may have another turn.
+    fn awaits_no_call(&mut self) {
+        if let Some(period) = &mut self.period {
+            period.awaits_call = false;
+            if matches!(period.phase, Phase::Due(_)) {
+                self.becomes_due();
+            }
+        }
     }
 
     /// Reports the success of an instance that had the right to probe, or that went alone.

@@ -55,6 +55,19 @@ fn an_instance_takes_the_right_unasked_once_until_it_is_called() {
     assert!(bids.contains(&Action::Probe), "{bids:?}");
 }
 
+/// Its breaker was half-open for its next caller until an operator opened it.
+#[test]
+fn an_instance_that_an_operator_trips_takes_the_right_unasked_again() {
+    let mut instance = Instance::in_period(1, period(5, 0));
+    let bid = instance.demand();
+    instance.answer(bid, true, leased(period(5, 0), 500));
+    instance.run_to(40 * GRACE_MS);
+    instance.read(Some(Notice::Open(period(5, 0))));
+    instance.local(Local::TrippedByHand { open_ms: OPEN_MS });
+    let actions = instance.run_to(u64::from(OPEN_MS) + 2 * GRACE_MS);
+    assert!(actions.contains(&Action::Probe), "{actions:?}");
+}
+
 /// Others have the right, one after the other, and their callers do not come.
 #[test]
 fn after_sixteen_graces_an_instance_waits_for_its_turn_no_longer() {
