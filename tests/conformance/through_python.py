@@ -116,6 +116,7 @@ class Package(Kept):
         measures = self.settings[number]["slow_call_ms"] != 0
         rules = addressof(self.sets[number])
         file = SimpleNamespace(path=None, rules=rules, measures=measures, identity=self.at, breaker=lambda _: self.at)
+        file.is_newly_removed = lambda: False
         breaker._place(file, None, "history", judge(None), self.changed, None)
         return breaker
 
