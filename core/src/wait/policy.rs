@@ -15,14 +15,21 @@ use super::{TimeLimit, TryEvent, TryLimit, ms};
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[must_use]
 pub struct Retry<L = (), O = ()> {
+    pub(super) between: Between,
+    limit: L,
+    pub(super) observer: O,
+}
+
+/// The numbers and times of a retry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub(super) struct Between {
     pub(super) tries: u32,
     /// [`FOR_ALL_OF_ITS_TIME`], or the milliseconds that it waits for the breaker in all.
     pub(super) wait_ms: u32,
     pub(super) first_ms: u64,
     pub(super) longest_ms: u64,
     pub(super) within_ms: u64,
-    limit: L,
-    pub(super) observer: O,
 }
 
 /// Waits for as long as [`Retry::within`] allows.
@@ -33,11 +40,13 @@ impl Retry {
     /// than 30 s after the call of `retry`, and there is no wait for a breaker that rejects.
     pub const fn new() -> Self {
         Self {
-            tries: 3,
-            wait_ms: 0,
-            first_ms: 100,
-            longest_ms: 10_000,
-            within_ms: 30_000,
+            between: Between {
+                tries: 3,
+                wait_ms: 0,
+                first_ms: 100,
+                longest_ms: 10_000,
+                within_ms: 30_000,
+            },
             limit: (),
             observer: (),
         }
@@ -68,11 +77,7 @@ impl<O: Copy> Retry<(), O> {
     /// ```
     pub const fn try_limit(self, limit: Duration) -> Retry<TimeLimit, O> {
         Retry {
-            tries: self.tries,
-            wait_ms: self.wait_ms,
-            first_ms: self.first_ms,
-            longest_ms: self.longest_ms,
-            within_ms: self.within_ms,
+            between: self.between,
             limit: TimeLimit::new(limit),
             observer: self.observer,
         }
@@ -96,11 +101,7 @@ impl<L: TryLimit> Retry<L> {
     /// ```
     pub fn observer<F: FnMut(&TryEvent)>(self, observer: F) -> Retry<L, F> {
         Retry {
-            tries: self.tries,
-            wait_ms: self.wait_ms,
-            first_ms: self.first_ms,
-            longest_ms: self.longest_ms,
-            within_ms: self.within_ms,
+            between: self.between,
             limit: self.limit,
             observer,
         }
@@ -111,27 +112,27 @@ impl<L: TryLimit, O> Retry<L, O> {
     /// How many times the operation is run at most. A rejected call does not count: the operation was not run.
     /// 0 counts as 1.
     pub const fn tries(mut self, tries: u32) -> Self {
-        self.tries = tries;
+        self.between.tries = tries;
         self
     }
 
     /// The longest pause before the second try; it doubles with each try. Up to half of it is subtracted, a
     /// different part each time, so that callers spread out. Rounded up to milliseconds.
     pub const fn first_pause(mut self, pause: Duration) -> Self {
-        self.first_ms = ms(pause);
+        self.between.first_ms = ms(pause);
         self
     }
 
     /// Caps the pauses between tries. [Waiting for the breaker](Self::wait_for_breaker) may take longer.
     pub const fn longest_pause(mut self, pause: Duration) -> Self {
-        self.longest_ms = ms(pause);
+        self.between.longest_ms = ms(pause);
         self
     }
 
     /// No try begins later than this after the call of `retry`, and if it is clear that the next one would, there is no
     /// wait for it. A try that is under way is not cut short: for that there is [`try_limit`](Retry::try_limit).
     pub const fn within(mut self, time: Duration) -> Self {
-        self.within_ms = ms(time);
+        self.between.within_ms = ms(time);
         self
     }
 
@@ -159,7 +160,7 @@ impl<L: TryLimit, O> Retry<L, O> {
     /// ```
     pub const fn wait_for_breaker(mut self, time: Duration) -> Self {
         let ms = ms(time);
-        self.wait_ms = if ms < FOR_ALL_OF_ITS_TIME as u64 {
+        self.between.wait_ms = if ms < FOR_ALL_OF_ITS_TIME as u64 {
             ms as u32
         } else {
             FOR_ALL_OF_ITS_TIME
@@ -170,11 +171,7 @@ impl<L: TryLimit, O> Retry<L, O> {
     /// Splits off what each try has: nothing, or a time limit. The rest says what comes between the tries.
     pub fn split(self) -> (L, Retry<(), O>) {
         let between = Retry {
-            tries: self.tries,
-            wait_ms: self.wait_ms,
-            first_ms: self.first_ms,
-            longest_ms: self.longest_ms,
-            within_ms: self.within_ms,
+            between: self.between,
             limit: (),
             observer: self.observer,
         };

@@ -32,7 +32,7 @@ pub struct Tries<T, V, X, C = ()> {
     made: u32,
     last: Option<Result<V, X>>,
     gave_up: bool,
-    /// What its observer is told.
+    /// The part that its observer follows.
     course: C,
 }
 
@@ -40,22 +40,17 @@ impl<T: Timer, V, X, C: TryCourse> Tries<T, V, X, C> {
     /// The state before the first try. The time of the policy begins now.
     pub fn new<O: TryObserver<Course = C>>(timer: T, policy: Retry<(), O>) -> Self {
         Self {
-            deadline_ms: timer.now_ms().saturating_add(policy.within_ms),
+            deadline_ms: timer.now_ms().saturating_add(policy.between.within_ms),
             waiter: Waiter::trying(timer),
-            most: policy.tries,
-            wait_left_ms: policy.wait_ms,
-            first_ms: policy.first_ms,
-            longest_ms: policy.longest_ms,
+            most: policy.between.tries,
+            wait_left_ms: policy.between.wait_ms,
+            first_ms: policy.between.first_ms,
+            longest_ms: policy.between.longest_ms,
             made: 0,
             last: None,
             gave_up: false,
             course: policy.observer.begin(),
         }
-    }
-
-    /// The timer that pauses between tries.
-    pub const fn timer(&self) -> &T {
-        &self.waiter.timer
     }
 
     /// Waits until a try is worthwhile, if the policy [waits](Retry::wait_for_breaker), or returns the final result if

@@ -7,7 +7,7 @@ use core::time::Duration;
 use super::Timer;
 use crate::outcome::{Failure, Outcome};
 
-/// What followed when a try of a request had failed and a retry was considered. Each failed try leads to one of these,
+/// The event that followed when a try had failed and a retry was considered. Each failed try leads to one of these,
 /// except [`Recovered`](Self::Recovered), which comes in addition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -156,7 +156,7 @@ impl<F: FnMut(&TryEvent)> TryObserver for F {
     }
 }
 
-/// How far a retry is, as its observer is told.
+/// The course of a retry, as its observer is told.
 #[doc(hidden)]
 pub trait TryCourse {
     /// A try has failed, and another one is to follow.
@@ -165,7 +165,7 @@ pub trait TryCourse {
     /// The next try is waited for if it would be rejected now.
     fn waits_if(&mut self, is_rejected: impl FnOnce() -> bool);
 
-    /// What was to follow begins now, or does not.
+    /// Tells that the next try begins now, or why there is none.
     fn goes_on(&mut self, event: RetryEvent, timer: &impl Timer);
 
     /// Nothing was to follow.

@@ -92,6 +92,8 @@ fn the_common_format_of_traefik_is_read_in_milliseconds() {
         line("25/Aug/2026:17:44:30 +0000", "404", "-", "0ms"),
         line("25/Aug/2026:19:44:31 +0200", "504", server, "30000ms"),
         line("25/Foo/2026:19:44:31 +0200", "200", server, "1ms"),
+        // The end of one month and the beginning of another.
+        line("25/anF/2026:19:44:31 +0200", "200", server, "1ms"),
     ]
     .concat();
     let read = LogReader::new().read(file.as_bytes()).unwrap();
@@ -104,7 +106,7 @@ fn the_common_format_of_traefik_is_read_in_milliseconds() {
     assert_eq!(shown(&read), expected);
     let words = read.summary.to_string();
     assert!(
-        read.summary.skipped == 1 && words.contains("line 5: its start is"),
+        read.summary.skipped == 2 && words.contains("line 5: its start is"),
         "{words}"
     );
     // It can be said as well.

@@ -35,7 +35,7 @@ struct Inner {
     /// The byte of each write that was begun since the last whole erase, even if the power failed and nothing is left to
     /// read.
     begun: Vec<Option<u8>>,
-    /// Whether bits have changed by themselves: of a record whose header has, nothing tells where it ends, and so which word
+    /// Bits have changed by themselves: of a record whose header has, nothing tells where it ends, and so which word
     /// after it was begun.
     is_rotten: bool,
     /// Bytes that may still be written or erased before the power fails.

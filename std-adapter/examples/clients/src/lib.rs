@@ -105,7 +105,7 @@ impl<T, E: Error, J: Fn(&E) -> Outcome> Report<T, ServiceError<Timed<E>>> for Wr
     }
 }
 
-/// How many calls a server has answered. While it answers some, others that wait for a place in the pool do so because it is
+/// The number of calls that a server has answered. While it answers some, others that wait for a place in the pool do so because it is
 /// too small, which is no failure of the server.
 #[derive(Debug, Default)]
 pub(crate) struct Answers(AtomicU32);

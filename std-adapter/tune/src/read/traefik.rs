@@ -114,7 +114,8 @@ fn rfc_3339(text: &str) -> Result<String, String> {
         let (clock, zone) = rest.split_once(' ')?;
         let (day, rest) = date.split_once('/')?;
         let (month, year) = rest.split_once('/')?;
-        let month = MONTHS.find(month).filter(|_| month.len() == 3)? / 3 + 1;
+        let at = MONTHS.find(month)?;
+        let month = (month.len() == 3 && at % 3 == 0).then_some(at / 3 + 1)?;
         let (hours, minutes) = zone.split_at_checked(3)?;
         Some(format!("{year}-{month:02}-{day}T{clock}{hours}:{minutes}"))
     };

@@ -81,3 +81,24 @@ async fn one_looking_instance_of_sixty_is_served_within_seventeen_graces() {
         assert!(took <= PERIOD_MS + 17 * GRACE_MS, "{took} ms");
     }
 }
+
+/// Outages of one to eight minutes, half an hour apart: nothing is left over from one to the next.
+#[tokio::test(start_paused = true)]
+async fn outage_after_outage_all_that_look_are_served_in_time() {
+    let mut world = World::new(3, FleetConfig::new(2)).await;
+    let all = [0, 1, 2];
+    for outage in 0..12 {
+        world.is_up = false;
+        world.made.clear();
+        world.look(&all, 500).await;
+        assert!(world.all_are(State::Open), "{outage}: {world:?}");
+        world.idle((1 + outage % 8) * 60_000).await;
+        world.look(&all, 30_000).await;
+        world.is_up = true;
+        let took = world.served(&all).await;
+        // The longest open time, and two of its graces.
+        assert!(took <= 40_000 + 2 * 4_000, "{outage}: {took} ms");
+        world.idle(1_800_000).await;
+        assert!(world.processes.iter().all(Process::is_served), "{outage}");
+    }
+}

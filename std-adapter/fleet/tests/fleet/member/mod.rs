@@ -9,4 +9,5 @@ mod over;
 mod probing;
 mod support;
 mod transitions;
+mod unasked;
 mod voting;
