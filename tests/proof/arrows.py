@@ -8,22 +8,9 @@ the clock (`now`, and `clock` before it, by which a call is slow), and chance.
 
 from collections import namedtuple
 
-import claripy
-from claripy import And, If, LShR, Not, Or
-
 from rules import LASTING, WITHIN
-from word import (
-    CLOSED,
-    FORCED_OPEN,
-    HALF_OPEN,
-    OPEN,
-    RETURNING,
-    Word,
-    least,
-    minus,
-    most,
-    number,
-)
+from terms import TRUE, And, If, Not, Or, lshr, number
+from word import FORCED_OPEN, HALF_OPEN, OPEN, RETURNING, least, minus, most
 
 CAUSES = [
     "FailureLimit",
@@ -76,16 +63,16 @@ class Arrows:
     def holds(self, a, granted):
         """A report counts in its own epoch; that of a probe, where there is one at a time, only if it was the last that
         was admitted."""
-        many = And(Not(a.has_lost), Or(self.rules.probes.UGT(1), a.probes.UGT(1)))
+        many = And(Not(a.has_lost), Or(self.rules.probes.ugt(1), a.probes.ugt(1)))
         return And(self.is_same_epoch(a, granted), Or(a.counts, a.time == granted.time, many))
 
     def is_of_lost_round(self, a, granted):
         """A probe that lost its slot in the same half-open time: in one of the rounds that the word counts."""
         since = (a.epoch - granted.epoch - 1) & self.layout.max["epoch"]
         is_same_time = And(
-            (a.state & 2) == (granted.state & 2), LShR(a.trips, 1) == LShR(granted.trips, 1)
+            (a.state & 2) == (granted.state & 2), lshr(a.trips, 1) == lshr(granted.trips, 1)
         )
-        return And(is_same_time, since.ULT(a.rounds))
+        return And(is_same_time, since.ult(a.rounds))
 
     def has_just_opened(self, a, granted):
         """The epoch of the permit was the one before, and it ended by opening."""
@@ -119,7 +106,7 @@ class Arrows:
         left = self.times.left(self.times.stamp(x.now), a.time, a.open_for)
         moved = self.times.open_until(wanted, x.now, a.trips, epoch, demanded)
         marked = If(shortest != 0, self.same(a, demanded=number(1)), a.word)
-        return wanted.UGT(left), moved, marked
+        return wanted.ugt(left), moved, marked
 
     # Asking to pass.
 
@@ -131,12 +118,12 @@ class Arrows:
         # Returning: 11 once trips are forgotten; before, a share of the calls passes, which grows in a straight line.
         since = times.returning_since(a)
         age, over = times.age(now, since), times.ticks(rules.over_ms)
-        is_done = age.UGE(times.kept_ticks(a))
+        is_done = age.uge(times.kept_ticks(a))
         all_pass = Or(rules.has_return == 0, times.is_over(now, since, over))
         first = rules.first_percent * (over - age) * ((1 << 32) // 100 + 1)
-        is_drawn = (x.random * over).ULT(first + (age << 32))
+        is_drawn = (x.random * over).ult(first + (age << 32))
         passes = Or(all_pass, is_drawn)
-        wait = LShR(times.left_ms(now, since, over) + 1, 1)
+        wait = lshr(times.left_ms(now, since, over) + 1, 1)
         yield Case(And(a.is_returning, is_done), self.enter(a, 0), "TrafficReturned", ADMITTED)
         yield Case(And(a.is_returning, Not(is_done), passes), a.word, None, ADMITTED)
         yield Case(
@@ -151,7 +138,7 @@ class Arrows:
         yield Case(And(a.is_open, Not(is_due)), a.word, None, ("rejected", OPEN, wait))
 
         # Half-open: a free slot, or 6, a round that was lost.
-        is_free = a.probes.ULT(self.slots(a))
+        is_free = a.probes.ult(self.slots(a))
         taken = self.layout.with_field(self.with_probes(a, a.probes + 1, a.successes), "time", times.stamp(now))
         is_lost = times.is_over(now, a.time, times.lease(a))
         rounds = least(a.rounds + 1, number(4)) - 1
@@ -171,7 +158,7 @@ class Arrows:
         """A call that was measured and took the limit or longer; more than half the range is a step back."""
         took = (x.clock - x.started) & 0xFFFF_FFFF
         return And(
-            x.started != 0, self.rules.has_slow == 1, took.UGE(self.rules.slow_ms), took.ULE((1 << 31) - 1)
+            x.started != 0, self.rules.has_slow == 1, took.uge(self.rules.slow_ms), took.ule((1 << 31) - 1)
         )
 
     def success(self, a, x):
@@ -187,7 +174,7 @@ class Arrows:
         holds = self.holds(a, granted)
         # 4. The success of a probe that lost its slot counts, too, and frees no slot.
         counts = And(a.is_half_open, Or(holds, self.is_of_lost_round(a, granted)))
-        is_enough = (a.successes + 1).UGE(rules.needed)
+        is_enough = (a.successes + 1).uge(rules.needed)
         closed = If(
             rules.keeps_trips,
             self.enter(a, 0, most(a.trips, number(1)), 0, times.stamp(x.now)),
@@ -197,7 +184,7 @@ class Arrows:
         yield Case(And(counts, is_enough), closed, "ProbesSucceeded")
         yield Case(And(counts, Not(is_enough)), self.with_probes(a, others, a.successes + 1))
         # Failures in a row are forgotten; those of a window once it is over, and while traffic returns never.
-        is_over = And(a.trips == 0, times.age(x.now, a.time).UGE(times.ticks(rules.time_ms)))
+        is_over = And(a.trips == 0, times.age(x.now, a.time).uge(times.ticks(rules.time_ms)))
         clears = And(a.counts, holds, a.payload != 0, Or(rules.rule != WITHIN, is_over))
         since = If(a.trips == 0, number(0), times.returning_since(a))
         yield Case(clears, self.same(a, payload=number(0), time=since))
@@ -226,7 +213,7 @@ class Arrows:
         rules, times, now = self.rules, self.times, x.now
         limit, more = rules.failures, a.payload + weight
         time = times.ticks(rules.time_ms)
-        in_a_row = (more.UGE(limit), self.same(a, payload=more))
+        in_a_row = (more.uge(limit), self.same(a, payload=more))
 
         # A row that lasts counts no further than the limit. Its time begins with its first failure.
         capped = least(more, limit)
@@ -234,31 +221,31 @@ class Arrows:
         has_lasted = times.has_passed(now, a.time, time)
         first = self.same(a, payload=capped, time=times.stamp(now))
         lasting = (
-            And(Not(begins), more.UGE(limit), has_lasted),
+            And(Not(begins), more.uge(limit), has_lasted),
             If(begins, first, self.same(a, payload=capped)),
         )
         # While traffic returns the time of the word is the return's. So the row lasts from where it reaches the limit.
         top = self.layout.has_reached
-        was_reached = a.payload.UGE(top)
+        was_reached = a.payload.uge(top)
         age = times.age((now + times.below) & 0xFFFF_FFFF, a.time)
-        units = least(LShR(age, times.unit(a)), number(top - 1))
+        units = least(lshr(age, times.unit(a)), number(top - 1))
         reached = self.same(a, payload=units | top, time=times.stamp(now))
         returning = (
             And(was_reached, has_lasted),
-            If(was_reached, a.word, If(more.ULT(limit), self.same(a, payload=more), reached)),
+            If(was_reached, a.word, If(more.ult(limit), self.same(a, payload=more), reached)),
         )
         is_returning = And(rules.keeps_trips, a.trips != 0)
 
         # A window begins with its first failure, and ends by its time.
-        is_first = Or(a.payload == 0, times.age(now, a.time).UGE(time))
+        is_first = Or(a.payload == 0, times.age(now, a.time).uge(time))
         window = (
-            If(is_first, weight.UGE(limit), more.UGE(limit)),
+            If(is_first, weight.uge(limit), more.uge(limit)),
             If(is_first, self.same(a, payload=weight, time=times.stamp(now)), self.same(a, payload=more)),
         )
         # While traffic returns: as many as the limit in each window of the time since, which is no longer than the return.
         since = most(least(times.age(now, a.time), times.kept_ticks(a)), time)
-        is_dense = (more * time).UGE(limit * since)
-        dense = (Or(more.UGE(self.layout.max["payload"]), is_dense), self.same(a, payload=more))
+        is_dense = (more * time).uge(limit * since)
+        dense = (Or(more.uge(self.layout.max["payload"]), is_dense), self.same(a, payload=more))
 
         def by_rule(k):
             within = If(a.trips == 0, window[k], dense[k])
@@ -273,7 +260,7 @@ class Arrows:
             yield Case(when, a.word)
             return
         just = And(Not(self.holds(a, x.granted)), self.has_just_opened(a, x.granted), shortest != 0)
-        moves, moved, marked = self.later(a, x, shortest, shortest, a.epoch, claripy.true())
+        moves, moved, marked = self.later(a, x, shortest, shortest, a.epoch, TRUE)
         yield Case(And(when, just, moves), moved)
         yield Case(And(when, just, Not(moves)), marked)
         yield Case(And(when, Not(just)), a.word)
@@ -330,7 +317,7 @@ class Arrows:
         others = And(Not(is_nothing), Not(fails))
         holds = And(others, self.holds(a, granted))
         limit = times.ticks(self.rules.cancel_ms)
-        is_late = And(a.is_half_open, Or(is_slow, times.age(x.now, granted.time).UGE(limit)))
+        is_late = And(a.is_half_open, Or(is_slow, times.age(x.now, granted.time).uge(limit)))
         yield Case(And(holds, is_late), self.trip(a, x), "ProbeCancelled")  # 5
         yield from self.give_back(a, And(holds, Not(is_late)))
         yield Case(And(others, Not(holds)), a.word)

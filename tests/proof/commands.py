@@ -4,12 +4,10 @@
 To be read beside the drawing of core/src/state.rs, whose arrows are the numbers in the comments.
 """
 
-import claripy
-from claripy import And, If, LShR, Not, Or
-
 from arrows import Arrows, Case
 from rules import LASTING, WITHIN
-from word import HALF_OPEN, least, minus, most, number
+from terms import TRUE, And, If, Not, Or, lshr, number
+from word import HALF_OPEN, minus, most
 
 MANUAL, RESTORED = "Manual", "Restored"
 # Held, by the later of two commands; the other waits below it.
@@ -56,7 +54,7 @@ class Specification(Arrows):
         yield Case(Not(Or(a.is_held_twice, a.is_disabled)), a.word)
 
     def reset(self, a, x):
-        yield Case(claripy.true(), self.enter(a, 0), MANUAL)  # 8
+        yield Case(TRUE, self.enter(a, 0), MANUAL)  # 8
 
     def probe_now(self, a, x):
         """3 and 6 without a probe."""
@@ -85,7 +83,7 @@ class Specification(Arrows):
             And(a.is_open, Not(times.is_over(now, a.time, a.open_for))),
             And(
                 a.is_half_open,
-                a.probes.UGE(self.slots(a)),
+                a.probes.uge(self.slots(a)),
                 Not(times.is_over(now, a.time, times.lease(a))),
             ),
             And(
@@ -109,14 +107,14 @@ class Specification(Arrows):
         # An open time goes on, shorter each time: by half, or by the sleep, at least to the next that the word can hold.
         # Where the rules alone have set it, they tell how long it was before it was rounded up.
         stored = a.open_for
-        least_step = most(LShR(stored, layout.precision - 1), number(1))
+        least_step = most(lshr(stored, layout.precision - 1), number(1))
         own = times.ticks(times.own_ms(a.trips))
         is_own = And(
             rules.jitter == 0, a.demanded == 0, layout.ticks_of(layout.code_of(own)) == stored
         )
         lasted = If(is_own, own, stored)
-        slept = minus(lasted, most(least_step, LShR(asleep, layout.tick_log2)))
-        left = If(asleep == 0, LShR(stored, 1), slept)
+        slept = minus(lasted, most(least_step, lshr(asleep, layout.tick_log2)))
+        left = If(asleep == 0, lshr(stored, 1), slept)
         top = number(1 << (layout.fields["payload"][1] - 1))
         mark = If(a.demanded == 1, top, number(0))
         at_once = layout.word(1, a.trips, mark, times.stamp_down(now), a.epoch + 1)
@@ -125,10 +123,10 @@ class Specification(Arrows):
         # The word cannot tell how much of a return is over.
         yield Case(a.is_returning, self.enter(a, 0), RESTORED)
         # Failures of a window count from the sleep on; a row has lasted.
-        gone = LShR(asleep, layout.tick_log2)
+        gone = lshr(asleep, layout.tick_log2)
         window = times.ticks(rules.time_ms)
         is_timed = And(a.is_closed, rules.rule != 0, a.payload != 0)
-        is_over = And(rules.rule == WITHIN, gone.UGE(window))
+        is_over = And(rules.rule == WITHIN, gone.uge(window))
         began = times.earlier(times.stamp(now), If(rules.rule == LASTING, window, gone))
         kept = self.enter(a, 0, 0, a.payload, began)
         yield Case(is_timed, If(is_over, self.enter(a, 0), kept), RESTORED)
@@ -136,7 +134,7 @@ class Specification(Arrows):
 
     def restore_running(self, a, x, when=None):
         """Probes in flight are forgotten; those that succeeded count."""
-        when = claripy.true() if when is None else when
+        when = TRUE if when is None else when
         again = self.enter(a, 2, a.trips, a.successes)
         yield Case(And(when, a.is_half_open), again, RESTORED)
         yield Case(And(when, Not(a.is_half_open)), a.word)

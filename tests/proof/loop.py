@@ -1,159 +1,206 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The loop: what a lost exchange leaves behind.
 
-A path whose exchange is lost comes back to where it has been before, the head of the loop, with the value that was found.
-Whatever depends on other readings of that turn is forgotten, that is, becomes any number; what a function has read once,
-before the loop, may stay: the first load, and the first reading of the clock. Of all paths that come back to one head, only
-what is the same in all of them stays. When nothing more is forgotten, all further turns are among those that were followed:
-paths with any number of lost exchanges. This is how abstract interpreters treat loops (widening).
+A turn of the loop ends with an exchange that is lost, and the next one begins right behind it, with the value that was found.
+Whatever depends on other readings of the turn is forgotten there, that is, becomes any number; what a function has read
+once, before the loop, may stay: the first load, and the first reading of the clock. Of all states in which one exchange was
+lost, only what is the same in all of them stays. When nothing more is forgotten, all further turns are among those that were
+followed: paths with any number of lost exchanges. This is how abstract interpreters treat loops (widening).
 """
 
 from collections import namedtuple
 
-import claripy
+from state import Bytes, Event, Fault
+from terms import Not, Term, equal, extract, rebuilt, variable
 
-from machine import begin, explore, fresh
+# What is known behind a lost exchange: the bytes of registers, memory and within the instruction (`None` if forgotten), what
+# is true, and the first load and reading of the clock (`None` if forgotten, and not there if none was made).
+Known = namedtuple("Known", "registers memory scratch truths firsts")
 
-# What is known at a head: values by register or address (`None` if forgotten), and constraints by their hash.
-Known = namedtuple("Known", "slots constraints")
-
-MOST_TURNS = 60
+MOST_TURNS = 40
 
 
 class Turns:
-    """All paths of a function that return, one after the other."""
+    """All ends of a function, after any number of lost exchanges."""
 
-    def __init__(self, program, world):
-        self.program, self.world = program, world
-        self.heads, self.count, self.errors = {}, 0, []
+    def __init__(self, machine, lasting):
+        """`lasting` are the names of what never changes: arguments and rules."""
+        self.machine, self.lasting = machine, lasting
+        self.known, self.count, self.cut = {}, 0, []
 
-    def paths(self, state):
-        todo = [state]
+    def ends(self, start):
+        todo = [start]
         while todo:
-            came = {}
-            for start in todo:
-                found = explore(self.program, start)
-                self.errors += found.errors
-                yield from found.ended
-                for path in found.again:
-                    came.setdefault(self.head(path), []).append(path)
-            todo = [turn for head, paths in came.items() if (turn := self.begin_again(head, paths))]
+            lost = {}
+            for kind, state in self.machine.explore(todo):
+                if kind == "ended":
+                    yield state
+                elif self.machine.can(state):
+                    lost.setdefault((state.at, state.index, state.frames, state.is_asked), []).append(state)
+            todo = []
+            for place, states in lost.items():
+                self.cut += [s for s in states if any(e.kind == "exchange" for e in s.events)]
+                turn = self.next_turn(place, states)
+                if turn is not None:
+                    todo.append(turn)
             self.count += len(todo)
             if self.count > MOST_TURNS:
-                self.errors.append("the loop does not come to rest")
-                return
+                raise Fault("the loop does not come to rest")
 
-    @staticmethod
-    def head(path):
-        """The instruction, and how deep in the stack."""
-        return path.addr, path.solver.eval(path.regs.sp)
-
-    def begin_again(self, head, paths):
-        """The state in which the next turn begins, for each of these paths and those before; `None` if it was followed."""
-        known = self.heads.get(head)
-        joined = known
-        for path in paths:
-            joined = join(joined, self.known(path))
-        if known and not is_less(joined, known):
+    def next_turn(self, place, states):
+        """The state in which the next turn begins; `None` if it was followed already."""
+        before = known = self.known.get(place)
+        for state in states:
+            known = joined(known, self.keep(state))
+        if before is not None and is_same(before, known):
             return None
-        self.heads[head] = joined
-        path, anew = paths[-1], found_anew(self.program)
-        turn = path.copy()
-        turn.solver.reload_solver(list(joined.constraints.values()))
-        variables = set(self.world.lasting)
-        for constraint in joined.constraints.values():
-            variables |= constraint.variables
-        for place, value in joined.slots.items():
-            if value is None:
-                value = fresh("forgotten", read(path, place).size())
-            else:
-                variables |= value.variables
-            write(turn, place, value)
-        # Of what happened before, only what is still known.
-        events = [
-            event
-            for event in path.globals["events"]
-            if event.kind in ("load", "now") and event.values[0].variables <= variables
-        ]
-        load = path.globals["events"][0]._replace(kind="load", values=(anew,))
-        begin(turn, (*events, load))
+        self.known[place] = known
+        turn = states[-1].copy()
+        variables = set(self.lasting)
+        turn.known = tuple(known.truths)
+        for truth in known.truths:
+            variables |= truth.variables
+        for name in ("registers", "memory", "scratch"):
+            bytes_, kept = Bytes(name), getattr(known, name)
+            for at, byte in kept.items():
+                if byte is None:
+                    byte = (variable(f"any_{name}_{at:x}", 8), 0)
+                else:
+                    variables |= byte[0].variables
+                bytes_.at[at] = byte
+            setattr(turn, name, bytes_)
+        # Of what happened before, only the first of a kind, which may be forgotten.
+        events = []
+        for kind, value in known.firsts.items():
+            if value is None or not value.variables <= variables:
+                value = variable(f"any_{kind}", self.machine.layout.bits if kind == "load" else 32)
+            events.append(Event(kind, (value,)))
+        turn.events = (*events, Event("load", (self.anew,)))
+        turn.exchange, turn.steps = None, 0
         return turn
 
-    def known(self, path):
-        """What a path knows when it comes back."""
-        events, anew = path.globals["events"], found_anew(self.program)
-        found = [event for event in events if event.kind == "exchange"][-1].values[3]
-        lasting = self.world.lasting | anew.variables
-        for kind in ("load", "now"):
-            for event in [event for event in events if event.kind == kind][:1]:
+    @property
+    def anew(self):
+        """The word that a turn begins with."""
+        return variable("found", self.machine.layout.bits)
+
+    @property
+    def missed(self):
+        """The word that a lost exchange did not find."""
+        return variable("missed", self.machine.layout.bits)
+
+    def keep(self, state):
+        """What a state knows that lasts beyond this turn."""
+        expected, found = state.exchange or (None, None)
+        lasting, firsts = set(self.lasting), {}
+        for event in state.events:
+            if event.kind in ("load", "now") and event.kind not in firsts:
+                firsts[event.kind] = event.values[0]
                 lasting |= event.values[0].variables
+        lasting -= {"found"}
+        firsts = {kind: value if value.variables <= lasting else None for kind, value in firsts.items()}
+        names = {}
+        if found is not None:
+            if found.op != "var":
+                # A choice, or a value that came in pieces.
+                raise Fault("an exchange finds no plain value")
+            names[found.args[0]] = self.anew
+            lasting -= found.variables
+        substitute = Substitute(names)
+        truths = {}
+        # Some code compares what was found with what was expected once more, to learn that the exchange was lost.
+        past = expected
+        if past is not None and not self.machine.can(state, equal(expected, found)):
+            truths[Not(equal(self.anew, self.missed))] = None
+        else:
+            past = None
 
-        halves = [(found, anew)]
-        if found.size() == 64:
-            halves += [(found[31:0], anew[31:0]), (found[63:32], anew[63:32])]
+        def kept(term):
+            term = substitute(term)
+            return term if term.variables <= lasting | {"found"} and not (
+                "found" in term.variables and found is None
+            ) else None
 
-        def renamed(value):
-            # What was found, or what was expected, where these are the same.
-            for old, new in halves if found.variables <= value.variables else ():
-                if value.size() == old.size() and not path.solver.satisfiable(extra_constraints=[value != old]):
-                    return new
-            return claripy.replace(value, found, anew)
+        def of(bytes_):
+            result, cache = {}, {}
+            for at, (term, k) in bytes_.at.items():
+                if term not in cache:
+                    cache[term] = self.missed if term is past else kept(term)
+                if cache[term] is not None:
+                    result[at] = (cache[term], k)
+                else:
+                    # A byte of it may still be known.
+                    byte = kept(extract(term, 8 * k, 8))
+                    result[at] = None if byte is None else (byte, 0)
+            return result
 
-        constraints = {}
-        for constraint in path.solver.constraints:
-            constraint = claripy.replace(constraint, found, anew)
-            if constraint.variables <= lasting:
-                constraints[constraint.hash()] = constraint
-        slots = {}
-        for place in places(self.program, path, self.world):
-            value = renamed(read(path, place))
-            slots[place] = value if value.variables <= lasting else None
-        return Known(slots, constraints)
-
-
-def found_anew(program):
-    """The word that a turn begins with."""
-    return claripy.BVS("FOUND", program.layout.bits, explicit_name=True)
+        for truth in state.known:
+            term = kept(truth)
+            if term is not None:
+                truths[term] = None
+        return Known(of(state.registers), of(state.memory), of(state.scratch), truths, firsts)
 
 
-def join(one, other):
+class Substitute:
+    """Terms with other terms for some variables."""
+
+    def __init__(self, names):
+        self.names, self.known = names, {}
+
+    def __call__(self, term):
+        todo = [term]
+        while todo:
+            this = todo[-1]
+            if this in self.known:
+                todo.pop()
+                continue
+            # An old name for the word of a turn must not be taken for the new one.
+            if "found" not in this.variables and not this.variables & self.names.keys():
+                self.known[this] = this
+                continue
+            inner = [a for a in this.args if isinstance(a, Term) and a not in self.known]
+            if inner:
+                todo += inner
+                continue
+            todo.pop()
+            if this.op == "var":
+                self.known[this] = self.names.get(this.args[0], variable("before_found", this.size))
+                continue
+            args = [self.known[a] if isinstance(a, Term) else a for a in this.args]
+            self.known[this] = rebuilt(this, args)
+        return self.known[term]
+
+
+def joined(one, other):
     """What both know."""
     if one is None:
         return other
-    slots = {}
-    for place, value in one.slots.items():
-        there = other.slots.get(place)
-        is_same = value is not None and there is not None and value.hash() == there.hash()
-        slots[place] = value if is_same else None
-    constraints = {key: value for key, value in one.constraints.items() if key in other.constraints}
-    return Known(slots, constraints)
+
+    def common(name):
+        a, b, result = getattr(one, name), getattr(other, name), {}
+        for at in a.keys() | b.keys():
+            # Never written is what was there in the beginning.
+            initial = (variable(f"{name}_{at:x}", 8), 0)
+            x, y = a.get(at, initial), b.get(at, initial)
+            is_kept = x is not None and y is not None and x[0] is y[0] and x[1] == y[1]
+            result[at] = x if is_kept else None
+        return result
+
+    truths = {truth: None for truth in one.truths if truth in other.truths}
+    firsts = {}
+    for kind in sorted(one.firsts.keys() | other.firsts.keys()):
+        x, y = (known.firsts.get(kind) for known in (one, other))
+        firsts[kind] = x if x is y else None
+    return Known(common("registers"), common("memory"), common("scratch"), truths, firsts)
 
 
-def is_less(joined, known):
-    """Whether anything was forgotten that was known."""
-    forgotten = any(joined.slots[place] is None for place, value in known.slots.items() if value is not None)
-    return forgotten or len(joined.constraints) < len(known.constraints)
+def is_same(a, b):
+    def unknown(bytes_):
+        return {at for at, byte in bytes_.items() if byte is None}
 
-
-def places(program, path, world):
-    """Registers by name, and the stack by address, four bytes at a time, as one word of it may hold two values."""
-    for register in program.project.arch.register_list:
-        is_known = register.general_purpose or register.vector or register.name.startswith("cc_")
-        if is_known and register.name not in ("ip", "rip", "pc"):
-            yield register.name
-    bottom, top = path.solver.eval(path.regs.sp), path.solver.eval(world.top)
-    # Below the stack pointer lies the red zone.
-    yield from range(bottom - 128, top + 64, 4)
-
-
-def read(path, place):
-    if isinstance(place, str):
-        return getattr(path.regs, place)
-    return path.memory.load(place, 4, endness="Iend_LE", inspect=False, disable_actions=True)
-
-
-def write(path, place, value):
-    if isinstance(place, str):
-        setattr(path.regs, place, value)
-    else:
-        path.memory.store(place, value, endness="Iend_LE", inspect=False, disable_actions=True)
+    return (
+        len(a.truths) == len(b.truths)
+        and a.firsts.keys() == b.firsts.keys()
+        and all(a.firsts[kind] is b.firsts[kind] for kind in a.firsts)
+        and all(x.keys() == y.keys() and unknown(x) == unknown(y) for x, y in zip(a[:3], b[:3]))
+    )

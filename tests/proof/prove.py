@@ -1,30 +1,40 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Compares compiled functions with the specification, path by path.
+"""Compares compiled functions with the specification, end by end.
 
-    prove.py PROGRAM wide|narrow OPERATION[,..] [free=GROUP[,..]] [SETTING=NUMBER ..]
+    prove.py PROGRAM wide|narrow OPERATION[,..] [free=GROUP[,..]] [SETTING=NUMBER ..] [apart=NUMBER]
+        [second=SECONDS]
+
+`second` asks Z3 as well, for so long each time. `apart` says how far two ways may have parted and still become one where they meet: more makes fewer and harder questions.
 """
 
 import sys
 import time
 
-import claripy
-from claripy import And, If, Not, Or
-
 import loop
+import looks
+import state as states
 from arrows import ADMITTED, CAUSES
+from asked import ASKED, Asked
 from commands import Specification
-from machine import ANSWER, RULES, WORD, Program, explore, fresh
-from rules import GROUPS, Rules
+from looks import LOOKS
+from machine import ANSWER, RULES, WORD, Machine
+from program import Program
+from rules import GROUPS, Placed, Rules
+from solvers import Z3, Bitwuzla, Unsure
+from state import Fault
+from terms import FALSE, TRUE, And, If, Not, Or, equal, extract, fresh, number, variable, widened
 from times import Times
-from word import Word, most, number, wide
+from word import NARROW, WIDE, Word, wide
+
+sys.setrecursionlimit(100_000)
 
 REPORTS = (
     "success success_elsewhere failure slow tripping tripping_for retry_after ignored cancel drop attempt renew"
 ).split()
 COMMANDS = "trip trip_for force_open release reset disable enable probe_now probe_early retire".split()
 RESTORES = "restore restore_after restore_running".split()
-OPERATIONS = ["acquire", *REPORTS, *COMMANDS, *RESTORES]
-WITH_MS = ("tripping_for", "retry_after", "trip_for", "restore_after")
+OPERATIONS = ["acquire", *REPORTS, *COMMANDS, *RESTORES, *LOOKS]
+WITH_TIME = ("tripping_for", "retry_after", "trip_for", "restore_after")
 # Their caller is told nothing.
 SILENT = ("drop", "attempt")
 
@@ -34,11 +44,14 @@ class World:
 
 
 class Proof:
-    def __init__(self, program, free=(), **fixed):
-        self.program, self.layout = program, program.layout
+    def __init__(self, program, layout, free=(), **fixed):
+        self.program, self.layout = program, WIDE if layout == "wide" else NARROW
+        self.solver = Bitwuzla()
+        self.second, self.agreed, self.unsure = None, 0, 0
         self.rules = Rules(self.layout, free, **fixed)
-        times = Times(self.layout, self.rules, self.grown)
-        self.specification = Specification(self.layout, self.rules, times)
+        self.specification = Specification(self.layout, self.rules, Times(self.layout, self.rules, self.grown))
+        self.pointer = program.target.bits
+        self.placed = Placed(lambda name, count: program.read(program.find(name), count))
 
     def grown(self, steps):
         result = self.rules.grown(self.layout.max["trips"] - 1)
@@ -49,78 +62,103 @@ class Proof:
     def begin(self, operation):
         """The state before the operation, and what it meets."""
         bits, world = self.layout.bits, World()
-        granted, started, argument = (
-            claripy.BVS(name, width, explicit_name=True)
-            for name, width in (("granted", bits), ("started", 32), ("argument", 32))
-        )
-        arguments = [WORD, RULES, ANSWER]
+        free = {"granted": bits, "started": 32, "weight": 32, "seconds": 32, "millis": 10, "rest": 20}
+        granted, started, weight, seconds, millis, rest = (variable(name, width) for name, width in free.items())
+        # Any number of nanoseconds below a second.
+        nanos = widened(millis, 32) * 1_000_000 + widened(rest, 32)
+        arguments = {
+            "state": [WORD, RULES],
+            "still_counts": [WORD, RULES, granted, started],
+            "is_valid": [variable("bits", bits)],
+            "accepts": [RULES],
+        }.get(operation, [WORD, RULES, ANSWER])
         if operation in REPORTS:
             arguments += [granted, started]
-        if operation in WITH_MS or operation == "failure":
-            arguments += [argument]
-        state = self.program.start(f"p_{operation}", arguments, self.rules)
+        if operation == "failure":
+            arguments += [weight]
+        if operation in WITH_TIME:
+            arguments += [seconds, nanos]
+        runner = Machine(self.program, self.layout, self.solver)
+        state = runner.start(f"p_{operation}", arguments)
+        plain, placed = self.rules.in_memory(self.placed)
+        for k, byte in enumerate(plain):
+            state.memory.write(RULES + k, number(byte, 8))
+        for at, raw in placed.items():
+            state.memory.write(RULES + at, raw)
+        known = [self.rules.are_well_formed()]
+        if operation != "accepts":
+            known.append(self.rules.are_accepted())
+        world.bits = variable("bits", bits)
         world.granted, world.started = Word(self.layout, granted), wide(started)
-        world.weight, world.ms = wide(argument & 0xFFFF), wide(argument)
-        if operation in REPORTS:
+        world.weight = wide(weight & 0xFFFF)
+        # Rounded up to a millisecond, as the pages have it, and down where they say so.
+        is_more = FALSE if operation == "restore_after" else rest != 0
+        world.time = self.specification.times.in_ms(wide(seconds), wide(millis), is_more)
+        if operation in WITH_TIME:
+            known += [millis.ult(1_000), rest.ult(1_000_000)]
+            runner.asked = Asked(self.solver, extract(world.time, 0, 32))
+        if operation in (*REPORTS, "still_counts"):
             # Granted by a breaker: while it was closed, returning or disabled, or to a probe.
-            state.solver.add(
+            known += [
                 world.granted.is_valid(),
                 Or(
                     world.granted.counts,
                     And(world.granted.is_half_open, world.granted.probes != 0),
                     world.granted.is_disabled,
                 ),
-            )
-        world.top = state.regs.sp
+            ]
+        state.known = tuple(truth for truth in known if truth is not TRUE)
         # What does not change in the loop.
-        world.lasting = granted.variables | started.variables | argument.variables
+        world.lasting = {*free, ASKED}
         for raw in self.rules.raw.values():
             world.lasting |= raw.variables
-        return state, world
+        return runner, state, world
 
     def answer(self, state, field):
         """A field of `Answer`, by its place behind `granted`."""
-        at = ANSWER + self.layout.bits // 8 + 4 * field
-        return self.peek(state, at, 4)
+        return state.memory.read(ANSWER + self.layout.bits // 8 + 4 * field, 4)
+
+    def shown(self, state, field):
+        """A field of `Shown`."""
+        return wide(state.memory.read(ANSWER + 4 * field, 4))
 
     def granted(self, state):
-        return self.peek(state, ANSWER, self.layout.bits // 8)
+        return state.memory.read(ANSWER, self.layout.bits // 8)
 
-    @staticmethod
-    def peek(state, at, count):
-        return state.memory.load(at, count, endness="Iend_LE", inspect=False, disable_actions=True)
+    def returned(self, state):
+        offset, _ = self.program.registers[self.program.target.answer]
+        return state.registers.read(offset, 4)
 
-    def obligations(self, operation, state, world):
-        """What must hold on a path, by name, and the word before and after."""
-        solver, events = state.solver, state.globals["events"]
+    def obligations(self, operation, state, world, is_cut=False):
+        """What must hold at an end, by name, and the word before and after. At a cut only what was healed before."""
+        can = lambda *more: self.solver.satisfiable([*state.known, *more])
         must = []
         seen, since, done, healed = None, -1, None, False
-        for at, event in enumerate(events):
-            if event.kind == "plain store":
-                must.append(("the word is changed by exchanges only", claripy.false()))
-            elif event.kind in ("load", "linked"):
+        for at, event in enumerate(state.events):
+            if event.kind == "load":
                 seen, since, healed = event.values[0], at, False
             elif event.kind == "exchange":
-                expected, new, succeeds, found = event.values
-                if not solver.satisfiable(extra_constraints=[succeeds]):
-                    seen, since, healed = found, at, False
-                    continue
-                if solver.satisfiable(extra_constraints=[Not(succeeds)]):
-                    must.append(("the result of an exchange is looked at", claripy.false()))
+                expected, new = event.values
                 before = Word(self.layout, expected)
-                if not solver.satisfiable(extra_constraints=[before.is_valid()]):
-                    must.append(("a damaged word is replaced by a fresh one", new == self.specification.enter(before, 0)))
+                if not can(before.is_valid()):
+                    fresh_word = self.specification.enter(before, 0)
+                    must.append(("a damaged word is replaced by a fresh one", equal(new, fresh_word)))
                     seen, since, healed = new, at, True
                     continue
                 if done:
-                    must.append(("one exchange succeeds at most", claripy.false()))
+                    must.append(("one exchange succeeds at most", FALSE))
                 must.append(("a damaged word is healed first", before.is_valid()))
                 done = (expected, new, since)
+        if is_cut:
+            if done:
+                must.append(("nothing has been done before another turn", FALSE))
+            return must, None, None
         if done:
             before, after, since = done
         else:
             before = after = seen if seen is not None else fresh("any", self.layout.bits)
-        self.meet(world, events, since, healed)
+        self.meet(world, state.events, since, healed)
+        world.ms = world.time if not state.is_asked else wide(variable(ASKED, 32))
         a, b = Word(self.layout, before), Word(self.layout, after)
         if operation == "acquire" and not done:
             # A damaged word that looks closed passes, as two loads are all that the closed path does; what changes it
@@ -128,17 +166,23 @@ class Proof:
             passes = And(Not(a.is_valid()), a.is_closed)
             must.append(("a damaged word passes only if it looks closed", Or(a.is_valid(), a.is_closed)))
             when = a.is_valid()
-            must.append(("admitted if it looks closed", Or(Not(passes), self.program.returned(state) == 1)))
+            must.append(("admitted if it looks closed", Or(Not(passes), self.returned(state) == 1)))
         elif not done:
             # A report of a permit that needs nothing of the word does not look at it closely.
-            when = a.is_valid() if seen is not None else claripy.true()
+            when = a.is_valid() if seen is not None else TRUE
         else:
-            when = claripy.true()
+            when = TRUE
         name = "p_trip" if operation == "trip" else operation
         for case in getattr(self.specification, name)(a, world):
-            effect = And(b.word == case.word, *self.told(operation, state, world, case, a, b))
-            must.append((f"case {case.cause or 'within the epoch'}", (And(when, case.when), effect)))
+            effects = [*self.same_word(b.word, case.word), *self.told(operation, state, world, case, a, b)]
+            must.append((f"case {case.cause or 'within the epoch'}", (And(when, case.when), effects)))
         return must, a, b
+
+    def same_word(self, one, other):
+        """Field by field, which is easier to show."""
+        for name in ("state", "trips", "code", "demanded", "time", "epoch"):
+            low, width = self.layout.fields[name]
+            yield equal(extract(one, low, width), extract(other, low, width))
 
     def meet(self, world, events, since, healed):
         """The readings that this turn of the loop made."""
@@ -162,12 +206,12 @@ class Proof:
 
     def told(self, operation, state, world, case, a, b):
         """What the caller learns."""
-        returned = wide(self.program.returned(state))
+        returned = wide(self.returned(state))
         started = If(world.later == 0, number(1), world.later)
         if operation == "acquire":
             if case.answer == ADMITTED:
                 measured = If(self.rules.has_slow == 1, started, number(0))
-                return [returned == 1, self.granted(state) == b.word, wide(self.answer(state, 0)) == measured]
+                return [returned == 1, equal(self.granted(state), b.word), wide(self.answer(state, 0)) == measured]
             _, kind, wait = case.answer
             return [returned == 0, wide(self.answer(state, 1)) == kind, wide(self.answer(state, 2)) == wait]
         if operation == "renew":
@@ -175,7 +219,7 @@ class Proof:
             measured = If(world.started == 0, number(0), started)
             told = [returned == int(is_renewed)]
             if is_renewed:
-                told += [self.granted(state) == b.word, wide(self.answer(state, 0)) == measured]
+                told += [equal(self.granted(state), b.word), wide(self.answer(state, 0)) == measured]
             return told
         if operation in SILENT:
             return [returned == 0]
@@ -195,70 +239,99 @@ class Proof:
         rest = And(
             wide(self.answer(state, 8)) == If(b.is_open, left, number(0)), wide(self.answer(state, 9)) == world.now
         )
-        if self.program.pointer == 32:
+        if self.pointer == 32:
             # The time of a transition is put together from a later reading, less than half an hour later.
             since = (world.later - world.now + (1 << 21)) & 0xFFFF_FFFF
-            rest = Or(since.UGE(1 << 22), rest)
-        return [wide(self.program.returned(state)) == 1, *told, rest]
+            rest = Or(since.uge(1 << 22), rest)
+        return [wide(self.returned(state)) == 1, *told, rest]
 
-    def check(self, operation, state, world):
-        """What does not hold on a path: names, with an example."""
-        solver, failed = state.solver, []
-        must, a, b = self.obligations(operation, state, world)
-        covered = []
+    def check(self, operation, state, world, is_cut=False):
+        """What does not hold at an end: names, with an example."""
+        failed = []
+        if operation in LOOKS:
+            must, a, b = looks.obligations(self, operation, state, world), None, None
+        else:
+            must, a, b = self.obligations(operation, state, world, is_cut)
         for name, condition in must:
-            if isinstance(condition, tuple):
-                when, effect = condition
-                covered.append(when)
-                counter = [when, Not(effect)]
-                if solver.satisfiable(extra_constraints=[when]) and solver.satisfiable(extra_constraints=counter):
-                    failed.append((name, self.example(state, world, counter, a, b)))
-            elif solver.satisfiable(extra_constraints=[Not(condition)]):
-                failed.append((name, self.example(state, world, [Not(condition)], a, b)))
+            when, effects = condition if isinstance(condition, tuple) else (TRUE, [condition])
+            if not self.solver.satisfiable([*state.known, when]):
+                continue
+            for effect in effects:
+                if effect is TRUE:
+                    continue
+                if not self.holds([*state.known, when], effect):
+                    failed.append((name, self.example(state, world, a, b)))
+                    break
         return failed
 
-    def example(self, state, world, constraints, a, b):
+    def holds(self, known, effect):
+        """Whether an effect follows; a second solver, if there is one, must agree."""
+        counter = [*known, Not(effect)]
+        if self.solver.satisfiable(counter):
+            return False
+        if self.second:
+            try:
+                if self.second.satisfiable(counter):
+                    raise Fault("the solvers contradict each other")
+                self.agreed += 1
+            except Unsure:
+                self.unsure += 1
+        return True
+
+    def example(self, state, world, a, b):
         """Numbers for which it does not hold."""
-        pins, told = list(constraints), {}
-        values = {"old": a.word, "new": b.word, "now": world.now, "granted": world.granted.word}
-        values |= {"started": world.started, "ms": world.ms, "returned": self.program.returned(state)}
-        values |= {name: raw for name, raw in self.rules.raw.items() if not raw.concrete}
+        values = {"now": world.now, "granted": world.granted.word} if a is not None else {}
+        values |= {"old": a.word, "new": b.word} if a is not None else {}
+        values |= {"started": world.started, "ms": getattr(world, "ms", number(0)), "weight": world.weight, "returned": self.returned(state)}
+        values |= {name: raw for name, raw in self.rules.raw.items() if not raw.is_constant}
         values |= {f"answer{k}": self.answer(state, k) for k in range(10)}
-        for name, value in values.items():
-            told[name] = state.solver.eval(value, extra_constraints=pins)
-            pins.append(value == told[name])
-        kinds = " ".join(event.kind for event in state.globals["events"])
+        told = dict(zip(values, self.solver.model(list(values.values()))))
+        kinds = " ".join(event.kind for event in state.events)
         return " ".join(f"{name}={value:#x}" for name, value in told.items()) + f" [{kinds}]"
 
-    def prove(self, operation):
+    def prove(self, operation, target=""):
         begun = time.time()
-        state, world = self.begin(operation)
-        turns, count, failed = loop.Turns(self.program, world), 0, []
-        for path in turns.paths(state):
-            count += 1
-            failed += self.check(operation, path, world)
-            if len(failed) > 2:
-                break
-        for error in turns.errors[:3]:
+        runner, state, world = self.begin(operation)
+        turns, count, failed = loop.Turns(runner, world.lasting), 0, []
+        try:
+            for end in turns.ends(state):
+                count += 1
+                failed += self.check(operation, end, world)
+                if len(failed) > 2:
+                    break
+            for cut in turns.cut:
+                failed += self.check(operation, cut, world, is_cut=True)
+        except Fault as fault:
+            runner.errors.append(str(fault))
+        for error in runner.errors[:3]:
             print(f"    {error}")
         for name, example in failed[:3]:
             print(f"    {name}: {example}")
-        is_equal = bool(count) and not failed and not turns.errors
+        is_equal = bool(count) and not failed and not runner.errors
         verdict = "equal" if is_equal else "NOT EQUAL"
-        print(f"{operation:18} {count:4} paths {turns.count:3} turns {time.time() - begun:6.1f} s  {verdict}", flush=True)
+        seconds = time.time() - begun
+        print(
+            f"{target:12} {operation:18} {count:3} ends {turns.count:3} turns {runner.most_steps:5} instructions {seconds:6.1f} s  {verdict}",
+            flush=True,
+        )
+        if self.second:
+            print(f"{'':31} Z3 agrees {self.agreed} times, gives up {self.unsure} times", flush=True)
         return is_equal
 
 
 def main():
     path, layout, operations, *options = sys.argv[1:]
     named = dict(option.split("=") for option in options)
-    free = named.pop("free", "")
+    target, free = named.pop("name", layout), named.pop("free", "")
     free = list(GROUPS) if free == "all" else [group for group in free.split(",") if group]
+    states.MOST_APART = int(named.pop("apart", states.MOST_APART))
+    second = named.pop("second", "")
     fixed = {name: int(value, 0) for name, value in named.items()}
-    proof = Proof(Program(path, layout), free, **fixed)
+    proof = Proof(Program(path), layout, free, **fixed)
+    if second:
+        proof.second = Z3(int(second))
     operations = OPERATIONS if operations == "all" else operations.split(",")
-    results = [proof.prove(operation) for operation in operations]
-    print(f"{sum(results)} of {len(results)} equal")
+    results = [proof.prove(operation, target) for operation in operations]
     sys.exit(not all(results))
 
 

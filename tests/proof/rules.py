@@ -3,10 +3,8 @@
 
 import struct
 
-import claripy
-from claripy import And, If, Or
-
-from word import least, most, number, wide
+from terms import And, If, Or, lshr, number, variable
+from word import least, wide
 
 CONSECUTIVE, LASTING, WITHIN = range(3)
 
@@ -123,9 +121,9 @@ class Rules:
         names = set(" ".join(GROUPS[group] for group in free).split()) - fixed.keys()
         for name, (bits, default) in SETTINGS.items():
             if name in names:
-                raw = claripy.BVS(f"rule_{name}", bits, explicit_name=True)
+                raw = variable(f"rule_{name}", bits)
             else:
-                raw = claripy.BVV(fixed.get(name, default), bits)
+                raw = number(fixed.get(name, default), bits)
             self.raw[name] = raw
             setattr(self, name, wide(raw))
         self.needed = If(self.has_close == 1, self.close, self.probes)
@@ -137,7 +135,7 @@ class Rules:
     def are_well_formed(self):
         """What the compiler promises of any `Config`: tags are tags."""
         flags = [k for k in SETTINGS if k.startswith("has_") or k == "growth"]
-        return And(*[getattr(self, flag).ULE(1) for flag in flags], self.rule.ULE(2))
+        return And(*[getattr(self, flag).ule(1) for flag in flags], self.rule.ule(2))
 
     def are_accepted(self):
         """What the constructor accepts, for breakers without a tally, but for one thing: that a growing open time
@@ -146,53 +144,51 @@ class Rules:
 
         def fits(ms):
             """With jitter."""
-            return And(ms.ULE(longest), (ms * self.jitter).ULE((number(longest) - ms) * 100))
+            return And(ms.ule(longest), (ms * self.jitter).ule((number(longest) - ms) * 100))
 
         most_failures = If(
             self.rule == LASTING, number(self.layout.has_reached - 1), number(self.layout.max["payload"])
         )
-        grows = Or(self.factor.UGT(256), And(self.factor == 256, self.step_ms != 0))
+        grows = Or(self.factor.ugt(256), And(self.factor == 256, self.step_ms != 0))
         return And(
-            self.failures.UGE(1),
-            self.failures.ULE(most_failures),
-            Or(self.rule == CONSECUTIVE, And(self.time_ms.UGE(1), self.time_ms.ULE(longest))),
-            self.open_ms.ULE(longest),
-            self.jitter.ULE(100),
+            self.failures.uge(1),
+            self.failures.ule(most_failures),
+            Or(self.rule == CONSECUTIVE, And(self.time_ms.uge(1), self.time_ms.ule(longest))),
+            self.open_ms.ule(longest),
+            self.jitter.ule(100),
             If(
                 self.growth == 1,
-                And(grows, self.longest_ms.UGE(self.open_ms), fits(self.longest_ms)),
+                And(grows, self.longest_ms.uge(self.open_ms), fits(self.longest_ms)),
                 fits(self.open_ms),
             ),
             Or(self.has_retry == 0, fits(self.retry_ms)),
-            self.probes.UGE(1),
-            self.probes.ULE(self.layout.max["successes"]),
-            self.needed.UGE(self.probes),
-            self.needed.ULE(self.layout.max["successes"]),
-            self.lease.UGE(1),
-            self.lease.ULE(longest),
-            self.cancel_ms.ULE(longest),
+            self.probes.uge(1),
+            self.probes.ule(self.layout.max["successes"]),
+            self.needed.uge(self.probes),
+            self.needed.ule(self.layout.max["successes"]),
+            self.lease.uge(1),
+            self.lease.ule(longest),
+            self.cancel_ms.ule(longest),
             Or(
                 self.has_return == 0,
                 And(
-                    self.first_percent.UGE(1),
-                    self.first_percent.ULE(100),
-                    self.over_ms.UGE(1),
-                    self.over_ms.ULE(longest),
+                    self.first_percent.uge(1),
+                    self.first_percent.ule(100),
+                    self.over_ms.uge(1),
+                    self.over_ms.ule(longest),
                 ),
             ),
-            Or(self.has_slow == 0, And(self.slow_ms.UGE(1), self.slow_ms.ULE((1 << 31) - 1))),
+            Or(self.has_slow == 0, And(self.slow_ms.uge(1), self.slow_ms.ule((1 << 31) - 1))),
         )
 
     def grown(self, steps):
         """The open time after so many steps of growth, as the pages have it, for a number of steps that is known."""
         ms = self.open_ms
         for _ in range(steps):
-            next_ms = claripy.LShR(ms * self.factor, 8) + self.step_ms
-            ms = If(ms.ULT(self.longest_ms), least(next_ms, self.longest_ms), ms)
+            next_ms = lshr(ms * self.factor, 8) + self.step_ms
+            ms = If(ms.ult(self.longest_ms), least(next_ms, self.longest_ms), ms)
         return ms
 
-    def store(self, state, placed, at):
-        """Puts them where the machine code reads them."""
-        state.memory.store(at, claripy.BVV(placed.none))
-        for name, raw in self.raw.items():
-            state.memory.store(at + placed.place[name], raw, endness="Iend_LE")
+    def in_memory(self, placed):
+        """Their bytes, where the machine code reads them: numbers, and terms by their place."""
+        return placed.none, {placed.place[name]: raw for name, raw in self.raw.items()}

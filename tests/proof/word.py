@@ -5,33 +5,28 @@ Written from the table and the drawing of core/src/word/mod.rs. All numbers are 
 them wraps where one of the code would.
 """
 
-import claripy
-from claripy import And, If, Not, Or
+from terms import And, If, Not, Or, extract, lshr, number, widened
 
 STATES = ["closed", "open", "half-open", "returning", "forced open", "disabled"]
 CLOSED, OPEN, HALF_OPEN, RETURNING, FORCED_OPEN, DISABLED = range(6)
 
 
-def number(n):
-    return claripy.BVV(n, 64)
-
-
 def least(a, b):
-    return If(a.ULT(b), a, b)
+    return If(a.ult(b), a, b)
 
 
 def most(a, b):
-    return If(a.ULT(b), b, a)
+    return If(a.ult(b), b, a)
 
 
 def minus(a, b):
     """a - b, at least 0."""
-    return If(a.ULT(b), number(0), a - b)
+    return If(a.ult(b), number(0), a - b)
 
 
 def wide(value):
     """A bit vector as a number."""
-    return value.zero_extend(64 - value.size())
+    return widened(value, 64)
 
 
 class Layout:
@@ -71,18 +66,18 @@ class Layout:
         for name, value in values.items():
             value = number(value) if isinstance(value, int) else value
             word |= (value & self.max[name]) << self.fields[name][0]
-        return claripy.Extract(self.bits - 1, 0, word)
+        return extract(word, 0, self.bits)
 
     def with_field(self, word, name, value):
         low, width = self.fields[name]
         mask = ((1 << width) - 1) << low
-        kept = word & claripy.BVV(~mask & ((1 << self.bits) - 1), self.bits)
-        return kept | claripy.Extract(self.bits - 1, 0, (value & self.max[name]) << low)
+        kept = word & number(~mask, self.bits)
+        return kept | extract((value & self.max[name]) << low, 0, self.bits)
 
     def ticks_of(self, code):
         """The open time of a code, in ticks: a float without sign, as in IEEE 754."""
         stored = self.precision - 1
-        exponent, mantissa = claripy.LShR(code, stored), code & ((1 << stored) - 1)
+        exponent, mantissa = lshr(code, stored), code & ((1 << stored) - 1)
         return If(exponent == 0, code, (mantissa | (1 << stored)) << ((exponent - 1) & 31))
 
     def code_of(self, ticks):
@@ -92,12 +87,21 @@ class Layout:
             while -(-ticks // (1 << halvings)) >> self.precision:
                 halvings += 1
             return number((halvings << (self.precision - 1)) + -(-ticks // (1 << halvings)))
-        code = None
-        for halvings in reversed(range(self.fields["time"][1] + 1 - self.precision)):
-            mantissa = claripy.LShR(ticks + ((1 << halvings) - 1), halvings)
-            this = number(halvings << (self.precision - 1)) + mantissa
-            code = this if code is None else If(mantissa.ULT(1 << self.precision), this, code)
-        return code
+        return self.coded(ticks)[0]
+
+    def coded(self, ticks):
+        """The code of so many ticks, and its time: halved, rounded up, until it fits. `alone.py` shows that this is the
+        least code of so many ticks, and its time."""
+        half = extract(ticks, 0, 32)
+        choices = []
+        for halvings in range(self.fields["time"][1] - self.precision + 1):
+            code = half + (halvings << (self.precision - 1))
+            choices.append((half.ult(1 << self.precision), code, half << halvings))
+            half = lshr(half, 1) + (half & 1)
+        code, time = choices.pop()[1:]
+        for fits, this, ticks in reversed(choices):
+            code, time = If(fits, this, code), If(fits, ticks, time)
+        return wide(code), wide(time)
 
 
 WIDE = Layout(64, 5, 16, 32, 9, precision=11, guard=1 << 16, tick_log2=0)
@@ -110,7 +114,7 @@ class Word:
     def __init__(self, layout, word):
         self.layout, self.word = layout, word
         for name, (low, width) in layout.fields.items():
-            setattr(self, name, wide(claripy.Extract(low + width - 1, low, word)))
+            setattr(self, name, wide(extract(word, low, width)))
         self.counts = self.state == 0
         self.is_closed = And(self.state == 0, self.trips == 0)
         self.is_returning = And(self.state == 0, self.trips != 0)
@@ -121,7 +125,7 @@ class Word:
         # The later command shows; the other waits below it.
         self.is_disabled = And(self.is_held, Or(self.payload == 2, self.payload == 3))
         self.is_forced = And(self.is_held, Not(self.is_disabled))
-        self.is_held_twice = And(self.is_held, self.payload.UGE(3))
+        self.is_held_twice = And(self.is_held, self.payload.uge(3))
         self.rounds = If(self.has_lost, self.lost + 1, number(0))
         self.probes = If(self.has_lost, self.busy, self.in_flight)
         self.open_for = layout.ticks_of(self.code)
@@ -148,7 +152,7 @@ class Word:
         layout = self.layout
         return And(
             Or(Not(self.is_closed), self.payload != 0, self.time == 0),
-            Or(Not(self.is_open), And(self.trips != 0, self.code.ULE(layout.code_of(layout.max_ticks)))),
-            Or(Not(self.is_held), And(self.payload.UGE(1), self.payload.ULE(4), self.time == 0)),
-            Or(Not(self.has_lost), self.lost.ULT(4)),
+            Or(Not(self.is_open), And(self.trips != 0, self.code.ule(layout.code_of(layout.max_ticks)))),
+            Or(Not(self.is_held), And(self.payload.uge(1), self.payload.ule(4), self.time == 0)),
+            Or(Not(self.has_lost), self.lost.ult(4)),
         )

@@ -12,6 +12,7 @@
 //! | `corrupt` | any bits are a state or are healed once, and no history wedges |
 //! | `jitter` | open times lie within their bounds and spread over them |
 //! | `known` | a handle of size zero does what a breaker with the same parts does |
+//! | `recorded` | histories are written down for the specification of the proofs |
 //!
 //! Each run draws other cases, from a seed that it prints; `BREAKER_SEED=<that>` draws them again
 //! (`seed`). A failure shrinks, and is kept beside the module in `*.proptest-regressions`.
@@ -25,5 +26,6 @@ mod jitter;
 mod known;
 mod pair;
 mod passing;
+mod recorded;
 mod rules;
 mod seed;

@@ -5,7 +5,10 @@
 //! prover replaces by numbers that may be anything.
 
 #![allow(missing_docs)]
+#![cfg_attr(target_os = "none", no_std, no_main)]
 
+#[cfg(target_os = "none")]
+mod bare;
 mod environment;
 mod layout;
 mod reports;
@@ -73,11 +76,17 @@ pub fn reject(rejected: Rejected, answer: &mut Answer) -> u32 {
     0
 }
 
+/// A duration: whole seconds, and nanoseconds below one.
+#[inline(always)]
+pub fn time(seconds: u32, nanos: u32) -> Duration {
+    Duration::new(seconds.into(), nanos)
+}
+
 macro_rules! commands {
-    ($($name:ident($($argument:ident)?) = |$guard:ident| $call:expr;)*) => {$(
+    ($($name:ident($($argument:ident),*) = |$guard:ident| $call:expr;)*) => {$(
         #[unsafe(no_mangle)]
         pub extern "C" fn $name(
-            word: &Word, rules: &Rules<Bits>, answer: &mut Answer $(, $argument: u32)?
+            word: &Word, rules: &Rules<Bits>, answer: &mut Answer $(, $argument: u32)*
         ) -> u32 {
             let $guard = guard(word, rules);
             tell($call, answer)
@@ -87,7 +96,7 @@ macro_rules! commands {
 
 commands! {
     p_trip() = |guard| guard.trip();
-    p_trip_for(ms) = |guard| guard.trip_for(Duration::from_millis(ms.into()));
+    p_trip_for(seconds, nanos) = |guard| guard.trip_for(time(seconds, nanos));
     p_force_open() = |guard| guard.force_open();
     p_release() = |guard| guard.release();
     p_reset() = |guard| guard.reset();
@@ -114,10 +123,10 @@ pub extern "C" fn p_retire(word: &Word, rules: &Rules<Bits>) -> u32 {
 }
 
 macro_rules! restores {
-    ($($name:ident($($argument:ident)?) = |$guard:ident| $call:expr;)*) => {$(
+    ($($name:ident($($argument:ident),*) = |$guard:ident| $call:expr;)*) => {$(
         #[unsafe(no_mangle)]
         pub extern "C" fn $name(
-            word: &Word, rules: &Rules<Bits>, answer: &mut Answer $(, $argument: u32)?
+            word: &Word, rules: &Rules<Bits>, answer: &mut Answer $(, $argument: u32)*
         ) -> u32 {
             let $guard = guard(word, rules);
             match $call {
@@ -130,6 +139,6 @@ macro_rules! restores {
 
 restores! {
     p_restore() = |guard| guard.restore();
-    p_restore_after(ms) = |guard| guard.restore_after(Duration::from_millis(ms.into()));
+    p_restore_after(seconds, nanos) = |guard| guard.restore_after(time(seconds, nanos));
     p_restore_running() = |guard| guard.restore_running();
 }

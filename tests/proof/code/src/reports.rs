@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Reports of a permit that was made from two numbers.
 
-use core::time::Duration;
-
 use atomic_breaker::{Failure, Outcome, Rules, Token};
 
-use crate::{Answer, Bits, Word, guard, tell};
+use crate::{Answer, Bits, Word, guard, tell, time};
 
 macro_rules! reports {
-    ($($name:ident($($argument:ident)?) = |$permit:ident| $call:expr;)*) => {$(
+    ($($name:ident($($argument:ident),*) = |$permit:ident| $call:expr;)*) => {$(
         #[unsafe(no_mangle)]
         pub extern "C" fn $name(
-            word: &Word, rules: &Rules<Bits>, answer: &mut Answer, granted: Bits, started_ms: u32 $(, $argument: u32)?
+            word: &Word, rules: &Rules<Bits>, answer: &mut Answer, granted: Bits, started_ms: u32 $(, $argument: u32)*
         ) -> u32 {
             let guard = guard(word, rules);
             let $permit = guard.resume(Token::from_raw(granted, started_ms));
@@ -26,8 +24,8 @@ reports! {
     p_failure(weight) = |permit| permit.report(Failure::with_weight(weight as u16));
     p_slow() = |permit| permit.report(Failure::slow());
     p_tripping() = |permit| permit.report(Failure::tripping());
-    p_tripping_for(ms) = |permit| permit.report(Failure::tripping_for(Duration::from_millis(ms.into())));
-    p_retry_after(ms) = |permit| permit.report(Failure::retry_after(Duration::from_millis(ms.into())));
+    p_tripping_for(seconds, nanos) = |permit| permit.report(Failure::tripping_for(time(seconds, nanos)));
+    p_retry_after(seconds, nanos) = |permit| permit.report(Failure::retry_after(time(seconds, nanos)));
     p_ignored() = |permit| permit.report(Outcome::Ignored);
     p_cancel() = |permit| permit.cancel();
     p_drop() = |permit| { drop(permit); None };
