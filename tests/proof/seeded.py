@@ -7,6 +7,7 @@ All faults of the code are in one program, which chooses one by a number in its 
 code does with its numbers, in an emulated processor, what the machine says of it, which is not what the specification says.
 """
 
+import multiprocessing
 import os
 import random
 import re
@@ -100,6 +101,8 @@ def with_fault(library, number):
     path.write_bytes(raw[:at] + number.to_bytes(4, "little") + raw[at + 4 :])
     return str(path)
 
+
+MOST_SECONDS = 1_200
 
 # Finding one.
 
@@ -200,7 +203,7 @@ def check(library, layout, number, fault):
 
 def check_specification(fault):
     """Proves the code, which is right, against a specification that is not."""
-    begun, folder = time.time(), COPY / "specification"
+    begun, folder = time.time(), COPY / f"specification-{fault.operation}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for module in HERE.glob("*.py"):
@@ -218,9 +221,34 @@ def check_specification(fault):
     return is_found
 
 
+def judged(check, *arguments):
+    sys.exit(not check(*arguments))
+
+
+def in_time(todo):
+    """Each in a process of its own, as many at a time as there are cores; one that takes too long has not found it."""
+    waiting, running, results = list(todo), {}, []
+    while waiting or running:
+        while waiting and len(running) < os.cpu_count():
+            arguments = waiting.pop(0)
+            process = multiprocessing.Process(target=judged, args=arguments)
+            process.start()
+            running[process] = (time.time(), arguments[-1])
+        for process, (begun, fault) in list(running.items()):
+            process.join(0.1)
+            if process.is_alive() and time.time() - begun > MOST_SECONDS:
+                process.kill()
+                process.join()
+                print(f"{fault[0]:44} no answer within {MOST_SECONDS} s", flush=True)
+            if not process.is_alive():
+                results.append(process.exitcode == 0)
+                del running[process]
+    return results
+
+
 def main():
     parts = sys.argv[1:2] or ["wide", "narrow", "specification"]
-    names, results = sys.argv[2:], []
+    names, todo = sys.argv[2:], []
     layouts = [part for part in parts if part != "specification"]
     if layouts:
         copy()
@@ -228,9 +256,10 @@ def main():
         library = build(layout)
         for number, fault in enumerate(FAULTS, 1):
             if fault.layout == layout and (not names or any(name in fault.name for name in names)):
-                results.append(check(library, layout, number, fault))
+                todo.append((check, library, layout, number, fault))
     if "specification" in parts:
-        results += [check_specification(fault) for fault in OF_SPECIFICATION]
+        todo += [(check_specification, fault) for fault in OF_SPECIFICATION]
+    results = in_time(todo)
     print(f"{sum(results)} of {len(results)} as expected")
     sys.exit(not all(results) or not results)
 
