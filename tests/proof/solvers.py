@@ -4,7 +4,7 @@
 import bitwuzla
 import z3
 
-from terms import BOOL, Term
+from terms import BOOL, folded
 
 
 class Translated:
@@ -14,20 +14,7 @@ class Translated:
         self.known = {}
 
     def get(self, term):
-        known, todo = self.known, [term]
-        while todo:
-            this = todo[-1]
-            if this in known:
-                todo.pop()
-                continue
-            inner = [a for a in this.args if isinstance(a, Term) and a not in known]
-            if inner:
-                todo += inner
-                continue
-            todo.pop()
-            args = [known[a] if isinstance(a, Term) else a for a in this.args]
-            known[this] = self.make(this, this.op, this.size, args)
-        return known[term]
+        return folded(term, self.known, lambda this, args: self.make(this, this.op, this.size, args))
 
 
 class InBitwuzla(Translated):
@@ -71,12 +58,6 @@ class InBitwuzla(Translated):
             return tm.mk_term(kind.BV_EXTRACT, [inner], [low + size - 1, low])
         if op == "sext":
             return tm.mk_term(kind.BV_SIGN_EXTEND, args, [size - term.args[0].size])
-        if op == "apply":
-            name = (args[0], size, *[a.size for a in term.args[1:]])
-            if name not in self.known:
-                sorts = [tm.mk_bv_sort(a.size) for a in term.args[1:]]
-                self.known[name] = tm.mk_const(tm.mk_fun_sort(sorts, tm.mk_bv_sort(size)), args[0])
-            return tm.mk_term(kind.APPLY, [self.known[name], *args[1:]])
         return tm.mk_term(self.kinds[op], args)
 
 
@@ -113,9 +94,6 @@ class InZ3(Translated):
             return z3.Extract(args[0] + size - 1, args[0], args[1])
         if op == "sext":
             return z3.SignExt(size - term.args[0].size, args[0])
-        if op == "apply":
-            sorts = [z3.BitVecSort(a.size) for a in term.args[1:]] + [z3.BitVecSort(size)]
-            return z3.Function(args[0], *sorts)(*args[1:])
         return self.make_of[op](*args)
 
 
@@ -156,7 +134,7 @@ class Z3:
         self.form, self.limit = InZ3(), limit
 
     def satisfiable(self, constraints):
-        solver = z3.SolverFor("QF_UFBV")
+        solver = z3.SolverFor("QF_BV")
         solver.set("timeout", 1000 * self.limit)
         solver.add(*[self.form.get(c) for c in constraints])
         found = solver.check()

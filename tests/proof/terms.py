@@ -7,6 +7,7 @@ together a moment ago is that field again. What a solver must still show is left
 """
 
 import itertools
+import operator
 
 BOOL = 0
 
@@ -289,34 +290,28 @@ def together(op, a, b):
     return None
 
 
-def bit_and(a, b):
+def masked(op, name, plain, absorbing, a, b):
+    """One constant decides alone, its opposite changes nothing."""
     a, b = ordered(a, b)
     if b.op == "const":
         if a.op == "const":
-            return number(a.args[0] & b.args[0], a.size)
-        if b.args[0] == 0:
+            return number(plain(a.args[0], b.args[0]), a.size)
+        if is_value(b, absorbing):
             return b
-        if is_value(b, -1):
+        if is_value(b, ~absorbing):
             return a
     if a is b:
         return a
-    done = piecewise(bit_and, a, b)
-    return make("and", a.size, a, b) if done is None else done
+    done = piecewise(op, a, b)
+    return make(name, a.size, a, b) if done is None else done
+
+
+def bit_and(a, b):
+    return masked(bit_and, "and", operator.and_, 0, a, b)
 
 
 def bit_or(a, b):
-    a, b = ordered(a, b)
-    if b.op == "const":
-        if a.op == "const":
-            return number(a.args[0] | b.args[0], a.size)
-        if b.args[0] == 0:
-            return a
-        if is_value(b, -1):
-            return b
-    if a is b:
-        return a
-    done = piecewise(bit_or, a, b)
-    return make("or", a.size, a, b) if done is None else done
+    return masked(bit_or, "or", operator.or_, -1, a, b)
 
 
 def bit_xor(a, b):
@@ -700,11 +695,6 @@ def is_set(term):
     return Not(equal(term, number(0, term.size)))
 
 
-def apply(name, size, *args):
-    """A function of which nothing is known but that equal arguments give equal results."""
-    return make("apply", size, name, *args)
-
-
 def rebuilt(term, args):
     """The same operation on other arguments, simplified anew."""
     builders = {
@@ -743,9 +733,9 @@ def fresh(name, size):
     return variable(f"{name}#{next(_fresh)}", size)
 
 
-def evaluate(term, values, functions=None):
-    """The number that a term is, with `values` for its variables by name, and Python's functions for the unknown ones."""
-    known, todo = {}, [term]
+def folded(term, known, made):
+    """Makes something of a term from what was made of its parts, each once. `known` keeps it."""
+    todo = [term]
     while todo:
         this = todo[-1]
         if this in known:
@@ -756,11 +746,16 @@ def evaluate(term, values, functions=None):
             todo += inner
             continue
         todo.pop()
-        known[this] = step(this, [known[a] if isinstance(a, Term) else a for a in this.args], values, functions)
+        known[this] = made(this, [known[a] if isinstance(a, Term) else a for a in this.args])
     return known[term]
 
 
-def step(term, args, values, functions):
+def evaluate(term, values):
+    """The number that a term is, with `values` for its variables by name."""
+    return folded(term, {}, lambda this, args: step(this, args, values))
+
+
+def step(term, args, values):
     op, mask = term.op, (1 << term.size) - 1
 
     def signed(value, size):
@@ -781,8 +776,6 @@ def step(term, args, values, functions):
         return args[1] >> args[0] & mask
     if op == "sext":
         return signed(args[0], term.args[0].size) & mask
-    if op == "apply":
-        return functions[args[0]](*args[1:]) & mask
     if op == "eq":
         return int(args[0] == args[1])
     if op == "ult":

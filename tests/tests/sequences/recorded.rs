@@ -19,7 +19,7 @@ use super::pair::Pair;
 use super::rules::{Kind, rule_sets, rules};
 use super::seed::random;
 
-/// What a step does, by its name in the specification, and numbers by theirs.
+/// The operation of a step, by its name in the specification, and its numbers by theirs.
 type Did = (&'static str, Vec<(&'static str, u64)>);
 
 /// Time passes, or nobody has a permit to report.
@@ -103,7 +103,7 @@ impl<W: Word> Record<W> {
         self.note(did);
     }
 
-    /// What an event does.
+    /// Takes one event of a history, and writes its steps.
     fn does(&self, event: Event) -> Did {
         let number = |name, number| (name, vec![("number", number)]);
         let nothing = |name| (name, Vec::new());
@@ -318,7 +318,7 @@ fn narrow() -> AtomicU32 {
 }
 
 #[test]
-#[ignore = "tests/proof/second_author.py says where to, and how many"]
+#[ignore = "writes histories for tests/proof/second_author.py, which runs it"]
 fn histories_are_recorded_for_the_specification() {
     let to = env::var("ATOMIC_BREAKER_HISTORIES_TO").expect("a file or fifo");
     let count = env::var("ATOMIC_BREAKER_HISTORIES").expect("how many");
