@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Claims, held against the run that measured them.
 
+use std::process::ExitCode;
+
 use crate::table::Table;
 
 /// A claim and the measured value.
@@ -9,7 +11,7 @@ pub struct Claim {
     what: String,
     limit: String,
     measured: String,
-    /// Whether the run shows it.
+    /// `true` if the run shows it.
     pub holds: bool,
 }
 
@@ -49,18 +51,18 @@ pub fn table(claims: &[Claim]) -> Table {
     table
 }
 
-/// One line per claim that the run does not show: what was measured, and the limit.
-pub fn misses(claims: &[Claim]) -> Vec<String> {
-    let missed = claims.iter().filter(|claim| !claim.holds);
-    missed
-        .map(|claim| {
-            let Claim {
-                what,
-                limit,
-                measured,
-                ..
-            } = claim;
-            format!("missed: {what}: {measured} measured, {limit} claimed")
-        })
-        .collect()
+/// The status to end with: 1 if the run does not show a claim. Prints a line for each of those: the value measured, and the limit.
+pub fn verdict(claims: &[Claim]) -> ExitCode {
+    let mut status = ExitCode::SUCCESS;
+    for claim in claims.iter().filter(|claim| !claim.holds) {
+        let Claim {
+            what,
+            limit,
+            measured,
+            ..
+        } = claim;
+        eprintln!("missed: {what}: {measured} measured, {limit} claimed");
+        status = ExitCode::FAILURE;
+    }
+    status
 }

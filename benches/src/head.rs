@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How a page of results begins: its title, the command that prints it, and the machine.
+//! The head of a page of results: its title, the command that prints it, and the machine.
 
 use std::process::Command;
 use std::{fs, thread};

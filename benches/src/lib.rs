@@ -4,7 +4,7 @@
 //!
 //! | command | contents |
 //! |---|---|
-//! | `cargo run --release -p benches --bin peers` | all crates in one run: times, claims, behaviour |
+//! | `cargo run --release -p benches --bin peers` | all crates in one run: times, claims, behaviour; ends with 1 if a claim does not hold |
 //! | `cargo run --release -p benches --bin harm` | what callers lose and gain by a breaker, in virtual time |
 //! | `cargo run --release -p benches --bin contention` | one breaker, all cores |
 //! | `cargo run --release -p benches --bin layers` | layers of tower, breakers by key, the share within a time, the retry budget; ends with 1 if a claim does not hold |

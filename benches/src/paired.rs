@@ -11,9 +11,9 @@ use crate::rounds::Figure;
 pub struct Paired {
     /// Nanoseconds per call, by case and round.
     pub times: Vec<Vec<f64>>,
-    /// How many laps were run.
+    /// The number of laps that were run.
     pub laps: usize,
-    /// In how many of them a thread had to wait for its core at every try.
+    /// The number of those in which a thread had to wait for its core at every try.
     pub disturbed: usize,
 }
 
@@ -23,12 +23,12 @@ impl Paired {
         Figure::of(self.times[case].clone())
     }
 
-    /// How much longer a call of `case` takes than one of `than`.
+    /// The time by which a call of `case` takes longer than one of `than`.
     pub fn longer(&self, case: usize, than: usize) -> Figure {
         self.compared(case, than, |case, than| case - than)
     }
 
-    /// How much of what `than` gets done `case` gets done in the same time.
+    /// The part of the work of `than` that `case` gets done in the same time.
     pub fn share(&self, case: usize, than: usize) -> Figure {
         self.compared(case, than, |case, than| than / case)
     }

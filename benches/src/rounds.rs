@@ -30,7 +30,7 @@ impl<F: Fn(u64) + Send + Sync> Subject for F {
 
 /// Something to measure.
 pub struct Case {
-    /// What it is called in tables.
+    /// The name in tables.
     pub name: String,
     make: Box<dyn Fn() -> Arc<dyn Subject> + Send + Sync>,
     most_calls: u64,
@@ -145,7 +145,7 @@ impl fmt::Display for Figure {
     }
 }
 
-/// How many threads can have a core of their own.
+/// The number of threads that can have a core of their own.
 pub fn cores() -> usize {
     core_affinity::get_core_ids().map_or(1, |cores| cores.len())
 }
@@ -202,7 +202,7 @@ pub fn measure_paired(cases: &[Case], rounds: usize) -> Paired {
     }
 }
 
-/// What the threads of a run share.
+/// The data that the threads of a run share.
 struct Run<'a> {
     cases: &'a [Case],
     calls: Vec<u64>,
@@ -218,12 +218,12 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// How often a disturbed lap is run.
+    /// The number of times that a disturbed lap is run.
     const TRIES: u32 = 10;
     /// After so many laps it is known whether most of them are disturbed however often they are run.
     const KNOWN_AFTER: usize = 50;
 
-    /// How often the next disturbed lap is run. The same for all threads of a lap.
+    /// The number of times that the next disturbed lap is run. The same for all threads of a lap.
     fn tries(&self) -> u32 {
         let [laps, disturbed] = [&self.laps, &self.disturbed].map(|it| it.load(Ordering::Relaxed));
         let is_busy = laps >= Self::KNOWN_AFTER && disturbed > laps / 2;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whether there are breakers of a file: `ATOMIC_BREAKER_RS` names what the command has made of it.
+//! Sets a flag if there are breakers of a file: `ATOMIC_BREAKER_RS` names the code that the command
+//! has generated from it.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -137,8 +137,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         })
     }
 
-    /// Asks for the right to report what was heard without a call, of a device that is listened to: while traffic returns,
-    /// no share of that is turned away, as no call is made.
+    /// Asks for the right to report data that arrived without a call, from a device that sends by itself: while traffic
+    /// returns, none of it is turned away, as no call is made.
     #[doc(hidden)]
     pub fn acquire_heard(&self) -> Result<Permit<&Self>, Rejected> {
         let granted = word::load_acquire(&self.word);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What became of the word, in two registers.
+//! The result of a change of the word, in two registers.
 //!
 //! Reports and commands return the transition that they made, and most callers drop it at once. Carried in memory, each
 //! of them would make room for it and copy it: that costs 216 bytes of flash on a Cortex-M0. So the new word travels
@@ -12,15 +12,15 @@ use crate::observer::{Cause, Transition};
 use crate::state::State;
 use crate::word::Bits;
 
-/// What became of the word: it, and the transition that led to it, if one did.
+/// The result of a change: the new word, and the transition that led to it, if one did.
 #[derive(Clone, Copy)]
 pub(crate) struct Applied<B> {
     pub(crate) bits: B,
     made: Made,
 }
 
-/// What the word does not say about the transition that led to it: the state before, why and when. It takes
-/// one register.
+/// The part of a transition that the word does not hold: the state before, the cause and the time. It takes one
+/// register.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Made(Packed);
 
@@ -95,7 +95,7 @@ impl<B: Bits> Applied<B> {
         }
     }
 
-    /// Whether there was a transition.
+    /// Returns whether there was a transition.
     #[inline]
     pub(crate) fn is_transition(self) -> bool {
         self.made != Made::NOTHING

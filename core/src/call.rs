@@ -108,7 +108,7 @@ pub(crate) fn count_panic<V, H: AnyBreaker>(
     or_on_panic(operation, || permit.end(Failure::new().into()))
 }
 
-/// What to do if a call is rejected, in one expression.
+/// Fallback values for rejected calls, in one expression.
 ///
 /// The combinators of `Result` cover most cases: `breaker.call(f).unwrap_or(default)`,
 /// `breaker.call(f).or_else(|_| other())`. This trait adds the case where only a rejected call gets a fallback,

@@ -29,8 +29,8 @@ impl<B: Bits> Circuit<B> {
         Self::decode(word).unwrap_or_else(|| Self::healed(word))
     }
 
-    /// What replaces a word that no breaker writes: fresh and closed, in the next epoch, so that
-    /// permits granted before are stale.
+    /// The replacement for a word that no breaker writes: fresh and closed, in the next epoch, so that permits granted
+    /// before are stale.
     pub(crate) fn healed(corrupt: B) -> Self {
         Self(corrupt).enter(State::Closed)
     }
@@ -120,7 +120,7 @@ impl<B: Bits> Circuit<B> {
         }
     }
 
-    /// Whether this is half-open after lost rounds. Only asked while half-open.
+    /// Returns whether this is half-open after lost rounds. Only asked while half-open.
     pub(crate) fn has_lost(self) -> bool {
         self.get(B::LAYOUT.state) == OTHER
     }
@@ -144,12 +144,12 @@ impl<B: Bits> Circuit<B> {
         self.get(B::LAYOUT.successes)
     }
 
-    /// Whether the time is the same as in `other`.
+    /// Returns whether the time is the same as in `other`.
     pub(crate) fn is_same_time(self, other: B) -> bool {
         B::LAYOUT.time.get(self.0.to_u64() ^ other.to_u64()) == 0
     }
 
-    /// Whether a held breaker is both forced open and disabled.
+    /// Returns whether a held breaker is both forced open and disabled.
     pub(crate) fn is_held_twice(self) -> bool {
         self.get(B::LAYOUT.payload) >= DISABLED_OVER_FORCED_OPEN
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where the time comes from.
+//! The source of time.
 
 use core::cell::Cell;
 use core::time::Duration;

@@ -121,7 +121,8 @@ macro_rules! control {
 }
 
 control! {
-    /// What an operator sees and does, for breakers of any parts behind one pointer: for dashboards and maps of breakers.
+    /// An operator's view and commands, for breakers of any parts behind one pointer: for dashboards and maps of
+    /// breakers.
     ///
     /// ```
     /// use atomic_breaker::{Breaker, Config, Control, LastCalls, ManualClock, Ratio, State};

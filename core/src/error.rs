@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What can go wrong: a call was rejected, a call failed, a word holds an invalid state.
+//! The errors of a breaker: a call was rejected, a call failed, a word holds an invalid state.
 
 use core::fmt;
 use core::time::Duration;
@@ -7,7 +7,7 @@ use core::time::Duration;
 use crate::number::{ms, time_of};
 use crate::state::State;
 
-/// How long a rejected caller has to wait.
+/// The time that a rejected caller has to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Wait {
@@ -66,7 +66,7 @@ impl Rejected {
         self.state
     }
 
-    /// How long to wait: exactly, at most, or until an operator acts.
+    /// The time to wait: exact, at most, or until an operator acts.
     pub const fn wait(self) -> Wait {
         let time = Duration::from_millis(self.wait_ms as u64);
         match self.state {
@@ -76,7 +76,8 @@ impl Rejected {
         }
     }
 
-    /// When it is worth retrying; `None` while the breaker is forced open, because the time is unknown.
+    /// The time after which a retry is worthwhile; `None` while the breaker is forced open, because the time is
+    /// unknown.
     ///
     /// Open: at exactly this time from now the next call is a probe. Half-open: soon, after 100 ms at
     /// most, as a slot may be free at any moment; [`wait`](Self::wait) says how long that can go on.
@@ -123,8 +124,8 @@ impl fmt::Display for Rejected {
 
 impl core::error::Error for Rejected {}
 
-/// Why a guarded call returned no value. `R` is what is known of a rejection: where more than the breaker itself is asked,
-/// as on servers, more than [`Rejected`].
+/// The reason why a guarded call returned no value. `R` describes a rejection: [`Rejected`], or more where more than
+/// the breaker itself is asked, as on servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum CallError<E, R = Rejected> {

@@ -56,17 +56,17 @@ impl<const N: usize> EventLog<N> {
         self.with(|events| events.queue.pop_front())
     }
 
-    /// How many transitions are waiting.
+    /// The number of transitions that are waiting.
     pub fn len(&self) -> usize {
         self.with(|events| events.queue.len())
     }
 
-    /// Whether no transition is waiting.
+    /// Returns whether no transition is waiting.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many transitions were overwritten since the last call of this method. Stops counting at
+    /// Returns the number of transitions that were overwritten since the last call of this method. Stops counting at
     /// `u32::MAX`.
     pub fn take_lost(&self) -> u32 {
         self.with(|events| core::mem::take(&mut events.lost))

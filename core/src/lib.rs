@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A circuit breaker whose whole state is **one atomic word**: lock-free, `no_std`, no allocation.
 //!
-//! It stops a program from hammering something that is failing: after enough failures it rejects calls at
-//! once (open), later lets a few probes through (half-open), and closes when they succeed. A call that passes
-//! a closed breaker and succeeds costs two loads of the word and no write while no failure is counted, so any
-//! number of threads, cores and interrupt handlers share one breaker without contention.
-//!
 //! ```
 //! use atomic_breaker::{Breaker, Config, Fallback, ManualClock};
 //! use core::time::Duration;
@@ -23,17 +18,22 @@
 //! # assert_eq!(value, Ok(7));
 //! ```
 //!
-//! # Where to begin
+//! It stops a program from hammering something that is failing: after enough failures it rejects calls at
+//! once (open), later lets a few probes through (half-open), and closes when they succeed. A call that passes
+//! a closed breaker and succeeds costs two loads of the word and no write while no failure is counted, so any
+//! number of threads, cores and interrupt handlers share one breaker without contention.
+//!
+//! # What it has
 //!
 //! | you want to | use |
 //! |---|---|
-//! | guard a device: a sensor, a modem, through its driver | [`Device`] |
 //! | guard a closure | [`Breaker::call`] |
 //! | guard a future | [`Breaker::call_async`]; a timeout [belongs inside](Breaker::call_async) |
+//! | guard a device: a sensor, a modem, through its driver | [`Device`] |
+//! | say which errors count | [`Breaker::call_with`] and a [classifier](Classify) |
 //! | repair what failed before it is tried again | [`Device::before_probe`], [`Permit::trips`]; [`wait::Repairing`] |
 //! | return early with `?` | [`Permit::failing_when_dropped`] |
 //! | report later, or from elsewhere | [`Breaker::acquire`] and its [`Permit`]; [`Token`] |
-//! | say which errors count | [`Breaker::call_with`] and a [classifier](Classify) |
 //! | set it up | [`Config`]; with memory or an observer, [`Builder`] |
 //! | trip on a share of the last calls | [`Config::failure_ratio`] and [`LastCalls`] |
 //! | log or count what happens | [`Observer`], or a closure: [`Builder::on_transition`] |
@@ -45,16 +45,21 @@
 //! | make one breaker as small as it gets, in firmware | [`static_breaker!`] |
 //! | put the word into RAM that survives a reset | [`word::Retained`], [`Breaker::restore`], [`Breaker::restore_after`] |
 //! | share it between programs | [`Breaker::shared`] |
-//!
-//! The life cycle is drawn in [`state`]. The [guide](pages::guide) explains how to choose settings, where timeouts belong,
-//! retries, tests and all adapters; [performance](pages::performance) shows what a call costs.
-//!
-#![doc = include_str!("../limits.md")]
 #![cfg_attr(
     feature = "document-features",
     doc = "\n# Features\n",
     doc = document_features::document_features!()
 )]
+//!
+//! # Where to read on
+//!
+//! The life cycle is drawn in [`state`]. The [guide](pages::guide) explains how to choose settings, where timeouts belong,
+//! retries, tests and all adapters; [performance](pages::performance) shows what a call costs. The page on [breakers in a
+//! library] is for authors of libraries.
+//!
+#![doc = include_str!("../limits.md")]
+#![doc = ""]
+#![doc = concat!("[breakers in a library]: ", env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/libraries.md")]
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
@@ -77,11 +82,13 @@ macro_rules! for_pointers {
     };
 }
 
+// First, as the reference of `Breaker` lists its methods in this order.
+mod breaker;
+mod call;
+
 mod acquire;
 mod applied;
 mod apply;
-mod breaker;
-mod call;
 mod circuit;
 pub mod clock;
 pub mod config;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is notified of events.
+//! Observers: they are notified of events.
 
 use core::fmt;
 use core::iter::once;
@@ -26,12 +26,12 @@ pub use crate::transition::{Cause, Transition};
     note = "implement `Observer`, or make a closure one: `on_transition(|transition: &Transition| ..)`"
 )]
 pub trait Observer {
-    /// Whether this observer listens. If not, transitions are not even put together.
+    /// Returns whether this observer listens. If not, transitions are not even put together.
     fn is_listening(&self) -> bool {
         true
     }
 
-    /// Returns whether this observer must be told of every transition. A breaker over a word that processes share
+    /// Returns whether this observer must be notified of every transition. A breaker over a word that processes share
     /// refuses such an observer: each process tells its own observers only.
     fn must_hear_all(&self) -> bool {
         false
@@ -72,10 +72,11 @@ pub trait Observer {
     /// Wakes the task once, at the next transition, and returns whether it will. By default it does not: a task
     /// that [waits](crate::wait) then looks at the state more often.
     ///
-    /// Called in each poll of a waiting task. An implementation keeps the waker, unless it has one that [would
-    /// wake](Waker::will_wake) the same task; in [`transition`](Self::transition) it wakes and forgets all that it has.
-    /// If it has no room left, it returns `false`, and wakes no others to make room: they would do the same. To one that keeps
-    /// nothing it says that somebody is there: callers that wait are not [rejected](Self::rejected).
+    /// Called in each poll of a waiting task. An implementation keeps the waker, unless it has one that
+    /// [would wake](Waker::will_wake) the same task; in [`transition`](Self::transition) it wakes and forgets all that
+    /// it has. If it has no room left, it returns `false`, and wakes no others to make room: they would do the same. To
+    /// one that keeps no waker the call says that a caller is there: callers that wait are not
+    /// [rejected](Self::rejected).
     fn wake_on_change(&self, waker: &Waker) -> bool {
         let _ = waker;
         false
@@ -145,7 +146,7 @@ macro_rules! forward_observer {
                 })+
             }
 
-            /// Whether any of the parts will wake the task. All are asked.
+            /// Returns whether any of the parts will wake the task. All are asked.
             fn wake_on_change(&self, waker: &Waker) -> bool {
                 let $it = self;
                 $($part.any(|observer| observer.wake_on_change(waker)))|+
@@ -192,19 +193,19 @@ impl<'a> FailedCall<'a> {
         self.failure
     }
 
-    /// Whether the call was a probe.
+    /// Returns whether the call was a probe.
     pub const fn is_probe(&self) -> bool {
         self.is_probe
     }
 
-    /// How long it took, in whole milliseconds. `None` if calls are not measured: they are where
+    /// The duration of the call, in whole milliseconds. `None` if calls are not measured: they are where
     /// [`Config::slow_call`](crate::Config::slow_call) is set. Reads the clock.
     pub fn took(&self) -> Option<Duration> {
         (self.took)()
     }
 
-    /// Why it failed, without secrets; empty if nothing was said. It may come from outside: control characters are not
-    /// escaped.
+    /// The cause of the failure, without secrets; empty if none was given. It may come from outside: control characters
+    /// are not escaped.
     pub const fn why(&self) -> &'a dyn fmt::Display {
         self.why
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How a call went, and what decides that.
+//! The outcome of a call, and the classifiers that decide it.
 
 use core::mem;
 use core::time::Duration;
 
 use crate::number::{ms, time_of};
 
-/// What a caller reports for a permit.
+/// The result that a caller reports for a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Outcome {
@@ -38,7 +38,7 @@ pub struct Failure {
     pub(crate) retry_after_ms: Option<u32>,
 }
 
-/// What a failure demands besides being counted.
+/// The demand of a failure besides being counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub(crate) enum Demand {
@@ -124,18 +124,18 @@ impl Failure {
         self
     }
 
-    /// How many failures this one counts as.
+    /// The number of failures that this one counts as.
     pub const fn weight(self) -> u16 {
         self.weight
     }
 
-    /// Whether it trips at once.
+    /// Returns whether it trips at once.
     pub const fn is_tripping(self) -> bool {
         matches!(self.demand, Demand::Trip)
     }
 
-    /// Whether the call succeeded, but took too long. The breaker treats it like any failure of its weight; an observer
-    /// can count it separately.
+    /// Returns whether the call succeeded, but took too long. The breaker treats it like any failure of its weight; an
+    /// observer can count it separately.
     pub const fn is_slow(self) -> bool {
         self.slow
     }
@@ -183,7 +183,7 @@ impl Default for Failure {
             `|result: &Result<{T}, {E}>| ..`"
 )]
 pub trait Classify<T, E> {
-    /// What the result says about the resource.
+    /// Decides what the result says about the resource.
     fn classify(&self, result: &Result<T, E>) -> Outcome;
 }
 

@@ -116,8 +116,8 @@ impl<H: AnyBreaker, const FAILS_WHEN_DROPPED: bool> Permit<H, FAILS_WHEN_DROPPED
         self.report(Outcome::Success)
     }
 
-    /// The success of a ping, or of another instance's call: it counts, and no observer or tally is told of a call.
-    #[doc(hidden)]
+    /// The resource answered a ping, or a call of another instance: a success that counts as others do, but no observer
+    /// or tally is notified of a call.
     pub fn success_elsewhere(self) -> Option<Transition> {
         let (handle, ticket) = self.into_parts()?;
         let breaker = handle.as_breaker();
@@ -175,9 +175,9 @@ impl<H: AnyBreaker, const FAILS_WHEN_DROPPED: bool> Permit<H, FAILS_WHEN_DROPPED
         self.handle.as_ref()
     }
 
-    /// Whether the breaker's word is still what it was when the permit was granted: one load. For failures that several
-    /// calls share, such as the loss of their connection: of the calls in flight, the first one that reports still
-    /// finds the word unchanged; the others find its failure, unless only a tally remembers it.
+    /// Returns whether the breaker's word is unchanged since the permit was granted: one load. For failures that
+    /// several calls share, such as the loss of their connection: of the calls in flight, the first one that reports
+    /// still finds the word unchanged; the others find its failure, unless only a tally remembers it.
     pub fn is_unchanged(&self) -> bool {
         let handle = self.handle.as_ref();
         handle.is_some_and(|handle| handle.as_breaker().to_bits() == self.ticket.granted)
@@ -217,13 +217,13 @@ impl<H: AnyBreaker, const FAILS_WHEN_DROPPED: bool> Permit<H, FAILS_WHEN_DROPPED
         learns && breaker.machine().holds(circuit, self.ticket.granted)
     }
 
-    /// Whether this call is a probe: admitted while half-open.
+    /// Returns whether this call is a probe: admitted while half-open.
     pub fn is_probe(&self) -> bool {
         self.ticket.is_probe()
     }
 
-    /// How often in a row the breaker has tripped before this probe: 1 to 31 (to 7 in a 32-bit word), where the highest
-    /// means that or more; also 1 for a probe after an operator's command. 0 if this call is no probe.
+    /// The number of trips in a row before this probe: 1 to 31 (to 7 in a 32-bit word), where the highest means that or
+    /// more; also 1 for a probe after an operator's command. 0 if this call is no probe.
     ///
     /// Waiting alone heals what recovers by itself. A sensor that hangs until it is reset, a connection that is broken for
     /// good, an address that is out of date stay as they are however long the breaker waits. The probe is the one call that

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the word says now, as opposed to what was kept of it.
+//! The current contents of the word, as opposed to what was kept of it.
 
 use core::fmt;
 
@@ -41,7 +41,7 @@ use crate::word::{self, Bits, Word};
 #[derive(Clone, Copy)]
 pub struct Present<'a>(&'a dyn Look);
 
-/// What the word says: the state and the epoch of one load.
+/// The contents of the word: the state and the epoch of one load.
 #[derive(Clone, Copy)]
 struct Seen {
     state: State,
@@ -69,8 +69,8 @@ impl Seen {
         self.epoch.wrapping_sub(made.epoch) & self.last_epoch
     }
 
-    /// How far the word has moved on since. A transition that has the epoch of the last one but led to another state
-    /// is from before a wrap of the epochs.
+    /// The distance that the word has moved on since this transition. One that has the epoch of the last one but led to
+    /// another state is from before a wrap of the epochs.
     fn distance(self, made: &Transition) -> u16 {
         match self.since(made) {
             0 if made.to != self.state => u16::MAX,
@@ -94,14 +94,15 @@ impl<'a> Present<'a> {
         self.0.look().epoch
     }
 
-    /// How many transitions the word has seen since this one: [`Breaker::transitions_since`](crate::Breaker::transitions_since).
+    /// The number of transitions that the word has seen since this one:
+    /// [`Breaker::transitions_since`](crate::Breaker::transitions_since).
     pub fn transitions_since(self, made: &Transition) -> u16 {
         self.0.look().since(made)
     }
 
-    /// Whether a transition that is being notified should replace one that was kept before: it is the last one, or at
-    /// least as near to the last one. Certain if the one being notified is the last, or fewer than 512 transitions (16
-    /// in a 32-bit word) lie between the two.
+    /// Returns whether the transition of which an observer is being notified should replace one that was kept before:
+    /// it is the last one, or at least as near to the last one. Certain if it is the last, or fewer than 512
+    /// transitions (16 in a 32-bit word) lie between the two.
     pub fn is_nearer(self, made: &Transition, kept: &Transition) -> bool {
         let seen = self.0.look();
         seen.distance(made) <= seen.distance(kept)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a report changes in the word, off the closed path.
+//! The changes that a report makes to the word, off the closed path.
 //!
 //! The rules may be replaced at any time, so the function that decides what becomes of a report reads them once and
 //! passes them on as a [`Machine`].

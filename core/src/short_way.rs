@@ -11,12 +11,12 @@ use crate::tally::{Tally, Verdict};
 use crate::token::Ticket;
 use crate::word::{self, Peek, Word};
 
-/// Whether the common reports of a closed breaker go a short way: the same steps of the machine, without what only the
-/// others need. Without it a failure takes 9.4 ns instead of 5.8 on a 64-bit processor; on a microcontroller flash is
-/// scarcer than time.
+/// `true` if the common reports of a closed breaker go a short way: the same steps of the machine, without what only
+/// the others need. Without it a failure takes 9.4 ns instead of 5.8 on a 64-bit processor; on a microcontroller flash
+/// is scarcer than time.
 pub(crate) const HAS_SHORT_WAY: bool = cfg!(target_pointer_width = "64");
 
-/// Which way a report goes.
+/// The way that a report takes.
 #[derive(Clone, Copy)]
 pub(crate) enum Way {
     /// The report is done.

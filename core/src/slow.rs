@@ -39,7 +39,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         })
     }
 
-    /// Whether a call that failed was slow as well, where that counts.
+    /// Returns whether a call that failed was slow as well, where that counts.
     #[inline]
     pub(crate) fn is_also_slow(
         &self,
@@ -49,7 +49,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         self.has_slow_share(machine) && self.was_slow(machine, ticket)
     }
 
-    /// Whether slow calls have a share of their own.
+    /// Returns whether slow calls have a share of their own.
     #[inline]
     pub(crate) fn has_slow_share(&self, machine: Machine<'_, W::Bits>) -> bool {
         let ratio = machine.config.failure_ratio;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the word says, at one moment.
+//! The contents of the word at one moment.
 
 use core::time::Duration;
 
@@ -127,7 +127,8 @@ impl Snapshot {
         self.is_demanded
     }
 
-    /// How a caller would be rejected; `None` if one would be admitted. While returning, some calls pass nevertheless.
+    /// The rejection that a caller would get; `None` if one would be admitted. While returning, some calls pass
+    /// nevertheless.
     pub const fn rejection(&self) -> Option<Rejected> {
         match self.wait_ms {
             Some(ms) => Some(Rejected::until(self.state, ms)),
@@ -135,7 +136,7 @@ impl Snapshot {
         }
     }
 
-    /// How long a caller would have to wait: [`Rejected::wait`] of the [rejection](Self::rejection).
+    /// The time that a caller would have to wait: [`Rejected::wait`] of the [rejection](Self::rejection).
     pub const fn wait(&self) -> Option<Wait> {
         match self.rejection() {
             Some(rejected) => Some(rejected.wait()),
@@ -143,8 +144,8 @@ impl Snapshot {
         }
     }
 
-    /// When it is worth retrying, as in [`Rejected::retry_in`]; zero if a call would be admitted, `None` while the
-    /// breaker is forced open, because the time is unknown.
+    /// The time after which a retry is worthwhile, as in [`Rejected::retry_in`]; zero if a call would be admitted,
+    /// `None` while the breaker is forced open, because the time is unknown.
     pub const fn retry_in(&self) -> Option<Duration> {
         match self.rejection() {
             Some(rejected) => rejected.retry_in(),
@@ -160,8 +161,8 @@ impl Snapshot {
 }
 
 impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W, T, O, R> {
-    /// What the word says now: one load, one reading of the clock. A corrupt word reads as the
-    /// fresh, closed one that takes its place on first use.
+    /// Returns the state now: one load, one reading of the clock. A corrupt word reads as the fresh, closed one that
+    /// takes its place on first use.
     pub fn snapshot(&self) -> Snapshot {
         let circuit = Circuit::of(word::load_acquire(&self.word));
         let (machine, now_ms) = (self.machine(), self.clock.now_ms());
@@ -228,7 +229,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         Present::of(&self.word)
     }
 
-    /// How many transitions the word has seen since this one, modulo 512 (16 in a 32-bit word): 0 while it is
+    /// The number of transitions that the word has seen since this one, modulo 512 (16 in a 32-bit word): 0 while it is
     /// the last. One load, no reading of the clock.
     ///
     /// Of any two of the last 512 (16) transitions, the later one has fewer since, whatever the clocks say.

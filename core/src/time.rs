@@ -10,7 +10,7 @@
 //! - **A reading just behind a stored time is a step back of the clock**, within the guard band: readings of two threads
 //!   cross, and rounding up looks the same. Until the clock has caught up, the time left grows by what it stepped back.
 //!
-//! What follows for a breaker that is not called for a long time is in [the limits](crate#limits).
+//! The consequences for a breaker that is not called for a long time are in [the limits](crate#limits).
 
 use crate::word::Bits;
 
@@ -45,7 +45,7 @@ pub(crate) trait TimeBase: Bits {
         (now_ms >> Self::SHIFT).wrapping_sub(then) & Self::MASK
     }
 
-    /// How long ago `then` was, in ticks; 0 when the clock stepped back behind it.
+    /// The time since `then`, in ticks; 0 when the clock stepped back behind it.
     fn age(now_ms: u32, then: u32) -> u32 {
         let age = Self::since(now_ms, then);
         if age > Self::MASK - Self::GUARD {
@@ -55,7 +55,7 @@ pub(crate) trait TimeBase: Bits {
         }
     }
 
-    /// Whether `ticks` have passed since `then`: whether its [`age`](Self::age) is at least that.
+    /// Returns whether `ticks` have passed since `then`: its [`age`](Self::age) is at least that.
     fn has_passed(now_ms: u32, then: u32, ticks: u32) -> bool {
         // Counted from the start of the guard band, so that a step back of the clock comes first.
         let age = Self::since(now_ms, then).wrapping_add(Self::GUARD) & Self::MASK;

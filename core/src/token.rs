@@ -17,7 +17,7 @@ pub(crate) struct Ticket<B> {
 }
 
 impl<B: Bits> Ticket<B> {
-    /// Whether it was granted while half-open.
+    /// Returns whether it was granted while half-open.
     pub(crate) fn is_probe(self) -> bool {
         Circuit::decode(self.granted).is_some_and(|seen| seen.state() == State::HalfOpen)
     }

@@ -16,9 +16,9 @@ pub struct Transition {
     pub from: State,
     /// The state after. It may be the same as before, such as when a half-open breaker begins a new round of probes.
     pub to: State,
-    /// Why.
+    /// The cause of the transition.
     pub cause: Cause,
-    /// When, as a reading of the clock: milliseconds since its origin, modulo 2³².
+    /// The time of the transition, as a reading of the clock: milliseconds since its origin, modulo 2³².
     pub at_ms: u32,
     /// The epoch that begins: one more than the one before, modulo 512 (16 in a 32-bit word).
     /// [`Breaker::transitions_since`](crate::Breaker::transitions_since) tells which of two came first.
@@ -65,7 +65,7 @@ impl fmt::Display for Transition {
 }
 
 named! {
-    /// Why the state changed.
+    /// The cause of a change of state.
     Cause,
     /// A few words for a log line: `failures reached the limit`.
     text;

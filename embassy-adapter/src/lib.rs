@@ -22,23 +22,43 @@
 //! # let _ = watch(Sht4x);
 //! ```
 //!
-//! | module | what |
-//! |---|---|
-//! | `clock` | [`EmbassyClock`]; [`EmbassyTimer`], by which breakers sleep: [time limits](TimeLimit), waiting, [`Retry`], [`Prober`] are methods of the breaker, and [`wait`] describes how they wait |
-//! | `state_watch`, `log` | observers: [`StateWatch`] wakes tasks, `DefmtLog` and `FacadeLog` write lines; `EventLog` comes from the core crate |
-//! | `guarded` | `GuardedI2c`, `GuardedSpi`, `GuardedIo`, `GuardedCan`, `GuardedTcp`, `GuardedFlash`: for stacks that own their bus; [`Device`], of the core, guards a driver |
+//! # What it has
 //!
-//! Everything you need from [`atomic_breaker`] is re-exported, so this crate is the only one to depend
-//! on.
+//! | you want to | use |
+//! |---|---|
+//! | guard a driver, with a time limit and a repair before a probe | [`Device`] |
+//! | guard a closure or a future | [`call`](atomic_breaker::Breaker::call), [`call_async`](atomic_breaker::Breaker::call_async) |
+//! | limit how long a call may take | [`call_timeout`](atomic_breaker::Breaker::call_timeout), [`TimeLimit`] |
+//! | sleep until the breaker admits a call | [`ready`](atomic_breaker::Breaker::ready), [`acquire_when_ready`](atomic_breaker::Breaker::acquire_when_ready) |
+//! | retry, or ping before a real call is risked | [`Retry`], [`Prober`] |
+//! | guard the bus of a stack that owns it | `GuardedI2c`, `GuardedSpi`, `GuardedIo`, `GuardedCan`, `GuardedTcp`, `GuardedFlash` |
+//! | wake a task, or write a line, when it opens | [`StateWatch`]; `DefmtLog`, `FacadeLog` |
+//! | make one breaker as small as it gets | [`static_breaker!`] |
+//!
+//! The time is [`EmbassyClock`]'s; breakers sleep by [`EmbassyTimer`], as [`wait`] describes. Everything you need from
+//! [`atomic_breaker`] is re-exported, so this crate is the only one to depend on.
 #![cfg_attr(
     feature = "document-features",
     doc = "\n# Features\n",
     doc = document_features::document_features!()
 )]
+//!
+//! # Where to read on
+//!
+//! The page on [microcontrollers] says which word and which feature a chip needs, and shows repairs and RAM that survives a
+//! reset; the [guide] how to choose settings.
+#![doc = ""]
+#![doc = concat!("[microcontrollers]: ", env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/microcontrollers.md")]
+#![doc = concat!("[guide]: ", env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/guide.md")]
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
+
+// The modules, in the order in which to read them:
+// - `clock`: `EmbassyClock`; `EmbassyTimer`, by which breakers sleep
+// - `state_watch`, `log`: observers that wake tasks, and that write lines
+// - `guarded`: buses, streams and chips behind a breaker, for stacks that own them
 
 mod clock;
 #[cfg(any(

@@ -26,7 +26,7 @@ use embassy_sync::watch::{Receiver, Watch};
 ///     Breaker::builder(Config::new(), EmbassyClock).observer(&STATE).build();
 ///
 /// async fn lamp() {
-///     let mut changes = STATE.receiver().unwrap();
+///     let mut changes = STATE.subscribe().unwrap();
 ///     loop {
 ///         let transition = changes.changed().await;
 ///         // Light or darken the lamp.
@@ -55,7 +55,7 @@ impl<M: RawMutex, const N: usize, const S: usize> StateWatch<M, N, S> {
 
     /// Returns a receiver of transitions: first the last one, if there was one, then each new one. A slow receiver
     /// skips to the latest. `None` while `N` receivers exist.
-    pub fn receiver(&self) -> Option<Receiver<'_, M, Transition, N>> {
+    pub fn subscribe(&self) -> Option<Receiver<'_, M, Transition, N>> {
         self.last.receiver()
     }
 

@@ -4,7 +4,8 @@
 use atomic_breaker::{Clock, SharedClock};
 use rustix::time::ClockId;
 
-use crate::{StdClock, kernel};
+use crate::kernel;
+use crate::std_clock::StdClock;
 
 /// Milliseconds since the machine was started, the same in every process: the clock for words that processes
 /// share, or that outlive a process. Zero-sized.
@@ -17,8 +18,8 @@ use crate::{StdClock, kernel};
 ///
 /// # Processes that share a word
 ///
-/// The package `atomic-breaker-mapped` maps it for them. In memory of your own, a page of zeros is a closed breaker, so
-/// no process has to come first. Each process attaches to the word with
+/// One of the packages around this one, `mapped`, maps it for them. In memory of your own, a page of zeros is a closed
+/// breaker, so no process has to come first. Each process attaches to the word with
 /// [`Breaker::shared`](atomic_breaker::Breaker::shared); all must use this clock, and a word of the same type.
 ///
 /// ```

@@ -3,7 +3,7 @@
 
 use atomic_breaker::Clock;
 
-use crate::StdClock;
+use crate::std_clock::StdClock;
 
 /// The coarse monotonic clock of Linux and Android: a time that the kernel stores at each of its ticks. A
 /// reading does without querying the processor's counter, which otherwise is most of the cost of a

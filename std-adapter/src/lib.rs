@@ -40,25 +40,18 @@
 //! Everything in the core crate that a program with `std` needs is re-exported here, with `Arc` and `Box` where they make
 //! sense.
 //!
-//! # Where to begin
+//! # What it has
 //!
 //! | you want to | use |
 //! |---|---|
-//! | guard a closure or a future | [`Breaker::call`](atomic_breaker::Breaker::call), [`call_async`](atomic_breaker::Breaker::call_async) |
+//! | guard a closure or a future | [`call`](atomic_breaker::Breaker::call), [`call_async`](atomic_breaker::Breaker::call_async) |
+//! | wait and retry without `async` | [`blocking::ready`], [`blocking::retry`] |
 //! | limit, wait, retry, ping with tokio's timer | feature `tokio`: [`call_timeout`](atomic_breaker::Breaker::call_timeout), [`retry`](atomic_breaker::Breaker::retry) and the other methods that [`wait`] describes |
 //! | replace the rules of a breaker while it is in use | [`adjustable_breaker`] |
 //! | have a breaker per key, the last failure, shadow mode, limits on calls in flight | `atomic-breaker-server` |
 //! | have layers of tower | `atomic-breaker-tower` |
 //! | guard an HTTP or gRPC client | `atomic-breaker-http` |
-//! | write logs and metrics, or see breakers on a page | `atomic-breaker-observe`, `atomic-breaker-admin` |
-//! | share breakers between processes or machines | `atomic-breaker-mapped`, `atomic-breaker-fleet` |
-//! | finish rejected work later | `atomic-breaker-steps` |
-//!
-//! | module | contents |
-//! |---|---|
-//! | `kernel`, `std_clock`, `boot_clock`, `coarse_clock` | clocks |
-//! | `rules` | rules that are set while calls are in flight |
-//! | `runtime` (`tokio`) | tokio's clock and timer; tasks that are woken when the state changes |
+//! | write logs and metrics, see breakers on a page, share them between processes or machines, finish rejected work later | what is [around a breaker] |
 //!
 //! # Clocks
 //!
@@ -70,15 +63,30 @@
 //!
 //! A reading is most of the cost of a rejection; a call through a closed breaker reads no clock. (Figures from one
 //! machine, measured by `cargo run --release -p benches --bin peers`.)
+#![doc = ""]
+#![doc = concat!("[around a breaker]: ", env!("CARGO_PKG_REPOSITORY"), "/tree/main/std-adapter/around")]
 #![cfg_attr(
     feature = "document-features",
     doc = "\n# Features\n",
     doc = document_features::document_features!()
 )]
+//!
+//! # Where to read on
+//!
+//! The [guide] says how to choose settings, where timeouts belong, and how to retry and test.
+#![doc = ""]
+#![doc = concat!("[guide]: ", env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/guide.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
 
+// The modules, in the order in which to read them:
+// - `kernel`, `std_clock`, `boot_clock`, `coarse_clock`: clocks
+// - `thread`, `blocking`: waiting and retries without `async`
+// - `rules`: rules that are set while calls are in flight
+// - `runtime` (`tokio`): tokio's clock and timer; tasks that are woken when the state changes
+
+pub mod blocking;
 #[cfg(all(feature = "shared", unix))]
 mod boot_clock;
 #[cfg(feature = "coarse")]
@@ -92,6 +100,7 @@ mod rules;
 #[cfg(feature = "tokio")]
 mod runtime;
 mod std_clock;
+mod thread;
 
 #[cfg(feature = "serde")]
 #[doc(inline)]

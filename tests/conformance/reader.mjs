@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A reader of breakers for JavaScript, written from docs/shared-file.md alone; without dependencies, to be copied. It changes
+// A reader of breakers for JavaScript, written from around/docs/shared-file.md alone; without dependencies, to be copied. It changes
 // no word: what is to count is admitted and reported by the library.
 
 /** @typedef {"closed" | "open" | "half-open" | "returning" | "forced open" | "disabled"} State */

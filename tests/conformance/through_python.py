@@ -90,7 +90,7 @@ class Kept:
 
 
 class ByHand(Kept):
-    """Calls without the library, reported with tokens that are made as docs/shared-file.md says."""
+    """Calls without the library, reported with tokens that are made as around/docs/shared-file.md says."""
 
     def acquire(self):
         word = self.word.value

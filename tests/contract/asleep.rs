@@ -10,7 +10,7 @@ use tests::random::Random;
 
 use super::support::{AnyWord, fail, ms, on_both_words, rules};
 
-/// How a device takes up the word.
+/// The way that a device takes up the word.
 type Wakes<W> = fn(&Breaker<&ManualClock, &W>);
 
 fn unknown<W: Word>(breaker: &Breaker<&ManualClock, &W>) {
@@ -209,8 +209,8 @@ fn boots_until_served<W: Word>(word: &W, open_for: u64, asleep: u64) -> u64 {
     unreachable!()
 }
 
-/// What the word counts of each sleep is at least half of it and its rounding, and no more than the sleep, unless that is
-/// less than the word can tell.
+/// The word counts at least half of each sleep and its rounding, and no more than the sleep, unless that is less than
+/// the word can tell.
 #[test]
 fn time_asleep_adds_up_over_the_boots_and_never_opens_early() {
     let mut random = Random::stream(0xA51E);

@@ -70,6 +70,39 @@ fn a_late_demand_of_a_probe_counts_like_one_of_a_closed_call<W: AnyWord>() {
     assert_eq!(breaker.snapshot().wait(), Some(Wait::For(ms(1_000))));
 }
 
+/// Also where the next epoch is the first one again.
+fn a_late_demand_counts_in_each_epoch<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(rules().open_for(ms(10)), &clock);
+    for _ in 0..W::EPOCHS {
+        let [one, other] = [(); 2].map(|()| breaker.acquire().unwrap());
+        one.report(Failure::tripping());
+        other.report(demand(ms(1_000)));
+        let snapshot = breaker.snapshot();
+        let epoch = snapshot.epoch();
+        assert_eq!(snapshot.wait(), Some(Wait::For(ms(1_000))), "{epoch}");
+        // Three epochs in each turn, so that a turn begins in each of them.
+        breaker.reset();
+        breaker.reset();
+    }
+}
+
+/// One trip more is not counted.
+fn a_late_demand_counts_at_the_most_trips_in_a_row<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let breaker = breaker::<W>(rules().probes(2).open_for(ms(10)), &clock);
+    for _ in 0..W::MAX_TRIPS {
+        breaker.trip();
+        breaker.probe_now();
+    }
+    let [one, other] = [(); 2].map(|()| breaker.acquire().unwrap());
+    one.failure();
+    other.report(demand(ms(1_000)));
+    let snapshot = breaker.snapshot();
+    assert_eq!(snapshot.trips(), W::MAX_TRIPS);
+    assert_eq!(snapshot.wait(), Some(Wait::For(ms(1_000))));
+}
+
 /// The permit is one epoch and a whole turn of epochs older: the trips in a row show it.
 fn a_demand_of_an_epoch_that_looks_like_the_one_before_moves_nothing<W: AnyWord>() {
     let clock = ManualClock::new();
@@ -148,6 +181,8 @@ on_both_words!(
     a_late_demand_moves_the_deadline_of_any_trip,
     a_late_demand_that_ends_sooner_still_marks_the_time_as_demanded,
     a_late_demand_of_a_probe_counts_like_one_of_a_closed_call,
+    a_late_demand_counts_in_each_epoch,
+    a_late_demand_counts_at_the_most_trips_in_a_row,
     a_demand_of_an_epoch_that_looks_like_the_one_before_moves_nothing,
     a_demand_of_an_epoch_long_gone_moves_nothing,
     a_demand_from_before_a_reset_moves_nothing,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is checked of a configuration, to the millisecond, and what its errors say.
+//! The checks of a configuration, to the millisecond, and the texts of its errors.
 
 use std::time::Duration;
 

@@ -284,7 +284,7 @@ fn a_list_is_not_a_configuration() {
     }
 }
 
-/// Which number is which could only be guessed.
+/// The order of the numbers could only be guessed.
 #[test]
 fn a_list_is_not_a_setting_of_several_numbers() {
     for name in [

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a bit of the word that changes by itself does: the table of `docs/safety.md`, for both words.
+//! The effect of a bit of the word that changes by itself: the table of `docs/assurance/safety.md`, for both words.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use atomic_breaker::{Breaker, ManualClock, Permit, State, Wait};
 
 use super::support::{AnyWord, Fine, ms, rules};
 
-const PAGE: &str = include_str!("../../docs/safety.md");
+const PAGE: &str = include_str!("../../docs/assurance/safety.md");
 
 /// The fields, lowest first, with the first bit above each.
 fn fields<W: AnyWord>() -> [(&'static str, u32); 5] {

@@ -35,6 +35,20 @@ fn a_row_trips_once_its_first_failure_is_so_long_ago<W: AnyWord>() {
     assert_eq!(breaker.state(), State::Open);
 }
 
+/// Trips that could be kept change nothing while none is.
+fn a_row_is_as_old_under_rules_that_keep_trips<W: AnyWord>() {
+    let clock = ManualClock::new();
+    let config = lasting().open_for(ms(10)).exponential(2, ms(40));
+    let breaker = breaker::<W>(config, &clock);
+    fail(&breaker, 1);
+    clock.advance(ms(99));
+    fail(&breaker, 2);
+    assert_eq!(breaker.state(), State::Closed);
+    clock.advance(ms(1));
+    fail(&breaker, 1);
+    assert_eq!(breaker.state(), State::Open);
+}
+
 /// One call a second: the fifth in a row is four seconds after the first.
 fn slow_rows_trip_at_their_number<W: AnyWord>() {
     let clock = ManualClock::new();
@@ -167,7 +181,7 @@ fn a_return_goes_on_through_rows_that_end<W: AnyWord>() {
     assert_eq!(breaker.state(), State::Closed);
 }
 
-/// Where probes have shown that the resource works, and a blip follows.
+/// A blip that follows after probes have shown that the resource works.
 fn a_blip_after_an_outage_trips_nothing<W: AnyWord>() {
     let clock = ManualClock::new();
     let config = lasting().open_for(ms(10)).exponential(2, ms(500));
@@ -196,6 +210,7 @@ fn other_rules_close_a_return_in_a_row<W: AnyWord>() {
 on_both_words!(
     calls_that_are_lost_at_once_trip_nothing,
     a_row_trips_once_its_first_failure_is_so_long_ago,
+    a_row_is_as_old_under_rules_that_keep_trips,
     slow_rows_trip_at_their_number,
     a_share_of_failures_opens_nothing_however_busy,
     a_dead_resource_costs_the_calls_of_that_time,

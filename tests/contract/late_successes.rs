@@ -62,7 +62,7 @@ fn a_late_failure_a_late_drop_and_a_late_renewal_change_nothing<W: AnyWord>() {
 
 type EndOfTime<'a, W> = fn(&Tested<'a, W>);
 
-/// When a half-open time ends, its probes are forgotten, even if the breaker is half-open again.
+/// Probes are forgotten at the end of their half-open time, even if the breaker is half-open again.
 fn a_success_from_before_another_half_open_time_changes_nothing<W: AnyWord>() {
     let clock = ManualClock::new();
     let breaker = half_open::<W>(rules().probe_lease(ms(100)), &clock);

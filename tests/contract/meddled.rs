@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What tests of one caller do not meet: a word that another caller has changed since it was read, words and permits that
-//! no breaker has made.
+//! Cases that tests of one caller do not meet: a word that another caller has changed since it was read, words and
+//! permits that no breaker has made.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;

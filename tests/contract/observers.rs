@@ -314,7 +314,7 @@ on_both_words!(
     transitions_are_returned_without_an_observer,
 );
 
-/// What measured the call is asked each time, not kept.
+/// The clock that measured the call is asked each time, not kept.
 #[test]
 fn a_failed_call_says_how_long_it_took_when_it_is_asked() {
     let clock = ManualClock::new();

@@ -108,10 +108,7 @@ struct Fixed;
 
 impl Tally for Fixed {
     fn memory(&self) -> Memory {
-        Memory {
-            has_rule: true,
-            ..Memory::NONE
-        }
+        Memory::NONE.has_rule()
     }
 
     fn record(&self, _call: Call, _ratio: Option<Ratio>) -> Verdict {

@@ -45,7 +45,7 @@ impl Sensor {
     }
 }
 
-/// How many readings of a day succeed, one tried each second.
+/// The number of readings of a day that succeed, one tried each second.
 fn readings_of_a_day<W: Word>(
     word: W,
     sensor: &Sensor,

@@ -217,7 +217,7 @@ fn a_retry_waits_for_the_breaker_for_so_long_in_all() {
     }
 }
 
-/// What an observer is told of a retry: try, event, pause in milliseconds, waits.
+/// The events of a retry that an observer is notified of: try, event, pause in milliseconds, waits.
 type Told = Vec<(u32, RetryEvent, u64, u32)>;
 
 /// Retries as [`tries`] does, with an observer.

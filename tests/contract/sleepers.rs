@@ -31,7 +31,7 @@ fn tripped<W: Word + Default>(config: Config, trips: u32) -> W {
     word
 }
 
-/// Whether the first call after a sleep is admitted, if it is known how long that took.
+/// Returns whether the first call after a sleep is admitted, if it is known how long that took.
 fn is_served_after<W: Word>(word: &W, config: Config, asleep: u64) -> bool {
     let clock = ManualClock::starting_at(30);
     let breaker = Breaker::over(word, config, &clock);
@@ -39,7 +39,7 @@ fn is_served_after<W: Word>(word: &W, config: Config, asleep: u64) -> bool {
     breaker.acquire().is_ok()
 }
 
-/// What the word rounds up by as much as an eighth, the rules tell exactly.
+/// The word rounds up by as much as an eighth; the rules are exact.
 fn one_sleep<W: Word + Default>(tick: u64) {
     assert!(
         is_served_after(
@@ -146,7 +146,7 @@ struct Days {
     config: Config,
 }
 
-/// How a device takes up the word.
+/// The way that a device takes up the word.
 #[derive(Clone, Copy)]
 enum Wakes {
     Running,
@@ -263,8 +263,8 @@ fn longer_sleeps_are_told_by_their_length() {
     assert!(most > 100, "why the page says so: {most} of 600 wake-ups");
 }
 
-/// How long an open time of so many sleeps lasts in all for a device that is asleep and awake in turn, in percent of what it
-/// should: least and most.
+/// The time that an open time of so many sleeps lasts in all for a device that is asleep and awake in turn, in percent
+/// of what it should: least and most.
 fn lasted<W: Word + Default>(sleeps: (u64, u64), asleep: u64, awake: u64) -> (u64, u64) {
     let mut random = Random::stream(0x5EE9);
     let (mut least, mut most) = (u64::MAX, 0);

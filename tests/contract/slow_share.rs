@@ -22,11 +22,7 @@ struct Shown {
 
 impl Tally for Shown {
     fn memory(&self) -> Memory {
-        Memory {
-            max_within_ms: 1_000,
-            counts_slow: true,
-            ..Memory::NONE
-        }
+        Memory::NONE.max_within_ms(1_000).counts_slow()
     }
 
     fn record(&self, call: Call, _: Option<Ratio>) -> Verdict {

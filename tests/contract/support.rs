@@ -26,7 +26,7 @@ pub(crate) trait AnyWord: Word + From<Self::Bits> + Sync {
     const WRAP: u64;
     /// The word with 1 in its time field and 0 everywhere else.
     const TIME: u64;
-    /// Where the load begins.
+    /// The position at which the load begins.
     const LOAD: u32;
     /// A step back of the clock by this many milliseconds is tolerated.
     const GUARD: u32;
@@ -118,7 +118,7 @@ pub(crate) const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// How long the breaker stays open; call it right after a trip.
+/// The time for which the breaker stays open; call it right after a trip.
 pub(crate) fn opened_for<W: AnyWord>(breaker: &Tested<'_, W>) -> Duration {
     let snapshot = breaker.snapshot();
     assert_eq!(snapshot.entered(), State::Open);

@@ -91,11 +91,7 @@ struct Third {
 
 impl Tally for Third {
     fn memory(&self) -> Memory {
-        Memory {
-            max_calls: 100,
-            has_rule: true,
-            ..Memory::NONE
-        }
+        Memory::NONE.max_calls(100).has_rule()
     }
 
     fn record(&self, call: Call, ratio: Option<Ratio>) -> Verdict {

@@ -16,7 +16,7 @@ use super::support::{AnyWord, breaker, fail, ms, on_both_words, rules};
 pub(super) struct Skips<'a> {
     clock: &'a ManualClock,
     pub(super) asked: RefCell<Vec<u64>>,
-    /// What others do after so many sleeps.
+    /// The act of the others after so many sleeps.
     others: &'a dyn Fn(usize),
 }
 

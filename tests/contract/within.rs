@@ -40,10 +40,7 @@ impl Tally for Minute {
 }
 
 impl ConstTally for Minute {
-    const MEMORY: Memory = Memory {
-        max_within_ms: 60_000,
-        ..Memory::NONE
-    };
+    const MEMORY: Memory = Memory::NONE.max_within_ms(60_000);
 }
 
 const fn within(time: Duration) -> Config {

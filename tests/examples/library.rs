@@ -16,7 +16,8 @@ use std::time::Duration;
 
 // All that users need of the breaker: what their clock must be.
 pub use atomic_breaker::Clock;
-use atomic_breaker::{Breaker, CallError, Config};
+use atomic_breaker::word::NativeWord;
+use atomic_breaker::{Breaker, CallError, Config, LastCalls};
 use serde::Deserialize;
 
 /// The contents of the settings.
@@ -38,7 +39,8 @@ struct Settings {
 #[derive(Debug)]
 pub struct Client<C: Clock> {
     station: String,
-    breaker: Breaker<C>,
+    /// The settings may have a failure ratio, which needs memory.
+    breaker: Breaker<C, NativeWord, LastCalls>,
 }
 
 impl<C: Clock> Client<C> {
@@ -48,7 +50,8 @@ impl<C: Clock> Client<C> {
     /// [`Error::Settings`] says what is wrong with them, the rules of the breaker included.
     pub fn from_toml(text: &str, clock: C) -> Result<Self, Error> {
         let Settings { station, breaker } = toml::from_str(text).map_err(Error::settings)?;
-        let breaker = Breaker::try_new(breaker, clock).map_err(Error::settings)?;
+        let breaker = Breaker::builder(breaker, clock).last_calls(LastCalls::new());
+        let breaker = breaker.try_build().map_err(Error::settings)?;
         Ok(Self { station, breaker })
     }
 
@@ -62,7 +65,7 @@ impl<C: Clock> Client<C> {
     }
 }
 
-/// Why a client could not be made, or a measurement not be sent.
+/// The reason why a client could not be made, or a measurement not be sent.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -70,7 +73,7 @@ pub enum Error {
     Settings(Box<dyn StdError + Send + Sync>),
     /// The collector has failed too often and is left alone for a while.
     Resting {
-        /// When to retry, if that is known.
+        /// The time after which to retry, if that is known.
         retry_in: Option<Duration>,
     },
     /// The collector could not be reached.

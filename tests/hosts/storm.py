@@ -24,7 +24,7 @@ import time
 from atomic_breaker import Breaker, State
 from database import LEASE, OPEN, Database
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "std-adapter/mapped/python/examples"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "std-adapter/around/mapped/python/examples"))
 from shop import RULES  # noqa: E402 (its folder is no package)
 
 WORKERS = 8
@@ -192,7 +192,7 @@ class Storm:
 
 
 def examples():
-    return pathlib.Path(__file__).resolve().parents[2] / "std-adapter/mapped/python/examples"
+    return pathlib.Path(__file__).resolve().parents[2] / "std-adapter/around/mapped/python/examples"
 
 
 def main():

@@ -2,50 +2,87 @@
 """Durations that a caller passes: once the code has made milliseconds of one, it is shown that they are the right ones, and from
 then on they are a number that may be anything.
 
-A compiler divides by a million with products and rotations, which a solver understands only in small steps. Done once, and not
-again in each question that follows, it takes seconds.
+Otherwise each question that follows would show it again.
 """
 
 import random
 
-from terms import Not, equal, evaluate, variable, widened
+from quotients import Quotients
+from terms import TRUE, Not, equal, evaluate, variable, widened
 from terms import number as constant
 
 ASKED = "asked"
-NAMES = frozenset({"seconds", "millis", "rest"})
+WHOLE = frozenset({"seconds", "millis"})
+NAMES = WHOLE | {"rest"}
+
+
+MOST = 0xFFFF_FFFF
+ANY = (-1, MOST)
+
+
+def cases(*limits):
+    """Durations in groups, as (more than, at most) of milliseconds, between which the code takes other ways: none at all, up to
+    each limit, and more than fits. What one way has cut to a limit and another way has not is never the same in both."""
+    ends = sorted({0, *limits, MOST - 1, MOST})
+    return list(zip([-1, *ends], ends))
+
+
+def samples(more_than, most):
+    """Durations in and around a group."""
+    chance = random.Random(1)
+    for _ in range(200):
+        width = chance.randrange((most - more_than).bit_length() + 1)
+        ms = chance.choice([more_than + 1 + chance.getrandbits(width), most - chance.getrandbits(width)])
+        # Rounded up or down, or exactly so many.
+        ms, rest = chance.choice([(ms - 1, chance.choice([1, chance.randrange(1_000_000), 999_999])), (ms, 0), (ms, 999_999)])
+        if 0 <= ms <= MOST:
+            yield {"seconds": ms // 1_000, "millis": ms % 1_000, "rest": rest}
+    for seconds in (0, 4_294_967, 4_294_968, 1 << 31, MOST):
+        for millis in (0, 295, 296, 999):
+            yield {"seconds": seconds, "millis": millis, "rest": chance.choice([0, 1, 999_999])}
 
 
 class Asked:
-    def __init__(self, solver, right):
+    """Of one group of durations."""
+
+    def __init__(self, solver, right, case):
         """`right` is a term in the arguments: the number of milliseconds that it should be."""
         self.solver, self.right = solver, right
-        self.tried = {}
-        chance = random.Random(1)
-        seconds = [0, 1, 4_294_967, 4_294_968, 1 << 31, (1 << 32) - 1]
-        self.samples = [
-            {
-                "seconds": chance.choice([*seconds, chance.randrange(4_294_967), chance.randrange(5_000_000)]),
-                "millis": chance.choice([0, 295, 296, 999, chance.randrange(1_000)]),
-                "rest": chance.choice([0, 1, 999_999, chance.randrange(1_000_000)]),
-            }
-            for _ in range(60)
-        ]
+        self.more_than, self.most = case
+        is_one = self.most == self.more_than + 1
+        self.asked = constant(self.most, 32) if is_one else variable(ASKED, 32)
+        self.known = self.lies(self.asked)
+        self.tried, self.quotients = {}, Quotients(solver)
+        self.samples = [*samples(self.more_than, self.most)]
+
+    def lies(self, term):
+        """The truths that a number of milliseconds lies in this group."""
+        above = Not(term.ule(self.more_than)) if self.more_than >= 0 else TRUE
+        return [truth for truth in (term.ule(self.most), above) if truth is not TRUE]
 
     def look(self, state):
         """Replaces the milliseconds wherever they stand."""
-        for bytes_ in (state.registers, state.memory):
-            for place, (term, k) in list(bytes_.at.items()):
-                if k == 0 and term.size in (32, 64) and term.variables and term.variables <= NAMES:
+        known = tuple(truth for truth in state.known if truth.variables and truth.variables <= NAMES)
+        state.known = tuple(
+            self.quotients.look(truth, known) if truth.variables & NAMES else truth for truth in state.known
+        )
+        places = (state.registers, state.memory)
+        for bytes_ in places:
+            for place, (term, k) in bytes_.at.items():
+                if term.variables & NAMES:
+                    bytes_.at[place] = (self.quotients.look(term, known), k)
+        for bytes_ in places:
+            for term, k in list(bytes_.at.values()):
+                if k == 0 and term.size in (32, 64) and WHOLE <= term.variables <= NAMES:
                     here = tuple(truth for truth in state.known if truth.variables & NAMES)
                     if self.is_right(term, here):
                         self.replace(state, term)
 
     def replace(self, state, term):
-        asked = widened(variable(ASKED, 32), term.size)
+        asked = widened(self.asked, term.size)
         state.is_asked = True
-        # What may have been looked at before.
-        zero = [equal(name, constant(0, name.size)) for name in (variable(ASKED, 32), self.right)]
-        state.known = (*state.known, equal(*zero))
+        # The arguments themselves do not matter any more.
+        state.known = tuple(truth for truth in state.known if not truth.variables & NAMES) + tuple(self.known)
         for bytes_ in (state.registers, state.memory):
             for place, (other, k) in list(bytes_.at.items()):
                 if other is term:
@@ -67,11 +104,5 @@ class Asked:
         return count > 5
 
     def is_shown(self, term, known):
-        """For each number of whole milliseconds by itself."""
-        right, millis = widened(self.right, term.size), variable("millis", 10)
         known = [truth for truth in known if truth.variables <= NAMES]
-        for first in range(0, 1_000, 40):
-            among = [millis.uge(first), millis.ult(first + 40)]
-            if self.solver.satisfiable([*known, *among, Not(equal(term, right))]):
-                return False
-        return True
+        return not self.solver.satisfiable([*known, Not(equal(term, widened(self.right, term.size)))])

@@ -7,7 +7,7 @@ To be read beside the drawing of core/src/state.rs, whose arrows are the numbers
 from arrows import Arrows, Case
 from rules import LASTING, WITHIN
 from terms import TRUE, And, If, Not, Or, lshr, number
-from word import HALF_OPEN, minus, most
+from word import HALF_OPEN, least, minus, most
 
 MANUAL, RESTORED = "Manual", "Restored"
 # Held, by the later of two commands; the other waits below it.
@@ -92,6 +92,15 @@ class Specification(Arrows):
                 Not(times.is_over(now, times.returning_since(a), over)),
             ),
         )
+
+    def rejection(self, a, x):
+        """Whether a caller would be rejected, or while traffic returns, some callers; and what they are told to wait."""
+        times, now = self.times, x.now
+        share = times.left_ms(now, times.returning_since(a), times.ticks(self.rules.over_ms))
+        lease = times.left_ms(now, a.time, times.lease(a))
+        others = If(a.is_returning, lshr(share + 1, 1), least(lease, number(100)))
+        timed = If(a.is_open, times.left_ms(now, a.time, a.open_for), others)
+        return self.waits(a, x), If(a.is_forced, number(0xFFFF_FFFF), timed)
 
     # Words that outlived their users.
 

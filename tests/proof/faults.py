@@ -7,7 +7,7 @@ from collections import namedtuple
 
 # `rules` are settings, and `free` groups of them, under which the fault shows; `hidden` says why no operation shows it.
 Fault = namedtuple("Fault", "name file old new operation rules free layout hidden", defaults=[{}, (), "wide", None])
-OfSpecification = namedtuple("OfSpecification", "module old new operation")
+OfSpecification = namedtuple("OfSpecification", "module old new operation settings", defaults=[()])
 
 LASTING = {"rule": 1, "time_ms": 100}
 WITHIN = {"rule": 2, "time_ms": 1_000}
@@ -266,4 +266,19 @@ OF_SPECIFICATION = [
     OfSpecification("arrows", "time, a.epoch + 1)", "time, a.epoch + 2)", "reset"),
     OfSpecification("arrows", "Or(a.counts, a.time == granted.time, many)", "TRUE", "renew"),
     OfSpecification("commands", "FORCED_OVER_DISABLED = 1, 2, 3, 4", "FORCED_OVER_DISABLED = 1, 2, 4, 3", "force_open"),
+    # With settings that may be any.
+    OfSpecification("arrows", "took.uge(self.rules.slow_ms)", "took.ugt(self.rules.slow_ms)", "success", ("has_slow=1", "free=slow")),
+    OfSpecification("arrows", "cancel_ms)\n", "cancel_ms + 1)\n", "drop", ("has_slow=1", "free=slow,cancel")),
+    OfSpecification(
+        "arrows",
+        "(more * time).uge(limit * since)",
+        "(more * time).ugt(limit * since)",
+        "failure",
+        ("rule=2", "has_return=1", "free=trip,return"),
+    ),
+    OfSpecification(
+        "arrows", "(x.random * over).ult(first", "(x.random * over).ule(first", "acquire", ("has_return=1", "free=return")
+    ),
+    OfSpecification("times", "return self.rules.open_ms\n", "return self.rules.open_ms + 1\n", "trip", ("free=open",)),
+    OfSpecification("times", "lshr(ticks * part, 32)", "lshr(ticks * part, 33)", "trip", ("jitter=10",)),
 ]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Operations that only look, beside what the specification says of the word that they find."""
 
-from terms import FALSE, TRUE, If, Not, Or, equal, number
-from word import Word, wide
+from terms import FALSE, TRUE, And, If, Not, Or, divided, equal, is_value, lshr, number
+from word import Word, least, wide
 
 LOOKS = ("state", "snapshot", "still_counts", "is_valid", "accepts")
 
@@ -35,20 +35,42 @@ def obligations(proof, operation, state, world):
     must = [("the clock is read while open", Or(is_read, Not(a.is_open)))]
     if operation == "state":
         return [*must, ("state", returned == shown)]
-    return must + [(name, proof.shown(state, k) == value) for k, (name, value) in enumerate(fields(proof, a, shown))]
+    told = fields(proof, a, shown, world)
+    return must + [(name, proof.shown(state, k) == value) for k, (name, value) in enumerate(told.items())]
 
 
-def fields(proof, a, shown):
-    """The first fields of a snapshot, in the order of `Shown`."""
-    rules, zero = proof.rules, number(0)
-    counted = If(proof.specification.times.has_reached(a), rules.failures, a.payload)
-    return [
-        ("state", shown),
-        ("the state that was entered", a.kind),
-        ("epoch", a.epoch),
-        ("failures", If(a.counts, counted, zero)),
-        ("trips", a.trips),
-        ("probes", If(a.is_half_open, a.probes, zero)),
-        ("successes", If(a.is_half_open, a.successes, zero)),
-        ("lost rounds", If(a.is_half_open, a.rounds, zero)),
-    ]
+def fields(proof, a, shown, x):
+    """A snapshot, in the order of `Shown`; what it does not say is `none`."""
+    rules, times, zero, none = proof.rules, proof.specification.times, number(0), number(0xFFFF_FFFF)
+    counted = If(times.has_reached(a), rules.failures, a.payload)
+    rejects, wait = proof.specification.rejection(a, x)
+    # The reading that the stored time was, in ticks: of the last times that it can be, the one that lies no further ahead than
+    # a step back of the clock.
+    opened = lshr(x.now, times.shift) - times.passed(lshr(x.now, times.shift), a.time)
+    return {
+        "state": shown,
+        "the state that was entered": a.kind,
+        "epoch": a.epoch,
+        "failures": If(a.counts, counted, zero),
+        "trips": a.trips,
+        "probes": If(a.is_half_open, a.probes, zero),
+        "successes": If(a.is_half_open, a.successes, zero),
+        "lost rounds": If(a.is_half_open, a.rounds, zero),
+        "share that passes": If(a.is_returning, percent(rules, times, a, x), none),
+        "opened at": If(a.is_open, (opened << times.shift) & 0xFFFF_FFFF, none),
+        "demanded": If(a.is_open, a.demanded, zero),
+        "rejected in": If(rejects, shown, none),
+        "a probe is due": If(And(Or(a.is_open, a.is_half_open), Not(rejects)), number(1), zero),
+        "wait": If(rejects, wait, none),
+        "open for": If(a.is_open, a.open_for << times.shift, none),
+    }
+
+
+def percent(rules, times, a, x):
+    """The share on a straight line, rounded down; all where nothing returns gradually."""
+    if is_value(rules.has_return, 0):
+        return number(100)
+    over = times.ticks(rules.over_ms)
+    age = least(times.age(x.now, times.returning_since(a)), over)
+    share = divided("udiv", rules.first_percent * (over - age) + 100 * age, over)
+    return If(rules.has_return == 1, share, number(100))

@@ -17,15 +17,16 @@ from terms import Not, Term, equal, extract, rebuilt, variable
 # is true, and the first load and reading of the clock (`None` if forgotten, and not there if none was made).
 Known = namedtuple("Known", "registers memory scratch truths firsts")
 
-MOST_TURNS = 40
+MOST_TURNS = 100
 
 
 class Turns:
     """All ends of a function, after any number of lost exchanges."""
 
-    def __init__(self, machine, lasting):
-        """`lasting` are the names of what never changes: arguments and rules."""
-        self.machine, self.lasting = machine, lasting
+    def __init__(self, machine, lasting, is_timed=False):
+        """`lasting` are the names of what never changes: arguments and rules. `is_timed` keeps turns apart by the place where
+        the clock was read first, which is needed if that reading matters in all turns."""
+        self.machine, self.lasting, self.is_timed = machine, lasting, is_timed
         self.known, self.count, self.cut = {}, 0, []
 
     def ends(self, start):
@@ -36,7 +37,8 @@ class Turns:
                 if kind == "ended":
                     yield state
                 elif self.machine.can(state):
-                    lost.setdefault((state.at, state.index, state.frames, state.is_asked), []).append(state)
+                    place = (state.at, state.index, state.frames, state.is_asked, self.clock_of(state))
+                    lost.setdefault(place, []).append(state)
             todo = []
             for place, states in lost.items():
                 self.cut += [s for s in states if any(e.kind == "exchange" for e in s.events)]
@@ -46,6 +48,11 @@ class Turns:
             self.count += len(todo)
             if self.count > MOST_TURNS:
                 raise Fault("the loop does not come to rest")
+
+    def clock_of(self, state):
+        """Where the clock was read first."""
+        sites = (event.site for event in state.events if event.kind == "now")
+        return next(sites, None) if self.is_timed else None
 
     def next_turn(self, place, states):
         """The state in which the next turn begins; `None` if it was followed already."""
@@ -74,7 +81,7 @@ class Turns:
         for kind, value in known.firsts.items():
             if value is None or not value.variables <= variables:
                 value = variable(f"any_{kind}", self.machine.layout.bits if kind == "load" else 32)
-            events.append(Event(kind, (value,)))
+            events.append(Event(kind, (value,), place[-1] if kind == "now" else None))
         turn.events = (*events, Event("load", (self.anew,)))
         turn.exchange, turn.steps = None, 0
         return turn

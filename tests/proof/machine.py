@@ -19,11 +19,14 @@ from exchange import Exchanges
 from pcode import PLAIN
 from program import Blocks
 from state import BITS, MOST_EVENTS, Bytes, Event, Fault, Frame, State, add_known, is_near, merged, settle
-from terms import TRUE, If, Not, add, equal, extract, fresh, is_set, number, widened
+from terms import TRUE, If, Not, add, equal, extract, fresh, is_set, number, variable, widened
 
 WORD, RULES, ANSWER, STACK, END = 0x7000_0000, 0x7100_0000, 0x7200_0000, 0x7F00_0000, 0x7FFF_0000
 
 code = pypcode.OpCode
+
+# Its first reading.
+CLOCK = "now_first"
 
 
 class Machine(Exchanges):
@@ -34,7 +37,8 @@ class Machine(Exchanges):
         self.target = program.target
         self.blocks, self.hooks, self.pairs = {}, {}, {}
         for kind in ("now", "random", "entropy"):
-            self.hooks[program.find(f"env_{kind}")] = kind
+            if f"env_{kind}" in program.symbols:
+                self.hooks[program.find(f"env_{kind}")] = kind
         for name, address in program.outside.items():
             self.hooks[address] = name
         for name, address in program.symbols.items():
@@ -42,6 +46,8 @@ class Machine(Exchanges):
                 if name == hook:
                     self.hooks[address & ~1] = hook
         self.errors, self.most_steps, self.asked = [], 0, None
+        # Memory beside the word that only this call uses.
+        self.kept = range(0)
 
     # States.
 
@@ -78,7 +84,7 @@ class Machine(Exchanges):
         return state.registers.read(*self.program.registers[register])
 
     def can(self, state, *more):
-        return self.solver.satisfiable([*state.known, *more])
+        return self.solver.possible([*state.known, *more])
 
     # Scheduling.
 
@@ -192,8 +198,12 @@ class Machine(Exchanges):
                     return True
                 continue
             elif kind == code.BRANCH:
+                begun = state.index
                 if self.jump(state, op.inputs[0]):
                     yield "goes on", state
+                    return True
+                # A loop within an instruction, as of one that looks for a bit: as long as it goes on.
+                if state.index <= begun and not self.can(state):
                     return True
                 continue
             elif kind in (code.CALL, code.CALLIND):
@@ -295,7 +305,7 @@ class Machine(Exchanges):
             yield term.args[0], TRUE
             return
         known = []
-        while self.can(state, *[Not(equal(term, number(v, term.size))) for v in known]):
+        while self.solver.satisfiable([*state.known, *[Not(equal(term, number(v, term.size))) for v in known]]):
             if len(known) == 64:
                 raise Fault(fault)
             known.append(self.solver.model([term])[0])
@@ -319,6 +329,7 @@ class Machine(Exchanges):
                 raise Fault("does not come to an end")
             value = fresh("seen", count * BITS)
             if state.exchange is None:
+                value = self.first(state, "load", value)
                 state.events += (Event("load", (value,)),)
             elif state.exchange[1] is None:
                 # Of a compare-and-swap, the linked load, or in a critical section: the value that it finds.
@@ -326,7 +337,7 @@ class Machine(Exchanges):
             else:
                 raise Fault("a second load within an exchange")
             return value
-        if WORD <= at < WORD + 8:
+        if WORD <= at < WORD + self.layout.bits // BITS:
             raise Fault("loads a part of the word")
         if at not in state.memory.at:
             data = self.program.read(at, count)
@@ -353,9 +364,18 @@ class Machine(Exchanges):
             state.events += (Event("exchange", (found, value), state.at),)
             state.exchange = None
             return
-        if not STACK - 0x10000 <= at < STACK and not ANSWER <= at < ANSWER + 256:
+        if at in self.kept and at + value.size // BITS <= self.kept.stop:
+            state.events += (Event("mark", (value,)),)
+        elif not STACK - 0x10000 <= at < STACK and not ANSWER <= at < ANSWER + 256:
             raise Fault(f"stores to {at:#x}")
         state.memory.write(at, value)
+
+    @staticmethod
+    def first(state, kind, value):
+        """The first of a kind has the same name on all ways, so that what is known of it can be joined."""
+        if kind in ("load", "now") and all(event.kind != kind for event in state.events):
+            return variable("seen_first" if kind == "load" else CLOCK, value.size)
+        return value
 
     def seen(self, state):
         """The value that this turn of the loop has read; `None` before the first load."""
@@ -374,8 +394,8 @@ class Machine(Exchanges):
         if state.exchange is not None and name != "_critical_section_1_0_release":
             raise Fault(f"calls {name} within an exchange")
         if name in ("now", "random", "entropy"):
-            value = fresh(name, 32)
-            state.events += (Event(name, (value,)),)
+            value = self.first(state, name, fresh(name, 32))
+            state.events += (Event(name, (value,), back if name == "now" else None),)
             self.set(state, self.target.answer, widened(value, self.target.bits))
         elif name == "memcpy":
             to, source, count = (self.get(state, r) for r in self.target.arguments[:3])

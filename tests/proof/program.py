@@ -35,7 +35,7 @@ class Instruction:
 
 class Program:
     def __init__(self, path):
-        self.segments, self.symbols, self.outside, self.parts = [], {}, {}, []
+        self.segments, self.symbols, self.outside, self.parts, self.ends = [], {}, {}, [], set()
         with open(path, "rb") as file:
             elf = ELFFile(file)
             self.target = TARGETS[elf["e_machine"]]
@@ -50,6 +50,7 @@ class Program:
                         self.parts.append((symbol["st_value"] & ~1, symbol.name.startswith("$d")))
                     else:
                         self.symbols[symbol.name] = symbol["st_value"]
+                        self.ends.add((symbol["st_value"] & ~1) + symbol["st_size"])
             for section in elf.iter_sections():
                 if isinstance(section, RelocationSection) and section["sh_flags"] & 2:
                     if self.target.bits != 64:
@@ -63,7 +64,7 @@ class Program:
         self.registers = {name: (vn.offset, vn.size) for name, vn in self.context.registers.items()}
         self.reserve = self.registers.get("RESERVE", (None, 0))[0]
         self.functions = {value & ~1 for value in self.symbols.values()}
-        self.instructions = {}
+        self.instructions, self.unclear = {}, set()
 
     def relocate(self, section, symbols):
         """Pointers of a library that was loaded at address 0."""
@@ -136,10 +137,15 @@ class Program:
                 # One mark may name several instructions (delay slots); none of these processors has them.
                 place = ops[begin].inputs[0]
                 after = place.offset + place.size
+                inner = ops[begin + 1 : end]
                 if place.offset not in self.instructions:
-                    inner = ops[begin + 1 : end]
                     self.instructions[place.offset] = Instruction(place.offset, after, inner, self.reserves(inner))
+                elif [str(op) for op in inner] != [str(op) for op in self.instructions[place.offset].ops]:
+                    # One of them was read without the instruction that it depends on.
+                    self.unclear.add(place.offset)
             found = self.instructions[at]
+        if at in self.unclear:
+            raise ValueError(f"an instruction that reads in two ways at {at:#x}")
         return found
 
 
@@ -225,6 +231,9 @@ class Blocks:
                     goes_on = False
             elif op.opcode in (code.CALL, code.CALLIND):
                 ends = True
+                # At the end of a function there is padding, or the next function, behind a call that never returns.
+                if instruction.end in self.program.ends:
+                    goes_on = False
                 if op.opcode == code.CALL and self.program.is_far_jump(place.offset):
                     targets.add(place.offset)
                     if not skips(instruction.ops, k):

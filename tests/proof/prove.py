@@ -9,20 +9,22 @@
 
 import sys
 import time
+from itertools import product
 
 import loop
 import looks
 import state as states
 from arrows import ADMITTED, CAUSES
-from asked import ASKED, Asked
+from asked import ANY, ASKED, Asked, cases
 from commands import Specification
 from looks import LOOKS
-from machine import ANSWER, RULES, WORD, Machine
+from machine import ANSWER, CLOCK, RULES, WORD, Machine
 from program import Program
+from quotients import NANOS
 from rules import GROUPS, Placed, Rules
 from solvers import Z3, Bitwuzla, Unsure
 from state import Fault
-from terms import FALSE, TRUE, And, If, Not, Or, equal, extract, fresh, number, variable, widened
+from terms import FALSE, TRUE, And, If, Not, Or, equal, extract, fresh, is_value, number, variable
 from times import Times
 from word import NARROW, WIDE, Word, wide
 
@@ -35,12 +37,19 @@ COMMANDS = "trip trip_for force_open release reset disable enable probe_now prob
 RESTORES = "restore restore_after restore_running".split()
 OPERATIONS = ["acquire", *REPORTS, *COMMANDS, *RESTORES, *LOOKS]
 WITH_TIME = ("tripping_for", "retry_after", "trip_for", "restore_after")
+# They may open the breaker, for its own time.
+OPENING = "success failure slow tripping tripping_for retry_after cancel drop attempt trip trip_for restore restore_after".split()
+# How long the call took matters.
+TIMED = ("success", "cancel", "drop")
 # Their caller is told nothing.
 SILENT = ("drop", "attempt")
 
 
 class World:
     """What an operation meets beside the word."""
+
+    # Whether the first reading of the clock matters in all turns.
+    is_timed = False
 
 
 class Proof:
@@ -59,13 +68,49 @@ class Proof:
             result = If(steps == k, self.rules.grown(k), result)
         return result
 
-    def begin(self, operation):
+    def cases(self, operation):
+        """What is proved by itself: durations, and what is assumed of the rest. Together they are all there is."""
+        durations = self.groups(operation in REPORTS) if operation in WITH_TIME else [ANY]
+        return product(durations, self.calls(operation), self.open_times(operation))
+
+    def groups(self, is_report):
+        """Of milliseconds. A report asks for no longer pause than is allowed, beyond which nothing differs."""
+        most, longest = self.layout.max_ms, self.rules.longest_retry
+        if is_report and longest.op == "const":
+            most = longest.args[0]
+        limits = [*self.layout.lengths_ms(), most]
+        if self.rules.open_ms.op == "const":
+            limits.append(self.rules.open_ms.args[0])
+        return cases(*[limit for limit in limits if limit <= most])
+
+    def calls(self, operation):
+        """Of a report that depends on how long the call took: it was slow by the first reading of the clock, was not, or was not
+        measured; and of one that was dropped, whether it is a probe. Each is a proof of its own, as what is known from before
+        the loop is otherwise forgotten in it where several ways led there."""
+        if operation not in TIMED or is_value(self.rules.has_slow, 0):
+            return [TRUE]
+        call = World()
+        call.started, call.clock = wide(variable("started", 32)), wide(variable(CLOCK, 32))
+        granted = Word(self.layout, variable("granted", self.layout.bits))
+        is_slow, is_measured = self.specification.is_slow(call), And(call.started != 0, self.rules.has_slow == 1)
+        times = [is_slow, And(is_measured, Not(is_slow)), Not(is_measured)]
+        is_probe = And(granted.is_half_open, granted.is_valid())
+        probes = [TRUE] if operation == "success" else [is_probe, Not(is_probe)]
+        return [And(*case) for case in product(times, probes)]
+
+    def open_times(self, operation):
+        """The open time that is set, by the length of its code."""
+        if operation not in OPENING or self.rules.open_ms.is_constant:
+            return [TRUE]
+        limits = [0, *(ms + 1 for ms in self.layout.lengths_ms() if ms < self.layout.max_ms), self.layout.max_ms + 1]
+        ms = self.rules.open_ms
+        return [And(ms.uge(least), ms.ult(beyond)) for least, beyond in zip(limits, limits[1:])]
+
+    def begin(self, operation, durations=ANY, call=TRUE, open_time=TRUE):
         """The state before the operation, and what it meets."""
         bits, world = self.layout.bits, World()
         free = {"granted": bits, "started": 32, "weight": 32, "seconds": 32, "millis": 10, "rest": 20}
         granted, started, weight, seconds, millis, rest = (variable(name, width) for name, width in free.items())
-        # Any number of nanoseconds below a second.
-        nanos = widened(millis, 32) * 1_000_000 + widened(rest, 32)
         arguments = {
             "state": [WORD, RULES],
             "still_counts": [WORD, RULES, granted, started],
@@ -77,7 +122,7 @@ class Proof:
         if operation == "failure":
             arguments += [weight]
         if operation in WITH_TIME:
-            arguments += [seconds, nanos]
+            arguments += [seconds, NANOS]
         runner = Machine(self.program, self.layout, self.solver)
         state = runner.start(f"p_{operation}", arguments)
         plain, placed = self.rules.in_memory(self.placed)
@@ -88,6 +133,8 @@ class Proof:
         known = [self.rules.are_well_formed()]
         if operation != "accepts":
             known.append(self.rules.are_accepted())
+        known += [call, open_time]
+        world.is_timed = call is not TRUE
         world.bits = variable("bits", bits)
         world.granted, world.started = Word(self.layout, granted), wide(started)
         world.weight = wide(weight & 0xFFFF)
@@ -96,7 +143,8 @@ class Proof:
         world.time = self.specification.times.in_ms(wide(seconds), wide(millis), is_more)
         if operation in WITH_TIME:
             known += [millis.ult(1_000), rest.ult(1_000_000)]
-            runner.asked = Asked(self.solver, extract(world.time, 0, 32))
+            world.asked = runner.asked = Asked(self.solver, extract(world.time, 0, 32), durations)
+            known += runner.asked.lies(runner.asked.right)
         if operation in (*REPORTS, "still_counts"):
             # Granted by a breaker: while it was closed, returning or disabled, or to a probe.
             known += [
@@ -109,7 +157,7 @@ class Proof:
             ]
         state.known = tuple(truth for truth in known if truth is not TRUE)
         # What does not change in the loop.
-        world.lasting = {*free, ASKED}
+        world.lasting = {*free, ASKED, CLOCK}
         for raw in self.rules.raw.values():
             world.lasting |= raw.variables
         return runner, state, world
@@ -158,7 +206,7 @@ class Proof:
         else:
             before = after = seen if seen is not None else fresh("any", self.layout.bits)
         self.meet(world, state.events, since, healed)
-        world.ms = world.time if not state.is_asked else wide(variable(ASKED, 32))
+        world.ms = wide(world.asked.asked) if state.is_asked else world.time
         a, b = Word(self.layout, before), Word(self.layout, after)
         if operation == "acquire" and not done:
             # A damaged word that looks closed passes, as two loads are all that the closed path does; what changes it
@@ -280,7 +328,7 @@ class Proof:
 
     def example(self, state, world, a, b):
         """Numbers for which it does not hold."""
-        values = {"now": world.now, "granted": world.granted.word} if a is not None else {}
+        values = {"now": world.now, "clock": world.clock, "granted": world.granted.word} if a is not None else {}
         values |= {"old": a.word, "new": b.word} if a is not None else {}
         values |= {"started": world.started, "ms": getattr(world, "ms", number(0)), "weight": world.weight, "returned": self.returned(state)}
         values |= {name: raw for name, raw in self.rules.raw.items() if not raw.is_constant}
@@ -291,27 +339,33 @@ class Proof:
 
     def prove(self, operation, target=""):
         begun = time.time()
-        runner, state, world = self.begin(operation)
-        turns, count, failed = loop.Turns(runner, world.lasting), 0, []
-        try:
-            for end in turns.ends(state):
-                count += 1
-                failed += self.check(operation, end, world)
-                if len(failed) > 2:
-                    break
-            for cut in turns.cut:
-                failed += self.check(operation, cut, world, is_cut=True)
-        except Fault as fault:
-            runner.errors.append(str(fault))
-        for error in runner.errors[:3]:
+        count, turn_count, steps, failed, errors = 0, 0, 0, [], []
+        for case in self.cases(operation):
+            runner, state, world = self.begin(operation, *case)
+            turns = loop.Turns(runner, world.lasting, world.is_timed)
+            try:
+                for end in turns.ends(state):
+                    count += 1
+                    failed += self.check(operation, end, world)
+                    if len(failed) > 2:
+                        break
+                for cut in turns.cut:
+                    failed += self.check(operation, cut, world, is_cut=True)
+            except Fault as fault:
+                runner.errors.append(str(fault))
+            turn_count, steps = turn_count + turns.count, max(steps, runner.most_steps)
+            errors += runner.errors
+            if failed:
+                break
+        for error in errors[:3]:
             print(f"    {error}")
         for name, example in failed[:3]:
             print(f"    {name}: {example}")
-        is_equal = bool(count) and not failed and not runner.errors
+        is_equal = bool(count) and not failed and not errors
         verdict = "equal" if is_equal else "NOT EQUAL"
         seconds = time.time() - begun
         print(
-            f"{target:12} {operation:18} {count:3} ends {turns.count:3} turns {runner.most_steps:5} instructions {seconds:6.1f} s  {verdict}",
+            f"{target:12} {operation:18} {count:3} ends {turn_count:3} turns {steps:5} instructions {seconds:6.1f} s  {verdict}",
             flush=True,
         )
         if self.second:

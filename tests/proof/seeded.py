@@ -18,7 +18,6 @@ import time
 from pathlib import Path
 
 import loop
-from asked import ASKED
 from elftools.elf.elffile import ELFFile
 from faults import FAULTS, OF_SPECIFICATION
 from state import Fault as Unmodelled
@@ -109,20 +108,18 @@ MOST_SECONDS = 1_200
 
 def prove(proof, operation):
     """The first end that is not as specified: what fails, how many turns were followed, the state, what it met."""
-    machine, state, world = proof.begin(operation)
-    if machine.asked:
-        # Shown by the proof of the code without faults: here the samples are enough.
-        machine.asked.is_shown = lambda term, known: True
-    turns = loop.Turns(machine, world.lasting)
-    try:
-        for end in turns.ends(state):
-            if failed := proof.check(operation, end, world):
-                return failed[0], turns.count, end, world
-        for cut in turns.cut:
-            if failed := proof.check(operation, cut, world, is_cut=True):
-                return failed[0], turns.count, None, world
-    except Unmodelled as fault:
-        return (str(fault), ""), turns.count, None, world
+    for case in proof.cases(operation):
+        machine, state, world = proof.begin(operation, *case)
+        turns = loop.Turns(machine, world.lasting, world.is_timed)
+        try:
+            for end in turns.ends(state):
+                if failed := proof.check(operation, end, world):
+                    return failed[0], turns.count, end, world
+            for cut in turns.cut:
+                if failed := proof.check(operation, cut, world, is_cut=True):
+                    return failed[0], turns.count, None, world
+        except Unmodelled as fault:
+            return (str(fault), ""), turns.count, None, world
     return None
 
 
@@ -140,7 +137,7 @@ def asked(proof, operation, found):
     _, _, state, world = found
     if state is None or not proof.solver.satisfiable([*state.known, *refuted(proof, operation, state, world)]):
         return {}
-    (ms,) = proof.solver.model([variable(ASKED, 32)])
+    (ms,) = proof.solver.model([world.asked.asked])
     return {"seconds": number(ms // 1_000, 32), "millis": number(ms % 1_000, 10), "rest": number(0, 20)}
 
 
@@ -203,7 +200,7 @@ def check(library, layout, number, fault):
 
 def check_specification(fault):
     """Proves the code, which is right, against a specification that is not."""
-    begun, folder = time.time(), COPY / f"specification-{fault.operation}"
+    begun, folder = time.time(), COPY / f"specification-{OF_SPECIFICATION.index(fault)}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for module in HERE.glob("*.py"):
@@ -213,11 +210,11 @@ def check_specification(fault):
     assert text.count(fault.old) == 1, (fault.old, text.count(fault.old))
     path.write_text(text.replace(fault.old, fault.new))
     program = TARGET / "wide/release/libproof_code.so"
-    command = [sys.executable, folder / "prove.py", program, "wide", fault.operation]
+    command = [sys.executable, folder / "prove.py", program, "wide", fault.operation, *fault.settings]
     told = subprocess.run(command, capture_output=True, text=True, check=False)
     is_found = told.returncode == 1 and "NOT EQUAL" in told.stdout
     verdict = told.stdout.strip().splitlines()[0].strip() if is_found else f"NOT FOUND {told.stderr[-300:]}"
-    print(f"{fault.old:44.44} {fault.operation:16} {time.time() - begun:6.1f} s  {verdict:.110}", flush=True)
+    print(f"{fault.old.strip():44.44} {fault.operation:16} {time.time() - begun:6.1f} s  {verdict:.110}", flush=True)
     return is_found
 
 

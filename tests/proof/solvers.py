@@ -61,6 +61,32 @@ class InBitwuzla(Translated):
         return tm.mk_term(self.kinds[op], args)
 
 
+class WithAnyProduct(InBitwuzla):
+    """Products are any numbers here, the same for the same factors. Whatever cannot hold with
+    these cannot hold with the right ones, and two products of the same factors need no arithmetic to be equal."""
+
+    def __init__(self, plain):
+        self.known, self.tm, self.kinds = {}, plain.tm, plain.kinds
+        self.functions = {}
+
+    def make(self, term, op, size, args):
+        if not is_product(term):
+            return super().make(term, op, size, args)
+        tm, kind = self.tm, bitwuzla.Kind
+        if size not in self.functions:
+            bits = tm.mk_bv_sort(size)
+            self.functions[size] = tm.mk_const(tm.mk_fun_sort([bits, bits], bits), f"product_{size}")
+        # In either order.
+        is_less = tm.mk_term(kind.BV_ULT, args)
+        less, more = (tm.mk_term(kind.ITE, [is_less, *pair]) for pair in (args, args[::-1]))
+        return tm.mk_term(kind.APPLY, [self.functions[size], less, more])
+
+
+def is_product(term):
+    """Not those with a simple constant, as of seconds in milliseconds, which are easy."""
+    return term.op == "mul" and not any(factor.is_constant and factor.args[0].bit_count() < 8 for factor in term.args)
+
+
 class InZ3(Translated):
     make_of = {
         "add": lambda a, b: a + b,
@@ -97,6 +123,9 @@ class InZ3(Translated):
         return self.make_of[op](*args)
 
 
+FIRST_TRY = 10
+
+
 class Unsure(Exception):
     """A solver gave up."""
 
@@ -106,6 +135,8 @@ class Bitwuzla:
 
     def __init__(self):
         self.form = InBitwuzla()
+        self.without = WithAnyProduct(self.form)
+        self.multiplies = {}
         self.options = bitwuzla.Options()
         self.options.set(bitwuzla.Option.PRODUCE_MODELS, True)
         self.fresh()
@@ -116,13 +147,32 @@ class Bitwuzla:
 
     def satisfiable(self, constraints, limit=0):
         """Whether they can hold together; without an answer after `limit` seconds, if there is one, it is unsure."""
+        if any([self.has_product(constraint) for constraint in constraints]):
+            try:
+                if not self.ask(self.without, constraints, limit or FIRST_TRY):
+                    return False
+            except Unsure:
+                pass
+        return self.ask(self.form, constraints, limit)
+
+    def possible(self, constraints):
+        """Likewise, but that a way may be taken for possible that is not, if it takes long to know."""
+        try:
+            return self.satisfiable(constraints, 0 if not any(map(self.has_product, constraints)) else FIRST_TRY)
+        except Unsure:
+            return True
+
+    def ask(self, form, constraints, limit):
         self.fresh(limit)
         for constraint in constraints:
-            self.solver.assert_formula(self.form.get(constraint))
+            self.solver.assert_formula(form.get(constraint))
         found = self.solver.check_sat()
         if found == bitwuzla.Result.UNKNOWN:
             raise Unsure
         return found == bitwuzla.Result.SAT
+
+    def has_product(self, term):
+        return folded(term, self.multiplies, lambda this, args: is_product(this) or any(arg is True for arg in args))
 
     def model(self, terms):
         """The values of these terms after an answer that they can."""

@@ -80,6 +80,11 @@ class Layout:
         exponent, mantissa = lshr(code, stored), code & ((1 << stored) - 1)
         return If(exponent == 0, code, (mantissa | (1 << stored)) << ((exponent - 1) & 31))
 
+    def lengths_ms(self):
+        """The longest times whose codes are halved as often, in milliseconds."""
+        most = (1 << self.precision) - 1
+        return [most << halvings << self.tick_log2 for halvings in range(self.fields["time"][1] - self.precision)]
+
     def code_of(self, ticks):
         """The least code of at least so many ticks, for up to the longest time."""
         if isinstance(ticks, int):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What changes the word: the two tables of docs/shared-file.md, as functions from a word to the next."""
+"""What changes the word: the two tables of around/docs/shared-file.md, as functions from a word to the next."""
 
 from bisect import bisect_left
 from collections import namedtuple

@@ -27,7 +27,7 @@ from changes import names_of_change
 from sharedfile import CLOCK, Expected, fingerprint, is_written_by_breakers, may_pass, siphash24
 from shown import snapshot
 
-PAGE = Path(__file__).parents[2] / "docs/shared-file.md"
+PAGE = Path(__file__).parents[2] / "std-adapter/around/docs/shared-file.md"
 
 
 def boot_clock():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Who may create, lock and replace the shared file, and in which order: docs/shared-file.md."""
+"""Who may create, lock and replace the shared file, and in which order: around/docs/shared-file.md."""
 
 import fcntl
 import mmap

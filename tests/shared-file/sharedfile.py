@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The shared file, written from docs/shared-file.md alone: what it says is tested here, not what the library does.
+"""The shared file, written from around/docs/shared-file.md alone: what it says is tested here, not what the library does.
 
 Python's standard library only. Headings of the page are named where their content begins.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a word shows, written from docs/shared-file.md alone: also of rows that last, which depends on the rules."""
+"""What a word shows, written from around/docs/shared-file.md alone: also of rows that last, which depends on the rules."""
 
 from sharedfile import (
     CLOCK, GUARD, LONGEST, MOST_PERCENT, bits, growth_of, is_written_by_breakers, open_time, state, successes_needed,

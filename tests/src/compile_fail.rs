@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What must not compile. Each case stands beside a twin that differs in the one thing and compiles,
-//! so that a case fails for its reason and not for another. The messages of bad configurations are
-//! pinned in `contract::config`; a `const` prints the same.
+//! Code that must not compile. Each case stands beside a twin that differs in the one thing and
+//! compiles, so that a case fails for its reason and not for another. The messages of bad
+//! configurations are pinned in `contract::config`; a `const` prints the same.
 //!
 //! # Configurations that do not fit
 //!

@@ -5,8 +5,7 @@
 //! |---|---|
 //! | `contract/`, a package of its own | each behaviour and its edges |
 //! | `harm/`, a package of its own | what the HTTP preset costs its callers in partial trouble, and wastes in outages, in virtual time |
-//! | `tests/every_word/` | every word of 32 and, but for symmetry, of 64 bits, with every operation: a slice in each run, all on demand |
-//! | `tests/explored/` | every reachable state of small configurations, across every wrap, against the reference |
+//! | `tests/explored/` | every reachable state of small configurations, from shortly before the wraps, against the reference |
 //! | `tests/sequences/` | long random histories, random words and random clocks, against the reference |
 //! | `tests/races/` | every interleaving of two or three callers, with loom |
 //! | `tests/threads/` | real threads, more than cores |
@@ -41,6 +40,8 @@ mod pages {
     mod std_adapter {}
     #[doc = include_str!("../../embassy-adapter/README.md")]
     mod embassy_adapter {}
+    #[doc = include_str!("../../docs/libraries.md")]
+    mod libraries {}
     #[doc = include_str!("../../docs/microcontrollers.md")]
     mod microcontrollers {}
     #[doc = include_str!("../../docs/when.md")]

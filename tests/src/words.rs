@@ -152,7 +152,7 @@ impl<W> Contended<W> {
         self
     }
 
-    /// How many exchanges were lost.
+    /// The number of exchanges that were lost.
     pub fn lost(&self) -> u64 {
         self.watch.lost.load(Ordering::Relaxed)
     }
@@ -198,12 +198,12 @@ impl<W> Moody<W> {
         Self { word, watch }
     }
 
-    /// How many exchanges succeeded.
+    /// The number of exchanges that succeeded.
     pub fn succeeded(&self) -> u64 {
         self.watch.succeeded.load(Ordering::Relaxed)
     }
 
-    /// How many exchanges failed spuriously.
+    /// The number of exchanges that failed spuriously.
     pub fn spurious(&self) -> u64 {
         self.watch.spurious.load(Ordering::Relaxed)
     }

@@ -129,7 +129,7 @@ pub fn answer(result: Result<u32, CallError<Silent>>) -> u32 {
     }
 }
 
-/// How long to wait.
+/// The time to wait.
 #[inline(always)]
 pub fn wait(rejected: Rejected) -> u32 {
     rejected.retry_in_ms().unwrap_or(u32::MAX)

@@ -35,7 +35,7 @@ use std::time::Duration;
 pub struct Rules {
     /// This many failures in a row trip.
     pub failures: u32,
-    /// How long it stays open.
+    /// The time for which it stays open.
     pub open_for: Duration,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which calls count while closed, and how they add up.
+//! The calls that count while closed, and the way they add up.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -21,7 +21,7 @@ pub(super) fn panics<C: Contestant>() -> String {
     }
 }
 
-/// How many failures in a row does it take, when there were many successes before?
+/// Counts the failures in a row that it takes after many successes.
 pub(super) fn after_many_successes<C: Contestant>() -> String {
     let breaker = C::new(RULES);
     for _ in 0..100_000 {

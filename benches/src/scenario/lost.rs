@@ -12,7 +12,7 @@ use crate::contestant::{AsyncCaller, Caller, Contestant};
 
 const STUCK: &str = "**stuck**: rejects forever";
 
-/// How many probes must get lost until none is left, if their number is bounded at all.
+/// Counts the probes that must get lost until none is left, if their number is bounded at all.
 pub(super) fn slots(herd: usize) -> usize {
     if herd < HERD { herd } else { 1 }
 }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use crate::contestant::{Answer, AsyncCaller, Caller, Contestant, Down, Rules, Work};
 use crate::storm::storm;
 
-/// How long a tripped breaker stays open.
+/// The time for which a tripped breaker stays open.
 pub const OPEN_FOR: Duration = Duration::from_millis(20);
 
 /// Long enough for every wait that a contestant promises to end.

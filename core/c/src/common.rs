@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the rules of several breakers have in common, for the compiler: it sees that they are read through a pointer, and
-//! would keep the code for every rule that there is.
+//! The properties that the rules of several breakers share, as hints for the compiler: it sees that rules are read
+//! through a pointer, and would keep the code for every rule that exists.
 
 use core::hint::assert_unchecked;
 
@@ -10,15 +10,15 @@ use atomic_breaker::{Config, Rules, TripRule};
 /// Declares what may be common: a question about a configuration whose answer is the same for all.
 macro_rules! common {
     ($($name:ident |$config:ident| $question:expr;)+) => {
-        /// What is true of all rules of a table.
+        /// The properties that hold for all rules of a table.
         #[derive(Clone, Copy, Debug)]
         pub struct Common {
             $($name: bool,)+
         }
 
         impl Common {
-            /// What is true of all of these.
-            pub const fn of<B: Bits>(rules: &[Rules<B>]) -> Self {
+            /// Returns the properties that all of these rules share.
+            pub const fn from_rules<B: Bits>(rules: &[Rules<B>]) -> Self {
                 let mut common = Self { $($name: true,)+ };
                 let mut index = 0;
                 while index < rules.len() {

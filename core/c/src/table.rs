@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Breakers that are known when the library is built: their rules are constants, and their words are variables of C.
 //!
-//! What the command makes of `breakers.toml` is one [`Table`] for each tick. Breakers of one tick share their code, and the compiler knows all rules that they can have: what none of them needs takes no flash.
+//! The command generates one [`Table`] of `breakers.toml` for each tick. Breakers of one tick share their code, and the
+//! compiler knows all rules that they can have: code that none of them needs takes no flash.
 
 use core::sync::atomic::Ordering;
 
@@ -27,13 +28,13 @@ pub unsafe trait Table: Copy + 'static {
     /// The rules of all of them.
     const RULES: &'static [Rules<<Self::Word as Word>::Bits>];
 
-    /// What all rules have in common.
-    const COMMON: Common = Common::of(Self::RULES);
+    /// The properties that all rules share.
+    const COMMON: Common = Common::from_rules(Self::RULES);
 
-    /// Which one it is.
+    /// The breaker's index in the table.
     fn index(self) -> usize;
 
-    /// Where its word is.
+    /// The word of this breaker.
     fn word(self) -> &'static Self::Word;
 
     /// The seed of its jitter, where the rules have none.
@@ -90,7 +91,7 @@ pub fn view<T: Table>(of: T, now_ms: u32) -> View<Of<T>, Of<T>> {
     Breaker::from_parts(Of(of), Of(of), at, (), ())
 }
 
-/// What a generated file uses.
+/// The names that a generated file uses.
 #[cfg(breakers)]
 #[allow(unused_imports, reason = "some do not need all")]
 pub(crate) mod prelude {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What `ab_rules_init` says: the field of `ab_settings`, and what it may be. Shorter than the messages of Rust, because
-//! all of them lie in flash.
+//! The messages of `ab_rules_init`: the field of `ab_settings`, and its valid range. Shorter than the messages of Rust,
+//! because all of them lie in flash.
 
 use core::ffi::CStr;
 
@@ -17,9 +17,9 @@ macro_rules! texts {
         }
 
         impl Text {
-            /// What to change.
+            /// The advice for this fault.
             #[inline]
-            pub fn of(fault: Fault) -> Self {
+            pub fn from_fault(fault: Fault) -> Self {
                 match fault {
                     $($(Fault::$fault => Self::$name,)*)*
                     // What no settings of C lead to.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What both sides exchange, laid out as in C.
+//! The types that both sides exchange, laid out as in C.
 
 use core::hint;
 use core::mem::{MaybeUninit, align_of, size_of};
@@ -16,9 +16,11 @@ pub trait Raw: Bits {
     type Number: Copy + Default + PartialEq;
 
     /// The number with every bit turned over: no breaker writes a word of ones, so that 0 is free to mean "no token".
+    #[doc(hidden)]
     fn to_number(self) -> Self::Number;
 
     /// The bits of such a number.
+    #[doc(hidden)]
     fn from_number(number: Self::Number) -> Self;
 }
 
@@ -75,7 +77,7 @@ impl<N: Copy + Default + PartialEq> CToken<N> {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct CPermit<N> {
-    /// Whether the call may be made.
+    /// `true` if the call may be made.
     pub admitted: bool,
     /// If not: when it is worth asking again.
     pub wait_ms: u32,
@@ -98,7 +100,7 @@ impl<N: Default> CPermit<N> {
     }
 }
 
-/// How long C is told to wait.
+/// The wait in milliseconds that C is given.
 pub(crate) fn wait_ms(rejected: Rejected) -> u32 {
     rejected.retry_in_ms().unwrap_or(UNTIL_RELEASED)
 }
@@ -170,8 +172,8 @@ impl CSettings {
                 failures,
                 window_ms,
             } => (failures, window_ms, 0),
-            // Refused before.
-            TripRule::TallyOnly => (0, 0, 0),
+            // Refused: a tally alone before, what a later version has by its check, as no failures never trip.
+            _ => (0, 0, 0),
         };
         let growth = config.growth;
         let back = config.gradual_return;
@@ -199,7 +201,7 @@ impl CSettings {
     /// The configuration, as Rust has it.
     ///
     /// # Errors
-    /// What only C can say.
+    /// A message about settings that only C can express.
     pub fn config(&self) -> Result<Config, Text> {
         // Field by field, as they are in milliseconds there, too.
         let mut config = Config::new();
@@ -236,10 +238,7 @@ impl CSettings {
         config.slow_call_ms = (self.slow_call_ms != 0).then_some(self.slow_call_ms);
         config.gradual_return = match (self.return_first_percent, self.return_over_ms) {
             (0, 0) => None,
-            (first, over_ms) => Some(GradualReturn {
-                first_percent: byte(first),
-                over_ms,
-            }),
+            (first, over_ms) => Some(GradualReturn::new(first, over_ms)),
         };
         Ok(config)
     }
@@ -275,10 +274,10 @@ impl<B: Bits> CRules<B> {
     /// Checked ones.
     ///
     /// # Errors
-    /// What to change.
+    /// The setting to change, and its valid range.
     pub(crate) fn new(settings: &CSettings) -> Result<Self, Text> {
         let config = settings.config()?;
-        let rules = Rules::try_new(config).map_err(|error| Text::of(error.fault()))?;
+        let rules = Rules::try_new(config).map_err(|error| Text::from_fault(error.fault()))?;
         Ok(Self {
             mark: mark::<B>(),
             checked: MaybeUninit::new(rules),

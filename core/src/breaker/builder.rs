@@ -40,7 +40,7 @@ pub struct Builder<C, W = NativeWord, T = (), O = ()> {
     word: ManuallyDrop<W>,
     tally: ManuallyDrop<T>,
     observer: ManuallyDrop<O>,
-    /// What the tally offers.
+    /// The memory that the tally offers.
     memory: Memory,
 }
 
@@ -90,8 +90,8 @@ impl<C, W, T, O> Builder<C, W, T, O> {
         self.with_tally(tally, U::MEMORY)
     }
 
-    /// A [`Tally`] of any kind: memory beside the word. What it offers is known only at run time, so in a `static`
-    /// use [`const_tally`](Self::const_tally).
+    /// A [`Tally`] of any kind: memory beside the word. The memory that it offers is known only at run time, so in a
+    /// `static` use [`const_tally`](Self::const_tally).
     pub fn tally<U: Tally>(self, tally: U) -> Builder<C, W, U, O> {
         let memory = tally.memory();
         self.with_tally(tally, memory)
@@ -174,7 +174,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Builder<C, W, T, O> {
         self.try_with(|first| Adjustable::new(first, later))
     }
 
-    /// What [`static_breaker!`](crate::static_breaker) makes: the word and the rules are those of `H`.
+    /// Builds the breaker of a [`static_breaker!`](crate::static_breaker): its word and rules are those of `H`.
     #[doc(hidden)]
     pub const fn build_known<H: StaticBreaker>(self) -> Breaker<C, Known<H>, T, O, Known<H>> {
         // Checked here, too, so that rules that do not fit are an error before they are used.
@@ -231,9 +231,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer> Builder<C, W, T, O> {
     }
 }
 
-/// Where a breaker keeps the rules that it is given while in use; see
-/// [`Builder::build_adjustable`]. `KeptRules` of atomic-breaker-std is one, for
-/// programs with threads.
+/// A store for the rules that a breaker is given while in use; see [`Builder::build_adjustable`]. `KeptRules` of
+/// atomic-breaker-std is one, for programs with threads.
 ///
 /// An implementation must:
 ///
@@ -284,7 +283,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, L: LaterRules<W::Bits>>
         self.rules.later.set(rules)
     }
 
-    /// Whether [`set_config`](Self::set_config) would accept these rules; nothing changes.
+    /// Checks that [`set_config`](Self::set_config) would accept these rules; nothing changes.
     pub fn check_config(&self, config: Config) -> Result<(), ConfigError> {
         self.checked(config).map(drop)
     }

@@ -10,7 +10,7 @@ use crate::word::{Word, forward_word};
 /// A breaker that is known when the program is compiled: what [`static_breaker!`](crate::static_breaker) implements for
 /// the handles that it makes.
 pub trait StaticBreaker: 'static {
-    /// Where its state lives.
+    /// The word that holds its state.
     type Word: Word;
 
     /// Its rules.

@@ -20,6 +20,23 @@ use crate::word::{self, Bits, NativeWord, Word};
 
 /// A circuit breaker whose whole state is one atomic word.
 ///
+/// ```
+/// use atomic_breaker::{Breaker, Config, ManualClock};
+///
+/// let breaker = Breaker::new(Config::new(), ManualClock::new());
+/// assert_eq!(breaker.call(|| Ok::<_, ()>(7)), Ok(7));
+/// ```
+///
+/// | you want to | use |
+/// |---|---|
+/// | guard a closure or a future | [`call`](Self::call), [`call_async`](Self::call_async) |
+/// | say which results are failures | [`call_with`](Self::call_with), [`call_async_with`](Self::call_async_with) |
+/// | limit the time of a call, wait, retry, ping | [`call_timeout`](Self::call_timeout) and the others that [`wait`](crate::wait) describes |
+/// | report later, or from elsewhere | [`acquire`](Self::acquire), and the [`Permit`](crate::Permit) that it returns |
+/// | make one | [`new`](Self::new), [`builder`](Self::builder), [`over`](Self::over) a word of yours |
+/// | see its state | [`state`](Self::state), [`snapshot`](Self::snapshot) |
+/// | control it | [`trip`](Self::trip), [`reset`](Self::reset), [`force_open`](Self::force_open) and [`release`](Self::release) |
+///
 /// Share it by reference: in a `static`, in an `Arc`, or in a field of the client that it guards. It must
 /// outlive the calls; a breaker made per request learns nothing.
 ///
@@ -172,7 +189,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         word::load_acquire(&self.word)
     }
 
-    /// Whether the word holds a state that a breaker can be in. A breaker that meets an invalid state in use
+    /// Checks that the word holds a state that a breaker can be in. A breaker that meets an invalid state in use
     /// replaces it with a fresh, closed one.
     pub fn check(&self) -> Result<(), CorruptWord> {
         self.to_bits().check().map(drop)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a configuration must satisfy, and what to do if it does not.
+//! The checks of a configuration, and the advice if one fails.
 
 use core::fmt;
 
 use super::fault::Fault;
 use super::terms;
-use super::{Config, Ratio, TripRule};
+use super::{Config, Memory, Ratio, TripRule};
 use crate::word::Layout;
 
 /// A configuration that does not fit the word or the tally.
@@ -16,16 +16,16 @@ use crate::word::Layout;
 pub struct ConfigError(Fault);
 
 impl ConfigError {
-    /// What keeps the rules of an adjustable breaker has no room for another set of them.
+    /// The error of an adjustable breaker whose store has no room for another set of rules.
     pub const TOO_MANY_RULES: Self = Self(Fault::NoRoomForRules);
 
-    /// What is wrong, for programs that have texts of their own.
+    /// The fault, for programs that have texts of their own.
     pub const fn fault(self) -> Fault {
         self.0
     }
 
-    /// What [`Display`](fmt::Display) shows, as a plain string: firmware can print it without formatting code. With the
-    /// feature `defmt` the error implements `defmt::Format` as well.
+    /// The text that [`Display`](fmt::Display) shows, as a plain string: firmware can print it without formatting code.
+    /// With the feature `defmt` the error implements `defmt::Format` as well.
     ///
     /// ```
     /// use atomic_breaker::{Config, Rules};
@@ -73,30 +73,6 @@ const fn result(fault: Option<Fault>) -> Result<(), ConfigError> {
 
 /// The longest time of a failure ratio: half the range of a clock.
 const MAX_WITHIN_MS: u32 = 1 << 31;
-
-/// What a [`Tally`](crate::Tally) offers the rules. Always the same for one tally.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Memory {
-    /// How many calls it remembers at most, for a failure ratio [of the last calls](Ratio::of_last).
-    pub max_calls: u32,
-    /// The longest time in milliseconds for which it remembers calls, for a failure ratio [within a time](Ratio::within);
-    /// 0 if it remembers no times.
-    pub max_within_ms: u32,
-    /// Whether it may trip by a rule of its own, without a failure ratio in the rules.
-    pub has_rule: bool,
-    /// Whether it counts slow calls apart from failures, for a [share of their own](Ratio::slow_percent).
-    pub counts_slow: bool,
-}
-
-impl Memory {
-    /// Nothing.
-    pub const NONE: Self = Self {
-        max_calls: 0,
-        max_within_ms: 0,
-        has_rule: false,
-        counts_slow: false,
-    };
-}
 
 /// Checks what the rules ask of the tally.
 pub(crate) const fn check_memory(config: &Config, memory: Memory) -> Result<(), ConfigError> {
@@ -264,8 +240,8 @@ const fn open_fault(config: &Config, layout: Layout) -> Option<Fault> {
     }
 }
 
-/// Whether a time that is lengthened by so many percent is at most the longest. Without a division, which takes 900 bytes
-/// of flash on a Cortex-M0.
+/// Returns whether a time that is lengthened by `percent` is at most the longest. Without a division, which takes 900
+/// bytes of flash on a Cortex-M0.
 const fn fits_with_jitter(ms: u32, percent: u8, longest_ms: u32) -> bool {
     match longest_ms.checked_sub(ms) {
         Some(left) => ms as u64 * percent as u64 <= left as u64 * terms::PERCENT as u64,

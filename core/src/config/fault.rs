@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What can be wrong with a configuration: each fault with the message that names the setting, the limit and the fix.
+//! The faults of a configuration: each with the message that names the setting, the limit and the fix.
 
 /// Declares the faults, each with its message.
 macro_rules! faults {
     ($($name:ident = $message:expr,)*) => {
-        /// What is wrong with a configuration: what [`ConfigError`](super::ConfigError) says, for programs.
+        /// A fault of a configuration, the cause of a [`ConfigError`](super::ConfigError), for programs.
         ///
         /// The [message](Self::message) explains each.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]

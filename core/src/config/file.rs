@@ -32,7 +32,7 @@ pub const SETTING_NAMES: [&str; 18] = [
     "gradual_return",
 ];
 
-/// What is left out is `None`.
+/// The settings of a file; `None` for any that is left out.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct File {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How a breaker behaves: a `const` builder, checked against the word.
+//! The rules of a breaker: a `const` builder, checked against the word.
 
 mod check;
 mod fault;
 #[cfg(feature = "serde")]
 mod file;
+mod memory;
 #[cfg(feature = "serde")]
 mod named;
 mod open_time;
@@ -13,11 +14,12 @@ mod rules;
 mod terms;
 mod trips;
 
+pub use check::ConfigError;
 pub(crate) use check::check_memory;
-pub use check::{ConfigError, Memory};
 pub use fault::Fault;
 #[cfg(feature = "serde")]
 pub use file::{ConfigOver, SETTING_NAMES};
+pub use memory::Memory;
 #[cfg(feature = "serde")]
 pub use named::Named;
 pub use rules::{AsRules, Rules};
@@ -25,7 +27,7 @@ pub use terms::{GradualReturn, Growth, Ratio, TripRule};
 
 use crate::word::Layout;
 
-/// How a breaker behaves.
+/// The rules of a breaker.
 ///
 /// A plain value, built in a `const` or at run time by the methods, and read through the fields. It is checked when a
 /// breaker or its [`Rules`] are made from it, because what fits depends on the word: in a `static` or `const`,
@@ -95,7 +97,8 @@ pub struct Config {
     pub failure_ratio: Option<Ratio>,
     /// [`slow_call`](Self::slow_call); not measured by default.
     pub slow_call_ms: Option<u32>,
-    /// What the word counts while closed; 5 [consecutive failures](Self::consecutive_failures) trip by default.
+    /// The events that the word counts while closed; 5 [consecutive failures](Self::consecutive_failures) trip by
+    /// default.
     pub trip: TripRule,
 }
 
@@ -136,13 +139,13 @@ impl Config {
         check::check(self, layout)
     }
 
-    /// Whether a breaker with these rules needs a [`Tally`](crate::Tally).
+    /// Returns whether a breaker with these rules needs a [`Tally`](crate::Tally).
     #[inline]
     pub const fn needs_tally(&self) -> bool {
         self.failure_ratio.is_some() || matches!(self.trip, TripRule::TallyOnly)
     }
 
-    /// How many successes close the breaker: [`close_after`](Self::close_after), or as many as probes.
+    /// The number of successes that close the breaker: [`close_after`](Self::close_after), or as many as probes.
     pub const fn needed_successes(&self) -> u32 {
         match self.close_after {
             Some(successes) => successes as u32,
@@ -162,7 +165,7 @@ impl Config {
     }
 }
 
-/// What was set, or the default, or what the word holds if that is less.
+/// The time that was set, or the default, or the longest that the word holds if that is less.
 const fn set_or(set: Option<u32>, default_ms: u32, longest_ms: u32) -> u32 {
     match set {
         Some(ms) => ms,

@@ -4,7 +4,7 @@
 use core::time::Duration;
 
 use super::{Config, GradualReturn};
-use crate::number::{byte, half, ms};
+use crate::number::{half, ms};
 
 impl Config {
     /// Sets the number of probes of a round that may be in flight at a time while half-open. At least 1, at most 255 (15 in a
@@ -59,10 +59,7 @@ impl Config {
     #[doc(alias = "slow start")]
     #[doc(alias = "ramp up")]
     pub const fn gradual_return(mut self, first_percent: u32, over: Duration) -> Self {
-        self.gradual_return = Some(GradualReturn {
-            first_percent: byte(first_percent),
-            over_ms: ms(over),
-        });
+        self.gradual_return = Some(GradualReturn::new(first_percent, ms(over)));
         self
     }
 }

@@ -91,8 +91,8 @@ impl<B: Bits> Rules<B> {
     }
 }
 
-/// Where a breaker finds its rules: [`Rules`] of its own, or a reference, an `Arc` or your own handle that leads to
-/// shared ones.
+/// Access to a breaker's rules: [`Rules`] of its own, or a reference, an `Arc` or your own handle that leads to shared
+/// ones.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not lead to rules for words of `{B}`",
     note = "check a `Config` first: `Rules::new(config)`; its word must be the breaker's"

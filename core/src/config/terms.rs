@@ -4,11 +4,12 @@
 
 use core::time::Duration;
 
-use crate::number::{by_hundred, half, ms};
+use crate::number::{by_hundred, byte, half, ms};
 
-/// What the word counts while closed.
+/// The events that the word counts while closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum TripRule {
     /// [Failures with no success between them](super::Config::consecutive_failures).
     Consecutive {
@@ -27,14 +28,14 @@ pub enum TripRule {
     Within {
         /// So many trip.
         failures: u32,
-        /// How long a window lasts, in milliseconds.
+        /// The length of a window, in milliseconds.
         window_ms: u32,
     },
     /// Nothing: [the tally alone decides](super::Config::tally_only).
     TallyOnly,
 }
 
-/// How traffic [returns](super::Config::gradual_return).
+/// The pace at which traffic [returns](super::Config::gradual_return).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(
@@ -42,14 +43,27 @@ pub enum TripRule {
     derive(serde::Serialize, serde::Deserialize),
     serde(deny_unknown_fields)
 )]
+#[non_exhaustive]
 pub struct GradualReturn {
     /// The share of the calls that passes at first, in percent.
     pub first_percent: u8,
-    /// How long it takes until all pass, in milliseconds.
+    /// The time until all calls pass, in milliseconds.
     pub over_ms: u32,
 }
 
-/// How each open time follows from the one before: multiplied, then lengthened, up to a maximum. Made by
+impl GradualReturn {
+    /// From a share in percent (1 to 100), over a time in milliseconds: what [`Config::gradual_return`] sets.
+    ///
+    /// [`Config::gradual_return`]: super::Config::gradual_return
+    pub const fn new(first_percent: u32, over_ms: u32) -> Self {
+        Self {
+            first_percent: byte(first_percent),
+            over_ms,
+        }
+    }
+}
+
+/// The growth of open times: each is the one before, multiplied, then lengthened, up to a maximum. Made by
 /// [`Config::exponential`](super::Config::exponential) and [`Config::linear`](super::Config::linear).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -106,7 +120,7 @@ impl Growth {
         }
     }
 
-    /// Whether it grows at all.
+    /// Returns whether the open time grows at all.
     pub(crate) const fn grows(self) -> bool {
         self.factor > 256 || self.factor == 256 && self.step_ms > 0
     }
@@ -165,9 +179,9 @@ pub struct Ratio {
     pub(crate) min_calls: u16,
     /// The share, in basis points.
     pub(crate) points: u16,
-    /// Whether the minimum of calls was set.
+    /// `true` if the minimum of calls was set.
     pub(crate) has_min_calls: bool,
-    /// Whether the share is taken of the calls within a time, not of the last calls.
+    /// `true` if the share is taken of the calls within a time, not of the last calls.
     pub(crate) is_time: bool,
     /// The share of slow calls, in percent; 0 if they have none of their own.
     pub(crate) slow_percent: u8,
@@ -191,7 +205,7 @@ impl Ratio {
         }
     }
 
-    /// How many calls are looked at: at least 1, and at most what the memory holds, which for
+    /// The number of calls that are looked at: at least 1, and at most what the memory holds, which for
     /// [`LastCalls`](crate::LastCalls) is 59, or 27 in a 32-bit word. Replaces [`within`](Self::within).
     ///
     /// For more calls take a share [within](Self::within) the time in which as many are usually made, and a minimum: the
@@ -218,8 +232,8 @@ impl Ratio {
         self
     }
 
-    /// How many calls must have been seen, at least 1. Of the last calls at most [`of_last`](Self::of_last), by default
-    /// half as many, rounded up; within a time at most 65,534, by default 20.
+    /// The number of calls that must have been seen, at least 1. Of the last calls at most [`of_last`](Self::of_last),
+    /// by default half as many, rounded up; within a time at most 65,534, by default 20.
     ///
     /// A resource that sees fewer calls than that within the time never trips by its share: combine it with
     /// [`consecutive_failures`](crate::Config::consecutive_failures).
@@ -283,7 +297,7 @@ impl Ratio {
         points.is_multiple_of(PERCENT).then_some(points / PERCENT)
     }
 
-    /// How many calls are looked at, if it is a share of the last calls.
+    /// The number of calls that are looked at, if it is a share of the last calls.
     pub const fn calls(self) -> Option<u32> {
         if self.is_time {
             None
@@ -292,7 +306,7 @@ impl Ratio {
         }
     }
 
-    /// How many milliseconds are looked at, if it is a share within a time.
+    /// The number of milliseconds that are looked at, if it is a share within a time.
     pub const fn within_ms(self) -> Option<u32> {
         if self.is_time {
             Some(self.amount)
@@ -301,12 +315,12 @@ impl Ratio {
         }
     }
 
-    /// How many calls must have been seen.
+    /// The number of calls that must have been seen.
     pub const fn needed_calls(self) -> u32 {
         self.min_calls as u32
     }
 
-    /// Whether this many failures among this many calls trip.
+    /// Returns whether this many failures among this many calls trip.
     #[inline]
     pub const fn is_reached(self, seen: u32, failed: u32) -> bool {
         seen >= self.needed_calls()

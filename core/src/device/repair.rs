@@ -90,7 +90,7 @@ impl<F> fmt::Debug for BeforeProbeAsync<F> {
     }
 }
 
-/// Why the call of a guard that repairs failed.
+/// The cause of a failed call through a guard that repairs.
 #[derive(Clone, Copy, Debug)]
 pub enum CallFailure<E> {
     /// The device could not be repaired: a failure, whatever the classifier makes of such an error.
@@ -101,7 +101,7 @@ pub enum CallFailure<E> {
 
 /// A repair for the blocking operations of a device `D` whose errors are `E`.
 pub trait Repair<D, E> {
-    /// Whether there is anything to do.
+    /// `true` if there is anything to do.
     const REPAIRS: bool = true;
 
     /// The round in which the device was repaired last in this outage.
@@ -165,7 +165,7 @@ impl<D, E, F: FnMut(&mut D, u8) -> Result<(), E>> Repair<D, E> for BeforeProbe<F
 
 /// A repair for the async operations of a device `D` whose errors are `E`.
 pub trait AsyncRepair<D, E> {
-    /// Why a call failed.
+    /// The cause of a failed call.
     type Failure;
 
     /// Makes the future of a call: the operation, after a repair if one is due before this probe. Without repairs this is the

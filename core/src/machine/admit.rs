@@ -41,7 +41,8 @@ impl<B: Bits> Machine<'_, B> {
         B::left(now_ms, circuit.time(), circuit.open_for())
     }
 
-    /// How long a caller would have to wait at most, in milliseconds; `None` if one would be admitted.
+    /// The longest time that a caller would have to wait, in milliseconds; `None` if one would be
+    /// admitted.
     pub(crate) fn wait(self, circuit: Circuit<B>, now_ms: u32) -> Option<u32> {
         match circuit.state() {
             State::Closed | State::Disabled => None,

@@ -8,7 +8,7 @@ use crate::observer::Cause;
 use crate::state::State;
 use crate::word::Bits;
 
-/// What an operator wants.
+/// A command of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     /// Trips for at least this many milliseconds.

@@ -61,7 +61,7 @@ impl<B: Bits> Machine<'_, B> {
         Some(reached.with_time(B::stamp(now_ms)))
     }
 
-    /// When traffic began to return, in ticks.
+    /// The time at which traffic began to return, in ticks.
     pub(super) fn returning_since(self, circuit: Circuit<B>) -> u32 {
         let units = circuit.failures() & B::LAYOUT.max_lasting_failures();
         if self.has_reached(circuit) {
@@ -79,7 +79,7 @@ impl<B: Bits> Machine<'_, B> {
         }
     }
 
-    /// Whether a row has reached its limit while traffic returns, and has not lasted yet.
+    /// Returns whether a row has reached its limit while traffic returns, and has not lasted yet.
     fn has_reached(self, circuit: Circuit<B>) -> bool {
         matches!(self.config.trip, TripRule::Lasting { .. })
             && self.keeps_trips()

@@ -25,14 +25,14 @@ use crate::config::{Config, Rules};
 use crate::observer::Cause;
 use crate::word::Bits;
 
-/// What every step may look at: the rules and, through its type, the shape of the word.
+/// The inputs of every step: the rules and, through its type, the shape of the word.
 #[derive(Clone, Copy)]
 pub(crate) struct Machine<'a, B> {
     pub(crate) config: &'a Config,
     bits: PhantomData<B>,
 }
 
-/// What becomes of the word.
+/// The result of a step for the word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Step<B> {

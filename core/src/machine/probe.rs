@@ -92,8 +92,8 @@ impl<B: Bits> Machine<'_, B> {
         Step::Update(circuit.with_probes(others, successes))
     }
 
-    /// Whether the permit belongs to a probe that lost its slot during the current half-open time. The rounds that
-    /// the word counts as lost began in consecutive epochs, and no more are counted than there were, so this is
+    /// Returns whether the permit belongs to a probe that lost its slot during the current half-open time. The rounds
+    /// that the word counts as lost began in consecutive epochs, and no more are counted than there were, so this is
     /// certain unless the epochs have wrapped; then the trips in a row usually differ. Only called while half-open.
     pub(super) fn is_of_a_lost_round(circuit: Circuit<B>, granted: B) -> bool {
         let rounds_since = circuit

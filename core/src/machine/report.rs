@@ -11,8 +11,8 @@ use crate::time::TimeBase;
 use crate::word::{Bits, Peek};
 
 impl<B: Bits> Machine<'_, B> {
-    /// Whether a report still counts: whether the circuit is in the epoch in which the permit was granted. `granted` is
-    /// the word at that time.
+    /// Returns whether a report still counts: the circuit must be in the epoch in which the permit was granted.
+    /// `granted` is the word at that time.
     ///
     /// The word has no room to list the probes in flight, and its epochs wrap: a permit that outlives exactly 512
     /// transitions (16 in a 32-bit word), or a multiple, looks current if the trips in a row are the same again. A
@@ -33,8 +33,8 @@ impl<B: Bits> Machine<'_, B> {
         !circuit.has_lost() && (self.config.probes > 1 || circuit.in_flight() > 1)
     }
 
-    /// Whether the permit was granted in the epoch before this one, and that epoch ended by opening. Three calls
-    /// fail, the first trips the breaker, the third brings a `Retry-After`: its demand still counts.
+    /// Returns whether the permit was granted in the epoch before this one, and that epoch ended by opening. Three
+    /// calls fail, the first trips the breaker, the third brings a `Retry-After`: its demand still counts.
     ///
     /// Opening raises the epoch and the trips by one each, and comes from the states in which calls pass.
     pub(crate) fn has_just_opened(circuit: Circuit<B>, granted: B) -> bool {
@@ -247,8 +247,8 @@ impl<B: Bits> Machine<'_, B> {
         (circuit.failures() + weight < limit).then(|| circuit.with_more_failures(weight))
     }
 
-    /// Whether this many failures since traffic began to return reach the limit times the number of windows that the
-    /// return has lasted (at least one), or are all that the word can count.
+    /// Returns whether this many failures since traffic began to return reach the limit times the number of windows
+    /// that the return has lasted (at least one), or are all that the word can count.
     fn is_reached_while_returning(
         self,
         circuit: Circuit<B>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What becomes of a word that outlived its users: a reset, a restart, a loss of power.
+//! The recovery of a word that outlived its users: a reset, a restart, a loss of power.
 
 use super::{Machine, Step};
 use crate::circuit::Circuit;
@@ -52,8 +52,8 @@ impl<B: Bits> Machine<'_, B> {
         Step::Transition(next, Cause::Restored)
     }
 
-    /// What is left of an open time, in ticks: always less than before, or a device that is restored again and again
-    /// before the time is over would never probe.
+    /// The rest of an open time, in ticks: always less than before, or a device that is restored again and again before
+    /// the time is over would never probe.
     fn open_time_after(self, circuit: Circuit<B>, asleep_ms: Option<u32>) -> u32 {
         let stored = circuit.open_for();
         match asleep_ms {

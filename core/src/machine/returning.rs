@@ -17,7 +17,7 @@ use crate::word::Bits;
 const PERCENT_UP: u64 = (1 << u32::BITS) / 100 + 1;
 
 impl<B: Bits> Machine<'_, B> {
-    /// Whether trips are kept for a while when enough probes have succeeded.
+    /// Returns whether trips are kept for a while when enough probes have succeeded.
     #[expect(
         clippy::inline_always,
         reason = "what the rules leave out takes no flash"

@@ -44,7 +44,7 @@ impl<W: Word> LastCalls<W> {
         Self(word)
     }
 
-    /// How many calls are remembered, and how many of them failed.
+    /// The number of calls that are remembered, and how many of them failed.
     pub fn seen_and_failed(&self) -> (u32, u32) {
         History::unpack(word::load_acquire(&self.0)).seen_and_failed()
     }
@@ -98,10 +98,7 @@ impl<W: Word> Tally for LastCalls<W> {
 }
 
 impl<W: Word> ConstTally for LastCalls<W> {
-    const MEMORY: Memory = Memory {
-        max_calls: Self::MAX_CALLS,
-        ..Memory::NONE
-    };
+    const MEMORY: Memory = Memory::NONE.max_calls(Self::MAX_CALLS);
 }
 
 /// The unpacked word. Total: every pattern is a history, though not always one that was recorded.

@@ -23,8 +23,8 @@ use crate::config::{Memory, Ratio};
 /// - Return [`Verdict::Trip`] only for failures, and for [slow calls](Call::slow); the verdict on any other success is
 ///   ignored.
 pub trait Tally {
-    /// What it offers the rules. Rules that ask for more are rejected when the breaker is built. If it is
-    /// [nothing](Memory::NONE), nothing is recorded.
+    /// The memory that it offers the rules. Rules that ask for more are rejected when the breaker is built. If it is
+    /// [`NONE`](Memory::NONE), nothing is recorded.
     fn memory(&self) -> Memory;
 
     /// Records how a call went, and says whether it trips by the given ratio.
@@ -37,7 +37,7 @@ pub trait Tally {
 /// A [`Tally`] whose type alone says what it remembers: the kind that a breaker in a `static` may have,
 /// through [`Builder::const_tally`](crate::Builder::const_tally).
 pub trait ConstTally: Tally {
-    /// What [`Tally::memory`] returns.
+    /// The memory that [`Tally::memory`] returns.
     const MEMORY: Memory;
 }
 
@@ -48,10 +48,10 @@ pub trait ConstTally: Tally {
 pub struct Call {
     /// The epoch of the call. At least the low four bits are significant.
     pub epoch: u16,
-    /// What the failure weighs, or `None` for a success.
+    /// The weight of the failure, or `None` for a success.
     pub failure: Option<u16>,
-    /// Whether the call was slow, success or failure. Only where slow calls have a [share of their
-    /// own](crate::Ratio::slow_percent); otherwise a slow call is a failure.
+    /// `true` if the call was slow, success or failure. Only where slow calls have a
+    /// [share of their own](crate::Ratio::slow_percent); otherwise a slow call is a failure.
     pub is_slow: bool,
 }
 
@@ -84,7 +84,7 @@ impl Call {
     }
 }
 
-/// What a [`Tally`] says about a failure.
+/// The verdict of a [`Tally`] on a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Verdict {

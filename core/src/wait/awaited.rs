@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What can be waited for, and waiting for it.
+//! Things that can be waited for, and the wait itself.
 
 use core::task::Waker;
 
@@ -14,16 +14,16 @@ use crate::snapshot::Snapshot;
 use crate::tally::Tally;
 use crate::word::{Peek, Word};
 
-/// What can be waited for: every breaker, and anything that leads to one in its own way, such as a key of a registry.
-/// [`admitted`] and [`Tries`](super::Tries) take one.
+/// A thing that can be waited for: every breaker, and anything that leads to one in its own way, such as a key of a
+/// registry. [`admitted`] and [`Tries`](super::Tries) take one.
 pub trait Awaited {
-    /// What tells one epoch from the next.
+    /// A value that differs from one epoch to the next.
     type Epoch: PartialEq;
 
     /// The current epoch. Taken before a [`snapshot`](Self::snapshot), so that no change is missed.
     fn epoch(&self) -> Self::Epoch;
 
-    /// What a caller would meet now. Asking changes nothing and notifies no observer.
+    /// Returns the state that a caller would meet now. Asking changes nothing and notifies no observer.
     fn snapshot(&self) -> Snapshot;
 
     /// Wakes this task at the next transition, if it can, and returns whether it will:

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How often and for how long a retry tries.
+//! The rules of a retry: its number of tries and its time.
 
 use core::time::Duration;
 
 use super::{TimeLimit, TryEvent, TryLimit, ms};
 
-/// When to try again, and when to give up: exponential pauses with jitter, bounded in number and
-/// time. Integers only. `L` says whether each try has a [time limit](Self::try_limit), and with it which error a
-/// retry returns; `O` is its [observer](Self::observer), if it has one.
+/// The rules of a retry: exponential pauses with jitter, bounded in number and time. Integers only. `L` is the
+/// [time limit](Self::try_limit) of each try, if there is one, and decides which error a retry returns; `O` is its
+/// [observer](Self::observer), if it has one.
 ///
 /// A rejection ends a retry at once, unless it is to [wait for the breaker](Self::wait_for_breaker): a caller that is
 /// held until the breaker admits it learns nothing meanwhile, and on a server all callers are soon held so.
@@ -109,8 +109,8 @@ impl<L: TryLimit> Retry<L> {
 }
 
 impl<L: TryLimit, O> Retry<L, O> {
-    /// How many times the operation is run at most. A rejected call does not count: the operation was not run.
-    /// 0 counts as 1.
+    /// The largest number of times that the operation is run. A rejected call does not count: the operation was not
+    /// run. 0 counts as 1.
     pub const fn tries(mut self, tries: u32) -> Self {
         self.between.tries = tries;
         self
@@ -130,7 +130,8 @@ impl<L: TryLimit, O> Retry<L, O> {
     }
 
     /// No try begins later than this after the call of `retry`, and if it is clear that the next one would, there is no
-    /// wait for it. A try that is under way is not cut short: for that there is [`try_limit`](Retry::try_limit).
+    /// wait for it. This is no deadline, as a try that is under way is not cut short: for that there is
+    /// [`try_limit`](Retry::try_limit).
     pub const fn within(mut self, time: Duration) -> Self {
         self.between.within_ms = ms(time);
         self
@@ -140,9 +141,10 @@ impl<L: TryLimit, O> Retry<L, O> {
     /// [`within`](Self::within), too, so with [`Duration::MAX`] that alone is the limit. Rounded up to milliseconds; 49 days
     /// or more are no limit.
     ///
-    /// The waits are those of [`ready`](crate::Breaker::ready), in every state in which the breaker rejects: open, half-open with
-    /// every slot taken, returning. There is none while the breaker is forced open, as nobody knows for how long, nor if it
-    /// stays open for longer than the time that is left: then the retry ends at once. Waiting costs no try.
+    /// The waits are those of [`ready`](crate::Breaker::ready), in every state in which the breaker rejects: open,
+    /// half-open with every slot taken, returning. There is none while the breaker is forced open, as the time is
+    /// unknown, nor if it stays open for longer than the time that is left: then the retry ends at once. Waiting costs
+    /// no try.
     ///
     /// For a task of its own, which has nothing better to do than to wait: one that sends what a device has measured, a
     /// worker in the background. Where a person or another service waits for the answer, leave it out.

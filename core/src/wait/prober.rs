@@ -47,7 +47,7 @@ use crate::word::{Bits, Word};
 pub struct Prober {
     pause_ms: u64,
     answers: u32,
-    ping_limit_ms: u64,
+    time_limit_ms: u64,
 }
 
 impl Prober {
@@ -57,19 +57,19 @@ impl Prober {
         Self {
             pause_ms: ms(pause),
             answers: 1,
-            ping_limit_ms: 10_000,
+            time_limit_ms: 10_000,
         }
     }
 
-    /// How many answers in a row it takes to convince the prober, 1 unless set. 0 counts as 1.
+    /// The number of answers in a row that convince the prober, 1 unless set. 0 counts as 1.
     pub const fn answers(mut self, answers: u32) -> Self {
         self.answers = answers;
         self
     }
 
-    /// How long a ping may take, 10 s unless set: one that takes longer is dropped and counts as unanswered.
-    pub const fn ping_limit(mut self, limit: Duration) -> Self {
-        self.ping_limit_ms = ms(limit);
+    /// The time limit of a ping, 10 s unless set: one that takes longer is dropped and counts as unanswered.
+    pub const fn time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit_ms = ms(limit);
         self
     }
 
@@ -79,13 +79,13 @@ impl Prober {
         Duration::from_millis(self.pause_ms)
     }
 
-    /// How long a ping may take.
+    /// The time limit of a ping.
     #[doc(hidden)]
     pub const fn limit(&self) -> Duration {
-        Duration::from_millis(self.ping_limit_ms)
+        Duration::from_millis(self.time_limit_ms)
     }
 
-    /// Whether that many answers in a row are enough.
+    /// Returns whether that many answers in a row are enough.
     #[doc(hidden)]
     pub const fn is_convinced(&self, answered: u32) -> bool {
         answered >= self.answers && answered > 0
@@ -106,7 +106,7 @@ impl Prober {
         u32::from(made ^ expected) & B::LAYOUT.epoch.max() == 0 && now.trips() >= earlier.trips()
     }
 
-    /// Whether a ping could end the outage that a snapshot shows.
+    /// Returns whether a ping could end the outage that a snapshot shows.
     #[doc(hidden)]
     pub const fn wants(snapshot: &Snapshot) -> bool {
         match snapshot.state() {
@@ -168,7 +168,7 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
             last = snapshot;
             let trips = snapshot.trips().max(1).saturating_add(failed);
             let answer = {
-                let mut sleep = pin!(timer.sleep(prober.ping_limit_ms));
+                let mut sleep = pin!(timer.sleep(prober.time_limit_ms));
                 let mut answer = pin!(ping.start(|| trips));
                 poll_fn(|context| poll_within(answer.as_mut(), sleep.as_mut(), context)).await
             };

@@ -8,7 +8,7 @@
             a driver, goes into `wait::Mutating`: `Mutating(async || radio.send().await)`"
 )]
 pub trait Repeatable<V, E> {
-    /// Whether a try that is a probe may begin with a repair, whose time is none of the resource.
+    /// `true` if a try that is a probe may begin with a repair, whose time is not the resource's.
     #[doc(hidden)]
     const REPAIRS: bool = false;
 
@@ -48,16 +48,15 @@ impl<O: AsyncFnMut() -> Result<V, E>, V, E> Repeatable<V, E> for Mutating<O> {
     }
 }
 
-/// An operation that repairs before it probes: its closure is told how often in a row the breaker has tripped if the try is
-/// a probe, or if it is a ping, and 0 otherwise. For single calls, [`Permit::trips`](crate::Permit::trips) says the same, and
-/// why one would repair. A [`Prober`](super::Prober) adds the pings that failed in this outage, so that it climbs the same
-/// ladder without any traffic.
+/// An operation that repairs before it probes: its closure is given the number of trips in a row if the try is a probe,
+/// or if it is a ping, and 0 otherwise. For single calls, [`Permit::trips`](crate::Permit::trips) says the same, and
+/// why one would repair. A [`Prober`](super::Prober) adds the pings that failed in this outage, so that it climbs the
+/// same ladder without any traffic.
 ///
-/// The closure repairs and operates, because both need the device. In a retry an error, a panic or the end of the time limit
-/// of either is the failure of the probe. A success is one however long both took, as the time of a repair is none of the
-/// resource: whether that is [slow](crate::Config::slow_call) shows in the calls that follow. A ping that fails counts for
-/// nothing but the ladder. If the closure mutates what it
-/// captures, [`Mutating`] goes around it:
+/// The closure repairs and operates, because both need the device. In a retry an error, a panic or the end of the time
+/// limit of either is the failure of the probe. A success is one however long both took, as the time of a repair is not
+/// the resource's: whether that is [slow](crate::Config::slow_call) shows in the calls that follow. A ping that fails
+/// counts for nothing but the ladder. If the closure mutates what it captures, [`Mutating`] goes around it:
 ///
 /// ```
 /// use atomic_breaker::{Breaker, wait::{HasTimer, Mutating, Prober, Repairing}};

@@ -40,9 +40,10 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     /// [`Retry::try_limit`] the error of a try is a [`Timed<E>`](super::Timed).
     ///
     /// # Not around another call
-    /// The operation is not a call through a breaker itself, or the breaker stands inside itself: while it is half-open,
-    /// the inner call is rejected by the slot that the outer one holds. For a time limit there is [`Retry::try_limit`].
-    /// What another breaker guards goes through [`retry_with`](Self::retry_with); see [`Unguarded`].
+    /// The operation is not a call through a breaker itself, or the breaker stands inside itself: while it is
+    /// half-open, the inner call is rejected by the slot that the outer one holds. For a time limit there is
+    /// [`Retry::try_limit`]. An operation that another breaker guards goes through [`retry_with`](Self::retry_with);
+    /// see [`Unguarded`].
     ///
     /// ```
     /// use atomic_breaker::{Breaker, wait::{HasTimer, Retry}};

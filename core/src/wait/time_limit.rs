@@ -17,8 +17,7 @@ use crate::outcome::{Classify, Failure, Outcome};
 use crate::tally::Tally;
 use crate::word::Word;
 
-/// How long a call may take, and what it means if it takes longer. A [`Duration`] is a limit whose
-/// timeouts have weight 1.
+/// The time limit of a call, and the meaning of a timeout. A [`Duration`] is a limit whose timeouts have weight 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[must_use]
@@ -41,7 +40,7 @@ impl TimeLimit {
     }
 
     /// The limit, in whole milliseconds; `None` if there is none.
-    pub const fn limit(self) -> Option<Duration> {
+    pub const fn duration(self) -> Option<Duration> {
         match self.limit_ms {
             u64::MAX => None,
             ms => Some(Duration::from_millis(ms)),
@@ -70,8 +69,8 @@ impl From<Duration> for TimeLimit {
     }
 }
 
-/// How long a call may take: a [`Duration`], or a [`TimeLimit`] that says what a timeout counts as; with a [timer](Timer)
-/// `T` that has durations of its own, one of those.
+/// The time limit of a call: a [`Duration`], or a [`TimeLimit`] that says what a timeout counts as; with a
+/// [timer](Timer) `T` that has durations of its own, one of those.
 ///
 /// A timeout of a `Duration` is a failure of weight 1, and the compiler knows it: firmware whose calls have no other
 /// limits contains no code for failures that trip at once, a third of what a call with a time limit takes.
@@ -80,13 +79,13 @@ impl From<Duration> for TimeLimit {
     note = "give a `Duration` of `core::time`, or a `TimeLimit`"
 )]
 pub trait Limit<T>: Copy {
-    /// What a timeout counts as, as a type.
+    /// The failure that a timeout counts as, as a type.
     type Counts: Copy + Into<Failure>;
 
-    /// What a timeout counts as.
+    /// The failure that a timeout counts as.
     fn counts(self) -> Self::Counts;
 
-    /// How long a call may take, and what a timeout counts as.
+    /// The time limit of a call, and the failure that a timeout counts as.
     fn time_limit(self) -> TimeLimit;
 }
 
@@ -218,8 +217,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         self.call_timed(settle, limit.time_limit(), operation)
     }
 
-    /// A call with a time limit, whose operation may be told the probe so that it [repairs](crate::Device) first. `settle`
-    /// turns what came, `None` if the limit passed, into the result and what it counts as.
+    /// A call with a time limit, whose operation may be given the probe so that it [repairs](crate::Device) first.
+    /// `settle` turns what came, `None` if the limit passed, into the result and what it counts as.
     pub(crate) fn call_timed<V, X, P: TimedOperation>(
         &self,
         settle: impl FnOnce(Option<<P::Future as Future>::Output>) -> (Result<V, X>, Outcome),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a call with a time limit runs: for guards of devices that repair before a probe, whose repair is not part of the
-//! operation.
+//! The operation of a call with a time limit: for guards of devices that repair before a probe, whose repair is not
+//! part of the operation.
 
 use crate::breaker::Breaker;
 use crate::circuit::Circuit;
@@ -13,14 +13,14 @@ use crate::tally::Tally;
 use crate::time::TimeBase;
 use crate::word::{self, AtomicU32, Peek, Word};
 
-/// What a repair needs to know of the call before which it may run.
+/// The information that a repair needs about the call before which it may run.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct ProbeSeen {
     /// The permit's [`trips`](crate::Permit::trips): 0 if the call is no probe.
     pub trips: u8,
-    /// Whether a round of probes begins with this one. An operation that shows nothing leaves the breaker half-open; the
-    /// next one is a probe of the same round, and must not reset the device that is about to answer.
+    /// `true` if a round of probes begins with this one. An operation that shows nothing leaves the breaker half-open;
+    /// the next one is a probe of the same round, and must not reset the device that is about to answer.
     pub is_first: bool,
     /// The round.
     pub round: ProbeRound,
@@ -92,13 +92,13 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
     }
 }
 
-/// What a call runs: a closure that makes its future, or one that is [`ToldProbe`].
+/// The operation of a call: a closure that makes its future, or one that is [`ToldProbe`].
 #[doc(hidden)]
 pub trait TimedOperation {
-    /// What is made.
+    /// The future that is made.
     type Future: Future;
 
-    /// Whether it needs to know the probe.
+    /// `true` if it needs to know the probe.
     const IS_TOLD: bool;
 
     /// The round in which it was repaired last in this outage.
@@ -107,7 +107,8 @@ pub trait TimedOperation {
     /// The limit in milliseconds, longer where a probe may take longer.
     fn limit_ms(&self, probe: ProbeSeen, limit_ms: u64) -> u64;
 
-    /// What makes the future, and what says whether a repair has ended since it was last asked.
+    /// Returns a function that makes the future, and one that returns whether a repair has ended since it was last
+    /// asked.
     fn told(self, probe: ProbeSeen) -> (impl FnOnce() -> Self::Future, impl Fn() -> bool);
 }
 
@@ -154,18 +155,18 @@ impl Repaired {
     }
 }
 
-/// An operation that is told the probe, so that it repairs first.
+/// An operation that is given the probe, so that it repairs first.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct ToldProbe<'a, M> {
-    /// Makes the future. What blocks here takes none of the limit.
+    /// Makes the future. Code that blocks here uses up none of the limit.
     pub make: M,
-    /// Where `make` and its future note that a repair has ended.
+    /// The mark by which `make` and its future note that a repair has ended.
     pub repaired: &'a Repaired,
     /// The round in which the device was repaired last in this outage.
     pub last_round: Option<ProbeRound>,
-    /// How much longer a probe may take, in milliseconds; without a limit, that is all that it may take. `None`: no longer
-    /// than other calls.
+    /// The extra time of a probe, in milliseconds; without a limit, its whole time. `None`: it may take no longer than
+    /// other calls.
     pub repair_ms: Option<u64>,
 }
 

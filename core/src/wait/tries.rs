@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How a try ended, and what comes between the tries of a retry.
+//! The end of a try, and the steps between the tries of a retry.
 
 use super::policy::FOR_ALL_OF_ITS_TIME;
 use super::waiter::{NEVER, Spread, Waiter, is_vain};
 use super::{Awaited, Retry, RetryEvent, Timer, TryCourse, TryObserver};
 use crate::outcome::Outcome;
 
-/// How a try ended.
+/// The end of a try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Tried<V, X> {
@@ -17,13 +17,14 @@ pub enum Tried<V, X> {
     Ended(Result<V, X>, Outcome),
 }
 
-/// What comes between the tries: [`Breaker::retry`](crate::Breaker::retry) for anything that can be [awaited](Awaited), one step at a time.
+/// The steps between the tries: [`Breaker::retry`](crate::Breaker::retry) for anything that can be [awaited](Awaited),
+/// one step at a time.
 #[derive(Debug)]
 pub struct Tries<T, V, X, C = ()> {
     waiter: Waiter<T>,
     /// The maximum number of tries.
     most: u32,
-    /// What is left of the time for which it waits for the breaker.
+    /// The rest of the time for which it waits for the breaker.
     wait_left_ms: u32,
     first_ms: u64,
     longest_ms: u64,

@@ -156,7 +156,7 @@ impl<F: FnMut(&TryEvent)> TryObserver for F {
     }
 }
 
-/// The course of a retry, as its observer is told.
+/// The events of a retry that its observer is notified of.
 #[doc(hidden)]
 pub trait TryCourse {
     /// A try has failed, and another one is to follow.

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How long one try of a retry may take.
+//! The time limit of one try of a retry.
 
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
 use super::{TimeLimit, Timed, Timer, poll_within};
 
-/// Whether a [`Retry`](super::Retry) limits the time of each try: `()` if not, [`TimeLimit`] after
-/// [`Retry::try_limit`](super::Retry::try_limit). No other type implements it.
+/// The time limit of each try of a [`Retry`](super::Retry), if there is one: `()` if not, [`TimeLimit`]
+/// after [`Retry::try_limit`](super::Retry::try_limit). No other type implements it.
 pub trait TryLimit: Copy + Sealed {
     /// The error of an operation whose own error is `E`: `E` without a limit, [`Timed<E>`](Timed) with one.
     type Error<E>;
 
-    /// What measures the time of one try.
+    /// The future that measures the time of one try.
     type Sleep<T: Timer>;
 
     /// Starts to measure the time of one try.

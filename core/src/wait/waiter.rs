@@ -21,14 +21,13 @@ pub(super) const NEVER: u64 = u64::MAX;
 #[derive(Debug)]
 pub(super) struct Waiter<T> {
     pub(super) timer: T,
-    /// Since when this waiter counts as away: the start of its own wait, or of the open time that it
-    /// found.
+    /// The time since which this waiter counts as away: the start of its own wait, or of the open time that it found.
     away_since_ms: u64,
-    /// When it gives up.
+    /// The time at which it gives up.
     deadline_ms: u64,
-    /// Whether it waits even if the time of its turn is unknown, or after the deadline.
+    /// `true` if it waits even if the time of its turn is unknown, or after the deadline.
     is_patient: bool,
-    /// How often it has looked in a row and found the breaker half-open.
+    /// The number of times in a row that it has found the breaker half-open.
     looked_half_open: u32,
     /// While traffic returns, a call may pass at any time: whether it is this waiter's time to try.
     may_try: bool,
@@ -92,7 +91,7 @@ impl<T: Timer> Waiter<T> {
         }
     }
 
-    /// How a caller would be rejected, unless this one is to try now.
+    /// Returns the rejection that a caller would get, unless this one is to try now.
     fn look(&mut self, awaited: &impl Awaited) -> Option<Rejected> {
         let snapshot = awaited.snapshot();
         let rejected = snapshot.rejection();
@@ -129,7 +128,7 @@ impl<T: Timer> Waiter<T> {
         }
     }
 
-    /// How much later than the others it returns, if a call would be admitted now.
+    /// The time by which it returns later than the others, if a call would be admitted now.
     fn spread_ms(&self, awaited: &impl Awaited) -> u64 {
         match awaited.snapshot().rejection() {
             Some(_) => 0,
@@ -160,7 +159,7 @@ impl<T: Timer> Waiter<T> {
     }
 }
 
-/// Whether a call is not known to be admitted within this time.
+/// Returns whether a call is not known to be admitted within this time.
 pub(super) fn is_vain(rejected: Rejected, within_ms: u64) -> bool {
     let earliest_ms = match (rejected.state(), rejected.retry_in_ms()) {
         (_, None) => return true,
@@ -170,12 +169,12 @@ pub(super) fn is_vain(rejected: Rejected, within_ms: u64) -> bool {
     earliest_ms > within_ms
 }
 
-/// Whether the observer will wake this task at the next transition.
+/// Returns whether the observer will wake this task at the next transition.
 pub(super) async fn will_be_woken(awaited: &impl Awaited) -> bool {
     poll_fn(|context| Poll::Ready(awaited.wake_on_change(context.waker()))).await
 }
 
-/// Why a sleep ended.
+/// The reason why a sleep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Woken {
     /// The breaker is in another epoch, before the time was over.
@@ -207,9 +206,9 @@ pub(super) async fn sleep_until_change<A: Awaited>(
     .await
 }
 
-/// How often a waiter looks that the observer does not wake.
+/// The interval between the looks of a waiter that the observer does not wake.
 const LOOK_MS: u64 = 1_000;
-/// How often a waiter looks that is woken by transitions made here, but not by those made elsewhere.
+/// The interval between the looks of a waiter that is woken by transitions made here, but not by those made elsewhere.
 pub(super) const LOOK_WHEN_WOKEN_MS: u64 = 10_000;
 
 /// Waiters return over this part (one eighth) of the time that they were away.
@@ -248,17 +247,17 @@ impl Spread {
         ms - self.of(ms / 2)
     }
 
-    /// How much later a waiter returns than others that were away as long.
+    /// The time by which a waiter returns later than others that were away as long.
     fn of_spread_after(self, away_ms: u64) -> u64 {
         self.of((away_ms / SPREAD_PART).min(LONGEST_SPREAD_MS))
     }
 }
 
-/// How long a rejected waiter sleeps.
+/// The time for which a rejected waiter sleeps.
 #[derive(Clone, Copy, Debug)]
 struct Pause {
     ms: u64,
-    /// Whether it includes a share of the spread already.
+    /// `true` if it includes a share of the spread already.
     is_spread: bool,
 }
 

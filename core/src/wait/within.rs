@@ -42,8 +42,8 @@ impl<C: Clock, W: Word, T: Tally, O: Observer, R: AsRules<W::Bits>> Breaker<C, W
         (&raw const *self).addr() as u32 | 1
     }
 
-    /// Whether the caller is part of a probe of this breaker, which a retry makes: the driver that it calls has a guard with
-    /// the same breaker inside, and keeps nothing of its error.
+    /// Returns whether the caller is part of a probe of this breaker, which a retry makes: the driver that it calls has
+    /// a guard with the same breaker inside, and keeps nothing of its error.
     ///
     /// With several threads it may be part of nothing, while the probe of another one is polled; so a probe must be under
     /// way, and what a closed breaker admits is counted.

@@ -16,7 +16,7 @@ mod sealed {
 
 /// The bits of a word: `u64` with the wide layout, `u32` with the narrow one. Sealed.
 pub trait Bits: sealed::Sealed + Copy + Eq + fmt::Debug + Send + Sync + 'static {
-    /// Where the fields lie.
+    /// The positions of the fields.
     const LAYOUT: Layout;
 
     /// A fresh, closed breaker: all bits zero.

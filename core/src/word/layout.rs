@@ -42,14 +42,14 @@ impl Field {
     }
 }
 
-/// Where the fields of a word lie, lowest first: [the drawing](super#the-layout). State and trips are side by side,
-/// because together they say "closed".
+/// The positions of the fields in a word, lowest first: [the drawing](super#the-layout). State and trips are side by
+/// side, because together they say "closed".
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     pub(crate) state: Field,
     /// Saturates.
     pub(crate) trips: Field,
-    /// What the state keeps: failures, which command holds, or the fields below.
+    /// The data of the state: failures, the command that holds, or the fields below.
     pub(crate) payload: Field,
     /// Half-open, the low half of `payload`.
     pub(crate) successes: Field,
@@ -162,8 +162,8 @@ impl Layout {
         self.max_ticks() << self.tick_log2
     }
 
-    /// What must agree for a permit to belong to the current epoch: trips do not change within an epoch, and tell
-    /// apart epochs that look alike.
+    /// The fields that must agree for a permit to belong to the current epoch: trips do not change within an epoch, and
+    /// tell apart epochs that look alike.
     #[inline]
     pub(crate) const fn identity(self) -> u64 {
         self.state.mask() | self.epoch.mask() | self.trips.mask()

@@ -23,8 +23,8 @@
 //! | 3 | trips in a row | half-open after lost rounds | top bit: the probe is in flight; then rounds lost, less one; low half: successes so far | last probe admitted at |
 //! | 3 | 0 | forced open or disabled | 1 forced open, 2 disabled, 3 disabled while forced open, 4 forced open while disabled | 0 |
 //!
-//! All bits zero is a fresh, closed breaker, so `.bss` and a zeroed page are valid words. What may be changed by whom,
-//! always with one compare-and-swap of the whole word:
+//! All bits zero is a fresh, closed breaker, so `.bss` and a zeroed page are valid words. The permitted changes, and
+//! who makes each, always with one compare-and-swap of the whole word:
 //!
 //! | change | epoch | made by |
 //! |---|---|---|
@@ -107,7 +107,7 @@ pub trait Word {
         failure: Ordering,
     ) -> Result<Self::Bits, Self::Bits>;
 
-    /// Whether the memory still holds what a breaker with this tick wrote: whether the
+    /// Returns whether the memory still holds a word that a breaker with this tick wrote: whether the
     /// [mark](Self::set_mark) is there. Memory without a mark cannot tell.
     ///
     /// Called by [`Breaker::restore`](crate::Breaker::restore). If you wrap [`Retained`] in your own word, forward this

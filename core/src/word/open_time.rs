@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The open time as a small float, so that it fits beside everything else in the word.
 //!
-//! A code is `exponent · 2^(p-1) + mantissa` with `p` significant bits, the leading one implied, as
-//! in IEEE 754 without sign: up to `2^p - 1` ticks every value is exact; above, values are rounded
-//! **up** by less than one part in `2^(p-1)` (0.1 % in the 64-bit word, 12.5 % in the 32-bit word).
-//! What rounding adds is subtracted from the stored time, so that the deadline, their sum, is
-//! exact.
+//! A code is `exponent · 2^(p-1) + mantissa` with `p` significant bits, the leading one implied, as in IEEE 754 without
+//! sign: up to `2^p - 1` ticks every value is exact; above, values are rounded **up** by less than one part in
+//! `2^(p-1)` (0.1 % in the 64-bit word, 12.5 % in the 32-bit word). The time that rounding adds is subtracted from the
+//! stored time, so that the deadline, their sum, is exact.
 
 /// The smallest code whose time is at least `ticks`, and that time.
 pub(crate) const fn encode(precision: u32, ticks: u32) -> (u32, u32) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What can be asked of a word as it is, without unpacking it.
+//! The questions that can be asked of a word as it is, without unpacking it.
 
 use super::code::{CLOSED, FORCED_OPEN_OVER_DISABLED, HALF_OPEN, OPEN, OTHER};
 use super::{Bits, Layout, open_time};
 
-/// What the fast paths ask of a word, read from the bits without unpacking.
+/// The questions that the fast paths ask of a word, answered from the bits without unpacking.
 pub(crate) trait Peek: Bits {
     /// The bits that are all zero while closed.
     const IS_CLOSED: u64 = Self::LAYOUT.state.mask() | Self::LAYOUT.trips.mask();
@@ -25,18 +25,19 @@ pub(crate) trait Peek: Bits {
         self.to_u64() & Self::ALL_BUT_EPOCH == 0
     }
 
-    /// Whether this word is in the epoch of `granted`.
+    /// Returns whether this word is in the epoch of `granted`.
     fn is_same_epoch(self, granted: Self) -> bool {
         (self.to_u64() ^ granted.to_u64()) & const { Self::LAYOUT.identity() } == 0
     }
 
-    /// What tells one epoch from the next, without the rest.
+    /// The fields that tell one epoch from the next, without the rest.
     fn only_epoch(self) -> Self {
         Self::from_u64(self.to_u64() & const { Self::LAYOUT.identity() })
     }
 
-    /// Whether `granted` is from the same half-open time as this word, as far as state and trips tell: the trips do not
-    /// change within one, except for the lowest bit, when a breaker that was released loses its first round.
+    /// Returns whether `granted` is from the same half-open time as this word, as far as state and trips tell: the
+    /// trips do not change within one, except for the lowest bit, when a breaker that was released loses its first
+    /// round.
     fn is_same_half_open_time(self, granted: Self) -> bool {
         let lowest = Self::LAYOUT.trips.put(1);
         let same = Self::LAYOUT.state.put(HALF_OPEN) | Self::LAYOUT.trips.mask() & !lowest;
@@ -46,7 +47,7 @@ pub(crate) trait Peek: Bits {
 
 impl<B: Bits> Peek for B {}
 
-/// Whether a breaker could have written such a word.
+/// Returns whether a breaker could have written such a word.
 // Once in flash: 12 bytes less on a Cortex-M0.
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(crate) fn is_valid<B: Bits>(word: B) -> bool {
@@ -66,7 +67,7 @@ pub(crate) fn is_valid<B: Bits>(word: B) -> bool {
     }
 }
 
-/// What is wrong with such a word, if no breaker could have written it.
+/// Describes the fault of such a word, if no breaker could have written it.
 pub(crate) fn fault<B: Bits>(word: B) -> Option<&'static str> {
     let has_trips = B::LAYOUT.trips.get(word.to_u64()) != 0;
     let fault = match B::LAYOUT.state.get(word.to_u64()) {

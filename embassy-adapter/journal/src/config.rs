@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a journal does when it is full, or finds something else in its range.
+//! The behaviour of a journal when it is full, or finds something else in its range.
 
-/// How a [`Journal`](crate::Journal) behaves.
+/// The settings of a [`Journal`](crate::Journal).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[must_use]
@@ -11,9 +11,10 @@ pub struct JournalConfig {
     pub(crate) first_number: u32,
 }
 
-/// What happens to a new entry when the journal is full.
+/// The treatment of a new entry when the journal is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum WhenFull {
     /// The new entry is refused with [`JournalError::Full`](crate::JournalError::Full), and nothing that was kept is lost.
     ///
@@ -26,9 +27,10 @@ pub enum WhenFull {
     DropOldest,
 }
 
-/// What happens when the range holds anything but this journal. An erased range is always formatted.
+/// The behaviour when the range holds anything but this journal. An erased range is always formatted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum WhenCorrupt {
     /// The range is left as it is: [`JournalError::Corrupt`](crate::JournalError::Corrupt).
     #[default]
@@ -47,13 +49,13 @@ impl JournalConfig {
         }
     }
 
-    /// What happens to a new entry when the journal is full.
+    /// Sets the treatment of a new entry when the journal is full.
     pub const fn when_full(mut self, when_full: WhenFull) -> Self {
         self.when_full = when_full;
         self
     }
 
-    /// What happens when the range holds anything but this journal.
+    /// Sets the behaviour when the range holds anything but this journal.
     pub const fn when_corrupt(mut self, when_corrupt: WhenCorrupt) -> Self {
         self.when_corrupt = when_corrupt;
         self

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Why a journal did not do what was asked.
+//! The errors of a journal.
 
 use core::fmt;
 
 use embedded_storage_async::nor_flash::ErrorType;
 
-/// Why a journal did not do what was asked. `E` is the error of the flash.
+/// The reason why a journal did not do what was asked. `E` is the error of the flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum JournalError<E> {
     /// The range, the flash and the longest entry do not fit together.
     Misfit(Misfit),
@@ -33,9 +34,10 @@ pub enum JournalError<E> {
     Flash(E),
 }
 
-/// What does not fit.
+/// The part that does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum Misfit {
     /// The range does not begin and end at page boundaries.
     Unaligned {
@@ -65,6 +67,7 @@ pub enum Misfit {
 /// The content of the range, instead of this journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
 pub enum Corruption {
     /// The range holds something that is not a journal.
     Garbage,

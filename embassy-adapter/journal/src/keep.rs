@@ -286,8 +286,9 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         }
     }
 
-    /// Where the records go on after a page whose last one has the number before `next`: in the next page, unless a later
-    /// head says that it was left out. The head says what is due there, as it does when the journal is opened.
+    /// Finds the place where the records continue after a page whose last one has the number before `next`: in the next
+    /// page, unless a later head says that it was left out. The head says what is due there, as it does when the
+    /// journal is opened.
     async fn page_after(&mut self, sequence: u32, next: u32) -> Io<Place, F> {
         let geometry = self.storage.geometry;
         let following = sequence + 1;

@@ -32,7 +32,7 @@ const MAGIC: [u8; 4] = *b"abj1";
 /// anything else.
 pub(crate) const FORMATTING: [u8; 4] = *b"abjf";
 
-/// How many pages in a row are left out at most when they cannot be begun: each attempt erases a page.
+/// The largest number of pages in a row that are left out when they cannot be begun: each attempt erases a page.
 pub(crate) const MOST_LEFT_OUT: u32 = 3;
 
 /// In a head the low byte of this field is the grain, the others say how many pages were left out.
@@ -41,7 +41,7 @@ const LEFT_OUT_SHIFT: u32 = 8;
 /// The length of a record that keeps nothing: its number was used.
 const NOTHING: u16 = u16::MAX;
 
-/// Where the pages are, and how they are divided.
+/// The positions of the pages, and their division.
 #[derive(Clone, Copy)]
 pub(crate) struct Geometry {
     start: u32,
@@ -136,7 +136,7 @@ impl Geometry {
         page.start + self.head_len()..page.end
     }
 
-    /// How many pages after one that cannot be begun are tried: not the page that is being written.
+    /// The number of pages to try after one that cannot be begun: not the page that is being written.
     pub(crate) fn may_leave_out(&self) -> u32 {
         MOST_LEFT_OUT.min(self.pages - 2)
     }
@@ -157,14 +157,14 @@ impl Geometry {
 /// next is gone.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Head {
-    /// How many pages were opened before this one, or left out.
+    /// The number of pages that were opened before this one, or left out.
     pub(crate) sequence: u32,
-    /// How many pages just before this one were left out, as they could not be begun. So a start tells them from pages whose
-    /// heads have become unreadable.
+    /// The number of pages just before this one that were left out, as they could not be begun. So a start tells them
+    /// from pages whose heads have become unreadable.
     pub(crate) left_out: u32,
     /// The number of its first record.
     pub(crate) first: u32,
-    /// How many entries were dropped, since the journal was formatted.
+    /// The number of entries that were dropped, since the journal was formatted.
     pub(crate) dropped: u32,
 }
 
@@ -178,7 +178,7 @@ pub(crate) enum FoundHead {
 }
 
 impl Head {
-    /// Whether no page was begun before.
+    /// Returns whether no page was begun before.
     pub(crate) const fn is_first(&self) -> bool {
         self.sequence == self.left_out
     }
@@ -284,8 +284,9 @@ pub(crate) fn is_erased(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| *byte == ERASED)
 }
 
-/// Whether a mark, which is all zeros, was written: an eighth of its bits may have changed since. Of a mark whose writing was
-/// interrupted, or one that was erased until some of its bits changed, this is false, so its entry is sent again.
+/// Returns whether a mark, which is all zeros, was written: an eighth of its bits may have changed since. Of a mark
+/// whose writing was interrupted, or one that was erased until some of its bits changed, this is false, so its entry is
+/// sent again.
 pub(crate) fn is_marked(bytes: &[u8]) -> bool {
     let ones: u32 = bytes.iter().map(|byte| byte.count_ones()).sum();
     ones as usize <= bytes.len()

@@ -1,8 +1,47 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A queue in flash for readings that could not be sent yet, behind an [`atomic-breaker`](atomic_breaker) circuit
-//! breaker: see [`Journal`], and the page [docs/journal.md].
+//! A queue in flash for readings that could not be sent yet: see [`Journal`]. With the feature `breaker` it is sent
+//! through an [`atomic-breaker`](atomic_breaker) circuit breaker, as that allows.
+//!
+//! ```
+//! # #[cfg(feature = "breaker")] mod example {
+//! use atomic_breaker_embassy::{Breaker, Config, EmbassyClock};
+//! use flash_journal::{Entry, Journal, JournalError};
+//! use core::time::Duration;
+//! use embedded_storage_async::nor_flash::NorFlash;
+//!
+//! static RADIO: Breaker = Breaker::new(Config::new().consecutive_failures(3), EmbassyClock);
+//!
+//! async fn report<F: NorFlash>(
+//!     journal: &mut Journal<F, 32>,
+//!     reading: &[u8],
+//!     send: impl AsyncFnMut(Entry<'_>) -> Result<(), ()>,
+//! ) -> Result<(), JournalError<F::Error>> {
+//!     // In flash when it returns Ok. What waits is sent even if this one was not kept: that makes room.
+//!     let kept = journal.keep(reading).await;
+//!     // Until nothing waits, the radio fails, or the breaker knows that it is down.
+//!     let _ = journal.send_all(&RADIO, Duration::from_secs(2), send).await?;
+//!     kept.map(drop)
+//! }
+//! # }
+//! ```
+//!
+//! # What it has
+//!
+//! | you want to | use |
+//! |---|---|
+//! | open a journal in a range of flash | [`Journal::open`], with [`JournalConfig`], [`WhenFull`], [`WhenCorrupt`] |
+//! | keep a reading, or try to send it first | [`Journal::keep`], [`Journal::send_or_keep`] |
+//! | send what waits, in order | [`Journal::send_all`], which returns [`Sent`] |
+//! | send by your own rules | [`Journal::oldest`], [`Journal::remove_through`] |
+//! | know what went wrong | [`JournalError`], [`Corruption`], [`Misfit`] |
+//!
+//! The feature `breaker` adds sending through a breaker; `defmt` adds `defmt::Format` for the public values.
+//!
+//! # Where to read on
+//!
+//! The page [journal.md] says what is guaranteed wherever the power fails, and how the flash wears.
 #![doc = ""]
-#![doc = concat!("[docs/journal.md]: ", env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/journal.md")]
+#![doc = concat!("[journal.md]: ", env!("CARGO_PKG_REPOSITORY"), "/blob/main/embassy-adapter/journal/journal.md")]
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
@@ -17,12 +56,15 @@ mod open;
 mod send;
 mod state;
 mod storage;
+#[cfg(feature = "breaker")]
+mod through;
 
 use core::fmt;
 use core::ops::Range;
 
 use embedded_storage_async::nor_flash::NorFlash;
 
+#[cfg(feature = "breaker")]
 #[doc(no_inline)]
 pub use atomic_breaker::{
     AnyBreaker, CallError, Rejected,
@@ -31,16 +73,18 @@ pub use atomic_breaker::{
 pub use config::{JournalConfig, WhenCorrupt, WhenFull};
 pub use error::{Corruption, JournalError, Misfit};
 use layout::Geometry;
-pub use send::{Entry, Sent};
+pub use send::Entry;
 use state::{Spoilt, State};
 use storage::Storage;
+#[cfg(feature = "breaker")]
+pub use through::Sent;
 
 /// The pages about the journal, whose code is compiled.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "breaker"))]
 mod pages {
     #[doc = include_str!("../README.md")]
     mod readme {}
-    #[doc = include_str!("../../../docs/journal.md")]
+    #[doc = include_str!("../journal.md")]
     mod journal {}
 }
 
@@ -50,7 +94,7 @@ mod pages {
 ///
 /// ```
 /// use atomic_breaker_embassy::{Breaker, Config, EmbassyClock};
-/// use atomic_breaker_journal::{Journal, JournalConfig, JournalError, WhenFull};
+/// use flash_journal::{Journal, JournalConfig, JournalError, WhenFull};
 /// use core::time::Duration;
 /// use embassy_time::Timer;
 /// use embedded_storage_async::nor_flash::NorFlash;
@@ -119,9 +163,9 @@ pub struct Journal<F, const LONGEST: usize> {
     state: State,
     spoilt: Spoilt,
     left_out: u32,
-    /// Whether the state matches the flash.
+    /// `true` if the state matches the flash.
     is_settled: bool,
-    /// Whether nothing that an earlier start began can lie where the next record is written.
+    /// `true` if nothing that an earlier start began can lie where the next record is written.
     is_fenced: bool,
     is_new: bool,
     refused: u32,
@@ -168,23 +212,25 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
 }
 
 impl<F, const LONGEST: usize> Journal<F, LONGEST> {
-    /// How many entries are waiting.
+    /// The number of entries that are waiting.
     pub const fn waiting(&self) -> u32 {
         self.state.waiting
     }
 
-    /// How many entries were dropped because the journal was full, since it was formatted. This number survives resets.
+    /// The number of entries that were dropped because the journal was full, since it was formatted. This number
+    /// survives resets.
     pub const fn dropped(&self) -> u32 {
         self.state.dropped
     }
 
-    /// How many entries were refused because the journal was full, since it was opened. The count stops at `u32::MAX`.
+    /// The number of entries that were refused because the journal was full, since it was opened. The count stops at
+    /// `u32::MAX`.
     pub const fn refused(&self) -> u32 {
         self.refused
     }
 
-    /// How often a page was left out because it could not be begun, since it was opened. The count stops at `u32::MAX`. A
-    /// page that is worn out counts once a round.
+    /// The number of times that a page was left out because it could not be begun, since the journal was opened. The
+    /// count stops at `u32::MAX`. A page that is worn out counts once a round.
     pub const fn left_out(&self) -> u32 {
         self.left_out
     }
@@ -194,8 +240,8 @@ impl<F, const LONGEST: usize> Journal<F, LONGEST> {
         self.state.next
     }
 
-    /// Whether it has been formatted since it was opened, or earlier and nothing has been written since: so a power cut
-    /// right after the formatting hides nothing. Its numbers then begin with
+    /// Returns whether the journal has been formatted since it was opened, or earlier and nothing has been written
+    /// since: so a power cut right after the formatting hides nothing. Its numbers then begin with
     /// [`first_number`](JournalConfig::first_number), so the receiver has to know.
     pub const fn is_new(&self) -> bool {
         self.is_new

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How a journal finds its state in its range, or begins there.
+//! The start of a journal, which finds its state in its range, or begins there.
 
 use core::ops::Range;
 
@@ -12,21 +12,21 @@ use crate::layout::{FoundHead, Head};
 use crate::state::{Place, State};
 use crate::storage::Cursor;
 
-/// What the records of some pages say.
+/// The records of some pages.
 #[derive(Default)]
 struct Found {
     state: State,
     /// The length of the longest entry that is waiting.
     longest: usize,
-    /// Whether the last record is only a number.
+    /// `true` if the last record is only a number.
     ends_with_number: bool,
     /// The bytes after the last record that hold something else.
     unreadable: u32,
     /// The highest number that the last page can hold.
     highest: u32,
-    /// Whether all pages have their heads.
+    /// `true` if all pages have their heads.
     is_whole: bool,
-    /// Whether a page has lost its head, and nothing says that all in it was sent.
+    /// `true` if a page has lost its head, and nothing says that all in it was sent.
     is_incomplete: bool,
 }
 
@@ -214,7 +214,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         Ok(matches!(found, FoundHead::Ours(head) if head.sequence == sequence))
     }
 
-    /// Whether a range without heads is erased, or was until a formatting that was interrupted.
+    /// Checks that a range without heads is erased, or was until a formatting that was interrupted.
     async fn check_fresh(&mut self) -> Io<Result<(), Corruption>, F> {
         let geometry = self.storage.geometry;
         let last = geometry.page(geometry.pages - 1);
@@ -235,7 +235,7 @@ impl<F: NorFlash, const LONGEST: usize> Journal<F, LONGEST> {
         Ok((!is_used).then_some(()).ok_or(Corruption::Garbage))
     }
 
-    /// Where the marks of a formatting are: two, if the power fails while the first is written.
+    /// The positions of a formatting's marks: two, if the power fails while the first is written.
     fn marks(&self) -> Range<u32> {
         let geometry = self.storage.geometry;
         let last = geometry.page(geometry.pages - 1);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a journal knows of its range.
+//! The state of a journal, as read from its range.
 
 /// The state of a journal: everything here could be read from flash again.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct State {
     /// The page that is being written: the youngest.
     pub(crate) sequence: u32,
-    /// Where the next record is written.
+    /// The place where the next record is written.
     pub(crate) write: u32,
     /// The number of the next entry.
     pub(crate) next: u32,
@@ -27,8 +27,8 @@ pub(crate) struct Spoilt {
     pub(crate) until: u32,
 }
 
-/// Where records are read from. What is read there must be what was found there when the journal was opened, so the same
-/// numbers are due.
+/// A place from which records are read. The records that are read there must be those that were found there when the
+/// journal was opened, so the same numbers are due.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Place {
     /// The page.

@@ -31,9 +31,9 @@ pub(crate) struct Record {
     pub(crate) number: u32,
     /// The length of the entry; 0 if nothing was kept.
     pub(crate) len: usize,
-    /// Whether it is only a number.
+    /// `true` if it is only a number.
     pub(crate) is_number: bool,
-    /// Whether nothing is left to do: it was sent, or is only a number.
+    /// `true` if nothing is left to do: it was sent, or is only a number.
     pub(crate) is_done: bool,
     /// The address of its mark, as long as that is erased.
     pub(crate) mark: Option<u32>,
@@ -41,19 +41,19 @@ pub(crate) struct Record {
     pub(crate) next: u32,
 }
 
-/// Where records are read, and what is known so far.
+/// The position of a reader among the records, and its findings so far.
 pub(crate) struct Cursor {
     pub(crate) at: u32,
     pub(crate) end: u32,
     /// The number after that of the last record, which the next one has, or a higher one.
     pub(crate) next: u32,
-    /// The highest number that a record can have here. What has another one is not a record, but bytes of an entry whose
-    /// header cannot be read.
+    /// The highest number that a record can have here. Anything with a higher one is not a record, but bytes of an
+    /// entry whose header cannot be read.
     pub(crate) highest: u32,
     /// Bytes since the last record that hold something else.
     pub(crate) unreadable: u32,
-    /// Whether the header of an incomplete record is believed: then what follows is skipped, because the data that was being
-    /// written is not a header.
+    /// `true` if the header of an incomplete record is believed: then what follows is skipped, because the data that
+    /// was being written is not a header.
     pub(crate) skips: bool,
 }
 
@@ -70,7 +70,7 @@ impl Cursor {
         }
     }
 
-    /// Where no header fits any more is the rest of a record that cannot be read.
+    /// Counts the end of a page in which no header fits as unreadable: it is the rest of a record.
     fn end_without_header(&mut self, header_len: u32) {
         if self.at + header_len > self.end {
             self.unreadable += self.end - self.at;
@@ -85,7 +85,8 @@ impl Cursor {
 }
 
 impl<F: NorFlash> Storage<F> {
-    /// What is not a head of this journal is read twice: a read that is wrong once must not cost the journal.
+    /// Reads the head of a page, and reads anything that is not a head of this journal twice: a read that is wrong once
+    /// must not cost the journal.
     pub(crate) async fn head(&mut self, index: u32) -> Result<FoundHead, F::Error> {
         let mut found = self.read_head(index).await?;
         if !matches!(found, FoundHead::Ours(_)) {
@@ -140,8 +141,8 @@ impl<F: NorFlash> Storage<F> {
     }
 
     /// Returns the next record, with its entry copied to `entry` if it fits. `None` means that there is none before the
-    /// end, and that any free room begins at the cursor. What is not a record is read twice: a read that is wrong once
-    /// must neither hide a record nor let the next one be written over its end.
+    /// end, and that any free room begins at the cursor. Anything that is not a record is read twice: a read that is
+    /// wrong once must neither hide a record nor let the next one be written over its end.
     pub(crate) async fn next_record(
         &mut self,
         cursor: &mut Cursor,
@@ -276,7 +277,7 @@ impl<F: NorFlash> Storage<F> {
         self.write(at, &FORMATTING).await
     }
 
-    /// Whether the mark of a formatting was written there; `None` if nothing was.
+    /// Returns whether the mark of a formatting was written there; `None` if nothing was.
     pub(crate) async fn formatting(&mut self, at: u32) -> Result<Option<bool>, F::Error> {
         let mut chunk = Chunk::ZEROS;
         let bytes = &mut chunk.0[..self.geometry.grain as usize];

@@ -40,11 +40,11 @@ use super::{ClassifyKind, Guarded, GuardedError, KindOf, report};
 /// ```
 pub type GuardedCan<D, B, R = NoRepair> = Guarded<D, B, ErrorKind, R>;
 
-/// Since when no frame could be sent, in milliseconds.
+/// The time since which no frame could be sent, in milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Blocked(Option<u32>);
 
-/// How long no frame can be sent before that is a failure, unless the guard has a time limit.
+/// The time for which no frame can be sent before that is a failure, unless the guard has a time limit.
 const LONGEST_BLOCKED: Duration = Duration::from_secs(1);
 
 impl ClassifyKind for ErrorKind {
@@ -83,7 +83,7 @@ impl<D, B: AnyBreaker, R> GuardedCan<D, B, R> {
     /// The outcome of a try to send that would block.
     fn blocks(&mut self) -> Outcome {
         let limit = self.device.limit();
-        let limit_ms = limit.limit().unwrap_or(LONGEST_BLOCKED).as_millis();
+        let limit_ms = limit.duration().unwrap_or(LONGEST_BLOCKED).as_millis();
         let now_ms = self.device.breaker().as_breaker().clock().now_ms();
         let Blocked(since_ms) = self.evidence;
         let blocked_ms = since_ms.map_or(0, |since_ms| now_ms.wrapping_sub(since_ms));

@@ -7,7 +7,7 @@ use core::marker::{PhantomData, PhantomPinned};
 use atomic_breaker::wait::Timed;
 use atomic_breaker::{CallError, Rejected};
 
-/// Why a guarded device did not do what was asked.
+/// The reason why a guarded device did not do what was asked.
 ///
 /// It may be a rejection, so a retry through a breaker does not accept it, nor the error of a driver that contains it:
 /// see [`Unguarded`](crate::Unguarded).

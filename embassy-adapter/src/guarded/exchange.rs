@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whether a stream owes an answer, and since when; waiting for it.
+//! The answer that a stream owes, its time, and the wait for it.
 
 use core::future::poll_fn;
 use core::pin::pin;
@@ -13,13 +13,13 @@ use embedded_io::{Error, ErrorKind};
 
 use super::{GuardedError, report};
 
-/// Whether an answer is owed: from a write on, until something is read. Each `GuardedIo` has one of its own; the two halves of
-/// one stream, in two guards, [share](super::GuardedIo::half_of) one, in a `static`.
+/// The answer that a stream owes: from a write on, until something is read. Each `GuardedIo` has one of its own; the
+/// two halves of one stream, in two guards, [share](super::GuardedIo::half_of) one, in a `static`.
 #[derive(Debug)]
 pub struct Exchange {
     /// The time of the write that is to be answered, in milliseconds, odd; 0 if nothing is owed.
     owed_since: AtomicU32,
-    /// Whether somebody has begun to read since.
+    /// Nonzero if a reader has begun since.
     is_read: AtomicU32,
 }
 
@@ -38,7 +38,7 @@ impl Exchange {
         }
     }
 
-    /// Something was written. What was written before is part of the same command, unless its answer is waited for already:
+    /// Something was written. Any earlier write is part of the same command, unless its answer is waited for already:
     /// commands that follow each other fast do not put off the end of the first one's limit.
     pub(super) fn owe(&self, now_ms: u32) {
         if !self.is_owed() || self.is_read.load(Relaxed) == 0 {
@@ -67,7 +67,7 @@ impl Exchange {
         is_owed
     }
 
-    /// What is left of the limit; `None` if nothing is owed.
+    /// The rest of the limit; `None` if nothing is owed.
     pub(super) fn left_ms(&self, now_ms: u32, limit_ms: u64) -> Option<u64> {
         let since_ms = self.owed_since.load(Relaxed);
         // The time was made odd, so it may lie a millisecond ahead.
@@ -80,14 +80,14 @@ impl Exchange {
     }
 }
 
-/// What a guard of a stream remembers of answers.
+/// The answers that a guard of a stream keeps track of.
 #[derive(Debug)]
 pub struct Answers {
     own: Exchange,
     pub(super) shared: Option<&'static Exchange>,
-    /// Whether it is a failure if the stream ends now: a connection of which nothing has been read.
+    /// `true` if the end of the stream would now be a failure: nothing has been read of its connection.
     is_new: bool,
-    /// Whether the device speaks by itself, so that a read is a call.
+    /// `true` if the device speaks by itself, so that a read is a call.
     pub(super) expects_data: bool,
 }
 
@@ -106,8 +106,8 @@ impl Answers {
         self.shared.unwrap_or(&self.own)
     }
 
-    /// Until when a read waits before it looks again whether an answer is owed, which the guard of the other half may have
-    /// noted meanwhile.
+    /// The time until which a read waits before it looks again whether an answer is owed, which the guard of the other
+    /// half may have noted meanwhile.
     fn look_after_ms(&self, now_ms: u32, limit_ms: u64) -> u64 {
         match self.exchange().left_ms(now_ms, limit_ms) {
             Some(left_ms) => left_ms,
@@ -160,7 +160,7 @@ pub(super) async fn listen<V, E>(
     read: impl Future<Output = Result<V, E>>,
 ) -> Result<V, GuardedError<E>> {
     let clock = breaker.as_breaker().clock();
-    let limit_ms = limit.limit().map_or(u64::MAX, |limit| {
+    let limit_ms = limit.duration().map_or(u64::MAX, |limit| {
         limit.as_millis().try_into().unwrap_or(u64::MAX)
     });
     let mut read = pin!(read);

@@ -40,7 +40,7 @@ use super::{ClassifyKind, Guarded, GuardedError, KindOf};
 /// ```
 pub type GuardedFlash<D, B, R = NoRepair> = Guarded<D, B, NorFlashErrorKind, R>;
 
-/// Whether a write or an erasure has failed since the last one that succeeded.
+/// A mark that a write or an erasure has failed since the last one that succeeded.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteFailed(bool);
 

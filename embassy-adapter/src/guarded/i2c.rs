@@ -111,7 +111,7 @@ impl<D: ErrorType, B, R> ErrorType for GuardedI2c<D, B, R> {
     type Error = GuardedError<D::Error>;
 }
 
-/// Whether the device must answer in such a transaction.
+/// Returns whether the device must answer in such a transaction.
 fn reads(operations: &[Operation<'_>]) -> bool {
     let mut operations = operations.iter();
     operations.any(|operation| matches!(operation, Operation::Read(buffer) if !buffer.is_empty()))

@@ -83,7 +83,8 @@ use crate::clock::EmbassyTimer;
 ///
 /// # Repair
 ///
-/// What stays broken until it is reset fails every probe, unless the guard [repairs it](Self::before_probe) first.
+/// A device that stays broken until it is reset fails every probe, unless the guard [repairs it](Self::before_probe)
+/// first.
 #[derive(Debug)]
 pub struct Guarded<D, B, K: ClassifyKind, R = NoRepair> {
     device: LimitedDevice<D, B, R>,
@@ -96,12 +97,12 @@ pub struct Guarded<D, B, K: ClassifyKind, R = NoRepair> {
 /// A device whose limit is known at run time.
 type LimitedDevice<D, B, R> = Device<D, B, AnyError, TimeLimit, R>;
 
-/// What the error kinds of a trait count as by default.
+/// The default outcomes of a trait's error kinds.
 pub trait ClassifyKind: Copy {
-    /// What a guard remembers in order to tell what a success proves.
+    /// The memory by which a guard tells what a success proves.
     type Evidence: fmt::Debug;
 
-    /// What it remembers at first.
+    /// The evidence at first.
     const FRESH: Self::Evidence;
 
     /// Returns what an error of this kind counts as.

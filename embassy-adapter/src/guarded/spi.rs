@@ -50,7 +50,7 @@ pub struct SpiCheck(Option<fn(&[u8]) -> Outcome>);
 
 /// A word of an SPI bus: `u8`, which a [check](GuardedSpi::with_check) is for, `u16` or `u32`.
 pub trait SpiWord: Copy + 'static {
-    /// What the check says of these words; `None` if it is not for them.
+    /// The outcome of the check for these words; `None` if it is not for them.
     fn check(_: SpiCheck, _: &[Self]) -> Option<Outcome> {
         None
     }
@@ -103,7 +103,7 @@ impl<D, B: AnyBreaker, R> GuardedSpi<D, B, R> {
     }
 }
 
-/// What the check says of all that a transaction has read.
+/// The outcome of the check for all that a transaction has read.
 fn check_all<W: SpiWord>(check: SpiCheck, operations: &[Operation<'_, W>]) -> Option<Outcome> {
     let says = |operation: &Operation<'_, W>| match operation {
         Operation::Read(read) | Operation::Transfer(read, _) | Operation::TransferInPlace(read) => {

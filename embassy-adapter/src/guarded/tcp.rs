@@ -15,8 +15,8 @@ use super::{Guarded, GuardedError, GuardedIo};
 /// [`GuardedIo`] with the same breaker and settings: what is said there of streams holds for them.
 ///
 /// A connection that is established shows as little as a write: the system below a server that hangs still accepts
-/// connections, so if they counted as successes, such a server would never trip a breaker. What shows that the peer works is
-/// an answer; if there is none, use [`trusting_writes`](Guarded::trusting_writes), which trusts connections, too.
+/// connections, so if they counted as successes, such a server would never trip a breaker. Only an answer shows that
+/// the peer works; if there is none, use [`trusting_writes`](Guarded::trusting_writes), which trusts connections, too.
 ///
 /// A proxy without a server behind it accepts a connection and closes it. So one that ends before anything was read from it
 /// is one failure, to a [classifier](Guarded::with_classifier) a `ConnectionAborted`, unless writes are trusted. Ends after

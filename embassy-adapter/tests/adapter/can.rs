@@ -266,7 +266,7 @@ fn a_frame_that_cannot_be_sent_for_a_second_is_a_failure() {
     assert_eq!(breaker.snapshot().failures(), 0);
 }
 
-/// A receive that blocks waits for as long as nobody sends; meanwhile an interrupt may have a frame to send.
+/// A receive that blocks waits until a frame is sent; meanwhile an interrupt may have a frame to send.
 #[test]
 fn a_receive_that_waits_holds_no_place_of_a_probe() {
     struct Waiting<'a>(&'a atomic_breaker_embassy::Breaker);

@@ -24,7 +24,7 @@ pub(super) enum Error {
     InvalidInput,
 }
 
-/// How a sensor is.
+/// The health of a sensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Health {
     Well,
@@ -40,9 +40,9 @@ pub(super) enum Health {
 /// The driver of a sensor: a command, a wait, an answer, a check.
 pub(super) struct Sht4x {
     pub(super) health: Health,
-    /// Whether its settings are those that `new` wrote.
+    /// `true` if its settings are those that `new` wrote.
     pub(super) is_set_up: bool,
-    /// Which trip's repair heals it.
+    /// The trip whose repair heals it.
     pub(super) healed_by: u8,
     pub(super) resets: Vec<u8>,
     measured: u32,

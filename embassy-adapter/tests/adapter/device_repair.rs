@@ -9,7 +9,7 @@ use embassy_time::{Duration, Timer};
 use super::device::{Error, Health, Sht4x};
 use super::sim::{RULES, Sim, breaker};
 
-/// What loses its power has lost its settings: it answers, and each reading is wrong.
+/// A device that loses its power has lost its settings: it answers, and each reading is wrong.
 #[test]
 fn a_repair_writes_the_settings_again() {
     let mut sim = Sim::new();

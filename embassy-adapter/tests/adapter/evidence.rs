@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a success proves: of buses and chips.
+//! The evidence of a success: for buses and chips.
 #![cfg(all(feature = "embedded-hal", feature = "embedded-storage"))]
 
 use std::cell::Cell;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the errors of guarded devices say and count as, and how guards are printed.
+//! The texts and outcomes of guarded devices' errors, and the debug output of guards.
 #![cfg(feature = "embedded-hal")]
 
 use std::error::Error as _;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which observers are notified, and of what.
+//! The observers that are notified, and their events.
 
 use std::cell::Cell;
 use std::task::Waker;
@@ -12,7 +12,7 @@ use core::time::Duration;
 
 use super::sim::{RULES, Sim, Watch, now, watched};
 
-/// Whether a sleeper wakes at once when a breaker with that observer closes.
+/// Returns whether a sleeper wakes at once when a breaker with that observer closes.
 fn hears(observer: impl Observer) -> bool {
     let breaker = Breaker::builder(RULES.open_for(Duration::from_secs(60)), EmbassyClock)
         .observer(observer)

@@ -176,7 +176,7 @@ fn a_ping_that_hangs_is_not_waited_for() {
                 Ok::<_, ()>(())
             }
         };
-        let prober = EVERY.ping_limit(Duration::from_millis(400));
+        let prober = EVERY.time_limit(Duration::from_millis(400));
         breaker.run_prober(prober, ping).await;
     });
     sim.pass(1_101);
@@ -191,7 +191,7 @@ fn endless_and_zero_pauses_do_no_harm() {
         let mut sim = Sim::new();
         breaker.trip();
         sim.spawn(async {
-            let prober = Prober::every(pause).ping_limit(pause.max(Duration::from_millis(1)));
+            let prober = Prober::every(pause).time_limit(pause.max(Duration::from_millis(1)));
             breaker.run_prober(prober, || ping(&pings, &works)).await;
         });
         sim.pass(100);

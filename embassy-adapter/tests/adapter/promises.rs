@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What users rely on although nothing states it: futures that are `Send`, words of either width.
+//! Properties that users rely on although nothing states them: futures that are `Send`, words of
+//! either width.
 
 use std::future::{Future, ready};
 

@@ -141,7 +141,7 @@ fn sleepers_leave_the_receivers_of_a_watch_to_the_application() {
     for _ in 0..16 {
         sim.spawn(async { breaker.ready().await });
     }
-    assert!(watch.receiver().is_some());
+    assert!(watch.subscribe().is_some());
 }
 
 #[test]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the time of a repair is part of: not of the operation behind it.
+//! The time of a repair, which is not part of the operation behind it.
 #![cfg(feature = "embedded-hal")]
 
 use core::time::Duration;

@@ -44,7 +44,7 @@ impl Write for Modem {
     }
 }
 
-/// What a driver writes: a command, and its answer. A write shows nothing, so all three are probes.
+/// A driver writes a command, and reads its answer. A write shows nothing, so all three are probes.
 #[test]
 fn a_command_and_its_answer_are_repaired_once() {
     let breaker = breaker(RULES);

@@ -130,7 +130,7 @@ fn a_connection_is_trusted_where_writes_are() {
     assert_eq!(breaker.state(), State::Closed);
 }
 
-/// What a client writes: a request, and the answer.
+/// Asks as a client does: writes a request, and reads the answer.
 async fn ask(stack: &impl TcpConnect) -> Result<(), ()> {
     let mut connection = stack.connect(PEER).await.map_err(drop)?;
     connection.write_all(b"ping").await.map_err(drop)?;

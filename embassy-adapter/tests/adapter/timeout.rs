@@ -166,7 +166,7 @@ fn a_limit_without_end_is_no_limit() {
 
 #[test]
 fn a_limit_of_over_136_years_is_no_limit() {
-    let limit = |secs| Limit::<EmbassyTimer>::time_limit(Duration::from_secs(secs)).limit();
+    let limit = |secs| Limit::<EmbassyTimer>::time_limit(Duration::from_secs(secs)).duration();
     let longest = u64::from(u32::MAX);
     assert_eq!(
         limit(longest),

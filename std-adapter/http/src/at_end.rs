@@ -8,11 +8,11 @@ use atomic_breaker_tower::ReadOn;
 use http::Response;
 use http_body::Body;
 
-use crate::body::BodyEnds;
+use crate::body::{BodyEnds, ReportingBody};
 use crate::connection::Carrier;
-use crate::errors::report_by;
-use crate::rules::report_head;
-use crate::{ErrorRule, Head, HttpRules, ReportingBody, ResponseHead};
+use crate::errors::{ErrorRule, report_by};
+use crate::head::ResponseHead;
+use crate::rules::{Head, HttpRules, report_head};
 
 /// Waits for the end of the body, so that a truncated one counts as a failure, and trailers count. If the head already says
 /// that the call failed, or is ignored, that is reported at once. For HTTP:
@@ -62,9 +62,9 @@ impl<R> AtEnd<R> {
 }
 
 impl<R, Y> AtEnd<R, Y> {
-    /// What an error of the body counts as; a failure of weight 1 unless set. A closure, which must name the type of the
-    /// error, or a [rule](ErrorRule): [`UsualErrors`](crate::UsualErrors) for the bodies of hyper, `ReqwestErrors` for
-    /// those of reqwest. `ClientGuard` and `BreakerMiddleware` use these.
+    /// Sets the outcome of a body's errors; a failure of weight 1 unless set. A closure, which must name the type of
+    /// the error, or a [rule](ErrorRule): [`UsualErrors`](crate::UsualErrors) for the bodies of hyper, `ReqwestErrors`
+    /// for those of reqwest. `ClientGuard` and `BreakerMiddleware` use these.
     pub const fn body_errors<Z>(self, rule: Z) -> AtEnd<R, Z>
     where
         R: Copy,

@@ -12,10 +12,11 @@ use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
 use crate::connection::Carrier;
-use crate::errors::report_by;
-use crate::{ErrorRule, HttpRules, Outcome, Scope};
+use crate::errors::{ErrorRule, report_by};
+use crate::rules::HttpRules;
+use crate::{Outcome, Scope};
 
-/// What the ends of a body say that say nothing by themselves.
+/// The outcomes for those ends of a body that prove nothing by themselves.
 #[derive(Clone, Copy)]
 pub(crate) struct BodyEnds {
     /// An end without trailers that say more.
@@ -109,7 +110,7 @@ impl<B, P: AnyPermit, R, Y> ReportingBody<B, P, R, Y> {
         }
     }
 
-    /// Whether the call has been reported.
+    /// Returns whether the call has been reported.
     pub const fn is_reported(&self) -> bool {
         self.open.is_none()
     }

@@ -28,7 +28,7 @@ impl CallersLimit {
     /// Longer than anything. Without any, that of the client would apply, which the request's own one replaces.
     const NONE: Duration = Duration::MAX;
 
-    /// Whether a request has a limit that may pass.
+    /// Returns whether a request has a limit that may pass.
     pub(crate) fn is_on(request: &reqwest::Request) -> bool {
         request.timeout().is_some_and(|limit| *limit < Self::NONE)
     }

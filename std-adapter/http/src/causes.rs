@@ -139,8 +139,8 @@ fn within_ours<'a, E: Error + 'static>(
     None
 }
 
-/// Why a request got no response. A response of any status is a response: only the breaker and the retry look at the
-/// status.
+/// The reason why a request got no response. A response of any status is a response: only the breaker and the retry
+/// look at the status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RequestError<E> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What an HTTP response says about its server.
+//! The classifier of HTTP responses.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,18 +8,21 @@ use atomic_breaker_server::{AnyError, AnyPermit, Classify, Report};
 use atomic_breaker_tower::ReadOn;
 use http::StatusCode;
 
-use crate::errors::{is_quota, of_one_request, scope_of_status};
-use crate::rules::{at_head, report_head};
-use crate::{AtEnd, ErrorRule, Failure, Head, HttpRules, Outcome, ResponseHead, RetryAfter, Scope};
+use crate::at_end::AtEnd;
+use crate::errors::{ErrorRule, is_quota, of_one_request, scope_of_status};
+use crate::head::ResponseHead;
+use crate::retry_after::RetryAfter;
+use crate::rules::{Head, HttpRules, at_head, report_head};
+use crate::{Failure, Outcome, Scope};
 
 /// The [classifier](Classify) of HTTP: 5xx, 408 and every `Err` count as failed, but not a 501, 505, 507 or 511, which
 /// answer one request; a 429 is neutral, and a `Retry-After` of a 503 says for how long to open once the rules trip. The
 /// [table](crate#what-counts-as-what) says why, and how to change it. It looks at the head of the response;
 /// [`at_end_of_body`](Self::at_end_of_body) waits for the body as well.
 ///
-/// A probe that gets a 429 [succeeds](Scope::Quota), except where this is a [`Classify`], which is not told of probes: with
-/// [`Breaker::call_with`](atomic_breaker::Breaker::call_with), with `.classify(..)` of the layers and with `retry_with`, it is
-/// ignored, and the next probe decides. So hand it to `.report(..)` of a layer, or to
+/// A probe that gets a 429 [succeeds](Scope::Quota), except where this is a [`Classify`], which does not know of
+/// probes: with [`Breaker::call_with`](atomic_breaker::Breaker::call_with), with `.classify(..)` of the layers and with
+/// `retry_with`, it is ignored, and the next probe decides. So hand it to `.report(..)` of a layer, or to
 /// [`AnyPermit::run_async`], or else a host that answers every call by 429 keeps its breaker half-open.
 ///
 /// `Copy`, four words in addition to what its rule for errors captures, and usable for any number of breakers.
@@ -53,7 +56,7 @@ pub struct HttpClassifier<X = AnyError> {
     errors: X,
 }
 
-/// What responses say.
+/// The rules for responses.
 #[derive(Clone, Copy)]
 struct Responses {
     statuses: fn(StatusCode) -> Outcome,
@@ -90,8 +93,8 @@ fn usual(status: StatusCode) -> Outcome {
 
 /// The settings.
 impl<X> HttpClassifier<X> {
-    /// What each status counts as, with or without a weight, in place of the default; a `Retry-After` of a 503 is still
-    /// heeded, if 503 is a failure, and a 429 that is ignored still lets a probe [succeed](Scope::Quota).
+    /// Sets the outcome of each status, with or without a weight, in place of the default; a `Retry-After` of a 503 is
+    /// still heeded, if 503 is a failure, and a 429 that is ignored still lets a probe [succeed](Scope::Quota).
     ///
     /// An answer that says no is a success: the host lives. Ignore only what others say in its place, since a probe that gets
     /// it decides nothing, and the breaker stays half-open for as long as that is all that comes.
@@ -114,8 +117,9 @@ impl<X> HttpClassifier<X> {
         self
     }
 
-    /// What each error counts as: a [rule](ErrorRule) such as [`UsualErrors`](crate::UsualErrors), or a closure, which
-    /// must name the type of the error, and its own result if that is not clear: `|error: &io::Error| -> Outcome`.
+    /// Sets the outcome of each error: a [rule](ErrorRule) such as [`UsualErrors`](crate::UsualErrors), or a closure,
+    /// which must name the type of the error, and its own result if that is not clear:
+    /// `|error: &io::Error| -> Outcome`.
     ///
     /// Clients that turn statuses into errors (`error_for_status` of reqwest) need it: otherwise a "404 Not Found"
     /// counts as if the server could not be reached. [`status`](Self::status) says what a status counts as.
@@ -156,8 +160,8 @@ impl<X> HttpClassifier<X> {
         self
     }
 
-    /// Whether a 429 is a failure, and with `Retry-After` opens the breaker at once, at least for that time. By default
-    /// it is [neutral](Scope::Quota). Turn it on where all calls through a breaker share one quota.
+    /// Sets whether a 429 is a failure, and with `Retry-After` opens the breaker at once, at least for that time. By
+    /// default it is [neutral](Scope::Quota). Turn it on where all calls through a breaker share one quota.
     pub const fn trip_on_429(mut self, trip: bool) -> Self {
         self.responses.trip_on_429 = trip;
         self
@@ -169,9 +173,9 @@ impl<X> HttpClassifier<X> {
     }
 }
 
-/// What results say.
+/// Classification of results.
 impl<X> HttpClassifier<X> {
-    /// What a response says: for use without a `Result`, such as in axum middleware.
+    /// Classifies a response: for use without a `Result`, such as in axum middleware.
     pub fn response(&self, response: &(impl ResponseHead + ?Sized)) -> Outcome {
         let (status, trips) = (response.status(), self.responses.trip_on_429);
         match self.status(status) {
@@ -184,7 +188,7 @@ impl<X> HttpClassifier<X> {
         }
     }
 
-    /// What a status alone says.
+    /// Classifies a status alone.
     pub fn status(&self, status: StatusCode) -> Outcome {
         match (self.responses.statuses)(status) {
             Outcome::Ignored if self.responses.trip_on_429 && is_quota(status) => {
@@ -194,7 +198,7 @@ impl<X> HttpClassifier<X> {
         }
     }
 
-    /// What an error says.
+    /// Classifies an error.
     pub fn error<E: ?Sized>(&self, error: &E) -> Outcome
     where
         X: ErrorRule<E>,
@@ -202,9 +206,9 @@ impl<X> HttpClassifier<X> {
         self.errors.outcome(error)
     }
 
-    /// When the caller may try again, as the server says: the `Retry-After` of a 503, and for a 429 also what a rate
-    /// limiter says of the [quota](RetryAfter::read_quota), whatever the breaker makes of it. For retries, and for passing
-    /// on to one's own callers.
+    /// The time after which the server allows another try: the `Retry-After` of a 503, and for a 429 also a rate
+    /// limiter's [quota](RetryAfter::read_quota), whatever the breaker makes of it. For retries, and for passing on to
+    /// one's own callers.
     pub fn retry_hint(&self, response: &(impl ResponseHead + ?Sized)) -> Option<Duration> {
         let hints = self.responses.hints;
         match response.status() {

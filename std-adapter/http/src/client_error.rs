@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::Deref;
 
 use crate::callers_limit::CallersLimit;
-use crate::text_of;
+use crate::causes::text_of;
 
 /// An error of reqwest, to be shown, logged and kept by a breaker: with its causes, at most 8 of them and 512 bytes,
 /// and without the URLs that it and they add, whose queries may hold secrets.

@@ -41,7 +41,7 @@ impl Carrier {
             return Self::Shared(connection);
         }
         extensions.get::<HttpInfo>().map_or(Self::UNKNOWN, |info| {
-            Self::Shared(ConnectionId::of((info.local_addr(), info.remote_addr())))
+            Self::Shared(ConnectionId::named((info.local_addr(), info.remote_addr())))
         })
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What an error says about the server, and whom it concerns.
+//! The rules that classify errors.
 
 use atomic_breaker_server::{AnyError, AnyPermit, Scope};
 use http::StatusCode;
@@ -13,11 +13,11 @@ use crate::{Failure, Outcome};
     note = "a closure with the type of the error is one: `|error: &{E}| -> Outcome {{ .. }}`"
 )]
 pub trait ErrorRule<E: ?Sized> {
-    /// What the error says about the server, and whom it concerns, and so how often it counts: the call alone unless a rule
+    /// Classifies the error, and decides whom it concerns and so how often it counts: the call alone unless a rule
     /// knows better, such as [`UsualErrors`](crate::UsualErrors).
     fn judge(&self, error: &E) -> (Outcome, Scope);
 
-    /// What the error says about the server.
+    /// Classifies the error.
     fn outcome(&self, error: &E) -> Outcome {
         self.judge(error).0
     }
@@ -53,7 +53,7 @@ pub(crate) fn report_by<P: AnyPermit>(
     permit.report_scoped(outcome, scope, why);
 }
 
-/// Whether a status says that the quota of a caller is used up.
+/// Returns whether a status says that the quota of a caller is used up.
 pub(crate) fn is_quota(status: StatusCode) -> bool {
     status == StatusCode::TOO_MANY_REQUESTS
 }
@@ -72,7 +72,7 @@ pub(crate) fn of_one_request(status: StatusCode) -> Option<Outcome> {
     }
 }
 
-/// Whom a response concerns.
+/// Decides whom a response concerns.
 pub(crate) fn scope_of_status(status: StatusCode, outcome: Outcome) -> Scope {
     if is_quota(status) && outcome == Outcome::Ignored {
         Scope::Quota

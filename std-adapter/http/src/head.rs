@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a classifier looks at: the status and the headers.
+//! The parts of a response that a classifier looks at: the status and the headers.
 
 use http::{HeaderMap, Response, StatusCode, response};
 

@@ -2,9 +2,6 @@
 //! [`atomic-breaker`](atomic_breaker) circuit breakers for HTTP and gRPC: what responses say about the server that sent
 //! them, and everything around an HTTP client in the right order: [`ClientGuard`].
 //!
-//! The root has what the signatures here name, and what every program with a breaker needs. The rest is in
-//! [`atomic_breaker_server`] and [`atomic_breaker_tower`].
-//!
 //! ```
 //! use atomic_breaker_http::{Breaker, Config, HttpClassifier, breaker};
 //! use atomic_breaker_server::CallError;
@@ -20,6 +17,27 @@
 //! }
 //! # let _ = pay();
 //! ```
+//!
+//! # What it has
+//!
+//! | you have | use |
+//! |---|---|
+//! | hyper, reqwest or another client of tower's, and want the whole set: deadline, retries, a breaker per host, time limits | [`ClientGuard`], with its [`ClientConfig`] |
+//! | a client whose responses are `http::Response<_>` (hyper, a tower service) | [`call_async_with`](atomic_breaker::Breaker::call_async_with) and [`HttpClassifier`] |
+//! | the same, and bodies should count | [`AnyPermit::run_async`](atomic_breaker_server::AnyPermit::run_async) and [`at_end_of_body`](HttpClassifier::at_end_of_body) |
+//! | reqwest | `HttpClient`, or `BreakerMiddleware`: features `reqwest`, `reqwest-middleware` |
+//! | another client with its own response type | [`HttpClassifier::response`] in a closure, with `&(r.status(), r.headers())` |
+//! | a client that turns statuses into errors (`error_for_status`) | [`errors`](HttpClassifier::errors), or a "404" counts as if there had been no response |
+//! | a response without a `Result`, such as in axum middleware | [`HttpClassifier::response`] |
+//! | tonic | [`GrpcClassifier::at_end_of_body`] in a layer around the `Channel`, or [`GrpcClassifier::code`] in a closure |
+//! | many hosts behind one client | [`PerHost`], by the [`Origin`] of each request |
+//! | a custom protocol, such as one with a verdict at the end | [`HttpRules`] |
+//! | callers of your own who must learn that a call was rejected | [`Unavailable`] |
+//!
+//! An error is kept as its `Display` text. Those of hyper-util do not name their cause: [`WithCauses`] does.
+//!
+//! The root has what the signatures here name, and what every program with a breaker needs. The rest is in
+//! [`atomic_breaker_server`] and [`atomic_breaker_tower`].
 //!
 //! # What counts as what
 //!
@@ -38,21 +56,6 @@
 //! | gRPC, whose status is 200 whatever happened | see [`GrpcClassifier`] | the code comes in the trailers | [`codes`](GrpcClassifier::codes) |
 //! | call dropped before its result | cancelled, [neutral while young](atomic_breaker_server::Permit#dropped) | its caller went away | [`Config::cancel_limit`](crate::Config::cancel_limit) |
 //!
-//! # Where it goes
-//!
-//! | you have | use |
-//! |---|---|
-//! | a client whose responses are `http::Response<_>` (hyper, a tower service) | [`call_async_with`](atomic_breaker::Breaker::call_async_with) and [`HttpClassifier`] |
-//! | the same, and bodies should count | [`AnyPermit::run_async`](atomic_breaker_server::AnyPermit::run_async) and [`at_end_of_body`](HttpClassifier::at_end_of_body) |
-//! | reqwest | `HttpClient`, or `BreakerMiddleware`: features `reqwest`, `reqwest-middleware` |
-//! | another client with its own response type | [`HttpClassifier::response`] in a closure, with `&(r.status(), r.headers())` |
-//! | a client that turns statuses into errors (`error_for_status`) | [`errors`](HttpClassifier::errors), or a "404" counts as if there had been no response |
-//! | a response without a `Result`, such as in axum middleware | [`HttpClassifier::response`] |
-//! | tonic | [`GrpcClassifier::at_end_of_body`] in a layer around the `Channel`, or [`GrpcClassifier::code`] in a closure |
-//! | a custom protocol, such as one with a verdict at the end | [`HttpRules`] |
-//!
-//! An error is kept as its `Display` text. Those of hyper-util do not name their cause: [`WithCauses`] does.
-//!
 //! # A time limit belongs within
 //!
 //! A server that hangs sends no response, so there is nothing to classify: the timeout must be an error *inside* the
@@ -60,27 +63,42 @@
 //! body or of the client: a `timeout` around the reading drops the body, which [cancels](ReportingBody).
 //! [`Config::slow_call`](crate::Config::slow_call) counts what is dropped too late.
 //!
-//! | module | contents |
+//! # Features
+//!
+//! | feature | adds |
 //! |---|---|
-//! | `origin` | [`Origin`]: a host as a key |
-//! | `causes`, `client_error` | an error with its causes, and inside errors that wrap others; why there is no response |
-//! | `connection` | the connection that a call was on |
-//! | `head`, `retry_after`, `rate_limit` | heads of responses; `Retry-After` and push-back; when a quota is full again |
-//! | `errors`, `usual_errors` | what errors say, and whom they concern |
-//! | `rules` | [`HttpRules`]: what the responses of a protocol say; [`AtHead`] |
-//! | `body`, `at_end` | bodies that report at their end; [`AtEnd`] |
-//! | `timed_body` | [`BodyLimits`]: how long a host may keep the reader of a body waiting |
-//! | `classifier`, `retries` | [`HttpClassifier`]; which requests may be sent twice, and when |
-//! | `grpc` | [`GrpcClassifier`]; calls with a limit of their own |
-//! | `unavailable` | [`Unavailable`]: what to answer one's own callers |
-//! | `per_host` | [`PerHost`]: the breaker of a request's host |
-//! | `callers_limit` (`reqwest`) | the time limit that a request carries, as its deadline |
-//! | `client` | [`ClientGuard`]: all of it around a client |
-//! | `reqwest` (`reqwest`) | the same for reqwest, and a middleware |
+//! | `http2`, on unless switched off | whose fault an error of an HTTP/2 connection is, and which one it was |
+//! | `serde` | [`ClientConfig`] from a file |
+//! | `reqwest` | `HttpClient`: reqwest beneath [`ClientGuard`] or other layers; errors that name the cause but no URL |
+//! | `reqwest-middleware` | `BreakerMiddleware`: a breaker for all requests or one per host, and a time limit, beneath the retries |
+//!
+//! # Where to read on
+//!
+//! [The page on HTTP and gRPC clients] shows each client, with timeouts, retries and tests.
+#![doc = ""]
+#![doc = concat!("[The page on HTTP and gRPC clients]: ", env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/http.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
 #![expect(clippy::missing_errors_doc, reason = "the types of the errors say it")]
+
+// The modules, in the order in which to read them:
+// - `origin`: `Origin`, a host as a key
+// - `causes`, `client_error`: an error with its causes, and inside errors that wrap others; why there is no response
+// - `connection`: the connection that a call was on
+// - `head`, `retry_after`, `rate_limit`: heads of responses; `Retry-After` and push-back; when a quota is full again
+// - `errors`, `usual_errors`: what errors say, and whom they concern
+// - `rules`: `HttpRules`, what the responses of a protocol say; `AtHead`
+// - `body`, `at_end`: bodies that report at their end; `AtEnd`
+// - `body_waker`: when a body last woke its reader
+// - `timed_body`: `BodyLimits`, how long a host may keep the reader of a body waiting
+// - `classifier`, `retries`: `HttpClassifier`; which requests may be sent twice, and when
+// - `grpc`: `GrpcClassifier`; calls with a limit of their own
+// - `unavailable`: `Unavailable`, what to answer one's own callers
+// - `per_host`: `PerHost`, the breaker of a request's host
+// - `callers_limit` (`reqwest`): the time limit that a request carries, as its deadline
+// - `client`: `ClientGuard`, all of it around a client
+// - `reqwest` (`reqwest`): the same for reqwest, and a middleware
 
 mod at_end;
 mod body;

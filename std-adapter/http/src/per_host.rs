@@ -3,10 +3,13 @@
 
 use std::sync::Arc;
 
-use atomic_breaker_server::{Admit, AnyRegistry, GuardPermit, InFlightLimit, InFlightPermit, Key};
+use atomic_breaker_server::{
+    Admit, AnyRegistry, GuardPermit, InFlightLimit, InFlightPermit, KeyGuard,
+};
 use http::Request;
 
-use crate::{Guard, Origin, OriginError, Rejection};
+use crate::origin::{Origin, OriginError};
+use crate::{Guard, Rejection};
 
 /// Asks the breaker of a request's host: for layers, and with the feature `reqwest` also for reqwest's own requests.
 ///
@@ -31,7 +34,7 @@ use crate::{Guard, Origin, OriginError, Rejection};
 /// let only_a_path = Request::get("/items").body(()).unwrap();
 /// let rejection = per_host.admit(&only_a_path).err().unwrap();
 /// assert!(rejection.is_without_key());
-/// let per_host = per_host.with_origin(Origin::of(&Uri::from_static("https://api.example"))?);
+/// let per_host = per_host.with_origin(Origin::from_uri(&Uri::from_static("https://api.example"))?);
 /// assert!(per_host.admit(&only_a_path).is_ok());
 /// # Ok::<(), atomic_breaker_http::OriginError>(())
 /// ```
@@ -62,9 +65,9 @@ impl<H: AnyRegistry<Key = Origin> + Clone> PerHost<H> {
     pub(crate) fn admit_to(
         &self,
         found: Result<Origin, OriginError>,
-    ) -> Result<GuardPermit<Key<H>>, Rejection> {
+    ) -> Result<GuardPermit<KeyGuard<H>>, Rejection> {
         let origin = host_of(found, self.origin.as_ref())?;
-        Key::new(self.registry.clone(), origin).acquire()
+        KeyGuard::new(self.registry.clone(), origin).acquire()
     }
 }
 
@@ -81,11 +84,11 @@ pub(crate) fn host_of(
 }
 
 impl<B, H: AnyRegistry<Key = Origin> + Clone> Admit<Request<B>> for PerHost<H> {
-    type Permit = GuardPermit<Key<H>>;
+    type Permit = GuardPermit<KeyGuard<H>>;
 
     #[inline]
     fn admit(&self, request: &Request<B>) -> Result<Self::Permit, Rejection> {
-        self.admit_to(Origin::of_request(request))
+        self.admit_to(Origin::from_request(request))
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! When a caller's quota is full again, as the headers of rate limiters say.
+//! The time at which a caller's quota is full again, by the headers of rate limiters.
 //!
 //! | header | who sends it | value |
 //! |---|---|---|
@@ -31,7 +31,7 @@ const PAIRS: [(&str, &str); 6] = [
     ("x-ratelimit-reset-tokens", "x-ratelimit-remaining-tokens"),
 ];
 
-/// How long until all quotas that are used up are full again. `now` is the time at which the response was written.
+/// The time until all quotas that are used up are full again. `now` is the time at which the response was written.
 pub(crate) fn reset_in(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let fields = headers.get_all("ratelimit").iter().filter_map(text);
     let of_fields = fields.filter_map(|field| of_draft(field).max(of_earlier_draft(field)));
@@ -43,7 +43,7 @@ pub(crate) fn reset_in(headers: &HeaderMap, now: SystemTime) -> Option<Duration>
     of_fields.chain(of_pairs).max()
 }
 
-/// Whether a quota may be the one that is used up, as one of which nothing is known may.
+/// Returns whether a quota may be the one that is used up, as one of which nothing is known may.
 fn is_used_up(remains: Option<Duration>) -> bool {
     remains.is_none_or(|remains| remains.is_zero())
 }
@@ -86,7 +86,7 @@ fn parameter<'a>(mut parts: impl Iterator<Item = &'a str>, name: &str) -> Option
     seconds(value?.trim())
 }
 
-/// How long until a time.
+/// The time until a date.
 fn time(text: &str, now: SystemTime) -> Option<Duration> {
     /// 2001 as seconds, and as milliseconds, since 1970: no quota lasts for thirty years.
     const SECONDS: u64 = 1_000_000_000;

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which HTTP requests are sent again, and when.
+//! The rules for sending HTTP requests again.
 
 use std::time::Duration;
 
 use atomic_breaker_tower::RetryPolicy;
 use http::{HeaderMap, Method, Request};
 
+use crate::classifier::HttpClassifier;
+use crate::errors::ErrorRule;
+use crate::head::ResponseHead;
 use crate::rules::at_head;
-use crate::{ErrorRule, Failure, HttpClassifier, Outcome, ResponseHead, Scope};
+use crate::{Failure, Outcome, Scope};
 
-/// HTTP requests may be sent twice if their method or their sender says so. What the classifier counts as a failure is tried
-/// again, and so is a 429 that it ignores, but not before a `Retry-After` has elapsed. Give the breaker below the same
-/// classifier. [`ClientGuard`](crate::ClientGuard) does all this by itself.
+/// HTTP requests may be sent twice if their method or their sender says so. A result that the classifier counts as a
+/// failure is tried again, and so is a 429 that it ignores, but not before a `Retry-After` has elapsed. Give the
+/// breaker below the same classifier. [`ClientGuard`](crate::ClientGuard) does all this by itself.
 ///
 /// ```
 /// use atomic_breaker_http::{HttpClassifier, RetryBudget};
@@ -40,7 +43,7 @@ impl<B, T: ResponseHead, E, X: ErrorRule<E>> RetryPolicy<Request<B>, T, E> for H
         may_repeat(request)
     }
 
-    fn within(&self, request: &Request<B>) -> Option<Duration> {
+    fn deadline(&self, request: &Request<B>) -> Option<Duration> {
         request.extensions().get().map(|&Deadline(time)| time)
     }
 
@@ -66,24 +69,25 @@ impl<B, T: ResponseHead, E, X: ErrorRule<E>> RetryPolicy<Request<B>, T, E> for H
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MayRepeat(pub bool);
 
-/// How long the caller gives this request, all tries and pauses together: among the extensions of a request
-/// (`.extension(Deadline(time))` of its builder). It only counts if it is shorter than the deadline of all requests.
+/// The time limit that the caller sets for this request, all tries and pauses together: among the extensions of a
+/// request (`.extension(Deadline(time))` of its builder). It only counts if it is shorter than the deadline of all
+/// requests.
 ///
 /// A `ClientGuard` ends the request at that time, and takes this off its tries, which go on. Other stacks begin no pause that
 /// would not end before it; ending the try that is under way needs a time limit above the retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadline(pub Duration);
 
-/// How many times a request has been sent before, as far as its try knows: among its extensions, from the first retry on.
-/// It is what the attribute
-/// [`http.request.resend_count`](https://opentelemetry.io/docs/specs/semconv/registry/attributes/http/) of a span says
-/// (stable since 1.23 of OpenTelemetry's conventions), for a layer below the retries that makes spans. Where a
-/// [`ClientGuard`](crate::ClientGuard) sends it again at once within a try, on another connection, that counts on from the
-/// number of the try. [`ClientGuard::retries`](crate::ClientGuard::retries) counts what became of the retries.
+/// The number of times that a request has been sent before, as far as its try knows: among its extensions, from the
+/// first retry on. It is the value of a span's attribute
+/// [`http.request.resend_count`](https://opentelemetry.io/docs/specs/semconv/registry/attributes/http/) (stable since
+/// 1.23 of OpenTelemetry's conventions), for a layer below the retries that makes spans. Where a
+/// [`ClientGuard`](crate::ClientGuard) sends it again at once within a try, on another connection, that counts on from
+/// the number of the try. [`ClientGuard::retries`](crate::ClientGuard::retries) counts the results of the retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResendCount(pub u32);
 
-/// Whether a request may be sent twice.
+/// Returns whether a request may be sent twice.
 pub(crate) fn may_repeat<B>(request: &Request<B>) -> bool {
     match request.extensions().get() {
         Some(MayRepeat(word)) => *word,
@@ -91,7 +95,7 @@ pub(crate) fn may_repeat<B>(request: &Request<B>) -> bool {
     }
 }
 
-/// What the method and the sender say.
+/// Returns whether the method and the sender allow a second try.
 pub(crate) fn may_be_sent_twice(method: &Method, headers: &HeaderMap) -> bool {
     // Not `Method::is_idempotent`: which requests are tried again must not change with another crate's version.
     let is_idempotent = matches!(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How long a server asks its callers to stay away.
+//! The time for which a server asks its callers to stay away.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,7 +10,7 @@ use crate::rate_limit::{reset_in, seconds};
 /// A longer value is neither a number nor a date: an HTTP date has at most 33 characters.
 const MAX_BYTES: usize = 64;
 
-/// What Azure and some APIs of language models send beside `Retry-After`, as that has whole seconds.
+/// The header that Azure and some APIs of language models send beside `Retry-After`, as that has whole seconds.
 const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
 
 const PUSH_BACK: HeaderName = HeaderName::from_static("grpc-retry-pushback-ms");
@@ -101,9 +101,10 @@ impl RetryAfter {
             .max()
     }
 
-    /// When the quota of this caller is full again, as a rate limiter says: what [`read`](Self::read) reads, or else
-    /// `RateLimit` and its earlier forms, `X-RateLimit-Reset` and its many variants. For a 429, whose caller should wait
-    /// before it tries again; other callers have quotas of their own. Above zero and up to the [limit](Self::limit).
+    /// The time until the quota of this caller is full again, by a rate limiter's headers: the time that
+    /// [`read`](Self::read) reads, or else `RateLimit` and its earlier forms, `X-RateLimit-Reset` and its many
+    /// variants. For a 429, whose caller should wait before it tries again; other callers have quotas of their own.
+    /// Above zero and up to the [limit](Self::limit).
     ///
     /// ```
     /// use atomic_breaker_http::RetryAfter;
@@ -141,7 +142,7 @@ impl RetryAfter {
         (!time.is_zero()).then_some(time)
     }
 
-    /// What [`push_back`](Self::push_back) reads, or [`Duration::MAX`] if the server asks not to try again.
+    /// The time that [`push_back`](Self::push_back) reads, or [`Duration::MAX`] if the server asks not to try again.
     pub(crate) fn push_back_hint(&self, metadata: &HeaderMap) -> Option<Duration> {
         let refuses = metadata.contains_key(PUSH_BACK) && pushed_back(metadata).is_none();
         if refuses {
@@ -158,7 +159,7 @@ impl Default for RetryAfter {
     }
 }
 
-/// When the response was written, by the clock of its writer.
+/// The time at which the response was written, by the clock of its writer.
 fn date(headers: &HeaderMap) -> Option<SystemTime> {
     let text = text(headers.get(DATE)?)?;
     httpdate::parse_http_date(text).ok()

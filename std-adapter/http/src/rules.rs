@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the responses of a protocol say, and reports at their heads.
+//! The rules of a protocol for its responses, and reports at their heads.
 
 use std::fmt;
 
@@ -7,11 +7,12 @@ use atomic_breaker_server::{AnyPermit, Classify, Report};
 use atomic_breaker_tower::ReadOn;
 use http::HeaderMap;
 
-use crate::errors::{report_by, status_text};
-use crate::{ErrorRule, Outcome, ResponseHead, Scope};
+use crate::errors::{ErrorRule, report_by, status_text};
+use crate::head::ResponseHead;
+use crate::{Outcome, Scope};
 
-/// What the responses of a protocol say about the server: at the head, and at the end of the body. [`HttpClassifier`]
-/// and [`GrpcClassifier`] know theirs; [`AtHead`] and [`AtEnd`](crate::AtEnd) report by any. They also need an
+/// The rules that classify a protocol's responses: at the head, and at the end of the body. [`HttpClassifier`] and
+/// [`GrpcClassifier`] know theirs; [`AtHead`] and [`AtEnd`](crate::AtEnd) report by any. They also need an
 /// [`ErrorRule`], for calls that get no response.
 ///
 /// For a protocol of your own, implement both:
@@ -47,11 +48,11 @@ use crate::{ErrorRule, Outcome, ResponseHead, Scope};
 /// [`HttpClassifier`]: crate::HttpClassifier
 /// [`GrpcClassifier`]: crate::GrpcClassifier
 pub trait HttpRules {
-    /// What the head of a response says.
+    /// Classifies the head of a response.
     fn head(&self, response: &(impl ResponseHead + ?Sized)) -> Head;
 
-    /// What the trailers of a body say, and whom that concerns, after a head that left it [open](Head::Open). `None`, the
-    /// default, if they say nothing.
+    /// Classifies the trailers of a body, after a head that left it [open](Head::Open), and decides whom they concern.
+    /// `None`, the default, if they prove nothing.
     fn trailers(&self, trailers: &HeaderMap) -> Option<(Outcome, Scope)> {
         let _ = trailers;
         None
@@ -62,9 +63,9 @@ pub trait HttpRules {
         status_text(response.status())
     }
 
-    /// Why a result is a failure, judged by its head, in a few words for a log: "502 Bad Gateway", "grpc UNAVAILABLE", or
-    /// "transport: " and the text of the error, which may contain what a server sent, and secrets from a URL. `None` if it
-    /// is not a failure, or not yet.
+    /// The reason why a result is a failure, judged by its head, in a few words for a log: "502 Bad Gateway", "grpc
+    /// UNAVAILABLE", or "transport: " and the text of the error, which may contain what a server sent, and secrets from
+    /// a URL. `None` if it is not a failure, or not yet.
     fn reason<T: ResponseHead, E: fmt::Display>(&self, result: &Result<T, E>) -> Option<String>
     where
         Self: ErrorRule<E> + Sized,
@@ -74,22 +75,22 @@ pub trait HttpRules {
     }
 }
 
-/// What the head of a response says.
+/// The outcome of a response's head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head {
     /// The call is over: what that says, and whom it concerns.
     Over(Outcome, Scope),
     /// The end of the body decides. A report at the head counts it as a success.
     Open {
-        /// What it counts as if the body ends without trailers that [say more](HttpRules::trailers).
+        /// The outcome if the body ends without trailers that [decide](HttpRules::trailers) it.
         without: Outcome,
-        /// What it counts as if the body is dropped before its end by a reader who is not waiting for the server. `None`
+        /// The outcome if the body is dropped before its end by a reader who is not waiting for the server. `None`
         /// cancels the permit.
         dropped: Option<Outcome>,
     },
 }
 
-/// What a result says at its head.
+/// Classifies a result at its head.
 pub(crate) fn at_head<R, T, E>(rules: &R, result: &Result<T, E>) -> (Outcome, Scope)
 where
     R: HttpRules + ErrorRule<E>,

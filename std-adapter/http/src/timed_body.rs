@@ -13,9 +13,10 @@ use pin_project_lite::pin_project;
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::body_waker::BodyWaker;
-use crate::{ErrorRule, Failure, Outcome, Scope};
+use crate::errors::ErrorRule;
+use crate::{Failure, Outcome, Scope};
 
-/// How long the server may keep the reader of a body waiting. None unless set.
+/// Limits of the time for which the server may keep the reader of a body waiting. None unless set.
 ///
 /// Only the time in which the reader waits for the server counts: a slow reader, or one that pauses, uses up none. A wait
 /// begins when the reader asks and there is nothing, and ends when the body wakes it, even if it looks only later. A body
@@ -54,26 +55,26 @@ impl BodyLimits {
         }
     }
 
-    /// How long after the head the first data may take, or the end of a body without any: more than 0; as long as later
-    /// data unless set.
+    /// Sets the time after the head that the first data may take, or the end of a body without any: more than 0; as
+    /// long as later data unless set.
     pub const fn first_byte(mut self, limit: Duration) -> Self {
         self.first_byte = Some(limit);
         self
     }
 
-    /// How long the next data may take, or the end: more than 0.
+    /// Sets the time that the next data may take, or the end: more than 0.
     pub const fn idle(mut self, limit: Duration) -> Self {
         self.idle = Some(limit);
         self
     }
 
-    /// How long the whole body may take, all waits together: at least as long as each of the others.
+    /// Sets the time that the whole body may take, all waits together: at least as long as each of the others.
     pub const fn whole(mut self, limit: Duration) -> Self {
         self.whole = Some(limit);
         self
     }
 
-    /// What is wrong with them.
+    /// Describes the fault of the limits, if there is one.
     pub(crate) fn error(&self) -> Option<&'static str> {
         let each = [self.first_byte, self.idle, self.whole];
         let longest = self.first_byte.max(self.idle);
@@ -131,8 +132,9 @@ impl fmt::Display for BodyLimit {
     }
 }
 
-/// Why the body of a guarded client broke off.
+/// The reason why the body of a guarded client broke off.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum BodyError<E> {
     /// The server kept its reader waiting for too long.
     TimedOut(BodyLimit),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a service answers its own callers when a call that it needed was rejected.
+//! The answer of a service to its own callers when a call that it needed was rejected.
 
 use std::error::Error;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use http::{Response, StatusCode};
 /// payments.trip();
 /// let error = payments.call(|| Ok::<_, std::io::Error>(())).unwrap_err();
 ///
-/// let unavailable = Unavailable::of(&error).expect("a rejection is in its chain");
+/// let unavailable = Unavailable::from_error(&error).expect("a rejection is in its chain");
 /// // With axum: `unavailable.response::<axum::body::Body>()` is an answer of a handler.
 /// let response = unavailable.response::<String>();
 /// assert_eq!(response.status(), 503);
@@ -44,7 +44,7 @@ pub struct Unavailable {
 impl Unavailable {
     /// The answer to a request that failed with this error; `None` if no rejection caused it, as
     /// [`Rejection::in_chain`] finds it.
-    pub fn of(error: &(dyn Error + 'static)) -> Option<Self> {
+    pub fn from_error(error: &(dyn Error + 'static)) -> Option<Self> {
         Rejection::in_chain(error).map(Self::from)
     }
 
@@ -64,8 +64,9 @@ impl Unavailable {
         self
     }
 
-    /// The value of `Retry-After`: whole seconds, rounded up, at least 1. `None` unless it is [of the whole
-    /// service](Self::of_whole_service), and if nobody knows when, as with a breaker that is forced open.
+    /// The value of `Retry-After`: whole seconds, rounded up, at least 1. `None` unless it is
+    /// [of the whole service](Self::of_whole_service), and if the time is unknown, as with a breaker that is forced
+    /// open.
     pub fn retry_after(&self) -> Option<HeaderValue> {
         self.told().map(|time| HeaderValue::from(seconds(time)))
     }

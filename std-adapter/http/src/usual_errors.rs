@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the errors of hyper-based clients say about the host.
+//! The classifier of errors of hyper-based clients.
 
 use std::error::Error;
 use std::io;
@@ -8,7 +8,8 @@ use crate::causes::{OwnDeadline, causes_of};
 #[cfg(feature = "reqwest")]
 use crate::client_error::ClientError;
 use crate::connection::Carrier;
-use crate::{ConnectionId, ErrorRule, Failure, Outcome, Rejection, Scope};
+use crate::errors::ErrorRule;
+use crate::{ConnectionId, Failure, Outcome, Rejection, Scope};
 
 /// A [rule](ErrorRule) for the errors of hyper-based clients: hyper-util, tonic, and `HttpClient` of this crate. It
 /// recognizes them alone or as the cause of another error: a dead host counts as failed, and a mistake of the caller is
@@ -26,11 +27,11 @@ use crate::{ConnectionId, ErrorRule, Failure, Outcome, Rejection, Scope};
 /// | a time limit that the request itself carried to this crate's `HttpClient` (`RequestBuilder::timeout`), in layers without a `ClientGuard`, whose tries outlive it | cancelled, as if the caller had left ([`Scope::Caller`]) |
 /// | `ClientError` of this crate's `HttpClient` | as `ReqwestErrors` says |
 ///
-/// Which connection it was is asked: the errors of hyper-util, and so of reqwest, know the addresses of its ends, unless
-/// its connector marks it by `.extra(`[`ConnectionId`]`)`. Where nothing is known, all requests that were under way together
-/// may have shared it.
+/// The connection is known by the addresses of its ends, which the errors of hyper-util, and so of reqwest, carry,
+/// unless the connector marks it by `.extra(`[`ConnectionId`]`)`. Where nothing is known, all requests that were under
+/// way together may have shared it.
 ///
-/// What it says of HTTP/2 needs the feature `http2`, which is on by default. Otherwise its verdict on an error does not
+/// Its verdict on HTTP/2 needs the feature `http2`, which is on by default. Otherwise the verdict on an error does not
 /// depend on which features other crates enable; the errors of reqwest itself are for `ReqwestErrors`.
 ///
 /// ```
@@ -69,15 +70,15 @@ fn judgement(error: &(dyn Error + 'static)) -> (Outcome, Scope) {
     carrier.refine(verdict.judgement())
 }
 
-/// Whom an error concerns, whatever a rule makes of it.
+/// Decides whom an error concerns, whatever a rule makes of it.
 pub(crate) fn scope_of(error: &(dyn Error + 'static)) -> Scope {
     judgement(error).1
 }
 
-/// How often a request may be sent again at once, within one try: on a fresh connection if the last one ended before a
-/// response, and once if it was refused on one that goes on.
+/// The number of times that a request may be sent again at once, within one try: on a fresh connection if the last one
+/// ended before a response, and once if it was refused on one that goes on.
 pub(crate) struct Again {
-    /// How many connections of a pool may turn out to be broken.
+    /// The number of connections of a pool that may turn out to be broken.
     connections: u32,
     /// There it may be refused again.
     on_the_same: u32,
@@ -91,7 +92,7 @@ impl Again {
         }
     }
 
-    /// Whether to send it again after this error: it was refused unprocessed, or may be sent twice.
+    /// Returns whether to send it again after this error: it was refused unprocessed, or may be sent twice.
     pub(crate) fn allow(
         &mut self,
         error: &(dyn Error + 'static),
@@ -109,7 +110,7 @@ impl Again {
     }
 }
 
-/// What an error says.
+/// The verdict on an error.
 enum Verdict {
     /// The outcome is known already, and whom it concerns.
     Known((Outcome, Scope)),
@@ -151,7 +152,7 @@ impl Verdict {
     }
 }
 
-/// What an error says, and the connection that it was on.
+/// The verdict on an error, and the connection that it was on.
 fn verdict(error: &(dyn Error + 'static)) -> (Verdict, Carrier) {
     #[cfg_attr(
         not(feature = "http2"),
@@ -173,7 +174,7 @@ fn verdict(error: &(dyn Error + 'static)) -> (Verdict, Carrier) {
     (Verdict::Failed, carrier)
 }
 
-/// What a cause says, if it is one that ends the search.
+/// The verdict on a cause, if it is one that ends the search.
 fn of_cause(cause: &(dyn Error + 'static)) -> Option<Verdict> {
     if cause.is::<OwnDeadline>() {
         // A rule that makes a failure of it blames the caller.
@@ -189,8 +190,8 @@ fn of_cause(cause: &(dyn Error + 'static)) -> Option<Verdict> {
     of_hyper_util(cause)
 }
 
-/// What this crate's client knows. For reqwest's own errors only whether a time limit has passed, which changes no
-/// outcome.
+/// The verdict on an error of this crate's client. Of reqwest's own errors it tells only those of a time limit apart,
+/// which changes no outcome.
 #[cfg(feature = "reqwest")]
 fn of_reqwest(error: &(dyn Error + 'static)) -> Option<Verdict> {
     let is_limit = |error: &reqwest::Error| error.is_timeout() && !error.is_connect();

@@ -141,7 +141,7 @@ struct Layers {
     whole: ClientLayer<String>,
 }
 
-/// What takes the bodies of such a client.
+/// A service that takes the bodies of such a client.
 #[derive(Default)]
 struct Bodies {
     of_hyper: Option<ClientBody<Incoming>>,
@@ -157,7 +157,7 @@ async fn guarded_clients_and_their_bodies_are_fields() {
     let whole = Arc::new(ClientGuard::with(config, TokioClock, ()).unwrap());
     let layers = Layers {
         usual: GUARD.layer(),
-        shared: ClientLayer::of(shared),
+        shared: ClientLayer::new(shared),
         whole: WHOLE.layer(),
     };
     let clients = Clients {
@@ -167,7 +167,7 @@ async fn guarded_clients_and_their_bodies_are_fields() {
         shared: layers.shared.layer(hyper()),
         whole: layers.whole.layer(hyper()),
         whole_of_reqwest: layers.whole.layer(HttpClient::default()),
-        whole_and_shared: ClientLayer::of(whole).layer(boxed()),
+        whole_and_shared: ClientLayer::new(whole).layer(boxed()),
         judged: GUARD
             .layer()
             .errors(judge as fn(&io::Error) -> Outcome)

@@ -39,7 +39,7 @@ impl Enforcement {
         Ok(())
     }
 
-    /// Whether this rejection is enforced; `random` is spread evenly over all its values.
+    /// Returns whether this rejection is enforced; `random` is spread evenly over all its values.
     pub fn is_enforced(&self, random: impl FnOnce() -> u32) -> bool {
         match self.shadowed.load(Ordering::Relaxed) {
             0 => true,

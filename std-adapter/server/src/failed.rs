@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What an observer may ask about a call that failed.
+//! The questions that an observer may ask about a call that failed.
 
 use std::cell::LazyCell;
 use std::fmt;
 use std::time::Duration;
 
-/// Why a call failed: put together once, when someone asks.
+/// The reason why a call failed: put together once, when someone asks.
 pub(crate) struct Words<F>(LazyCell<Option<String>, F>);
 
 impl<F: FnOnce() -> Option<String>> Words<F> {
@@ -25,7 +25,7 @@ impl<F: FnOnce() -> Option<String>> fmt::Display for Words<F> {
     }
 }
 
-/// How long a call took that began then, if it was measured.
+/// The duration of a call that began at `started_ms`, if it was measured.
 pub(crate) fn took(started_ms: u32, now_ms: u32) -> Option<Duration> {
     let took_ms = now_ms.wrapping_sub(started_ms);
     // More than half the range: the clock stepped back.

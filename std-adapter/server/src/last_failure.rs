@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwapOption;
 use atomic_breaker::{AnyBreaker, Present, Rejected, State, Transition};
 
-use crate::LastFailure;
+use crate::permit::LastFailure;
 
 /// A place for the failure that opened a breaker. Written when it opens, read when it rejects, without a
 /// lock.
@@ -33,7 +33,7 @@ impl LastFailureCell {
     }
 
     /// The failure, if it is the reason why the breaker rejects: not if a command has opened the breaker since.
-    pub fn of_rejection(
+    pub(crate) fn of_rejection(
         &self,
         breaker: &impl AnyBreaker,
         rejected: Rejected,
@@ -67,7 +67,7 @@ impl LastFailureCell {
     }
 }
 
-/// Whether a transition is the reason why a breaker is in this state.
+/// Returns whether a transition is the reason why a breaker is in this state.
 fn explains<B: AnyBreaker>(opened: &Transition, breaker: &B, state: State) -> bool {
     let breaker = breaker.as_breaker();
     let since = breaker.transitions_since(opened);

@@ -21,23 +21,23 @@ impl ConnectionId {
     /// A connection that differs from all others, for a connector that marks what it returns.
     pub fn unique() -> Self {
         static MADE: AtomicUsize = AtomicUsize::new(0);
-        Self::of(("unique", MADE.fetch_add(1, Ordering::Relaxed)))
+        Self::named(("unique", MADE.fetch_add(1, Ordering::Relaxed)))
     }
 
     /// The connection with this name, for example the addresses of both of its ends.
-    pub fn of(name: impl Hash) -> Self {
+    pub fn named(name: impl Hash) -> Self {
         let mut hasher = DefaultHasher::new();
         name.hash(&mut hasher);
         Self(NonZeroU64::new(hasher.finish() | 1))
     }
 }
 
-/// How many shared failures were counted, for all resources together. 64 bits never wrap. On 32-bit processors this matters
-/// to a resource that had no shared failure while 2³¹ were counted for others, which is a thousand a second for 24 days:
-/// then the next 2³¹ do not count for it. Its other failures do.
+/// The number of shared failures that were counted, for all resources together. 64 bits never wrap. On 32-bit
+/// processors this matters to a resource that had no shared failure while 2³¹ were counted for others, which is a
+/// thousand a second for 24 days: then the next 2³¹ do not count for it. Its other failures do.
 static COUNTED: AtomicUsize = AtomicUsize::new(0);
 
-/// When a call began, as the number of shared failures counted before it.
+/// The time at which a call began, as the number of shared failures counted before it.
 #[derive(Clone, Copy, Debug)]
 pub struct Begun(usize);
 
@@ -65,19 +65,27 @@ fn count_one() -> usize {
 /// fewer calls than it had lost. Otherwise a few answers would end each row of failures, of which one counts, and a
 /// resource that loses nearly all calls would never be noticed.
 ///
+/// That is judged when the next such failure counts, not between: callers notice one after the other that their connection is
+/// lost, and those that call again meanwhile may be answered before the others have reported.
+///
 /// Measured in events, not in time, so it does not matter how late a call notices. Nothing else is ordered by it; a
 /// thread that reads an old number treats a call as older than it is, and counts one failure less.
 #[derive(Debug, Default)]
 pub(crate) struct Losses {
     /// The number of the failure that was counted last, not counting those that overlap with the one before.
     last: AtomicUsize,
-    /// How many failures did not count by themselves since then, unless as many calls were answered.
+    /// The number of calls that were lost since the last judgement, with the one that counted then. 0 if as many were
+    /// answered.
     lost: AtomicU32,
-    /// How many calls were answered since then, while some were lost.
+    /// The number of calls that were answered since then, while some were lost.
     answered: AtomicU32,
-    /// How many times in a row more calls were lost than answered.
+    /// The number of judgements in a row that more calls were lost than answered.
     mostly_lost: AtomicU32,
 }
+
+/// The answers after which what was lost is history, if as many were lost at most, and no answer is counted any more: more than
+/// come while callers notice that their connection is lost.
+const RECOVERED: u32 = 100;
 
 impl Losses {
     /// None yet.
@@ -102,20 +110,23 @@ impl Losses {
             None => true,
         };
         if is_first && begun.is_some_and(|begun| self.is_new(begun)) {
-            let lost = self.lost.swap(0, Ordering::Relaxed);
-            let answered = self.answered.swap(0, Ordering::Relaxed);
-            if lost == 0 {
-                self.mostly_lost.store(0, Ordering::Relaxed);
-            } else if answered > 0 {
-                self.mostly_lost.fetch_add(1, Ordering::Relaxed);
-            }
-            return true;
-        }
-        if is_first && connection != ConnectionId::UNKNOWN {
+            self.judge();
             return true;
         }
         self.lost.fetch_add(1, Ordering::Relaxed);
-        self.mostly_lost.load(Ordering::Relaxed) >= 2
+        let is_own = is_first && connection != ConnectionId::UNKNOWN;
+        is_own || self.mostly_lost.load(Ordering::Relaxed) >= 2
+    }
+
+    /// Judges the calls since the last judgement, and begins anew with the call that counts now.
+    fn judge(&self) {
+        let lost = self.lost.swap(1, Ordering::Relaxed);
+        let answered = self.answered.swap(0, Ordering::Relaxed);
+        if answered >= lost {
+            self.mostly_lost.store(0, Ordering::Relaxed);
+        } else if answered > 0 {
+            self.mostly_lost.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Returns whether none was counted since the call began.
@@ -146,7 +157,7 @@ impl Losses {
     #[cold]
     fn weigh_answer(&self) {
         let answered = self.answered.fetch_add(1, Ordering::Relaxed);
-        if answered + 1 >= self.lost.load(Ordering::Relaxed) {
+        if answered + 1 >= self.lost.load(Ordering::Relaxed).max(RECOVERED) {
             self.clear();
         }
     }

@@ -10,14 +10,13 @@ use atomic_breaker::{
     Transition,
 };
 
+use crate::enforcement::Enforcement;
 use crate::failed::{Words, took};
-use crate::guard::{Granted, Grants, Kind};
-use crate::loss::{Begun, Losses};
-use crate::permit::lease_of;
+use crate::guard::{Granted, Grants, Guard, GuardPermit, Kind};
+use crate::last_failure::LastFailureCell;
+use crate::loss::{Begun, ConnectionId, Losses};
+use crate::permit::{Admit, OneBreaker, Rejection, lease_of};
 use crate::redact::{too_slow, without_secrets, words};
-use crate::{
-    Admit, ConnectionId, Enforcement, Gated, Guard, GuardPermit, LastFailureCell, Rejection,
-};
 
 /// A breaker, the failure that opened it, and whether it is enforced. [`breaker`](Self::breaker) gives access to the
 /// breaker itself, for snapshots and commands; calls made through that ignore shadow mode and the last failure.
@@ -158,7 +157,7 @@ impl<B: AnyBreaker> Guard for &Resource<B> {}
 
 macro_rules! lead_to_resource {
     ($handle:ty) => {
-        impl<B: AnyBreaker> Gated for $handle {
+        impl<B: AnyBreaker> OneBreaker for $handle {
             type Awaited = B;
 
             fn awaited(&self) -> &B {

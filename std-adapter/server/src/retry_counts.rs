@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What became of the tries that failed.
+//! Counts of the tries that failed.
 
 use std::iter::Sum;
 use std::ops::Add;
 
 use atomic_breaker::wait::RetryEvent;
 
-/// What became of the tries that failed since the start, and how many retries the budget still allows: those of one
-/// budget, or of several together.
+/// Counts of failed tries by outcome since the start, and the remaining retry budget: those of one budget, or of
+/// several together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryCounts {
     counts: [u64; RetryEvent::ALL.len()],
@@ -15,7 +15,7 @@ pub struct RetryCounts {
 }
 
 impl RetryCounts {
-    /// From what `count` says of each event, and the thousandths of tokens that are left.
+    /// Made of the `count` of each event, and of the thousandths of tokens that are left.
     pub fn new(count: impl FnMut(RetryEvent) -> u64, millitokens: u32) -> Self {
         Self {
             counts: RetryEvent::ALL.map(count),
@@ -23,7 +23,7 @@ impl RetryCounts {
         }
     }
 
-    /// How often that happened: a counter.
+    /// The number of times that the event happened: a counter.
     pub const fn of(&self, event: RetryEvent) -> u64 {
         self.counts[event as usize]
     }

@@ -11,7 +11,7 @@ use atomic_breaker::{
 use tokio::task::{Unconstrained, unconstrained};
 use tokio::time::{Instant, Sleep, sleep};
 
-use crate::StdClock;
+use crate::std_clock::StdClock;
 
 /// tokio's time: the same as [`StdClock`], except in tests that [pause] or [advance] it, which breakers then
 /// follow. Zero-sized. Needs no runtime.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What tokio's timer adds.
+//! The additions for tokio's timer.
 
 mod clock;
 mod state_watch;

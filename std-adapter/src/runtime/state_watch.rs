@@ -8,8 +8,8 @@ use std::task::Waker;
 use atomic_breaker::{Observer, Present, Transition};
 use tokio::sync::watch;
 
-/// How many sleepers are woken; any more look at the state once a second. The entries of sleepers that gave up stay
-/// until the next transition, so there has to be a limit.
+/// The largest number of sleepers that are woken; any more look at the state once a second. The entries of sleepers
+/// that gave up stay until the next transition, so there has to be a limit.
 const MAX_SLEEPERS: usize = 4_096;
 
 /// An observer that keeps the last transition for tasks to wait for, in a [`watch`](tokio::sync::watch) channel, and

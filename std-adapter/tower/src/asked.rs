@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The question of a retry to the service below it: did the breaker admit this try?
 //!
-//! A service that asks its breaker within `call` knows when that returns, and says so here. What stands between, such as an
-//! `async` block, a queue or a task, asks later, or in another thread; then only the result of the try tells. No poll does: a
-//! future is pending for many reasons.
+//! A service that asks its breaker within `call` knows when that returns, and says so here. Anything in between, such
+//! as an `async` block, a queue or a task, asks later, or in another thread; then only the result of the try tells. No
+//! poll does: a future is pending for many reasons.
 
 use std::any::type_name;
 use std::cell::Cell;

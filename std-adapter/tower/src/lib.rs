@@ -2,19 +2,37 @@
 //! [`atomic-breaker`](atomic_breaker) circuit breakers as layers of [tower](https://docs.rs/tower): around any client or
 //! server that is a `Service`, such as reqwest, hyper, axum and tonic.
 //!
+//! ```
+//! use atomic_breaker_tower::{Breaker, BreakerLayer, Config, TimeLimitLayer, breaker};
+//! use std::{io, time::Duration};
+//! use tower::{ServiceBuilder, ServiceExt, service_fn};
+//!
+//! static SEARCH: Breaker = breaker(Config::new());
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() {
+//! let search = ServiceBuilder::new()
+//!     .layer(BreakerLayer::new(&SEARCH))
+//!     .layer(TimeLimitLayer::new(Duration::from_secs(1)))
+//!     .service(service_fn(|words: &'static str| async move { Ok::<_, io::Error>(words.len()) }));
+//! assert_eq!(search.oneshot("rust").await.unwrap(), 4);
+//! # }
+//! ```
+//!
+//! # What it has
+//!
 //! | layer | for |
 //! |---|---|
 //! | [`BreakerLayer`] | a service that is cloned per request, as clients are: rejects at once |
 //! | [`TryLayer`] | the same with a time limit below it: a call goes on when its caller leaves, so the service is judged by what it does |
 //! | [`GateLayer`] | an endpoint under a balancer or a buffer: not ready while it would reject |
 //! | [`TimeLimitLayer`] | a time limit below a breaker, readiness included |
-//! | [`RetryLayer`] | retries above a breaker, bounded in number, in time and by a budget |
+//! | [`RetryLayer`] | retries above a breaker, bounded in number, in time and by a budget: [`RetryPolicy`], [`RetryBudget`], [`RetryBudgets`] |
 //!
 //! A layer holds a handle to the breaker and never creates one, so however often it is applied (axum applies it per
 //! route), all services share the same breaker.
 //!
 //! The root has what the signatures here name, and what every program with a breaker needs. The rest is in
-//! [`atomic_breaker_server`].
+//! [`atomic_breaker_server`]. There are no features.
 //!
 //! # Which retry to use when
 //!
@@ -26,14 +44,11 @@
 //! The latter has no budget, so it suits few callers: start-up, background tasks. Do not nest retries, and do not
 //! put one above a client that retries by itself: three tries of three tries are nine.
 //!
-//! | module | contents |
-//! |---|---|
-//! | `service` | [`BreakerLayer`] |
-//! | `asked` | whether the breaker has admitted a try, for the retry above it |
-//! | `outliving`, `try_layer` | one try that may go on when its caller leaves; [`TryLayer`] |
-//! | `gate` | [`GateLayer`] |
-//! | `time_limit` | the limit of a try and of a probe; [`TimeLimitLayer`] |
-//! | `retry` | [`RetryLayer`], its policy and its budgets |
+//! # Where to read on
+//!
+//! [The page on layers] shows whole stacks, with fallbacks, bulkheads, rate limits and hedging.
+#![doc = ""]
+#![doc = concat!("[The page on layers]: ", env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/tower.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings), allow(dead_code))))]
 #![forbid(unsafe_code)]
@@ -59,7 +74,7 @@ macro_rules! inner_service {
     };
 }
 
-/// How a layer is told which breaker to ask, and what results mean.
+/// Defines how a layer is given the breaker to ask, and the classifier of results.
 macro_rules! guard_layer {
     ($layer:ident) => {
         impl<A> $layer<A> {
@@ -105,10 +120,20 @@ macro_rules! can_fail {
     };
 }
 
+// The modules, in the order in which to read them:
+// - `service`: `BreakerLayer`
+// - `asked`: whether the breaker has admitted a try, for the retry above it
+// - `outliving`, `read_on`, `try_layer`: one try that may go on when its caller leaves; what becomes of its response;
+//   `TryLayer`
+// - `gate`: `GateLayer`
+// - `time_limit`: the limit of a try and of a probe; `TimeLimitLayer`
+// - `retry`: `RetryLayer`, its policy and its budgets
+
 mod asked;
 mod gate;
 mod outliving;
 mod read_on;
+mod ready_call;
 mod retry;
 mod service;
 mod time_limit;
@@ -126,6 +151,7 @@ pub use outliving::Try;
 #[doc(hidden)]
 pub use outliving::{Leaving, has_left};
 pub use read_on::ReadOn;
+pub use ready_call::ReadyCall;
 pub use retry::{
     Backoff, BudgetByKey, BudgetConfig, BudgetOf, ObserveRetries, ObservedBy, RetryBudget,
     RetryBudgets, RetryConfig, RetryConfigError, RetryFuture, RetryLayer, RetryPolicy,

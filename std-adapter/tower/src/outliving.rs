@@ -30,14 +30,15 @@ pub struct Try<T: 'static, K: Hash + Send + 'static = ()> {
     call: Option<Call<T>>,
     leaving: Option<Leaving<K>>,
     reading_on: Option<ReadingOn<T>>,
-    /// Where the try began, and its timers and its connection are: it may be dropped in a thread without a runtime, or
-    /// in a runtime that ends.
+    /// The runtime in which the try began, and which has its timers and its connection: the try may be dropped in a
+    /// thread without a runtime, or in a runtime that ends.
     runtime: Option<Handle>,
 }
 
 type Call<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// How a try whose caller has left goes on when it has a result: what it does with that, and until when.
+/// The continuation of a try that has a result, but whose caller has left: what it does with the result, and until
+/// when.
 struct ReadingOn<T> {
     limit: Duration,
     /// Set when the try begins.
@@ -45,8 +46,8 @@ struct ReadingOn<T> {
     read: fn(T, Sleep) -> Call<()>,
 }
 
-/// What a try needs to go on when its caller leaves: one of the places of its key, which is a host or `()`, unless it is a
-/// probe, whose number the breaker bounds.
+/// The parts that a try needs to continue when its caller leaves: one of the places of its key, which is a host or
+/// `()`, unless it is a probe, whose number the breaker bounds.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Leaving<K> {

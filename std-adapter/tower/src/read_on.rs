@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What becomes of the response to a caller that has left.
+//! The handling of a response whose caller has left.
 
 use std::future::ready;
 

@@ -6,11 +6,11 @@ use std::task::{Context, Poll, ready};
 
 use atomic_breaker::{AnyError, Outcome};
 use pin_project_lite::pin_project;
-use tower::util::Oneshot;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::asked::admitted;
+use crate::ready_call::ReadyCall;
 use crate::{Admit, AnyPermit, Rejection, Report, ServiceError};
 
 /// Guards a service with a breaker: one for all requests, or one per key of the request.
@@ -28,10 +28,11 @@ use crate::{Admit, AnyPermit, Rejection, Report, ServiceError};
 /// it counts: [`TimeLimitLayer`](crate::TimeLimitLayer). Nothing is boxed or allocated.
 ///
 /// **Callers that leave** before that limit say nothing about the service as long as their calls are
-/// [young](atomic_breaker_server::Permit#dropped), and fail its probes afterwards. So set [`Config::slow_call`](crate::Config::slow_call)
-/// and [`Config::cancel_limit`](crate::Config::cancel_limit), 250 ms unless set, to more than a healthy answer takes.
-/// [`TryLayer`](crate::TryLayer), whose calls go on when their callers leave, needs no such care. How long a service that
-/// answers in 400 ms stays shut with 200 callers a second that leave after 300 ms, beside one a second that waits:
+/// [young](atomic_breaker_server::Permit#dropped), and fail its probes afterwards. So set
+/// [`Config::slow_call`](crate::Config::slow_call) and [`Config::cancel_limit`](crate::Config::cancel_limit), 250 ms
+/// unless set, to more than a healthy answer takes. [`TryLayer`](crate::TryLayer), whose calls go on when their callers
+/// leave, needs no such care. The time for which a service that answers in 400 ms stays shut with 200 callers a second
+/// that leave after 300 ms, beside one a second that waits:
 ///
 /// | | |
 /// |---|---|
@@ -137,7 +138,7 @@ where
 {
     type Response = C::Output<A::Permit>;
     type Error = ServiceError<S::Error>;
-    type Future = ResponseFuture<Oneshot<S, Q>, A::Permit, C>;
+    type Future = ResponseFuture<ReadyCall<S, Q>, A::Permit, C>;
 
     /// Always ready: it depends on the request which breaker is asked, and so whether the service is needed.
     #[inline]
@@ -150,7 +151,7 @@ where
         can_fail!(S, C);
         match self.admit.admit(&request) {
             Ok(permit) => {
-                let call = Oneshot::new(self.inner.clone(), request);
+                let call = ReadyCall::new(self.inner.clone(), request);
                 admitted::<Self>();
                 ResponseFuture::new(call, false, permit, self.report.clone())
             }

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use pin_project_lite::pin_project;
 use tokio::time::{Timeout, timeout};
-use tower::util::Oneshot;
 use tower_layer::Layer;
 use tower_service::Service;
 
+use crate::ready_call::ReadyCall;
 use crate::{AnyPermit, Timed};
 
-/// How long a try may take, and one that is a probe: the caller of a probe of a service that hangs should not wait as long
-/// as one of a service that works.
+/// The time limit of a try, and of one that is a probe: the caller of a probe of a service that hangs should not wait
+/// as long as one of a service that works.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TryLimits {
@@ -128,7 +128,7 @@ where
 {
     type Response = S::Response;
     type Error = Timed<S::Error>;
-    type Future = TimeLimitFuture<Oneshot<S, Q>>;
+    type Future = TimeLimitFuture<ReadyCall<S, Q>>;
 
     /// Always ready: the service's readiness is awaited within the limit.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
@@ -136,7 +136,7 @@ where
     }
 
     fn call(&mut self, request: Q) -> Self::Future {
-        let call = Oneshot::new(self.inner.clone(), request);
+        let call = ReadyCall::new(self.inner.clone(), request);
         TimeLimitFuture {
             call: Some(timeout(self.limit, call)),
         }

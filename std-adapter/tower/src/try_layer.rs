@@ -8,14 +8,16 @@ use std::time::Duration;
 
 use atomic_breaker::AnyError;
 use atomic_breaker_server::{Classify, InFlightLimit};
-use tower::util::Oneshot;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::asked::admitted;
 use crate::outliving::{Leaving, Try};
+use crate::read_on::ReadOn;
+use crate::ready_call::ReadyCall;
 use crate::service::ResponseFuture;
-use crate::{Admit, AnyPermit, AtOnce, ReadOn, ServiceError, TimeLimitLayer, Timed, TryLimits};
+use crate::time_limit::{TimeLimitLayer, TryLimits};
+use crate::{Admit, AnyPermit, AtOnce, ServiceError, Timed};
 
 /// A [`BreakerLayer`](crate::BreakerLayer) with a [`TimeLimitLayer`] below it, in which a try goes on when its caller
 /// leaves: in a task, until the service has answered or the limit has passed. So the breaker learns what the service
@@ -34,9 +36,10 @@ use crate::{Admit, AnyPermit, AtOnce, ReadOn, ServiceError, TimeLimitLayer, Time
 /// an error when the caller is dropped, and then the service takes a part for the whole: let such a stream end with an
 /// error unless its last part was sent, or set [`outliving`](Self::outliving) to 0.
 ///
-/// What goes on ends with the verdict: a body that the [report](Self::report) waits for, such as one of gRPC, which says in
-/// its trailers how the call went, is [read](ReadOn) until then, within the limit of its try. Otherwise the limit ends with the
-/// response. A caller that has the response has the rest of the try as well: dropping the body of such a report ends it.
+/// A try that goes on ends with the verdict: a body that the [report](Self::report) waits for, such as one of gRPC,
+/// which says in its trailers how the call went, is [read](ReadOn) until then, within the limit of its try. Otherwise
+/// the limit ends with the response. A caller that has the response has the rest of the try as well: dropping the body
+/// of such a report ends it.
 ///
 /// The limit must not be longer than [`Config::probe_lease`](crate::Config::probe_lease), 30 s unless set. Each try is one
 /// allocation. The price of going on is that the request of a caller that has left keeps its connection a little longer;
@@ -75,7 +78,7 @@ pub struct TryLayer<A, C = AnyError> {
     places: Option<Arc<InFlightLimit<()>>>,
 }
 
-/// How many tries go on at a time.
+/// The number of tries that continue at a time.
 const OUTLIVING: u32 = 256;
 
 impl<A> TryLayer<A> {
@@ -137,9 +140,10 @@ impl<A, C> TryLayer<A, C> {
         self
     }
 
-    /// How many tries may go on at a time when their callers leave, those of all services of this layer together; 256
-    /// unless set. Probes always may. A try that finds no place is [cancelled](atomic_breaker_server::Permit#dropped); with a breaker per
-    /// key, allow as many as trip one, times the keys that may hang at once. With 0 none goes on, not even a probe.
+    /// Sets the number of tries that may continue at a time when their callers leave, those of all services of this
+    /// layer together; 256 unless set. Probes always may. A try that finds no place is
+    /// [cancelled](atomic_breaker_server::Permit#dropped); with a breaker per key, allow as many as trip one, times the
+    /// keys that may hang at once. With 0 none goes on, not even a probe.
     #[must_use]
     pub fn outliving(mut self, tries: u32) -> Self {
         self.places = (tries > 0).then(|| Arc::new(InFlightLimit::new((), tries)));
@@ -198,7 +202,7 @@ where
         let leaving = leaving.map(|places| Leaving::new(Arc::clone(places), (), permit.is_probe()));
         let limit = layer.limit.of(&permit, || None);
         let limited = TimeLimitLayer::new(limit).layer(self.inner.clone());
-        let call = Oneshot::new(limited, request);
+        let call = ReadyCall::new(limited, request);
         admitted::<Self>();
         let call = ResponseFuture::new(call, false, permit, layer.report.clone());
         Try::new(call, leaving).reading_on(limit, |result, late| match result {

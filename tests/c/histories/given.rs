@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What C is given: rules as it sets them, and tokens as bytes.
+//! The input of C: rules as it sets them, and tokens as bytes.
 
 use std::mem::MaybeUninit;
 

@@ -16,7 +16,7 @@ use super::given::{bytes, checked, settings};
 use super::record::{self, Record};
 use super::through::Side;
 
-/// What `passing.rs` moves.
+/// The random choices that `passing.rs` moves.
 pub(crate) struct Chance {
     pub(crate) clock: ManualClock,
 }
@@ -42,7 +42,7 @@ pub(crate) struct Pair<W: Word, T> {
     memory: PhantomData<T>,
 }
 
-/// Where the reference's own time starts, a multiple of every wrap: a history cannot step back to 0.
+/// The start of the reference's own time, a multiple of every wrap: a history cannot step back to 0.
 const ORIGIN: u64 = 1 << 44;
 
 impl<W: Word<Bits: Side<Word = W>> + Default> Pair<W, ()> {
@@ -117,7 +117,7 @@ impl<W: Word<Bits: Side<Word = W>> + Default> Pair<W, ()> {
         Ok(())
     }
 
-    /// What the event did, if it is rarer than each cause of a transition.
+    /// The effect of the event, if it is rarer than each cause of a transition.
     fn rare(&self, event: Event) -> Option<&'static str> {
         let (rules, cause) = (&self.reference.rules, self.reference.noticed?.cause);
         match (cause, event, rules.trip) {
@@ -207,7 +207,7 @@ impl<W: Word<Bits: Side<Word = W>> + Default> Pair<W, ()> {
         Ok(())
     }
 
-    /// Notes what an event does and what is answered, if somebody records.
+    /// Notes what an event does and what is answered, if there is a recorder.
     pub(super) fn did(&mut self, what: impl FnOnce() -> String) {
         if let Some(record) = &mut self.record {
             record.did = what();
@@ -226,7 +226,7 @@ impl<W: Word<Bits: Side<Word = W>> + Default> Pair<W, ()> {
     }
 }
 
-/// What C is told.
+/// The wait that C is given.
 fn wait_ms(view: &View) -> u32 {
     match (view.wait, view.retry_in) {
         (None, _) => 0,

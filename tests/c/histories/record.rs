@@ -24,13 +24,13 @@ use super::rules::{Kind, rule_sets};
 use super::seed::random;
 use super::through::{How, Side as _, Since};
 
-/// Of what lines hold and mean: that of the shared file, whose words they show.
+/// The version of the lines' content and meaning: that of the shared file, whose words they show.
 const VERSION: u32 = 2;
 
 /// A history that is being written down.
 pub(super) struct Record {
     line: String,
-    /// What this step does and what is answered, if it does anything.
+    /// The act of this step and its answer, if it does anything.
     pub(super) did: String,
 }
 
@@ -78,7 +78,8 @@ fn named(settings: CSettings) -> String {
     format!("{{{fields}}}")
 }
 
-/// What only a reader of the word shows, by the names of `docs/shared-file.md`: what is not 0, false or none.
+/// The fields that only a reader of the word shows, by the names of `around/docs/shared-file.md`: what is not 0, false or
+/// none.
 fn also(view: View) -> String {
     let wait = view.wait.map(|wait| match wait {
         Wait::For(time) | Wait::AtMost(time) => time.as_millis() as u64,

@@ -32,7 +32,7 @@ impl How {
     }
 }
 
-/// What is known of the time since a reset, as `through.c` numbers it.
+/// The knowledge of the time since a reset, as `through.c` numbers it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Since {
     Unknown,
@@ -40,7 +40,7 @@ pub(crate) enum Since {
     Running,
 }
 
-/// What a breaker of C has: a word that survives, and rules.
+/// The parts of a breaker of C: a word that survives, and rules.
 pub(crate) type Kept<S> = Retained<<S as Side>::Word>;
 pub(crate) type Token<S> = CToken<<S as Raw>::Number>;
 pub(crate) type Permit<S> = CPermit<<S as Raw>::Number>;

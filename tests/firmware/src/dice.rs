@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Random numbers that are the same in each run, and the numbers that whoever builds a program may ask for.
+//! Random numbers that are the same in each run, and the numbers that the builder of a program may ask for.
 
 use core::hint::black_box;
 

@@ -12,13 +12,13 @@ pub struct Thermometer<D, C: Clock> {
     bus: GuardedI2c<D, Breaker<C>>,
 }
 
-/// Why there is no measurement.
+/// The reason why there is no measurement.
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error<E> {
     /// It has not answered of late, and was not asked.
     Resting {
-        /// When to ask again, in milliseconds.
+        /// The time after which to ask again, in milliseconds.
         retry_in_ms: u32,
     },
     /// The bus failed.

@@ -22,20 +22,21 @@ fn is(origin: &Origin, other: &Origin) -> bool {
     origin == other && hash(origin) == hash(other) && origin.port() == other.port()
 }
 
-/// What is shown names the same server, and nobody's password; what names none is refused.
+/// An origin that is shown names the same server, and no user's password; a text that names none is
+/// refused.
 pub(crate) fn origin(bytes: &[u8]) {
     let Some(Ok(uri)) = text(bytes).map(str::parse::<Uri>) else {
         return;
     };
     let expected = read(&uri);
-    let Ok(origin) = Origin::of(&uri) else {
+    let Ok(origin) = Origin::from_uri(&uri) else {
         return assert_eq!(expected, None, "{uri}");
     };
     let shown = origin.to_string();
     assert_eq!(Some(&shown), expected.as_ref(), "{uri}");
     assert!(shown.len() <= 400 && !shown.contains('@'), "{shown}");
     let again = shown.parse::<Uri>().expect("an address");
-    let again = Origin::of(&again).expect("a server");
+    let again = Origin::from_uri(&again).expect("a server");
     assert!(is(&again, &origin), "{shown}");
     let copy = origin.clone();
     assert!(is(&copy, &origin), "{shown}");

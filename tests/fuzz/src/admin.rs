@@ -88,7 +88,7 @@ impl Service {
     }
 }
 
-/// Who asks, and whence.
+/// The client that asks, and its address.
 struct Asked {
     request: Request<Body>,
     may_change: bool,
@@ -97,7 +97,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// Whether the operator saw something else than there is now.
+    /// Returns whether the operator saw something else than there is now.
     fn is_stale(&self, now: &Shown) -> bool {
         let body = &self.body;
         match self.request.uri().path() {
@@ -164,7 +164,7 @@ fn asked(line: &[u8]) -> Option<Asked> {
     })
 }
 
-/// What a browser must be told of every answer.
+/// Checks the headers that a browser must get with every answer.
 fn is_guarded(headers: &HeaderMap) {
     for (name, value) in [
         ("cache-control", "no-store"),

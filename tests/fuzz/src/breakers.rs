@@ -41,7 +41,7 @@ pub(crate) fn made(bytes: &[u8]) {
     }
 }
 
-/// What the file asks for, or what the Rust file says.
+/// The rules of a breaker in the settings, or in the Rust file.
 #[derive(Debug, PartialEq)]
 struct Breaker {
     tick_ms: u64,
@@ -135,7 +135,7 @@ impl<'r> Module<'r> {
         Some((part(1), part(4)))
     }
 
-    /// What a function answers for a handle: always the same, or by its number.
+    /// The answer of a function for a handle: always the same, or by its number.
     fn of_index(&self, function: &Regex, index: &str) -> &'r str {
         let found = function.captures(self.0).expect("a function");
         let body = found.get(1).map_or("", |it| it.as_str());

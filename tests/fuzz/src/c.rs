@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The functions of the header as a C program calls them that does everything wrong: on any word, with any settings, with
-//! tokens that nobody granted, that are used twice, or that are of another breaker.
+//! The functions of the header as a C program calls them that does everything wrong: on any word, with any settings,
+//! with tokens that were never granted, that are used twice, or that are of another breaker.
 
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
@@ -13,7 +13,7 @@ use atomic_breaker_c::types::{CPermit, CRules, CSettings, CToken, NO_RULES, UNTI
 
 use crate::draw::Draw;
 
-/// What a program might write, or anything.
+/// Draws settings that a program might write, or any others.
 fn settings(draw: &mut Draw<'_>) -> Option<CSettings> {
     let is_wild = draw.byte()? % 8 == 0;
     let mut of = |usual: u32| {
@@ -50,7 +50,7 @@ macro_rules! of_width {
                 kept: Retained<$word>,
                 rules: CRules<$bits>,
                 tokens: [CToken<$bits>; 4],
-                /// Which of the tokens is next.
+                /// The index of the next token.
                 which: usize,
                 now_ms: u32,
             }
@@ -154,7 +154,7 @@ macro_rules! of_width {
                     Some(())
                 }
 
-                /// What makes no transition that a caller is told.
+                /// Does an operation without a transition that a caller is notified of.
                 fn other(&mut self, operation: u8, draw: &mut Draw<'_>) -> Option<()> {
                     let (word, rules) = (&raw const *self.kept.word(), &raw const self.rules);
                     let now_ms = self.now_ms;
@@ -192,7 +192,7 @@ macro_rules! of_width {
                     Some(())
                 }
 
-                /// Nobody holds it any more, and it is asked when it says.
+                /// No operator holds it any more, and it is asked at the time that it states.
                 fn heals(&mut self) {
                     let (word, rules) = (&raw const *self.kept.word(), &raw const self.rules);
                     // SAFETY: as above.

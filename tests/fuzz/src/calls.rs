@@ -23,7 +23,7 @@ const CENTURY: i128 = 100 * 366 * 86_400 * 1_000_000_000;
 /// Beyond, a start may have another unit than the first one.
 const YEAR: i128 = 366 * 86_400 * 1_000_000_000;
 
-/// What is known of the calls so far.
+/// The knowledge of the calls so far.
 #[derive(Default)]
 struct Known {
     calls: Vec<Read>,
@@ -33,7 +33,7 @@ struct Known {
 }
 
 impl Known {
-    /// Whether the call can be told.
+    /// Returns whether the call is clear.
     fn add(&mut self, call: Call, one_key: bool) -> bool {
         if call.took > LONGEST {
             return false;
@@ -67,7 +67,7 @@ impl Known {
     }
 }
 
-/// What a log says.
+/// Reads a log.
 pub(crate) fn read(text: &str, one_key: bool) -> Result<Log, Unclear> {
     // Line ends and marks of other systems, and names that may be too long.
     if text.contains(['\r', '\u{feff}']) || text.lines().any(|line| line.len() > 1_000) {

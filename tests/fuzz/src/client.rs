@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use crate::reading::{number, rules, set};
 use crate::text;
 
-/// What is taken is what the text says, and fits together; what does not is refused.
+/// Settings that are accepted are those of the text, and fit together; any others are refused.
 pub(crate) fn settings(bytes: &[u8]) {
     let Some(text) = text(bytes) else {
         return;
@@ -112,7 +112,7 @@ fn setting(config: ClientConfig, name: &str, value: &Value) -> Option<ClientConf
         "shared_budget" => config.shared_budget(budget(value.as_table()?)?),
         "without_slow_limit" if value.as_bool()? => config.without_slow_limit(),
         "breaker" => {
-            let preset = config.get_breaker();
+            let preset = config.breaker_config();
             config.breaker(rules(value.as_table()?, preset, Some(20))?)
         }
         "capacity" => config.capacity(number(value)?),

@@ -18,7 +18,7 @@ use tokio::time::sleep;
 
 use crate::draw::Draw;
 
-/// What it says next, one after the other; nothing more is an error.
+/// The next messages, one after the other; nothing more is an error.
 #[derive(Clone, Default)]
 struct Liar(Arc<(Mutex<Said>, Notify)>);
 
@@ -155,7 +155,7 @@ fn rules() -> Config {
 
 type Payments = Arc<Breaker<TokioClock, NativeWord, (), Seat>>;
 
-/// How long until a call is admitted, or more than that.
+/// The time until a call is admitted, or more than that.
 async fn shut_for(payments: &Payments, is_up: bool, most_ms: u64) -> u64 {
     let mut waited = 0;
     while waited <= most_ms {
@@ -217,7 +217,7 @@ async fn lives(bytes: &[u8]) -> Option<()> {
         .expect("no code under the lock panics")
         .bytes
         .clear();
-    // Its longest period, two graces, and a reading: docs/fleet.md.
+    // Its longest period, two graces, and a reading: around/docs/fleet.md.
     let most = LONGEST_MS + 2 * LONGEST_MS / 10 + 5_000;
     let shut = shut_for(&payments, true, most).await;
     assert!(

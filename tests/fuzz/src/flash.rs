@@ -11,8 +11,8 @@ mod power;
 #[path = "../../../embassy-adapter/journal/tests/journal/random.rs"]
 mod random;
 
-use atomic_breaker_journal::{Journal, JournalConfig, JournalError, WhenCorrupt};
 use chip::Chip;
+use flash_journal::{Journal, JournalConfig, JournalError, WhenCorrupt};
 use random::run;
 
 use crate::pages::{Found, PAGE, PAGES, read, record};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What reads hostile text and bytes: each with the properties that must hold whatever it is given.
+//! The readers of hostile text and bytes: each with the properties that must hold for any input.
 //!
 //! | target | given |
 //! |---|---|
@@ -17,8 +17,8 @@
 //! | `admin` | requests to the admin's router |
 //! | `c` | a C program that does everything wrong |
 //!
-//! `tests/fuzz/run` runs them under a fuzzer. `cargo test -p fuzz` replays what it found: inputs that
-//! reach every place it reached, in `corpus`, and inputs that once failed, in `found`; and for a second some that are
+//! `tests/fuzz/run` runs them under a fuzzer. `cargo test -p fuzz` replays what it found: inputs that reach every place it
+//! reached, an archive for each target in `corpus`, and inputs that once failed, in `found`; and for a second some that are
 //! made of these, others in each run.
 
 mod address;
@@ -31,8 +31,6 @@ mod date;
 mod draw;
 mod engine;
 mod flash;
-#[expect(dead_code, reason = "what `every_word` looks at")]
-#[path = "../../tests/every_word/form.rs"]
 mod form;
 mod headers;
 mod history;
@@ -47,6 +45,7 @@ mod rows;
 mod rules;
 mod secrets;
 mod spans;
+mod spec;
 mod waits;
 mod word;
 

@@ -7,7 +7,7 @@ use regex::Regex;
 
 use crate::date::seconds_since_1970;
 
-/// What is not read here: lines that look otherwise.
+/// A line that is not read here: it looks otherwise.
 pub(crate) struct Unclear;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A file that processes share, with whatever in it: any bytes, or one that was right, with some of its bytes changed.
-//! Whether it must be used, and what its slots hold, is read once more, by the page of the format.
+//! A second reader, written from the page of the format, says whether it must be used, and what its slots hold.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -91,7 +91,7 @@ fn key_of(slot: &[u8]) -> Option<Vec<u8>> {
     (key.len() == length).then_some(key)
 }
 
-/// What becomes of a file.
+/// The fate of a file.
 #[derive(Debug, PartialEq)]
 enum Fate {
     Used,
@@ -99,7 +99,7 @@ enum Fate {
     Refused,
 }
 
-/// What must become of a file, where this machine writes such a header.
+/// The fate that a file must have, where this machine writes such a header.
 fn fate(file: &[u8], made: &[u8]) -> Fate {
     let mut header = file.to_vec();
     header.resize(header.len().max(HEADER), 0);

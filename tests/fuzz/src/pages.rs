@@ -77,7 +77,7 @@ fn head(flash: &[u8], index: usize) -> Option<(u32, u32)> {
     is_ours.then(|| (word(head, 16), word(head, 20)))
 }
 
-/// What a journal must find.
+/// The result that a journal must find.
 pub(crate) enum Found {
     /// These entries wait, and the next one has this number.
     Waiting(Vec<(u32, Vec<u8>)>, u32),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What Redis publishes and keeps for a fleet: the parser of the package beside a regular expression, so that one that
+//! The messages and keys of a fleet in Redis: the parser of the package beside a regular expression, so that one that
 //! takes more, or less, than the script writes is found.
 
 #[expect(dead_code, reason = "what the package writes")]
-#[path = "../../../std-adapter/fleet/redis/src/text.rs"]
+#[path = "../../../std-adapter/around/fleet/redis/src/text.rs"]
 mod text;
 
 use std::sync::LazyLock;

@@ -23,7 +23,7 @@ fn two<'v>(value: &'v Value, names: [&str; 2]) -> Option<[&'v Value; 2]> {
     Some([one?, other?])
 }
 
-/// How many of these are set; switches count if they are on.
+/// The number of these that are set; switches count if they are on.
 pub(crate) fn set(table: &Table, names: &[&str]) -> usize {
     let is_set = |name: &&&str| {
         table

@@ -92,7 +92,7 @@ fn change(draw: &mut Draw<'_>) -> Option<Change> {
     Some(change.tell(draw.byte()? % 2 == 0))
 }
 
-/// A right that nobody gave changes nothing.
+/// A right that was never given changes nothing.
 fn is_not_held(row: &mut JobRow, wrong: Right, now: i64) {
     let before = row.clone();
     assert!(!row.renew(wrong, Duration::from_secs(1), now));

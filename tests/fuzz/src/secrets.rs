@@ -9,7 +9,7 @@ const SECRET: &str = "hunter2hunter2";
 /// One that a port could be taken for.
 const DIGITS: &str = "867530942";
 
-/// What secrets are called.
+/// The names of secrets.
 const NAMES: [&str; 30] = [
     "password",
     "db_passwd",

@@ -69,7 +69,7 @@ fn date(text: &str) -> Option<u128> {
     is_right.then(|| u128::from(seconds) * 1_000)
 }
 
-/// When the response was written, in milliseconds since 1970.
+/// The time at which the response was written, in milliseconds since 1970.
 fn written(headers: &HeaderMap, now: u128) -> Result<u128, Unclear> {
     match headers.get("date").map(|value| short(value, 64)) {
         None => Ok(now),
@@ -77,7 +77,7 @@ fn written(headers: &HeaderMap, now: u128) -> Result<u128, Unclear> {
     }
 }
 
-/// What is asked for by `Retry-After` and `Retry-After-Ms`.
+/// The wait that `Retry-After` and `Retry-After-Ms` ask for.
 pub(crate) fn asked(headers: &HeaderMap, now: u128) -> Hint {
     let exact = headers.get("retry-after-ms");
     let exact = exact.and_then(|value| decimal(short(value, 64)?.trim()));
@@ -107,7 +107,7 @@ pub(crate) fn asked(headers: &HeaderMap, now: u128) -> Hint {
     Ok(longest)
 }
 
-/// When all quotas that are used up are full again; `asked` comes first.
+/// The time at which all quotas that are used up are full again; `asked` comes first.
 pub(crate) fn quota(headers: &HeaderMap, now: u128) -> Hint {
     if let Some(asked) = asked(headers, now)? {
         return Ok(Some(asked));

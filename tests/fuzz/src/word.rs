@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Any word of either layout, whoever wrote it, beside what `tests/every_word` says that it means.
-
-#[expect(dead_code, reason = "what `every_word` looks at")]
-#[path = "../../tests/every_word/spec.rs"]
-mod spec;
+//! Any word of either layout, from any writer, beside what another reading of the layout says that it means.
 
 use std::time::Duration;
 
@@ -13,7 +9,7 @@ use atomic_breaker::{
 };
 
 use crate::form::{Form, Narrow, Wide};
-use spec::{Kind, Meaning, meaning};
+use crate::spec::meaning;
 
 const OPEN_MS: u32 = 2_625;
 const CONFIG: Config = Config::new()
@@ -104,7 +100,7 @@ fn means<F: Form, C: Clock, W: Word>(breaker: &Breaker<C, W>) {
     let bits = breaker.to_bits().to_u64();
     let (said, shown) = (meaning::<F>(bits), breaker.snapshot());
     assert_eq!(breaker.check().is_ok(), said.is_some(), "{bits:x}");
-    let state = said.as_ref().map_or(State::Closed, Meaning::state);
+    let state = said.map_or(State::Closed, |it| it.state);
     assert_eq!(shown.entered(), state, "{bits:x}");
     let later = (bits >> F::EPOCH_AT) + u64::from(said.is_none());
     assert_eq!(u64::from(shown.epoch()), later % F::EPOCHS, "{bits:x}");
@@ -114,7 +110,7 @@ fn means<F: Form, C: Clock, W: Word>(breaker: &Breaker<C, W>) {
 fn opens_in_time<F: Form, W: Word>(word: W, now_ms: u32) {
     let breaker = Breaker::over(word, CONFIG, ManualClock::starting_at(now_ms));
     let bits = breaker.to_bits().to_u64();
-    let Some(open) = meaning::<F>(bits).filter(|it| it.kind == Kind::Open) else {
+    let Some(open) = meaning::<F>(bits).filter(|it| it.state == State::Open) else {
         return;
     };
     let tick = 1 << (<W::Bits as Bits>::LAYOUT.max_ms().ilog2() + 1 - F::TIME);
@@ -130,7 +126,7 @@ fn opens_in_time<F: Form, W: Word>(word: W, now_ms: u32) {
     assert_eq!(said, expected, "{bits:x} at {now_ms}");
 }
 
-/// A word that nobody holds serves again, if it is asked when it says.
+/// A word that no operator holds serves again, if it is asked at the time that it states.
 fn heals<W: Word>(breaker: &Breaker<&ManualClock, W>, clock: &ManualClock) {
     breaker.release();
     breaker.enable();

@@ -1,25 +1,37 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a fuzzer found, replayed with stable Rust; and inputs that are made of it, others in each run.
+//! The findings of a fuzzer, replayed with stable Rust; and inputs that are made of it, others in
+//! each run.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use fuzz::{TARGETS, Target};
 use tests::random::{Random, seed};
 
-/// The inputs of a target in `corpus` or `found`, in the order of their names.
-fn inputs(folder: &str, target: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join(folder)
-        .join(target);
-    let Ok(files) = fs::read_dir(folder) else {
+/// The inputs of a target that are kept, in the order of their names.
+fn kept(target: &str) -> Vec<Vec<u8>> {
+    let archive = folder("corpus").join(target).with_extension("json");
+    let archive = fs::read_to_string(archive).unwrap();
+    let archive: BTreeMap<String, String> = serde_json::from_str(&archive).unwrap();
+    let byte = |it: char| u8::try_from(it).expect("each character is a byte");
+    let inputs = archive.values().map(|input| input.chars().map(byte));
+    inputs.map(Iterator::collect).collect()
+}
+
+/// Those that once failed, as the fuzzer has left them.
+fn found(target: &str) -> Vec<Vec<u8>> {
+    let Ok(files) = fs::read_dir(folder("found").join(target)) else {
         return Vec::new();
     };
-    let mut files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
-    files.sort();
-    files.iter().map(|file| fs::read(file).unwrap()).collect()
+    let files = files.map(|file| file.unwrap().path());
+    files.map(|file| fs::read(file).unwrap()).collect()
+}
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
 /// Says which input failed, in a form that can become a file.
@@ -34,9 +46,9 @@ fn replay(name: &str, target: Target, input: &[u8]) {
 #[test]
 fn what_was_found_is_right() {
     for (name, target) in TARGETS {
-        let corpus = inputs("corpus", name);
+        let corpus = kept(name);
         assert!(corpus.len() >= 5, "{name} has {} inputs", corpus.len());
-        for input in corpus.iter().chain(&inputs("found", name)) {
+        for input in corpus.iter().chain(&found(name)) {
             replay(name, *target, input);
         }
     }
@@ -72,7 +84,7 @@ fn what_is_made_of_it_is_right() {
         for (name, target) in TARGETS {
             scope.spawn(move || {
                 let mut random = Random::new(seed);
-                let corpus = inputs("corpus", name);
+                let corpus = kept(name);
                 let begin = Instant::now();
                 while begin.elapsed() < Duration::from_secs(1) {
                     let mut one_of = || &corpus[random.next_u32() as usize % corpus.len()];

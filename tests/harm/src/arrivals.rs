@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! When calls arrive.
+//! The arrivals of calls.
 
 use crate::clock::{BEGIN, SECOND, Time, scramble};
 use crate::scenario::Plan;
@@ -15,7 +15,7 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// Those of a plan; the times of bursts count from the begin of its trouble.
+    /// Those of a plan; the times of bursts count from the beginning of its trouble.
     pub fn new(plan: &Plan, seed: u64, bursts: Vec<(Time, u32)>) -> Self {
         let absolute = bursts
             .into_iter()
@@ -39,7 +39,7 @@ impl Arrivals {
         self.at -= share.ln() * self.mean;
     }
 
-    /// When the next call arrives; `None` if no more do.
+    /// The time at which the next call arrives; `None` if no more do.
     #[expect(clippy::should_implement_trait, reason = "a method is enough")]
     pub fn next(&mut self) -> Option<Time> {
         if let Some((at, calls)) = self.bursts.last_mut() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is counted in a run.
+//! The counts of a run.
 
 use crate::clock::{MS, SECOND, Time};
 use crate::scenario::Plan;
@@ -23,15 +23,16 @@ pub struct Figures {
     pub wasted: u64,
     /// Tries that were sent in vain while the resource was down.
     pub wasted_tries: u64,
-    /// How long after the end of the outage the last call arrived that was not answered well; the longest of all runs.
+    /// The time after the end of the outage at which the last call arrived that was not answered well; the longest of
+    /// all runs.
     pub back: Time,
-    /// How many runs this is.
+    /// The number of runs.
     pub runs: u64,
     /// Calls that were answered well, by the time that it took.
     pub(crate) latencies: Latencies,
 }
 
-/// How often calls took how long, in steps of a twentieth.
+/// The number of calls by duration, in steps of a twentieth.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Latencies(Vec<u32>);
 
@@ -107,7 +108,8 @@ impl Figures {
         percent(self.served, self.calls)
     }
 
-    /// How many calls were answered well of a hundred that `none` answered well. 100 if `none` answered none.
+    /// The percentage of calls that were answered well, among those that `none` answered well. 100 if `none` answered
+    /// none.
     pub fn against(&self, none: &Self) -> f64 {
         if none.served == 0 {
             return 100.0;

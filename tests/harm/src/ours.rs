@@ -7,7 +7,7 @@ use atomic_breaker_http::{
     AtHead, Breaker, ClientConfig, ClientGuard, Config, Failure, GrpcClassifier, Hosts,
     HttpClassifier, Outcome,
 };
-use atomic_breaker_server::{AnyPermit, Guard as _, GuardPermit, Key, Permit, Report};
+use atomic_breaker_server::{AnyPermit, Guard as _, GuardPermit, KeyGuard, Permit, Report};
 
 use crate::clock::{MS, Time, VirtualClock};
 use crate::guard::{Guard, TRY_LIMIT};
@@ -53,7 +53,7 @@ impl Preset {
 
 /// A probe ends when its answer would be slow, but not before half of a try.
 fn probe_limit(config: ClientConfig) -> Time {
-    let slow = config.breaker_rules().slow_call_ms;
+    let slow = config.effective_breaker_config().slow_call_ms;
     let slow = slow.map_or(TRY_LIMIT, |ms| Time::from(ms) * MS);
     slow.clamp(TRY_LIMIT / 2, TRY_LIMIT)
 }
@@ -61,7 +61,7 @@ fn probe_limit(config: ClientConfig) -> Time {
 /// A try of the preset.
 #[derive(Debug)]
 pub struct PresetPermit {
-    permit: GuardPermit<Key<&'static OfGuard>>,
+    permit: GuardPermit<KeyGuard<&'static OfGuard>>,
     outlives: bool,
 }
 

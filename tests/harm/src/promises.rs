@@ -9,7 +9,7 @@ use atomic_breaker_http::Config;
 use crate::figures::Figures;
 use crate::scenario::{Down, Scenario};
 
-/// Of what is served without a breaker, at least so much is served with it, in percent.
+/// The least share of the calls served without a breaker that are served with it, in percent.
 pub const SERVED_PERCENT: f64 = 98.0;
 
 /// Of the calls of an outage at most so many are wasted, in percent, where that is more than the floor.
@@ -43,8 +43,8 @@ impl fmt::Display for Shortfall {
     }
 }
 
-/// How many calls of an outage may be wasted in a run: 2 % of them, or those that come before the row of failures can
-/// have lasted, the row itself, and one for each probe.
+/// The number of an outage's calls that may be wasted in a run: 2 % of them, or those that come before the row of
+/// failures can have lasted, the row itself, and one for each probe.
 pub fn wasted_limit(down: &Down, figures: &Figures, config: &Config) -> f64 {
     let runs = figures.runs.max(1) as f64;
     let share = figures.down as f64 / runs * WASTED_PERCENT / 100.0;
@@ -58,11 +58,12 @@ const fn row(config: &Config) -> u32 {
         TripRule::Consecutive { failures }
         | TripRule::Lasting { failures, .. }
         | TripRule::Within { failures, .. } => failures,
-        TripRule::TallyOnly => 0,
+        _ => 0,
     }
 }
 
-/// How many probes an outage needs at most: one at the end of each open time, the jitter left aside, which lengthens.
+/// The largest number of probes that an outage needs: one at the end of each open time, the jitter left aside, which
+/// lengthens.
 pub fn probes(down: &Down, config: &Config) -> u32 {
     let (mut at, mut open) = (0.0, f64::from(config.open_for_ms) / 1_000.0);
     let mut probes = 0;
@@ -78,15 +79,15 @@ pub fn probes(down: &Down, config: &Config) -> u32 {
     probes
 }
 
-/// How long after an outage everything must be served again, in seconds: a tenth of it or a second, or as long as it
-/// asked its callers to stay away and a fifth, as open times have a jitter.
+/// The time after an outage by which everything must be served again, in seconds: a tenth of it or a second, or as long
+/// as it asked its callers to stay away and a fifth, as open times have a jitter.
 pub fn back_limit(down: &Down) -> f64 {
     (down.seconds() as f64 / 10.0)
         .max(1.0)
         .max(down.asks as f64 * 1.2)
 }
 
-/// What a line falls short of.
+/// The shortfalls of a line.
 pub fn shortfalls(
     scenario: &Scenario,
     figures: &Figures,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What came of a try, and what each party makes of it.
+//! The result of a try, and its meaning for each party.
 
 use std::error::Error;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use atomic_breaker_http::{GrpcClassifier, GrpcCode, HttpClassifier, Outcome};
 use http::{HeaderMap, HeaderValue, Response};
 
-/// What came of a try.
+/// The result of a try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// Answered well.
@@ -39,7 +39,7 @@ impl fmt::Display for NoResponse {
 
 impl Error for NoResponse {}
 
-/// What the client does after a try.
+/// The client's next act after a try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// The response is returned, and the try counts as a success for the retry budget.
@@ -51,13 +51,13 @@ pub enum Next {
 }
 
 impl Reply {
-    /// Whether the caller got what it wanted.
+    /// Returns whether the caller got an answer to its request.
     pub fn is_served(self) -> bool {
         self == Self::Served
     }
 
-    /// Whether a breaker that knows nothing of HTTP counts it as an error: 5xx, any gRPC code other than OK, which tonic
-    /// returns as an `Err`, and calls without a response. A 4xx is an answer.
+    /// Returns whether a breaker that knows nothing of HTTP counts it as an error: 5xx, any gRPC code other than OK,
+    /// which tonic returns as an `Err`, and calls without a response. A 4xx is an answer.
     pub fn is_error(self) -> bool {
         match self {
             Self::Served => false,
@@ -102,7 +102,7 @@ impl Reply {
         Ok(response)
     }
 
-    /// What the retries of the preset make of it, whatever the breaker.
+    /// The next act of the preset's retries, for any breaker.
     pub fn next(self) -> Next {
         let http = HttpClassifier::new();
         let grpc = GrpcClassifier::new();

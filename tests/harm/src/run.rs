@@ -60,7 +60,7 @@ struct Run<'a, G: Guard> {
     figures: Figures,
 }
 
-/// How the call ended.
+/// The end of the call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Served,

@@ -4,7 +4,7 @@
 use crate::clock::{MS, Time, scramble};
 use crate::reply::Reply;
 
-/// What happens to a try, decided when it begins.
+/// The fate of a try, decided when it begins.
 #[derive(Clone, Copy, Debug)]
 pub struct Fate {
     /// The reply comes after this time; [`Time::MAX`] if it never comes.
@@ -61,7 +61,7 @@ impl Ask {
         .draw(salt)
     }
 
-    /// Whether this try is among so many of a hundred.
+    /// Returns whether this try is among so many of a hundred.
     pub fn percent(&self, percent: u64, salt: u64) -> bool {
         self.draw(salt) % 1_000_000 < percent * 10_000
     }
@@ -84,11 +84,11 @@ impl Ask {
 
 /// A resource, and how it is called.
 pub struct World {
-    /// What comes of a try.
+    /// Decides the fate of a try.
     pub answer: Box<dyn FnMut(&Ask) -> Fate + Send>,
     /// After that time callers leave.
     pub leaves_after: Option<Time>,
-    /// Calls that arrive at once in addition, and when, from the begin of the trouble.
+    /// Calls that arrive at once in addition, and when, from the beginning of the trouble.
     pub bursts: Vec<(Time, u32)>,
     /// Of ten calls so many may not be sent twice.
     pub unrepeatable: u64,
@@ -133,7 +133,7 @@ impl std::fmt::Debug for World {
     }
 }
 
-/// Whether a call is among so many of ten, for all of its tries.
+/// Returns whether a call is among so many of ten, for all of its tries.
 pub fn is_of_ten(ask: &Ask, of_ten: u64) -> bool {
     ask.draw_of_call(77) % 10 < of_ten
 }

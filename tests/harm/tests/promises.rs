@@ -18,7 +18,7 @@ use harm::scenario::{Down, Scenario, all};
 /// Of a scenario: the promise, the client and the rate.
 type Line = (&'static str, &'static str, u32);
 
-/// What each scenario falls short of, with the figures.
+/// The shortfalls of each scenario, with the figures.
 type Short = BTreeMap<&'static str, BTreeMap<Line, Shortfall>>;
 
 const fn promise(shortfall: &Shortfall) -> &'static str {
@@ -60,7 +60,7 @@ fn played() -> Short {
     let work = || {
         while let Some(&(scenario, client, rate)) = jobs.get(next.fetch_add(1, Relaxed)) {
             let [none, preset] = play(scenario, client, rate);
-            let rules = ClientConfig::new().breaker_rules();
+            let rules = ClientConfig::new().effective_breaker_config();
             for shortfall in shortfalls(scenario, &preset, &none, &rules) {
                 let line = (promise(&shortfall), name(client), rate);
                 let mut short = short.lock().unwrap();
@@ -129,7 +129,7 @@ fn the_page_says_each_reason() {
 
 #[test]
 fn the_page_says_how_many_probes_an_outage_needs() {
-    let rules = ClientConfig::new().breaker_rules();
+    let rules = ClientConfig::new().effective_breaker_config();
     let [ten, minute] = [10, 60].map(|seconds| probes(&Down::for_seconds(seconds), &rules));
     let said = format!("{ten} in ten seconds, {minute} in a minute");
     let page = include_str!("../../../docs/harm.md");

@@ -28,9 +28,9 @@ use mutate::Mutate;
 const ABOVE: &str =
     "#![feature(core_intrinsics, const_eval_select)]\n#![allow(internal_features)]\n";
 
-/// What a mutated crate asks; without `std`, as packages for microcontrollers have none. A crate that forbids `unsafe` has
-/// it all the same, as the lints of the copy are capped. Where the environment names a file, no mutant is taken, and the
-/// numbers of those that a test would have met are added to it.
+/// The library of a mutated crate; without `std`, as packages for microcontrollers have none. A crate that forbids
+/// `unsafe` has it all the same, as the lints of the copy are capped. Where the environment names a file, no mutant is
+/// taken, and the numbers of those that a test would have met are added to it.
 const ASKS: &str = r#"
 #[doc(hidden)]
 #[allow(unsafe_code, missing_docs)]

@@ -21,14 +21,15 @@ pub(crate) struct Mutate {
     /// One line for each mutant.
     pub(crate) list: Vec<String>,
     number: u32,
-    /// Whether the function may run while compiling.
+    /// `true` if the function may run while compiling.
     is_const: bool,
     skipped: HashSet<u32>,
     file: String,
     within: Vec<String>,
 }
 
-/// Whether it is left out of what is built, as it is for processors with 32-bit pointers, or only for tests.
+/// Returns whether it is left out of the build, as it is for processors with 32-bit pointers, or only for
+/// tests.
 fn is_left_out(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|it| {
         let text = it.to_token_stream().to_string();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What becomes of an operator.
+//! The mutations of an operator.
 
 use syn::BinOp;
 
-/// How an expression with an operator has to be written, so that each operand is evaluated once.
+/// The form in which an expression with an operator has to be written, so that each operand is
+/// evaluated once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     /// Of references to both operands.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a function returns at once instead, by its type. Some do not compile; those are skipped.
+//! The values that a function returns at once instead, by its type. Some do not compile; those are
+//! skipped.
 
 use quote::ToTokens;
 use syn::{GenericArgument, PathArguments, ReturnType, Type};

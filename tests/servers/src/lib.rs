@@ -48,7 +48,7 @@ mod pages {
     mod registry {}
     #[doc = include_str!("../../../docs/recipes.md")]
     mod recipes {}
-    #[doc = include_str!("../../../docs/mapped.md")]
+    #[doc = include_str!("../../../std-adapter/around/docs/mapped.md")]
     mod mapped {}
     #[doc = include_str!("../../../docs/health.md")]
     mod health {}

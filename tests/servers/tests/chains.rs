@@ -17,7 +17,7 @@ use http::{Request, Response, StatusCode};
 use tokio::time::{Instant, sleep};
 use tower::{Layer, ServiceExt, service_fn};
 
-/// What the shop answers when a call to the payments was rejected.
+/// The answer of the shop when a call to the payments was rejected.
 #[derive(Clone, Copy, Debug)]
 enum Answer {
     /// 503 with `Retry-After`.
@@ -50,7 +50,7 @@ impl Shop {
             Ok(paid) => return Response::new(paid),
             Err(error) => error,
         };
-        match (Unavailable::of(&error), self.answer) {
+        match (Unavailable::from_error(&error), self.answer) {
             (Some(it), Answer::OfWholeService) => it.of_whole_service().response(),
             (Some(it), Answer::Plain) => it.response(),
             (Some(it), Answer::FailedDependency) => {
@@ -76,7 +76,7 @@ struct Seen {
     answered: u32,
 }
 
-/// What the front's breakers are for, and their rules.
+/// The scope of the front's breakers, and their rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum By {
     /// The host, by rules that open at half of the calls.

@@ -90,7 +90,8 @@ async fn the_pings_of_one_member_wait_for_the_fleet_and_all_are_served_again() {
     }
 }
 
-/// Nobody calls any more, but one member pings, last of all: the others have had the right before, one after the other.
+/// No calls are made any more, but one member pings, last of all: the others have had the right before, one after the
+/// other.
 #[tokio::test(start_paused = true)]
 async fn one_member_that_pings_closes_a_fleet_that_nobody_calls() {
     let engine = InProcess::new();

@@ -2,12 +2,12 @@
 //! The rules of the HTTP preset before simulated outages.
 
 use atomic_breaker_http::ClientConfig;
-use atomic_breaker_simulate::{Scenario, simulate};
+use atomic_breaker_tune::{Scenario, simulate};
 use std::time::Duration;
 
 #[test]
 fn the_rules_of_the_preset_open_in_every_outage_and_close_after_it() {
-    let rules = ClientConfig::new().breaker_rules();
+    let rules = ClientConfig::new().effective_breaker_config();
     let limit = Duration::from_secs(3);
     let seconds = Duration::from_secs;
     let outages = [

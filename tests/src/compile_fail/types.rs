@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the types of shared words, rules, observers and ticks forbid.
+//! Code that the types of shared words, rules, observers and ticks forbid.
 //!
 //! # Sharing
 //!

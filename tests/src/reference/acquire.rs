@@ -8,8 +8,8 @@ use atomic_breaker::{Cause, State, Wait};
 use super::{Hold, Mode, Permit, Reference};
 
 impl Reference {
-    /// How long a caller would have to wait; `None` if it would be admitted. While traffic returns, it is the
-    /// wait of the rejected callers.
+    /// The time that a caller would have to wait; `None` if it would be admitted. While traffic returns, it
+    /// is the wait of the rejected callers.
     pub fn wait(&self) -> Option<Wait> {
         let ms = Duration::from_millis;
         match &self.mode {
@@ -36,7 +36,7 @@ impl Reference {
     /// Acquires a permit, with dice from 0 to 2³² - 1; lower numbers pass first.
     ///
     /// # Errors
-    /// How long to wait.
+    /// The time to wait.
     pub fn acquire(&mut self, dice: u32) -> Result<Permit, Wait> {
         self.noticed = None;
         if let Some(wait) = self.wait()
@@ -103,7 +103,7 @@ impl Reference {
         self.now + u64::from(self.now.is_multiple_of(1 << 32))
     }
 
-    /// Whether the dice let a call pass while traffic returns.
+    /// Returns whether the dice let a call pass while traffic returns.
     fn is_lucky(&self, dice: u32) -> bool {
         match (&self.mode, self.rules.returning) {
             (Mode::Returning { .. }, Some(back)) => {
@@ -129,7 +129,7 @@ impl Reference {
         self.enter(mode, cause);
     }
 
-    /// How many probes may be in flight at the same time.
+    /// The number of probes that may be in flight at the same time.
     pub(super) fn slots(&self) -> usize {
         match self.mode {
             Mode::Probing {
@@ -144,7 +144,7 @@ impl Reference {
         }
     }
 
-    /// How long the last probe may take before the round is lost, in ticks. It doubles with each lost
+    /// The time that the last probe may take before the round is lost, in ticks. It doubles with each lost
     /// round.
     fn lease(&self) -> u64 {
         let grain = self.rules.grain;

@@ -19,11 +19,11 @@ pub struct Grain {
     pub most_lost: u32,
     /// The longest open time, in ticks.
     pub longest: u64,
-    /// How far the time in the word reaches; `None` means forever.
+    /// The reach of the time in the word; `None` means forever.
     pub wrap: Option<Wrap>,
 }
 
-/// Where the time in the word wraps, in ticks.
+/// The point at which the time in the word wraps, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Wrap {
     pub ticks: i64,
@@ -58,7 +58,7 @@ impl Grain {
         }
     }
 
-    /// Whether it is the 64-bit word's.
+    /// Returns whether it is the 64-bit word's.
     pub const fn is_wide(self) -> bool {
         self.significant == Self::WIDE.significant
     }
@@ -77,7 +77,7 @@ impl Grain {
         }
     }
 
-    /// How many transitions there are before the epochs of the word come round again.
+    /// The number of transitions before the epochs of the word come round again.
     pub const fn epochs(self) -> u64 {
         if self.is_wide() { 512 } else { 16 }
     }

@@ -51,7 +51,8 @@ use atomic_breaker::{Cause, State};
 pub enum Mode {
     Closed {
         failures: u32,
-        /// When the window began, or the row; 0 if nothing is counted, or if failures are counted without a time.
+        /// The time at which the window began, or the row; 0 if nothing is counted, or if failures are counted without
+        /// a time.
         window_began: u64,
     },
     Open {
@@ -63,7 +64,7 @@ pub enum Mode {
     Probing {
         out: Vec<u64>,
         successes: u32,
-        /// When the last probe was admitted.
+        /// The time at which the last probe was admitted.
         last: u64,
         lost_rounds: u32,
     },
@@ -74,7 +75,7 @@ pub enum Mode {
     Held(Vec<Hold>),
 }
 
-/// How an operator holds a breaker.
+/// The way in which an operator holds a breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Hold {
     ForcedOpen,
@@ -94,7 +95,7 @@ pub struct Reference {
     /// The open time in ticks, from now on, that the real breaker drew at random in this operation: it is
     /// taken over if it lies within the bounds.
     pub drawn: Option<u64>,
-    /// Whether each call since it closed or began to return has failed.
+    /// The calls since it closed or began to return: `true` for each that failed.
     pub calls: Vec<bool>,
     /// The number of the permit that was granted last: the next one gets the next number.
     pub admitted: u64,

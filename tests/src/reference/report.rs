@@ -59,12 +59,12 @@ impl Reference {
         }
     }
 
-    /// What a permit says before it is reported.
+    /// Returns whether a report of the permit would still count, before it is reported.
     pub fn still_counts(&self, permit: Permit) -> bool {
         self.holds(permit)
     }
 
-    /// Whether a report of this permit still counts.
+    /// Returns whether a report of this permit still counts.
     pub(super) fn holds(&self, permit: Permit) -> bool {
         let is_same = permit.generation == self.generation;
         match self.mode {
@@ -84,8 +84,8 @@ impl Reference {
         }
     }
 
-    /// Whether the permit belongs to a probe that lost its slot in the current half-open time, in one of the
-    /// counted rounds.
+    /// Returns whether the permit belongs to a probe that lost its slot in the current half-open time, in
+    /// one of the counted rounds.
     fn has_lost(&self, permit: Permit) -> bool {
         let Mode::Probing { lost_rounds, .. } = self.mode else {
             return false;
@@ -234,7 +234,7 @@ impl Reference {
         (self.return_age().min(whole).max(window), window)
     }
 
-    /// Whether the window of the failures counted has passed.
+    /// Returns whether the window of the failures counted has passed.
     fn is_window_over(&self) -> bool {
         match (&self.mode, self.rules.trip) {
             (Mode::Closed { window_began, .. }, Trip::Within(_, window)) => {

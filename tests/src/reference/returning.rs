@@ -15,12 +15,12 @@ impl Reference {
         }
     }
 
-    /// How old the return is, in ticks.
+    /// The age of the return, in ticks.
     pub(super) fn return_age(&self) -> u64 {
         self.age(self.returning_since()).max(0).cast_unsigned()
     }
 
-    /// Whether trips have been kept for long enough.
+    /// Returns whether trips have been kept for long enough.
     pub(super) fn is_returned(&self) -> bool {
         self.return_age() >= self.rules.trips_kept_for(self.trips)
     }

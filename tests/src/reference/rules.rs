@@ -27,7 +27,7 @@ pub struct Rules {
     pub grain: Grain,
 }
 
-/// When failures trip.
+/// The rule by which failures trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Trip {
     InARow(u32),
@@ -46,7 +46,7 @@ pub struct Ratio {
     pub min_calls: Option<usize>,
 }
 
-/// How the open time grows, up to a maximum.
+/// The growth of the open time, up to a maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Growth {
     /// Growth by a whole factor.
@@ -124,12 +124,13 @@ impl Rules {
         open
     }
 
-    /// Whether trips are kept for a while when probes have succeeded.
+    /// Returns whether trips are kept for a while when probes have succeeded.
     pub(super) fn keep_trips(&self) -> bool {
         self.growth.is_some() || self.returning.is_some()
     }
 
-    /// How long they are kept, in ticks: until the return is over, and as long as it was last open.
+    /// The time for which they are kept, in ticks: until the return is over, and as long as it was
+    /// last open.
     pub(super) fn trips_kept_for(&self, trips: u32) -> u64 {
         let return_time = self.returning.map_or(0, |back| back.over);
         let open_time = match self.growth {
@@ -184,7 +185,7 @@ impl Ratio {
         }
     }
 
-    /// Whether the outcomes of the last calls reach the ratio. `true` is a failure.
+    /// Returns whether the outcomes of the last calls reach the ratio. `true` is a failure.
     pub(super) fn is_reached(self, last: &[bool]) -> bool {
         let failed = last.iter().filter(|failed| **failed).count();
         let min_calls = self.min_calls.unwrap_or(self.of_last.div_ceil(2));
@@ -193,7 +194,7 @@ impl Ratio {
 }
 
 impl Return {
-    /// How long it takes, in ticks.
+    /// The length of the return, in ticks.
     pub(super) fn ticks(self, grain: Grain) -> u64 {
         grain.up(self.over)
     }

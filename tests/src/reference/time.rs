@@ -9,7 +9,7 @@ impl Reference {
         self.rules.grain.up(self.now)
     }
 
-    /// How many ticks ago a stored tick was; negative when it is ahead.
+    /// The number of ticks since a stored tick; negative when it is ahead.
     pub(super) fn age(&self, then: u64) -> i64 {
         self.seen(self.now / self.rules.grain.tick, then)
     }
@@ -28,7 +28,7 @@ impl Reference {
         }
     }
 
-    /// Whether two stored ticks look the same in the word.
+    /// Returns whether two stored ticks look the same in the word.
     pub(super) fn looks_same(&self, one: u64, other: u64) -> bool {
         match self.rules.grain.wrap {
             Some(wrap) => (one.cast_signed() - other.cast_signed()) % wrap.ticks == 0,
@@ -51,7 +51,7 @@ impl Reference {
         (self.now - self.now % ms).wrapping_add_signed(-age) as u32
     }
 
-    /// Whether a call was slow by the current rules.
+    /// Returns whether a call was slow by the current rules.
     pub(super) fn was_slow(&self, permit: Permit) -> bool {
         match (permit.started, self.rules.slow) {
             (Some(started), Some(limit)) => self.took(started) >= limit,
@@ -59,7 +59,7 @@ impl Reference {
         }
     }
 
-    /// How long a call took; 0 when the clock stepped back.
+    /// The duration of a call; 0 when the clock stepped back.
     fn took(&self, started: u64) -> u64 {
         let Some(_) = self.rules.grain.wrap else {
             return self.now.saturating_sub(started);

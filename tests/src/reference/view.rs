@@ -12,7 +12,7 @@ use super::{Mode, Reference, Trip};
 pub struct View {
     /// As the next call meets it.
     pub state: State,
-    /// To which the last transition led.
+    /// The state to which the last transition led.
     pub entered: State,
     pub failures: u32,
     pub in_flight: usize,
@@ -50,8 +50,8 @@ impl From<Snapshot> for View {
     }
 }
 
-/// When a caller that has to wait should retry: soon if a slot may be free, but not so soon that retries
-/// multiply the calls while a share of them passes.
+/// The time after which a caller that has to wait should retry: soon if a slot may be free, but not so
+/// soon that retries multiply the calls while a share of them passes.
 pub fn retry_in(state: State, wait: Wait) -> Option<Duration> {
     let ms = Duration::from_millis;
     match wait {

@@ -10,7 +10,7 @@ use atomic_breaker_steps::{
 };
 use tokio::time::sleep;
 
-/// How it responds.
+/// The response of the store.
 #[derive(Clone, Debug)]
 pub enum Fault {
     /// With this error.
@@ -74,7 +74,7 @@ impl FaultyStore {
         self.next.lock().unwrap().push((asked, fault, calls));
     }
 
-    /// How many of those calls are still to come.
+    /// The number of those calls that are still to come.
     pub fn left(&self) -> u32 {
         let next = self.next.lock().unwrap();
         next.iter().map(|(.., left)| left).sum()
@@ -89,7 +89,7 @@ impl FaultyStore {
         self.asked.lock().unwrap().clone()
     }
 
-    /// How often the jobs were counted.
+    /// The number of times that the jobs were counted.
     pub fn counted(&self) -> usize {
         let asked = self.asked();
         asked.iter().filter(|each| **each == Asked::Counts).count()

@@ -5,7 +5,7 @@ use atomic_breaker::{Control, State};
 
 use crate::dice::Dice;
 
-/// What an operator may do to one breaker.
+/// Does one of the acts that an operator may do to one breaker.
 pub fn command(breaker: &dyn Control, dice: &mut Dice) {
     match dice.below(9) {
         0 => breaker.trip(),

@@ -19,7 +19,7 @@ impl Progress {
         }
     }
 
-    /// Whether it is time for the next line.
+    /// Returns whether it is time for the next line.
     pub fn is_due(&mut self) -> bool {
         let interval = if self.is_terminal { 100 } else { 500 };
         let is_due = self.last.elapsed() >= Duration::from_millis(interval);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How far apart colors are, also for eyes that do not tell red from green.
+//! The distance between colors, also for eyes that do not tell red from green.
 
 /// Red, green and blue, from 0 to 255.
 pub type Rgb = (u8, u8, u8);

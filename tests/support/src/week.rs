@@ -10,7 +10,7 @@ use std::time::Duration;
 use atomic_breaker::{Clock, Config, ManualClock};
 use tokio::time::{Instant, sleep_until};
 
-/// How often the host is down.
+/// The number of times that the host is down.
 pub const OUTAGES: u32 = 7;
 
 const WEEK_S: u64 = OUTAGES as u64 * PERIOD_S;
@@ -82,7 +82,7 @@ pub fn protects(week: &Week, wasted: u32) {
     assert!(week.back_after_s <= 61, "{week:?}");
 }
 
-/// When requests are made: every second around an outage, every minute otherwise.
+/// The times at which requests are made: every second around an outage, every minute otherwise.
 fn seconds() -> impl Iterator<Item = u64> {
     (0..WEEK_S).filter(|second| {
         let phase = second % PERIOD_S;

@@ -33,7 +33,7 @@ fn a_closed_permit_is_mistaken_for_a_current_one_after_exactly_the_documented_tr
     assert_eq!(wide, [512, 1_024]);
 }
 
-/// How a breaker became half-open when the probe that hangs was admitted.
+/// The way in which a breaker became half-open when the probe that hangs was admitted.
 #[derive(Clone, Copy)]
 enum By {
     /// By a release: there are no trips in a row, neither now nor later.

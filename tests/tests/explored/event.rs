@@ -31,14 +31,14 @@ pub(crate) enum Event {
 }
 
 impl Event {
-    /// Whether the breaker takes part; otherwise there is nothing to compare.
+    /// Returns whether the breaker takes part; otherwise there is nothing to compare.
     pub(crate) fn concerns_the_breaker(self) -> bool {
         !matches!(self, Self::Lose(_) | Self::Pass | Self::StepBack)
     }
 }
 
 /// The longest open time that is demanded, in milliseconds.
-pub(crate) const LONGEST_DEMAND: u64 = 4;
+const LONGEST_DEMAND: u64 = 4;
 
 const REPORTS: [Report; 8] = [
     Report::Success,

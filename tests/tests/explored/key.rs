@@ -7,7 +7,6 @@ use std::hash::{BuildHasherDefault, Hasher};
 use atomic_breaker::word::Bits;
 use tests::reference::{Growth, Mode, Reference, Rules, Trip};
 
-use super::event::LONGEST_DEMAND;
 use super::world::{Cell, Held, RuleSet, World};
 
 /// Ages beyond these are one age, under all rules of a search; in ticks if not noted otherwise. They are three
@@ -19,7 +18,6 @@ pub(crate) struct Ages {
     over: u64,
     cancel_limit: u64,
     slow_ms: Option<u64>,
-    open: u64,
 }
 
 const MORE: u64 = 3;
@@ -33,7 +31,6 @@ impl Ages {
             cancel_limit,
             returning,
             slow,
-            open_for,
             growth,
             grain,
             ..
@@ -49,16 +46,8 @@ impl Ages {
             ages.over = ages.over.max(ticks(over));
             ages.cancel_limit = ages.cancel_limit.max(ticks(cancel_limit));
             ages.slow_ms = ages.slow_ms.max(slow);
-            let most = growth.map_or(open_for, Growth::max);
-            ages.open = ages.open.max(grain.stored(ticks(most.max(LONGEST_DEMAND))));
         }
         ages
-    }
-
-    /// The oldest age of all, after at most this many lost rounds.
-    pub(crate) fn longest(self, lost_rounds: u32) -> u64 {
-        let ages = [self.window, self.open, self.over, self.lease << lost_rounds];
-        ages.into_iter().fold(0, u64::max) + MORE
     }
 
     /// The oldest age of the stored time that matters in a mode.
@@ -226,7 +215,7 @@ impl<'a, W: Cell> Key<'a, W> {
         self.add(mode);
     }
 
-    /// How many of the probes in flight have no holder any more.
+    /// The number of probes in flight that have no holder any more.
     fn lost(&self, out: &[u64]) -> u64 {
         let is_held = |number: &u64| {
             let mut held = self.world.held.iter().flatten();

@@ -30,7 +30,7 @@ pub(crate) struct Listener {
     pub(crate) notices: Slot<Notices>,
 }
 
-/// How often each kind was reported, and the last of each.
+/// The number of reports of each kind, and the last of each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Notices {
     pub(crate) transitions: u32,

@@ -8,20 +8,20 @@ use atomic_breaker::Cause;
 use atomic_breaker::word::Bits;
 use tests::reference::{Mode, Reference, Rules};
 
-use super::elsewhere::{Place, places};
 use super::event::{Event, events};
 use super::key::{Ages, Key, Keys};
 use super::world::{Cell, RuleSet, World};
 
-/// How far a search goes.
+/// The beginning of a search, so that the clock and the time wrap within it.
+const BEFORE_THE_WRAP: u64 = (1 << 33) - 8;
+
+/// The bounds of a search.
 #[derive(Clone, Copy)]
 pub(crate) struct Reach {
     pub(crate) callers: usize,
     pub(crate) oldest_permit: u64,
     /// States with more rounds lost in a row are compared, but not explored further.
     pub(crate) most_lost_rounds: u32,
-    /// Whether each state is checked across the wraps, too.
-    pub(crate) across_wraps: bool,
 }
 
 /// The extent of a search.
@@ -29,8 +29,6 @@ pub(crate) struct Reach {
 pub(crate) struct Extent {
     pub(crate) states: usize,
     pub(crate) steps: usize,
-    /// Steps taken from states moved across the wraps.
-    pub(crate) steps_elsewhere: usize,
     /// The causes of all transitions.
     pub(crate) causes: HashSet<Cause>,
 }
@@ -41,12 +39,11 @@ pub(crate) struct Search<W: Cell> {
     sets: Vec<RuleSet<W::Bits>>,
     reach: Reach,
     events: Vec<Event>,
-    elsewhere: Vec<Place>,
     ages: Ages,
     word: PhantomData<W>,
 }
 
-/// How a world was reached: the world before it, and the event.
+/// The way to a world: the world before it, and the event.
 type Origin = (u32, Event);
 
 impl<W: Cell> Search<W> {
@@ -61,17 +58,14 @@ impl<W: Cell> Search<W> {
             .collect();
         let ages = Ages::of(&sets);
         let events = events(reach.callers, &sets);
-        let elsewhere = if reach.across_wraps {
-            let longest = ages.longest(reach.most_lost_rounds);
-            places::<W>(rules[0].grain.tick, longest)
-        } else {
-            Vec::new()
-        };
+        // The first transition leads into the first epoch again.
+        let mut reference = Reference::new(rules[0], BEFORE_THE_WRAP);
+        reference.generation = (1 << W::EPOCH.1) - 1;
         Self {
             start: World {
-                bits: W::Bits::FRESH,
+                bits: W::Bits::from_u64(reference.generation << W::EPOCH.0),
                 held: [None; 3],
-                reference: Reference::new(rules[0], 100),
+                reference,
                 rules: 0,
                 behind: 0,
                 oldest_permit: reach.oldest_permit,
@@ -79,7 +73,6 @@ impl<W: Cell> Search<W> {
             sets,
             reach,
             events,
-            elsewhere,
             ages,
             word: PhantomData,
         }
@@ -100,7 +93,7 @@ impl<W: Cell> Search<W> {
                 };
                 extent.steps += 1;
                 if let Err(difference) = result {
-                    self.fail(&origins, index, event, None, &difference);
+                    self.fail(&origins, index, event, &difference);
                 }
                 if let Some(notice) = &next.reference.noticed {
                     extent.causes.insert(notice.cause);
@@ -110,38 +103,9 @@ impl<W: Cell> Search<W> {
                     origins.push(Some((index, event)));
                 }
             }
-            extent.steps_elsewhere += self.look_elsewhere(&world, &origins, index);
         }
         extent.states = origins.len();
         extent
-    }
-
-    /// Lets every event happen once in all other places. Returns how many steps that took.
-    fn look_elsewhere(
-        &self,
-        world: &World<W::Bits>,
-        origins: &[Option<Origin>],
-        index: u32,
-    ) -> usize {
-        let mut steps = 0;
-        for &place in &self.elsewhere {
-            let there = world.at::<W>(place);
-            let mut next = there.clone();
-            for &event in self
-                .events
-                .iter()
-                .filter(|event| event.concerns_the_breaker())
-            {
-                let Some(result) = there.after::<W>(&self.sets, event, &mut next) else {
-                    continue;
-                };
-                steps += 1;
-                if let Err(difference) = result {
-                    self.fail(origins, index, event, Some(place), &difference);
-                }
-            }
-        }
-        steps
     }
 
     fn is_too_far(&self, world: &World<W::Bits>) -> bool {
@@ -155,14 +119,7 @@ impl<W: Cell> Search<W> {
         Key::<W>::of(world, self.ages)
     }
 
-    fn fail(
-        &self,
-        origins: &[Option<Origin>],
-        last: u32,
-        event: Event,
-        place: Option<Place>,
-        difference: &str,
-    ) -> ! {
+    fn fail(&self, origins: &[Option<Origin>], last: u32, event: Event, difference: &str) -> ! {
         let mut way = vec![event];
         let mut index = last;
         while let Some((before, event)) = origins[index as usize] {
@@ -172,8 +129,7 @@ impl<W: Cell> Search<W> {
         way.reverse();
         let rules: Vec<_> = self.sets.iter().map(|set| set.plain).collect();
         panic!(
-            "after {way:?}\nfrom {} ms, before the last step moved to {place:?}, rules {rules:#?}:\n\
-             {difference}",
+            "after {way:?}\nfrom {} ms, rules {rules:#?}:\n{difference}",
             self.start.reference.now
         );
     }

@@ -13,7 +13,7 @@ use super::listener::{Listener, Notices, Still};
 /// A word that the search can make from bits, with a documented layout.
 pub(crate) trait Cell: Word<Bits: std::hash::Hash> + From<Self::Bits> {
     const WIDTH: u32;
-    /// Where the field begins, and how wide it is.
+    /// The first bit of the field, and its width.
     const TIME: (u32, u32);
     const EPOCH: (u32, u32);
 
@@ -50,9 +50,9 @@ pub(crate) struct World<B> {
     pub(crate) bits: B,
     pub(crate) held: [Option<Held<B>>; 3],
     pub(crate) reference: Reference,
-    /// Which of the rules are in force.
+    /// The rules that are in force.
     pub(crate) rules: usize,
-    /// How far the clock has stepped back from the latest time.
+    /// The distance by which the clock has stepped back from the latest time.
     pub(crate) behind: u64,
     /// Permits that have lived through more transitions are taken away.
     pub(crate) oldest_permit: u64,

@@ -17,7 +17,7 @@ pub(crate) type BitsOf<V> = <<V as World>::Word as Word>::Bits;
 /// Permits that a caller holds, without their breaker.
 pub(crate) type Held<B> = Vec<(Id, Token<B>)>;
 
-/// What a caller has recorded.
+/// The record of a caller.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Notes {
     pub(crate) records: Vec<Record>,

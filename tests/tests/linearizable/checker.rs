@@ -63,7 +63,7 @@ fn every_wrong_history_of_callers_that_take_turns_is_rejected() {
     }
 }
 
-/// Where operations overlap, another answer may be right in another order.
+/// Another answer may be right in another order, where operations overlap.
 #[test]
 fn wrong_histories_of_callers_that_overlap_are_rejected_unless_an_order_proves_them_right() {
     let (mut random, mut counts) = (Random::new(seed() ^ 1), Counts::new());

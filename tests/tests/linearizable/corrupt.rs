@@ -21,9 +21,9 @@ pub(crate) enum Corruption {
     Early,
     /// A snapshot is older than a transition that was over before it was taken.
     OldSnapshot,
-    /// A transition was neither returned nor notified.
+    /// A transition was neither returned nor shown to the observer.
     LostTransition,
-    /// A transition was notified twice, never, or to somebody else.
+    /// An observer was notified of a transition twice or never, or another one was.
     Twice,
     Unnoticed,
     Elsewhere,
@@ -48,7 +48,7 @@ impl Corruption {
         Self::Reversed,
     ];
 
-    /// Whether no order can explain it, whatever overlaps: the answer fits no state, or real time and the epoch that
+    /// Returns whether no order can explain it, whatever overlaps: the answer fits no state, or real time and the epoch that
     /// it names contradict each other.
     pub(crate) fn is_always_wrong(self) -> bool {
         matches!(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the rounds were like: a test whose callers never overlap shows nothing.
+//! Figures of the rounds: a test whose callers never overlap shows nothing.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -31,7 +31,7 @@ pub(crate) struct Figures {
     /// Exchanges that were lost to another caller.
     pub(crate) lost: u64,
     kinds: BTreeMap<Kind, u64>,
-    /// How often each thing happened, by name.
+    /// The number of times that each thing happened, by name.
     seen: BTreeMap<String, u64>,
 }
 

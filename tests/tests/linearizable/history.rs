@@ -11,7 +11,7 @@ use super::operation::{Change, Record};
 use super::plan::Plan;
 use super::search::{is_right, search};
 
-/// What happened in a round, in the order of the calls.
+/// The events of a round, in the order of the calls.
 #[derive(Clone, Debug)]
 pub(crate) struct History {
     pub(crate) plan: Arc<Plan>,
@@ -34,7 +34,7 @@ impl History {
         history
     }
 
-    /// Whether epochs came round again: a permit that lives through a whole turn of them is mistaken for a current
+    /// Returns whether epochs came round again: a permit that lives through a whole turn of them is mistaken for a current
     /// one, as documented.
     pub(crate) fn is_too_long(&self) -> bool {
         let transitions = self.records.iter().filter(|record| record.is_transition());
@@ -64,7 +64,7 @@ impl History {
         Ok(found.order)
     }
 
-    /// Whether the order of the calls, the simplest of all, is the reference's.
+    /// Returns whether the order of the calls, the simplest of all, is the reference's.
     pub(crate) fn is_in_order_of_calls(&self) -> bool {
         let mut model = Model::new(&self.plan);
         let mut records = self.records.iter();

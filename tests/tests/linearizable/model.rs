@@ -32,7 +32,7 @@ impl Model {
         answer.is_some_and(|answer| record.answer.is(&answer))
     }
 
-    /// What the reference would answer to an operation now, whatever was recorded.
+    /// The reference's answer to an operation now, whatever was recorded.
     pub(crate) fn answered(mut self, record: &Record, plan: &Plan) -> Option<Answer> {
         self.answer(record, plan)
     }
@@ -45,7 +45,7 @@ impl Model {
         Some(self)
     }
 
-    /// What the reference answers; `None` if the permit was never granted.
+    /// The reference's answer; `None` if the permit was never granted.
     fn answer(&mut self, record: &Record, plan: &Plan) -> Option<Answer> {
         let seen = &mut self.reference;
         seen.rules = plan.sets[record.inputs.rules].wrapping();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What was asked of the breaker, what it answered, and when: the words of a history.
+//! Questions to the breaker, its answers, and their times: the words of a history.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ impl Operation {
     }
 }
 
-/// What an operation read beside the word: it takes effect with these.
+/// The readings of an operation beside the word: it takes effect with these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Inputs {
     /// The last reading of the clock.
@@ -54,7 +54,7 @@ pub(crate) struct Made {
     pub(crate) epoch: u64,
 }
 
-/// What an operation returned.
+/// The result of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Said {
     Admitted {
@@ -74,7 +74,7 @@ pub(crate) enum Said {
     Corrupt,
 }
 
-/// What an observer was notified of during an operation.
+/// The notices that an observer got during an operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Heard {
     pub(crate) transitions: Vec<Made>,
@@ -146,7 +146,7 @@ impl Record {
         }
     }
 
-    /// Whether it made a transition.
+    /// Returns whether it made a transition.
     pub(crate) fn is_transition(&self) -> bool {
         match &self.answer {
             Recorded::Here(answer) => !answer.heard.transitions.is_empty(),

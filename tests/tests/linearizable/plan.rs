@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the callers of a round will do, drawn at random.
+//! The plan of the callers of a round, drawn at random.
 
 use tests::random::Random;
 use tests::reference::{Command, Grain, Report, Rules};
@@ -28,7 +28,7 @@ pub(crate) enum Step {
     ToDeadline(i64),
 }
 
-/// What happens when all callers have come to rest: whatever was lost shows.
+/// The end of a round, when all callers have come to rest: whatever was lost shows.
 pub(crate) const CLOSING: [Step; 1] = [Step::Snapshot];
 
 /// A round: the callers' steps, and where they begin.
@@ -41,7 +41,7 @@ pub(crate) struct Plan {
     pub(crate) epoch: u64,
     /// The time at the beginning.
     pub(crate) start: u64,
-    /// What happens before the callers begin.
+    /// The events before the callers begin.
     pub(crate) prefix: Vec<Step>,
     pub(crate) scripts: Vec<Vec<Step>>,
     pub(crate) seed: u64,

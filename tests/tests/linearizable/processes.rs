@@ -40,7 +40,7 @@ struct Mapped {
     now: MappedWord,
     rules: MappedWord,
     stamps: MappedWord,
-    /// How many callers have begun, in all rounds.
+    /// The number of callers that have begun, in all rounds.
     begun: MappedWord,
 }
 
@@ -131,7 +131,7 @@ impl Drop for Folder {
     }
 }
 
-/// What a child is told: its number, the round, the seed of the plan, and the permits that it holds.
+/// The orders of a child: its number, the round, the seed of the plan, and the permits that it holds.
 fn order(caller: usize, round: u64, seed: u64, held: Held<u64>) -> String {
     let mut line = format!("{caller} {round} {seed}");
     for (id, token) in held {

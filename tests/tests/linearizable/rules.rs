@@ -3,7 +3,7 @@
 
 use tests::reference::{Grain, Growth, Return, Rules, Trip};
 
-/// Where the reference's own time starts, a multiple of every wrap.
+/// The start of the reference's own time, a multiple of every wrap.
 pub(crate) const ORIGIN: u64 = 1 << 44;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,8 +38,8 @@ impl Kind {
         self == Self::Jitter
     }
 
-    /// Whether the clock stands still during an operation: one that measures calls reads it twice, and the reference
-    /// has one time.
+    /// Returns whether the clock stands still during an operation: one that measures calls reads it twice, and the
+    /// reference has one time.
     pub(crate) fn stands_still(self) -> bool {
         matches!(self, Self::Slow | Self::Replaced)
     }

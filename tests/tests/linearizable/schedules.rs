@@ -25,7 +25,7 @@ use super::world::{Layout, World};
 const CALLERS: usize = 3;
 /// Schedules of a plan, by each of two schedulers.
 const SCHEDULES: usize = 8;
-/// How often the second scheduler lets a caller of lower priority go first.
+/// The number of times that the second scheduler lets a caller of lower priority go first.
 const DEPTH: usize = 4;
 
 /// A word of either layout.

@@ -12,13 +12,13 @@ use super::plan::Plan;
 /// More operations would not fit the set of those that are done.
 const MOST: usize = 128;
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Found {
     /// The places of the records in an order that the reference accepts, or else the longest beginning of one.
     pub(crate) order: Vec<usize>,
     pub(crate) is_order: bool,
-    /// How often an operation was tried in a place.
+    /// The number of times that an operation was tried in a place.
     pub(crate) steps: u64,
 }
 
@@ -90,7 +90,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether an order, from wherever it comes, has all operations once, respects real time and is the reference's.
+/// Returns whether an order, from wherever it comes, has all operations once, respects real time and is the reference's.
 pub(crate) fn is_right(plan: &Plan, records: &[Record], order: &[usize]) -> bool {
     let mut model = Model::new(plan);
     let mut done = vec![false; records.len()];

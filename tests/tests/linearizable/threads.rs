@@ -104,7 +104,7 @@ impl<B: Layout> Round<B> {
     }
 }
 
-/// Where threads wait for each other, without going to sleep: they are to begin at the same moment.
+/// A place where threads wait for each other, without going to sleep: they are to begin at the same moment.
 #[derive(Default)]
 struct Together(AtomicUsize);
 
@@ -171,7 +171,7 @@ fn play<B: Layout>(seed: u64, figures: &mut Figures) -> Vec<History> {
     histories.collect()
 }
 
-/// What each caller noted in each round.
+/// The notes of each caller in each round.
 fn at_once<B: Layout>(rounds: &[Round<B>], dealt: Vec<Vec<Held<B>>>) -> Vec<Vec<Notes>> {
     let together = &Together::default();
     thread::scope(|scope| {

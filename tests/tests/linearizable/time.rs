@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How long the tests of this file take, together.
+//! The time that the tests of this file take, together.
 
 use std::env;
 use std::sync::{Mutex, PoisonError};

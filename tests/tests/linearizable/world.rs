@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the callers of a round share beside the word: the time, the rules and the stamps.
+//! The things that the callers of a round share beside the word: the time, the rules and the stamps.
 
 use atomic_breaker::word::{AtomicU32, AtomicU64, Bits, TickBits, Ticks, Word};
 use atomic_breaker::{AsRules, Clock, Observer, Outcome, Rejected, Rules, SharedClock, Transition};

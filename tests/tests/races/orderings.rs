@@ -114,7 +114,7 @@ fn the_next_probe_sees_what_the_last_one_did<W: Word + Send + Sync + 'static>(wo
     succeeding.join().unwrap();
 }
 
-/// When notified of the trip, reads the errors that the callers kept before their failures were counted.
+/// Reads, when notified of the trip, the errors that the callers kept before their failures were counted.
 #[derive(Clone)]
 struct Looks(Plain<Vec<AtomicU32>>);
 

@@ -113,7 +113,7 @@ fn succeed<const SHARDS: usize>(tally: &Modelled<SHARDS>) {
     assert_eq!(tally.record(Call::success(0), Some(HALF)), Verdict::Keep);
 }
 
-/// Whether it trips.
+/// Returns whether it trips.
 fn fail<const SHARDS: usize>(tally: &Modelled<SHARDS>) -> bool {
     tally.record(Call::failure(0, 1), Some(HALF)) == Verdict::Trip
 }

@@ -128,14 +128,21 @@ fn survives<W: Word + From<W::Bits>>(
         let is_left_alone = real.to_bits() == bits && was_corrupt;
         prop_assert!(real.check().is_ok() || is_left_alone, "{:?}", event);
     }
-    gets_through(&real, &clock)?;
+    gets_through(&real, &clock, rules.grain.wrapping())?;
     real.reset();
     prop_assert!(real.check().is_ok());
     joins_up(&log, begun, real.snapshot().entered(), is_corrupt)
 }
 
-/// All permits are lost. A caller that waits as long as demanded gets through at once.
-fn gets_through<W: Word>(real: &Real<'_, W>, clock: &ManualClock) -> Result<(), TestCaseError> {
+/// All permits are lost. A caller that waits as long as demanded gets through at once: no later than the longest time that
+/// the word holds and the guard band.
+fn gets_through<W: Word>(
+    real: &Real<'_, W>,
+    clock: &ManualClock,
+    grain: Grain,
+) -> Result<(), TestCaseError> {
+    let guard = grain.wrap.map_or(0, |wrap| wrap.guard.unsigned_abs());
+    let longest = Duration::from_millis(grain.longest_ms() + guard * grain.tick);
     // A token is forgotten: a permit that is dropped might count as failed.
     let acquire = || real.acquire().map(Permit::into_token);
     let Err(rejected) = acquire() else {
@@ -143,6 +150,7 @@ fn gets_through<W: Word>(real: &Real<'_, W>, clock: &ManualClock) -> Result<(), 
     };
     match rejected.wait() {
         Wait::For(time) | Wait::AtMost(time) => {
+            prop_assert!(time <= longest, "{:?}", time);
             clock.advance(time);
             prop_assert!(acquire().is_ok(), "after {:?}", time);
         }

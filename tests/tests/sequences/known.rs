@@ -75,7 +75,7 @@ static_breaker! {
         .observer(&LOG);
 }
 
-/// What both have done and returned so far.
+/// The events and results of both so far.
 struct Side<'a, C, W: Word, T, O, R> {
     breaker: &'a Breaker<C, W, T, O, R>,
     clock: &'a Chance,
@@ -98,7 +98,7 @@ where
         (count != 0).then(|| self.held.remove(count - 1 - caller % count))
     }
 
-    /// What came of the event, in words.
+    /// The result of the event, in words.
     fn step(&mut self, event: Event) -> String {
         let answer: Option<Transition> = match event {
             Event::Acquire(dice) => {

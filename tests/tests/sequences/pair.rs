@@ -87,10 +87,10 @@ pub(crate) struct Pair<W: Word, T> {
     pub(crate) seen: Seen,
 }
 
-/// How often each thing happened, by name.
+/// The number of times that each thing happened, by name.
 pub(crate) type Seen = HashMap<String, usize>;
 
-/// Where the reference's own time starts, a multiple of every wrap: a history cannot step back to 0.
+/// The start of the reference's own time, a multiple of every wrap: a history cannot step back to 0.
 const ORIGIN: u64 = 1 << 44;
 
 impl<W: Word, T: Memory> Pair<W, T> {

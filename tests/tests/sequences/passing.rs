@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How time passes in a history.
+//! The passing of time in a history.
 
 use std::time::Duration;
 

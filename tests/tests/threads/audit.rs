@@ -14,7 +14,7 @@ pub(crate) type Narrow = Ticks<AtomicU32, 3>;
 /// A word whose documented layout the audit knows.
 pub(crate) trait Cell: Word + Default + Send + Sync {
     const NAME: &'static str;
-    /// How many epochs there are before they wrap.
+    /// The number of epochs before they wrap.
     const EPOCHS: u16;
     const EPOCH_SHIFT: u32;
 
@@ -72,7 +72,7 @@ impl Observer for Ledger {
 }
 
 impl Ledger {
-    /// Whether `more` transitions can follow before the epochs of this round wrap.
+    /// Returns whether `more` transitions can follow before the epochs of this round wrap.
     pub(crate) fn has_room_for<W: Cell>(&self, more: u64) -> bool {
         self.reported.load(Ordering::Relaxed) + more < u64::from(W::EPOCHS)
     }
@@ -114,7 +114,7 @@ impl Ledger {
     }
 }
 
-/// Whether the life cycle has this arrow. No lease ends in these tests.
+/// Returns whether the life cycle has this arrow. No lease ends in these tests.
 fn is_an_arrow(transition: &Transition) -> bool {
     use State::{Closed, Disabled, ForcedOpen, HalfOpen, Open, Returning};
 

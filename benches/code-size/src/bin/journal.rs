@@ -9,9 +9,9 @@ use core::time::Duration;
 
 use atomic_breaker::word::AtomicU32;
 use atomic_breaker::{Breaker, Config};
-use atomic_breaker_journal::{Entry, Journal, JournalConfig};
 use code_size::{CONTROL, Silent, Ticks, operation_that_waits, run};
 use embedded_storage_async::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
+use flash_journal::{Entry, Journal, JournalConfig};
 
 static WORD: AtomicU32 = AtomicU32::new(0);
 static RADIO: Breaker<Ticks, &AtomicU32> = Breaker::over(&WORD, Config::new(), Ticks);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a program in C links for `ab_acquire` and `ab_report`: rules made at run time, 32-bit word.
+//! The parts that a program in C links for `ab_acquire` and `ab_report`: rules made at run time,
+//! 32-bit word.
 #![no_std]
 #![no_main]
 

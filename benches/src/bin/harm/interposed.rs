@@ -22,7 +22,7 @@ const CLOCK_GETTIME: c_long = 228;
 #[cfg(target_arch = "aarch64")]
 const CLOCK_GETTIME: c_long = 113;
 
-/// What `clock_gettime` of the C library would do, unless the thread is in a run. `std` finds this one first, as it is
+/// Does as `clock_gettime` of the C library would, unless the thread is in a run. `std` finds this one first, as it is
 /// linked in.
 ///
 /// # Safety

@@ -13,7 +13,7 @@ use harm::scenario::Scenario;
 use crate::picture::Row;
 use crate::table::{Cells, Contestant};
 
-/// What there is to print.
+/// The data to print.
 pub(crate) struct Page<'a> {
     pub(crate) scenarios: &'a [Scenario],
     pub(crate) cells: &'a Cells,
@@ -57,7 +57,7 @@ impl Page<'_> {
                             sum += served;
                         }
                         if let Some(down) = &scenario.down {
-                            let rules = ClientConfig::new().breaker_rules();
+                            let rules = ClientConfig::new().effective_breaker_config();
                             let all = shortfalls(scenario, figures, none, &rules);
                             outages += 1;
                             ends += usize::from(down.ends_well);
@@ -87,7 +87,7 @@ impl Page<'_> {
     /// The lines of each contestant with retries, in classes: how much is served, and which promises are kept.
     pub(crate) fn rows(&self, of: &[Contestant]) -> Vec<Row> {
         let client = Client::Retries;
-        let rules = ClientConfig::new().breaker_rules();
+        let rules = ClientConfig::new().effective_breaker_config();
         let mut rows = Vec::new();
         for &contestant in of {
             let mut bars = [[0; 4]; 2];
@@ -219,7 +219,7 @@ impl Page<'_> {
     /// Each line of ours that falls short.
     pub(crate) fn short(&self) -> String {
         let mut text = String::new();
-        let rules = ClientConfig::new().breaker_rules();
+        let rules = ClientConfig::new().effective_breaker_config();
         for client in Client::ALL {
             for (number, scenario) in self.scenarios.iter().enumerate() {
                 for &rate in scenario.rates {

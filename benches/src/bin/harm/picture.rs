@@ -21,7 +21,7 @@ const TOP: i32 = 108;
 const WIDTH: i32 = 330;
 const GAP: i32 = 50;
 
-/// How many lines are in each class, from kept to not kept at all.
+/// The number of lines in each class, from kept to not kept at all.
 pub(crate) type Classes = [u32; 4];
 
 /// A contestant.

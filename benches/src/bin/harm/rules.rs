@@ -130,7 +130,7 @@ impl Variant {
             .max_retry_after(Duration::from_mins(1))
             .jitter_percent(20);
         // Rules that say when a call is slow have no share of slow calls unless they say so, too.
-        let slow = ClientConfig::new().breaker_rules().slow_call_ms;
+        let slow = ClientConfig::new().effective_breaker_config().slow_call_ms;
         let breaker = match slow.filter(|_| self.slow_fails) {
             Some(ms) => breaker.slow_call(Duration::from_millis(ms.into())),
             None => breaker,
@@ -148,7 +148,7 @@ pub(crate) fn check() {
     );
 }
 
-/// What each variant falls short of, with the retries of the preset.
+/// The shortcomings of each variant, with the retries of the preset.
 pub(crate) fn table(scenarios: &[Scenario], cells: &Cells) -> Table {
     let jobs: Vec<_> = (0..VARIANTS.len())
         .flat_map(|variant| {
@@ -178,7 +178,7 @@ pub(crate) fn table(scenarios: &[Scenario], cells: &Cells) -> Table {
         "wasted in 10 min at 10/s",
     ]);
     for (place, variant) in VARIANTS.iter().enumerate() {
-        let rules = variant.config().breaker_rules();
+        let rules = variant.config().effective_breaker_config();
         let (mut served, mut lines, mut sum) = (0, 0, 0.0);
         let (mut wasted, mut late, mut long) = (0, 0, 0.0);
         for (&(of, number, rate), figures) in &played {

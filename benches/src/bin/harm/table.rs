@@ -17,7 +17,7 @@ use tokio::runtime::Runtime;
 
 use crate::peers;
 
-/// Who is between the client and the resource.
+/// The contestant between the client and the resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Contestant {
     None,

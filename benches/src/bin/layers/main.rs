@@ -61,16 +61,7 @@ fn main() -> ExitCode {
     );
     let claims = claims::claims(&run);
     println!("{}", claim::table(&claims));
-
-    let misses = claim::misses(&claims);
-    for miss in &misses {
-        eprintln!("{miss}");
-    }
-    if misses.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    claim::verdict(&claims)
 }
 
 fn layers() -> Vec<Case> {

@@ -33,17 +33,18 @@ impl Run {
         self.paired.figure(self.index(name))
     }
 
-    /// How much longer a call takes than one of another case in the same round, by one thread.
+    /// The time by which a call takes longer than one of another case in the same round, by one
+    /// thread.
     pub(crate) fn longer(&self, name: &str, than: &str) -> Figure {
         self.paired.longer(self.index(name), self.index(than))
     }
 
-    /// How many times as long another case takes in the same round, by one thread.
+    /// The ratio of the time of another case to that of this one in the same round, by one thread.
     pub(crate) fn ahead(&self, name: &str, of: &str) -> Figure {
         self.paired.share(self.index(name), self.index(of))
     }
 
-    /// How much of what one thread gets done in the same round each of two gets done.
+    /// The share of the work of one thread alone, in the same round, that each of two threads gets done.
     pub(crate) fn share(&self, name: &str) -> Figure {
         let index = self.index(name);
         self.paired.share(index + self.names.len(), index)
@@ -82,7 +83,7 @@ impl Run {
         table
     }
 
-    /// How quiet the machine was.
+    /// Describes the disturbances of the machine.
     pub(crate) fn disturbances(&self) -> String {
         let Paired {
             laps, disturbed, ..

@@ -14,7 +14,7 @@ use atomic_breaker_std::CoarseClock;
 use benches::rounds::Case;
 
 pub(crate) const SHARDED: &str = "16 shards";
-/// What a success cannot do without.
+/// The floor under the cost of a success.
 pub(crate) const FLOOR: &str = "the clock and a compare-and-swap alone";
 
 pub(crate) fn cases() -> Vec<Case> {
@@ -82,10 +82,7 @@ impl<C> Locked<C> {
 
 impl<C: Clock> Tally for Locked<C> {
     fn memory(&self) -> Memory {
-        Memory {
-            max_within_ms: u32::MAX,
-            ..Memory::NONE
-        }
+        Memory::NONE.max_within_ms(u32::MAX)
     }
 
     fn record(&self, call: Call, ratio: Option<Ratio>) -> Verdict {

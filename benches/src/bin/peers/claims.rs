@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! This project's claims about its speed, held against this very run.
 
-use benches::claim::{self, Claim};
-use benches::table::Table;
+use benches::claim::Claim;
 
 use super::columns::{Column, Measured};
 
 /// Every claim with its figure.
-pub(crate) fn table(run: &Measured) -> Table {
-    let claims = [closed(run), failing(run), rejected(run)];
-    claim::table(&claims.concat())
+pub(crate) fn claims(run: &Measured) -> Vec<Claim> {
+    [closed(run), failing(run), rejected(run)].concat()
 }
 
 fn ours(run: &Measured, column: Column) -> f64 {
@@ -20,7 +18,7 @@ fn over_bare(run: &Measured, column: Column) -> f64 {
     ours(run, column) - run.bare.median(column).expect("not asked for rejections")
 }
 
-/// How many times as long the fastest peer takes.
+/// The ratio of the fastest peer's time to ours.
 fn ahead(run: &Measured, column: Column) -> f64 {
     run.best_peer(column) / ours(run, column)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the command makes of `breakers.toml`: a header for C, and Rust for the library, with every rule checked.
+//! Generates the code for a `breakers.toml`: a header for C, and Rust for the library, with every rule checked.
 //!
 //! ```toml
 //! [radio]
@@ -37,6 +37,7 @@ use asked::{Breakers, RequestedBreaker};
 
 /// The two files.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Generated {
     /// For C and C++: `breakers.h`.
     pub header: String,
@@ -52,7 +53,7 @@ const LONGEST: usize = 1 << 20;
 /// Makes both files of the text of `breakers.toml`.
 ///
 /// # Errors
-/// What is wrong with the file, and what to do.
+/// The fault of the file, and the fix.
 pub fn generate(text: &str) -> Result<Generated, String> {
     if text.len() > LONGEST {
         return Err("it is longer than 1 MiB".into());
@@ -135,7 +136,7 @@ fn breaker(name: String, mut settings: Table) -> Result<(u32, RequestedBreaker),
 /// Settings of Rust that one word has no room for.
 const RATIOS: [&str; 2] = ["failure_ratio", "tally_only"];
 
-/// What is wrong with a value: without offering what is refused here, and with ranges in place of Rust's types.
+/// Describes the error in a value: without offering what is refused here, and with ranges in place of Rust's types.
 fn said(error: &toml::de::Error) -> String {
     let mut text = error.to_string().trim_end().to_string();
     for ratio in RATIOS {
@@ -209,7 +210,7 @@ fn check(config: Config, log2: u32) -> Result<(), String> {
     by_tick!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16)
 }
 
-/// What the generated functions are called, after the name of the breaker.
+/// The suffixes of the generated functions' names, after the name of the breaker.
 const SUFFIXES: &[&str] = &[
     "acquire",
     "report",
@@ -244,10 +245,10 @@ const TAKEN: &str = " alignas alignof and and_eq asm auto bitand bitor bool brea
     stdin stdout struct switch template this thread_local throw true try typedef typeid typename typeof \
     typeof_unqual union unix unsigned using virtual void volatile while xor xor_eq ";
 
-/// How the functions of the library begin.
+/// The prefixes of the library's own functions.
 const OURS: [&str; 3] = ["ab", "ab32", "ab64"];
 
-/// Whether a name can be that of a variable and part of a function's.
+/// Checks that a name can be that of a variable, and part of a function's name.
 fn check_name(name: &str) -> Result<(), String> {
     let is_fine = name.starts_with(|c: char| c.is_ascii_lowercase())
         && name
@@ -267,7 +268,7 @@ fn check_name(name: &str) -> Result<(), String> {
     ))
 }
 
-/// Whether no variable is called as a function of another breaker.
+/// Checks that no variable is called like a function of another breaker.
 fn check_names(breakers: &Breakers) -> Result<(), String> {
     let all = || breakers.values().flatten();
     if all().next().is_none() {

@@ -128,7 +128,7 @@ mod ticks_of_{tick_ms}_ms {{
     )
 }
 
-/// What a handle leads to.
+/// Defines the lookup of a breaker by its handle.
 fn by_index(
     breakers: &[RequestedBreaker],
     value: impl Fn(usize, &RequestedBreaker) -> String,

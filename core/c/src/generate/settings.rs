@@ -28,7 +28,7 @@ const FIRMWARE: [&str; 3] = ["tick_ms", "retained", "seed_from"];
 /// ```
 ///
 /// # Errors
-/// What is wrong with the file, and what to do.
+/// The fault of the file, and the fix.
 pub fn settings(text: &str, name: &str) -> Result<CSettings, String> {
     if text.len() > LONGEST {
         return Err("it is longer than 1 MiB".into());
@@ -73,7 +73,7 @@ fn refuse(settings: &DeTable<'_>) -> Result<(), String> {
     no_ratio(|name| settings.contains_key(name))
 }
 
-/// Why there is no table of this name.
+/// Explains why there is no table of this name.
 fn absent(file: &DeTable<'_>, name: &str) -> String {
     let mut parts = name.split('.');
     if name.contains('.') && parts.next().is_some_and(|first| file.contains_key(first)) {

@@ -40,7 +40,7 @@ type Observers = (DefmtLog, &'static Watch);
 
 static STATE: Watch = StateWatch::new();
 
-/// How long a call may hang. The longest that the watchdog can wait is eight seconds.
+/// The time for which a call may hang. The longest that the watchdog can wait is eight seconds.
 const PATIENCE: embassy_time::Duration = embassy_time::Duration::from_secs(4);
 
 /// In memory that the start-up code leaves as it is, so that a reset by the watchdog does not make the
@@ -112,7 +112,7 @@ async fn measure(bus: I2c<'static, I2C0, Blocking>, mut power: Output<'static>) 
 /// Lit while the breaker is not closed.
 #[embassy_executor::task]
 async fn lamp(mut led: Output<'static>) {
-    let mut changes = STATE.receiver().expect("the only one");
+    let mut changes = STATE.subscribe().expect("the only one");
     loop {
         let transition = changes.changed().await;
         led.set_level(Level::from(transition.to != State::Closed));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A short history on flash that is ill, in which the power may fail.
 
-use atomic_breaker_journal::{JournalConfig, WhenCorrupt};
+use flash_journal::{JournalConfig, WhenCorrupt};
 
 use super::faults::step;
 use super::ill::{Ill, PAGE};
@@ -10,7 +10,7 @@ use super::plan::{Fault, Operation, Plan};
 
 pub(crate) const STEPS: u64 = 15;
 
-/// What happens in a history.
+/// The events of a history.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) pages: usize,
@@ -19,11 +19,11 @@ pub(crate) struct Case {
     /// Moments until the power fails, each counted from when it came back.
     pub(crate) cuts: Vec<u64>,
     pub(crate) plan: Plan,
-    /// Whether the application opens the journal again after an error.
+    /// `true` if the application opens the journal again after an error.
     reopens: bool,
 }
 
-/// What became of it, when the flash is well again.
+/// The result of a history, when the flash is well again.
 pub(crate) struct End<const W: usize> {
     pub(crate) ledger: Ledger<W>,
     pub(crate) journal: Option<Open<W>>,

@@ -4,9 +4,7 @@
 
 use std::ops::Range;
 
-use atomic_breaker_journal::{
-    Corruption, Journal, JournalConfig, JournalError, WhenCorrupt, WhenFull,
-};
+use flash_journal::{Corruption, Journal, JournalConfig, JournalError, WhenCorrupt, WhenFull};
 
 use super::faults::stride;
 use super::flash::Chip;
@@ -24,7 +22,7 @@ struct Moment {
     next: u32,
 }
 
-/// Where a page belongs in the journal, by its head.
+/// The role of a page in the journal, by its head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     /// The page that is being written.
@@ -74,7 +72,7 @@ fn moments(pages: usize) -> Vec<Moment> {
     moments
 }
 
-/// What came of a page that was changed.
+/// The result for a page that was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Came {
     Error(Corruption),

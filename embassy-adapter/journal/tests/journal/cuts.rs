@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The power fails after every byte of a history, and again and again in random ones.
 
-use atomic_breaker_journal::{Journal, JournalConfig, WhenFull};
+use flash_journal::{Journal, JournalConfig, WhenFull};
 
 use super::device::Device;
 use super::flash::Chip;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use atomic_breaker_embassy::{Breaker, Config, EmbassyTimer, ManualClock, wait::WithTimer};
-use atomic_breaker_journal::{
+use flash_journal::{
     Corruption, Entry, Journal, JournalConfig, JournalError, TimeLimit, WhenCorrupt, WhenFull,
 };
 
@@ -16,14 +16,14 @@ pub(crate) const LONGEST: usize = 24;
 pub(crate) type Opened<const R: usize, const W: usize, const E: usize> =
     Journal<Chip<R, W, E>, LONGEST>;
 
-/// What the receiver has seen.
+/// The entries that the receiver has seen.
 #[derive(Clone, Default)]
 pub(crate) struct Receiver {
     seen: BTreeMap<u32, Vec<u8>>,
     last: Option<u32>,
     pub(crate) repeats: u32,
-    /// Whether entries before the last may be sent again, as they are after two cuts or changes: one in a mark, one in what
-    /// follows.
+    /// `true` if entries before the last may be sent again, as they are after two cuts or changes: one in a mark, one
+    /// in what follows.
     pub(crate) ignores_old_ones: bool,
 }
 
@@ -47,7 +47,7 @@ impl Receiver {
 #[derive(Debug)]
 struct NoAnswer;
 
-/// What the radio does with an entry.
+/// The radio's response to an entry.
 #[derive(Clone, Copy)]
 enum Radio {
     Delivers,
@@ -62,16 +62,16 @@ pub(crate) struct Device<const R: usize, const W: usize, const E: usize> {
     breaker: Breaker<WithTimer<ManualClock, EmbassyTimer>>,
     random: Random,
     pub(crate) receiver: Receiver,
-    /// What the journal has acknowledged.
+    /// The entries that the journal has acknowledged.
     acknowledged: BTreeMap<u32, Vec<u8>>,
-    /// How many entries were given to it at most once; makes each entry different.
+    /// The most entries that may have been given to it; makes each entry different.
     attempts: u32,
     /// Numbers that may have been used without an acknowledgement, at most.
     unknown: u32,
     /// Responses that were lost.
     ambiguous: u32,
     pub(crate) cuts: u32,
-    /// How often something in the flash changed by itself.
+    /// The number of times that something in the flash changed by itself.
     pub(crate) rotten: u32,
 }
 

@@ -2,7 +2,7 @@
 //! Each read, write and erase of a history fails or lies in each way, once or some times in a row: what was acknowledged
 //! is sent, or an error or a gap in the numbers tells.
 
-use atomic_breaker_journal::{Corruption, JournalConfig, JournalError, WhenCorrupt, WhenFull};
+use flash_journal::{Corruption, JournalConfig, JournalError, WhenCorrupt, WhenFull};
 
 use super::cuts::rounds;
 use super::ill::{Failed, Ill, PAGE};
@@ -64,7 +64,7 @@ fn history<const W: usize>(ledger: &mut Ledger<W>, steps: u64, restarts_after_er
     ledger.recovers(journal.expect("a journal, when the fault is over"));
 }
 
-/// How many operations there are, when nothing goes wrong.
+/// The number of operations, when nothing goes wrong.
 fn operations<const W: usize>(pages: usize, config: JournalConfig) -> u64 {
     let mut ledger = erased::<W>(pages, config, 0);
     history(&mut ledger, STEPS, false);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Writes that were cut off and left nothing to read: no other bytes come where they were begun.
 
-use atomic_breaker_journal::{Journal, JournalConfig, JournalError};
+use flash_journal::{Journal, JournalConfig, JournalError};
 
 use super::flash::{Chip, Cut};
 use super::random::run;

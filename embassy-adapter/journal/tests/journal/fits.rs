@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which ranges, flashes and longest entries fit together.
+//! Ranges, flashes and longest entries that fit together, or do not.
 
-use atomic_breaker_journal::{Journal, JournalConfig, JournalError, Misfit, WhenFull};
+use flash_journal::{Journal, JournalConfig, JournalError, Misfit, WhenFull};
 
 use super::flash::Chip;
 use super::random::run;
@@ -91,7 +91,7 @@ fn a_range_that_does_not_fit_is_an_error_that_says_which_would() {
     }
 }
 
-/// Whether a flash fits that reads `R`, writes `W` and erases `E` bytes.
+/// Returns whether a flash fits that reads `R`, writes `W` and erases `E` bytes.
 fn fits<const R: usize, const W: usize, const E: usize>() -> bool {
     let chip = Chip::<R, W, E>::new(4, 0);
     match run(Journal::<_, 0>::open(chip.clone(), chip.range(), DROPPING)) {

@@ -45,7 +45,7 @@ struct Inner {
     spent: u64,
     erases: u64,
     random: Random,
-    /// Whether operations take several polls.
+    /// `true` if operations take several polls.
     is_slow: bool,
     kind: Kind,
 }
@@ -61,7 +61,7 @@ enum Kind {
 }
 
 impl Inner {
-    /// Whether the power lasts for another byte.
+    /// Checks that the power lasts for another byte.
     fn spend(&mut self) -> Result<(), Cut> {
         match &mut self.left {
             Some(0) => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is formatted where pages are ill, and what is not.
+//! The formatting of failing pages, and its limits.
 
-use atomic_breaker_journal::{Journal, JournalConfig, WhenCorrupt, WhenFull};
+use flash_journal::{Journal, JournalConfig, WhenCorrupt, WhenFull};
 
 use super::pages::Pages;
 use super::random::run;

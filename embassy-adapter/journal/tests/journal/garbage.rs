@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Flash that holds something else leads to a clear error that leaves it alone, or to a new journal.
 
-use atomic_breaker_journal::{
-    Corruption, Journal, JournalConfig, JournalError, WhenCorrupt, WhenFull,
-};
 use embedded_storage_async::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
+use flash_journal::{Corruption, Journal, JournalConfig, JournalError, WhenCorrupt, WhenFull};
 
 use super::flash::{Chip, Cut};
 use super::ill::{Failed, Ill, PAGE};

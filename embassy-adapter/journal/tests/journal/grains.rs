@@ -2,7 +2,7 @@
 //! Whole bytes, grains and longer pieces of the flash change by themselves: whatever was acknowledged after that is sent,
 //! and what arrives is what was kept, in order.
 
-use atomic_breaker_journal::{Journal, JournalConfig, JournalError};
+use flash_journal::{Journal, JournalConfig, JournalError};
 
 use super::cuts::rounds;
 use super::flash::{Chip, Cut};

@@ -9,13 +9,13 @@ use std::time::Duration;
 use atomic_breaker_embassy::{
     Breaker, Config, EmbassyTimer, GuardedError, GuardedFlash, ManualClock, wait::WithTimer,
 };
-use atomic_breaker_journal::{Journal, JournalConfig, JournalError, WhenFull};
 use embedded_storage_async::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
+use flash_journal::{Journal, JournalConfig, JournalError, WhenFull};
 
 use super::flash::{Chip, Cut};
 use super::random::run;
 
-/// What the chip was asked for while it did not write.
+/// The requests that the chip got while it did not write.
 #[derive(Default)]
 struct Symptoms {
     is_ill: Cell<bool>,

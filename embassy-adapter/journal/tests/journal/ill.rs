@@ -36,7 +36,7 @@ pub(crate) struct Ill<const W: usize> {
     /// Operations so far.
     pub(crate) operations: Rc<RefCell<Vec<Operation>>>,
     plan: Rc<RefCell<Plan>>,
-    /// How often something went wrong.
+    /// The number of times that something went wrong.
     pub(crate) hits: Rc<Cell<u32>>,
     /// A read takes a moment; a write or an erase one for each byte.
     pub(crate) power: Rc<RefCell<Power>>,
@@ -84,7 +84,7 @@ impl<const W: usize> Ill<W> {
         }
     }
 
-    /// Whether the time of the plan is over and nothing went wrong, as no operation was of that kind.
+    /// Returns whether the time of the plan is over and nothing went wrong, as no operation was of that kind.
     pub(crate) fn is_spared(&self) -> bool {
         let plan = self.plan.borrow();
         self.hits.get() == 0 && !plan.faults.is_empty() && self.now() >= plan.operations.end
@@ -112,7 +112,7 @@ impl<const W: usize> Ill<W> {
         }
     }
 
-    /// What goes wrong now, of what can.
+    /// The fault of an operation now, if it has one.
     fn fault(&self, operation: Operation, bytes: &Range<usize>) -> Option<Fault> {
         let now = self.now();
         self.operations.borrow_mut().push(operation);
@@ -150,7 +150,7 @@ impl<const W: usize> Ill<W> {
         self.random.borrow_mut().below(limit as u64) as usize
     }
 
-    /// For how many bytes the power lasts.
+    /// The number of bytes for which the power lasts.
     fn spend(&self, len: usize) -> usize {
         self.power.borrow_mut().spend(len as u64) as usize
     }
@@ -163,7 +163,7 @@ impl<const W: usize> Ill<W> {
         }
     }
 
-    /// What the driver says in the end.
+    /// The driver's response in the end.
     fn answer(&self, fault: Option<Fault>) -> Result<(), Failed> {
         self.settle();
         self.check_power()?;

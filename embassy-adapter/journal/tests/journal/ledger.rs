@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What an application knows of its journal: what was acknowledged, what arrived, and what it was told. It knows nothing
-//! of pages.
+//! The application's knowledge of its journal: the entries that were acknowledged, those that arrived, and the reports
+//! that it got. It knows nothing of pages.
 
 use std::collections::BTreeMap;
 
 use atomic_breaker_embassy::{Breaker, Config, EmbassyTimer, ManualClock, wait::WithTimer};
-use atomic_breaker_journal::{Entry, Journal, JournalConfig, JournalError, TimeLimit, WhenFull};
+use flash_journal::{Entry, Journal, JournalConfig, JournalError, TimeLimit, WhenFull};
 
 use super::ill::{Failed, Ill};
 use super::random::run;
@@ -18,7 +18,7 @@ pub(crate) struct Ledger<const W: usize> {
     pub(crate) flash: Ill<W>,
     pub(crate) config: JournalConfig,
     breaker: Breaker<WithTimer<ManualClock, EmbassyTimer>>,
-    /// How many readings were given to the journal; each is different.
+    /// The number of readings that were given to the journal; each is different.
     given: u32,
     pub(crate) acknowledged: BTreeMap<u32, Vec<u8>>,
     arrived: BTreeMap<u32, Vec<u8>>,
@@ -28,9 +28,9 @@ pub(crate) struct Ledger<const W: usize> {
     pub(crate) told: Vec<JournalError<Failed>>,
     /// Journals that said that they are new, after the first.
     pub(crate) restarts: u32,
-    /// Whether a page was left out, or a formatting went on without its mark: then what went wrong was not told.
+    /// `true` if a page was left out, or a formatting went on without its mark: then the fault was not reported.
     pub(crate) went_around: bool,
-    /// How many were missing when they did.
+    /// The number of entries that were missing when they did.
     lost: u32,
 }
 

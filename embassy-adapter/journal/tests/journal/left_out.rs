@@ -3,17 +3,17 @@
 
 use std::ops::Range;
 
-use atomic_breaker_journal::{JournalConfig, WhenFull};
+use flash_journal::{JournalConfig, WhenFull};
 
 use super::faults::stride;
 use super::random::{run, seed};
 use super::refuses::{OnePage, Open, Refuses, open};
 
-/// What an application knows after a history with one power cut.
+/// The application's knowledge after a history with one power cut.
 struct Cuts {
     flash: OnePage,
     config: JournalConfig,
-    /// Whether the radio is up from time to time.
+    /// `true` if the radio is up from time to time.
     sends: bool,
     acknowledged: Vec<(u32, u32)>,
     arrived: Vec<(u32, u32)>,

@@ -16,7 +16,7 @@ pub(crate) struct Pages<const R: usize, const W: usize, const E: usize> {
     pub(crate) refuses: Rc<RefCell<Vec<Option<Refuses>>>>,
     /// Of this page the second half keeps its bytes.
     pub(crate) half: Rc<Cell<Option<usize>>>,
-    /// How many more reads are right before one that finds erased flash.
+    /// The number of further reads that are right before one that finds erased flash.
     pub(crate) wrong: Rc<Cell<Option<u32>>>,
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Why the journal has a layout of its own: what the queue of `sequential-storage` does on the same flash, where the
-//! power fails at the same moments.
+//! The reason why the journal has a layout of its own: the behaviour of the queue of `sequential-storage` on the same
+//! flash, where the power fails at the same moments.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use super::random::run;
 
 type Flash = Chip<1, 4, 256>;
 
-/// What became of a history.
+/// The result of a history.
 #[derive(Debug, PartialEq, Eq)]
 enum End {
     /// Everything that was acknowledged came out, in order.

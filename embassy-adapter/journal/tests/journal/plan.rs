@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What goes wrong with the operations of a flash, and when.
+//! The faults of a flash's operations, and their times.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ pub(crate) enum Operation {
     Erase,
 }
 
-/// What goes wrong with an operation.
+/// The fault of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// An error, before anything, in the middle, or after everything was done.
@@ -88,7 +88,7 @@ impl Fault {
         }
     }
 
-    /// How many of the bytes are written or erased.
+    /// The number of the bytes that are written or erased.
     pub(crate) fn done(this: Option<Self>, len: usize) -> usize {
         match this {
             Some(
@@ -101,7 +101,7 @@ impl Fault {
         }
     }
 
-    /// Whether the driver says that it failed.
+    /// Returns whether the driver reports that it failed.
     pub(crate) fn is_told(this: Option<Self>) -> bool {
         this.is_some_and(|it| Self::TOLD.contains(&it))
     }
@@ -113,11 +113,11 @@ pub(crate) struct Plan {
     pub(crate) operations: Range<u64>,
     /// The bytes that are read wrong: all, if it is empty.
     pub(crate) place: Range<usize>,
-    /// How often at most.
+    /// The largest number of times.
     pub(crate) times: u64,
     /// One of these goes wrong, if it can.
     pub(crate) faults: Vec<Fault>,
-    /// Whether a wrong answer is the same again for the same bytes.
+    /// `true` if a wrong answer is the same again for the same bytes.
     pub(crate) is_same: bool,
 }
 
@@ -132,7 +132,7 @@ impl Plan {
         }
     }
 
-    /// What goes wrong with an operation on those bytes.
+    /// The faults of an operation on those bytes.
     pub(crate) fn of(&self, now: u64, operation: Operation, bytes: &Range<usize>) -> Vec<Fault> {
         if self.times == 0 || !self.operations.contains(&now) || self.part(bytes).is_empty() {
             return Vec::new();

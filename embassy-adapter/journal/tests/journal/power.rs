@@ -22,7 +22,7 @@ impl Power {
         (self.left, self.is_off) = (None, false);
     }
 
-    /// How many of so many moments it lasts: all, unless it fails.
+    /// The number of these moments for which the power lasts: all, unless it fails.
     pub(crate) fn spend(&mut self, moments: u64) -> u64 {
         let lasts = self.left.map_or(moments, |left| left.min(moments));
         self.is_off |= lasts < moments;

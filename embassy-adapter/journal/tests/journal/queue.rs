@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is kept, what is refused or dropped, and how that is counted.
+//! The entries that are kept, refused or dropped, and their counts.
 
-use atomic_breaker_journal::{Journal, JournalConfig, JournalError, WhenFull};
+use flash_journal::{Journal, JournalConfig, JournalError, WhenFull};
 
 use super::flash::Chip;
 use super::random::run;

@@ -5,17 +5,17 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use atomic_breaker_embassy::{Breaker, Config, EmbassyTimer, ManualClock, wait::WithTimer};
-use atomic_breaker_journal::{
+use embedded_storage_async::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
+use flash_journal::{
     Entry, Journal, JournalConfig, JournalError, TimeLimit, WhenCorrupt, WhenFull,
 };
-use embedded_storage_async::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
 
 use super::flash::{Chip, Cut};
 use super::random::run;
 
 const PAGE: usize = 256;
 
-/// What the page does not do.
+/// The operation that the page refuses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Refuses {
     /// It says Ok and keeps its old bytes, or it says that it fails.
@@ -128,7 +128,7 @@ pub(crate) fn open(flash: &OnePage, config: JournalConfig) -> Result<Open, Journ
     run(Open::open(flash.clone(), flash.chip.range(), config))
 }
 
-/// What became of so many readings, one after the other; the radio is down for a while, again and again.
+/// The fate of so many readings, one after the other; the radio is down for a while, again and again.
 #[derive(Debug, Default)]
 struct Arrived {
     all: u32,

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use atomic_breaker_embassy::{Breaker, Config, EmbassyTimer, ManualClock, wait::WithTimer};
-use atomic_breaker_journal::{
+use flash_journal::{
     Corruption, Entry, Journal, JournalConfig, JournalError, TimeLimit, WhenCorrupt, WhenFull,
 };
 

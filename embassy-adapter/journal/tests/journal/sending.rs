@@ -6,10 +6,10 @@ use core::time::Duration;
 use std::cell::RefCell;
 
 use atomic_breaker_embassy::{Breaker, Config, EmbassyTimer, ManualClock, State, wait::WithTimer};
-use atomic_breaker_journal::{
+use embassy_time::MockDriver;
+use flash_journal::{
     CallError, Entry, Journal, JournalConfig, JournalError, Sent, TimeLimit, Timed,
 };
-use embassy_time::MockDriver;
 
 use super::flash::{Chip, Cut};
 use super::random::{run, run_for};

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use atomic_breaker_journal::{Journal, JournalConfig, JournalError, WhenCorrupt, WhenFull};
+use flash_journal::{Journal, JournalConfig, JournalError, WhenCorrupt, WhenFull};
 
 use super::cuts::rounds;
 use super::flash::Cut;

@@ -2,7 +2,7 @@
 //! The power fails on flash that is ill: before, during or after the operation that goes wrong, also while the journal is
 //! opened. What was acknowledged is sent, as if only one of the two had happened.
 
-use atomic_breaker_journal::{Corruption, JournalConfig, JournalError, WhenCorrupt, WhenFull};
+use flash_journal::{Corruption, JournalConfig, JournalError, WhenCorrupt, WhenFull};
 
 use super::case::{Case, End};
 use super::cuts::rounds;

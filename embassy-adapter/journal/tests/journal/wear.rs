@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How often pages are erased: the figures that the documentation states.
+//! The number of times that pages are erased: the figures that the documentation states.
 
 use atomic_breaker_embassy::{Breaker, Config, EmbassyTimer, ManualClock, wait::WithTimer};
-use atomic_breaker_journal::{Entry, Journal, JournalConfig, TimeLimit};
+use flash_journal::{Entry, Journal, JournalConfig, TimeLimit};
 
 use super::flash::Chip;
 use super::random::run;

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use atomic_breaker_journal::{Journal, JournalConfig, JournalError, WhenCorrupt};
+use flash_journal::{Journal, JournalConfig, JournalError, WhenCorrupt};
 
 use super::case::{Case, End};
 use super::flash::Chip;
@@ -17,15 +17,15 @@ use super::together::stride;
 const CONFIG: JournalConfig = JournalConfig::new();
 const ANYWHERE: Range<usize> = 0..0;
 
-/// What came of some histories.
+/// The results of some histories.
 #[derive(Debug, Default)]
 struct Outcomes {
     histories: u32,
-    /// In which an error was told.
+    /// The number of those in which an error was reported.
     told: u32,
-    /// In which entries left a gap, or came after later ones.
+    /// The number of those in which entries left a gap, or came after later ones.
     gaps: u32,
-    /// In which a new journal said so.
+    /// The number of those in which a new journal reported that it is new.
     restarts: u32,
 }
 

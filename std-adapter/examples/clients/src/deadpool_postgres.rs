@@ -151,7 +151,7 @@ pub fn classify_write(error: &DatabaseError) -> Outcome {
     }
 }
 
-/// What the server says, or that its connection is lost; `None` for what the client alone says.
+/// The outcome by the server's answer, or by the loss of its connection; `None` for errors of the client alone.
 fn classify_answer(error: &Error) -> Option<Outcome> {
     if let Some(code) = error.code() {
         return Some(sqlstate::classify(code.code()));

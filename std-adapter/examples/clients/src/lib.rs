@@ -32,7 +32,7 @@ pub fn rules() -> Config {
         .jitter_percent(20)
 }
 
-/// One call, within the limit. A probe repairs first: nobody else is let through at that moment.
+/// One call, within the limit. A probe repairs first: no other call is let through at that moment.
 pub async fn guarded<'a, T, E>(
     server: &'a Resource,
     report: impl Report<T, Timed<E>, Output<GuardPermit<&'a Resource>> = T>,
@@ -139,7 +139,7 @@ pub(crate) fn words(error: Option<&impl Error>) -> String {
     words
 }
 
-/// What a repair replaces while calls are in flight: each keeps the one with which it began.
+/// A value that a repair replaces while calls are in flight: each keeps the one with which it began.
 pub(crate) struct Current<T>(RwLock<T>);
 
 impl<T: Clone> Current<T> {

@@ -18,7 +18,7 @@ use crate::{Current, LIMIT, PART, guarded, words, written};
 pub struct Cache {
     client: Client,
     connection: Current<ConnectionManager>,
-    /// When it last left a replica.
+    /// The time at which it last left a replica.
     left: Mutex<Option<Instant>>,
     server: Resource,
     /// Of the commands that write.

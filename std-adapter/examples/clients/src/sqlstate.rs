@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What PostgreSQL says by the code of an error. Both of its clients use this.
+//! The codes of PostgreSQL's errors. Both of its clients use this.
 
 use atomic_breaker_server::{Failure, Outcome};
 
-/// Whether the connection leads to a standby, perhaps one that used to be the primary: a new one resolves the name again.
-/// Reads succeed there, so no breaker opens by a few writes among them.
+/// Returns whether the connection leads to a standby, perhaps one that used to be the primary: a new one resolves the
+/// name again. Reads succeed there, so no breaker opens by a few writes among them.
 pub fn is_of_a_standby(code: &str) -> bool {
     code == "25006"
 }
 
-/// Whether the server refuses each write, and answers reads: it is a standby, or its disk is full.
+/// Returns whether the server refuses each write, and answers reads: it is a standby, or its disk is full.
 pub fn refuses_writes(code: &str) -> bool {
     is_of_a_standby(code) || code == "53100"
 }

@@ -51,14 +51,14 @@ impl Host {
 
     /// The key of its breaker.
     pub(crate) fn origin(&self) -> Origin {
-        Origin::of(&self.url().parse().expect("a URL")).expect("a host")
+        Origin::from_uri(&self.url().parse().expect("a URL")).expect("a host")
     }
 
     pub(crate) fn set(&self, mood: Mood) {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner).0 = mood;
     }
 
-    /// How many requests have reached it.
+    /// The number of requests that have reached it.
     pub(crate) fn calls(&self) -> u32 {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner).1
     }

@@ -31,7 +31,7 @@ const PLAN: ClientConfig = ClientConfig::new()
 pub(crate) static GUARD: LazyLock<ClientGuard> =
     LazyLock::new(|| ClientGuard::new(PLAN).expect("settings that fit each other"));
 
-/// Where the hosts are, and the client for both.
+/// The hosts, and the client for both.
 #[derive(Clone, Debug)]
 pub(crate) struct Page {
     /// Builds requests.

@@ -59,7 +59,7 @@ impl Client {
     }
 }
 
-/// What a failed call says about the host.
+/// Decides what a failed call says about the host.
 fn classify<T>(result: &Result<T, Error>) -> Outcome {
     match result {
         Ok(_) => Outcome::Success,
@@ -77,7 +77,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(Duration::from_secs(seconds))
 }
 
-/// Why a call failed.
+/// The reason why a call failed.
 #[derive(Debug)]
 pub(crate) enum Error {
     /// The host did not respond in time.

@@ -27,7 +27,7 @@ impl ClientConfigError {
 }
 
 impl ClientConfig {
-    /// Whether the settings are consistent.
+    /// Checks that the settings are consistent.
     pub fn check(&self) -> Result<(), ClientConfigError> {
         let (deadline, try_limit) = (self.deadline, self.try_limit);
         let refuse = |text: String| Err(ClientConfigError(text));
@@ -78,7 +78,7 @@ impl ClientConfig {
             ));
         }
         self.check_breakers()?;
-        let rules = self.breaker_rules();
+        let rules = self.effective_breaker_config();
         let lease = Duration::from_millis(rules.lease_ms(Layout::WIDE.max_ms()).into());
         if lease < try_limit {
             return refuse(format!(
@@ -89,7 +89,7 @@ impl ClientConfig {
         let of_ratio = rules.failure_ratio.and_then(Ratio::within_ms);
         let of_failures = match rules.trip {
             TripRule::Within { window_ms, .. } => Some(window_ms),
-            TripRule::Consecutive { .. } | TripRule::Lasting { .. } | TripRule::TallyOnly => None,
+            _ => None,
         };
         for ms in of_ratio.into_iter().chain(of_failures) {
             let window = Duration::from_millis(ms.into());
@@ -122,7 +122,7 @@ impl ClientConfig {
                 window_ms,
             } => Some((window_ms, failures, "failures_within")),
             TripRule::TallyOnly => None,
-            TripRule::Consecutive { .. } | TripRule::Lasting { .. } => return Ok(()),
+            _ => return Ok(()),
         };
         let by_ratio = rules.failure_ratio.and_then(|ratio| {
             Some((
@@ -166,7 +166,8 @@ impl ClientConfig {
                 "a failure_ratio within a time of 0 sees no calls: lengthen it",
             ));
         }
-        let rules = Rules::<u64>::try_new(self.breaker_rules()).map_err(ClientConfigError::of)?;
+        let rules = Rules::<u64>::try_new(self.effective_breaker_config())
+            .map_err(ClientConfigError::of)?;
         let memory = SlidingRatio::<StdClock, 1>::by(StdClock);
         Breaker::try_from_parts(AtomicU64::new(0), &rules, StdClock, memory, ())
             .map(drop)
@@ -226,7 +227,7 @@ impl ClientConfig {
     }
 
     fn write_breaker(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rules = self.breaker_rules();
+        let rules = self.effective_breaker_config();
         write!(
             f,
             "    a breaker per host, {} at most: opens",
@@ -252,7 +253,7 @@ impl ClientConfig {
                 failures,
                 window_ms,
             } => write!(f, " after {failures} failures within {:?}", time(window_ms))?,
-            TripRule::TallyOnly => or = "",
+            _ => or = "",
         }
         if let Some(ratio) = rules.failure_ratio {
             let percent = f64::from(ratio.trips_at_basis_points()) / 100.0;

@@ -6,9 +6,10 @@ use std::time::Duration;
 use atomic_breaker::{Config, Ratio};
 use atomic_breaker_tower::RetryConfig;
 
-use crate::{Backoff, BodyLimits, BudgetConfig};
+use crate::timed_body::BodyLimits;
+use crate::{Backoff, BudgetConfig};
 
-/// How requests are made: deadline, tries, breakers. Each setting names its default.
+/// The settings of requests: deadline, tries, breakers. Each setting names its default.
 ///
 /// `Display` prints the resulting plan:
 ///
@@ -60,7 +61,7 @@ pub struct ClientConfig {
     pub(crate) at_end: Option<BodyRules>,
 }
 
-/// How tries are reported at the end of their bodies.
+/// The reports of tries at the end of their bodies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BodyRules {
     /// Probes wait for the end of bodies of unknown length, too.
@@ -137,9 +138,9 @@ impl ClientConfig {
         self
     }
 
-    /// [`at_end_of_body`](Self::at_end_of_body), and how long a host may keep the reader of a body waiting: for streams of
-    /// events, language models, large downloads. A body that takes longer ends with an error and is a failure of the host;
-    /// one that its reader drops is nobody's.
+    /// [`at_end_of_body`](Self::at_end_of_body), with limits of the time for which a host may keep the reader of a body
+    /// waiting: for streams of events, language models, large downloads. A body that takes longer ends with an error
+    /// and is a failure of the host; one that its reader drops counts as nothing.
     pub const fn body_limits(mut self, limits: BodyLimits) -> Self {
         let probes_wait = match self.at_end {
             Some(rules) => rules.probes_wait,
@@ -159,18 +160,19 @@ impl ClientConfig {
         }
     }
 
-    /// How long a request may take, all tries and pauses together, until the head of the response has arrived: 10 s
-    /// unless set. After that it fails with [`DeadlineExceeded`](crate::RequestError::DeadlineExceeded). A request may
-    /// carry a shorter time of its own, a [`Deadline`](crate::Deadline) among its extensions, or with `HttpClient` the
-    /// `timeout` of reqwest's request; with a time of 0 it fails at once and is not sent. After that it fails with
-    /// [`OwnDeadlineExceeded`](crate::RequestError::OwnDeadlineExceeded), or with reqwest's timeout.
+    /// Sets the time limit of a request, all tries and pauses together, until the head of the response has arrived: 10
+    /// s unless set. After that it fails with [`DeadlineExceeded`](crate::RequestError::DeadlineExceeded). A request
+    /// may carry a shorter time of its own, a [`Deadline`](crate::Deadline) among its extensions, or with `HttpClient`
+    /// the `timeout` of reqwest's request; after that it fails with
+    /// [`OwnDeadlineExceeded`](crate::RequestError::OwnDeadlineExceeded), or with reqwest's timeout. With a time of 0
+    /// it fails at once and is not sent.
     pub const fn deadline(mut self, time: Duration) -> Self {
         self.deadline = time;
         self
     }
 
-    /// How long one try may take, until the head of its response has arrived: 3 s unless set. A try that takes longer is
-    /// dropped and counts as a failure of the host.
+    /// Sets the time limit of one try, until the head of its response has arrived: 3 s unless set. A try that takes
+    /// longer is dropped and counts as a failure of the host.
     ///
     /// If a connection breaks before a response, another one is tried at once, within the same try and so within the
     /// same probe, up to eight times: idle connections fail this way, one after the other, if the host closed its side
@@ -187,15 +189,15 @@ impl ClientConfig {
     /// host that is healthy, but slower than this, is served again after up to three open times more. At most the limit of a
     /// try. In a fleet, whose members take turns to probe, set it to more than a healthy host takes.
     ///
-    /// Whether it is set or not, a probe ends when its answer would count as [slow](Config::slow_call) and so as a failure,
-    /// but not before half of a try: after 1.5 s, with the defaults. No host is found later for that. In shadow mode probes
-    /// have the limit of a try.
+    /// With or without this setting, a probe ends when its answer would count as [slow](Config::slow_call) and so as a
+    /// failure, but not before half of a try: after 1.5 s, with the defaults. No host is found later for that. In
+    /// shadow mode probes have the limit of a try.
     pub const fn probe_limit(mut self, time: Duration) -> Self {
         self.probe_limit = Some(time);
         self
     }
 
-    /// How many tries a request has at most, if it may be sent twice: 3 unless set; 1 for no retry.
+    /// Sets the largest number of tries of a request, if it may be sent twice: 3 unless set; 1 for no retry.
     pub const fn tries(mut self, tries: u32) -> Self {
         self.retry = self.retry.tries(tries);
         self
@@ -207,16 +209,16 @@ impl ClientConfig {
         self
     }
 
-    /// How many times a request waits for a breaker that rejects it; with 0, the default, the rejection is returned at
-    /// once. A server with a bounded number of callers should not wait: all of them would wait for the host that is
-    /// down.
+    /// Sets the number of times that a request waits for a breaker that rejects it; with 0, the default, the rejection
+    /// is returned at once. A server with a bounded number of callers should not wait: all of them would wait for the
+    /// host that is down.
     pub const fn rejection_waits(mut self, waits: u32) -> Self {
         self.retry = self.retry.rejection_waits(waits);
         self
     }
 
-    /// How many retries all requests to one host together may make: each host has a budget of its own, so one that is
-    /// down does not use up the retries of the others. The table has 4,096 places, whatever the
+    /// Sets the number of retries that all requests to one host together may make: each host has a budget of its own,
+    /// so one that is down does not use up the retries of the others. The table has 4,096 places, whatever the
     /// [capacity](Self::capacity): of a hundred hosts that are in trouble at a time, two or three share one.
     /// [`BudgetConfig::new`] unless set.
     pub const fn budget(mut self, budget: BudgetConfig) -> Self {
@@ -224,7 +226,7 @@ impl ClientConfig {
         self
     }
 
-    /// How many retries all requests together may make, whatever their host.
+    /// Sets the number of retries that all requests together may make, whatever their host.
     pub const fn shared_budget(mut self, budget: BudgetConfig) -> Self {
         (self.budget, self.shares_budget) = (budget, true);
         self
@@ -253,22 +255,22 @@ impl ClientConfig {
     }
 
     /// The rules of each host's breaker, to be modified for one of them.
-    pub const fn get_breaker(&self) -> Config {
+    pub const fn breaker_config(&self) -> Config {
         self.breaker
     }
 
-    /// How many hosts are remembered: 4,096 unless set. An open one keeps its place. Where callers choose the hosts, this many
-    /// of them that send `Retry-After` fill all places for [`Config::max_retry_after`], and calls to others pass
-    /// unguarded meanwhile. See [`Registry`](crate::Registry).
+    /// Sets the number of hosts that are remembered: 4,096 unless set. An open one keeps its place. Where callers
+    /// choose the hosts, this many of them that send `Retry-After` fill all places for [`Config::max_retry_after`], and
+    /// calls to others pass unguarded meanwhile. See [`Registry`](crate::Registry).
     pub const fn capacity(mut self, hosts: usize) -> Self {
         self.capacity = hosts;
         self
     }
 
-    /// How many tries of a host may continue at a time, each in a task of its own, when their callers leave; 32 unless
-    /// set. Probes always may. Each continues until the head of its response has arrived, or its body where that is
-    /// [waited for](Self::at_end_of_body), or the limit of a try has passed, and is then reported like any other. A body
-    /// of which a part has arrived by then counts as if its reader had stopped there.
+    /// Sets the number of tries of a host that may continue at a time, each in a task of its own, when their callers
+    /// leave; 32 unless set. Probes always may. Each continues until the head of its response has arrived, or its body
+    /// where that is [waited for](Self::at_end_of_body), or the limit of a try has passed, and is then reported like
+    /// any other. A body of which a part has arrived by then counts as if its reader had stopped there.
     ///
     /// So a host is judged only by what it does itself, within the [bounds](crate::ClientGuard#bounds) of a guard. If the
     /// rules require more failures than this number, this many calls count in each limit of a try.
@@ -292,9 +294,10 @@ impl ClientConfig {
         self
     }
 
-    /// Whether the try that would exceed the [limit in flight](Self::in_flight_limit) opens the breaker of its host; not unless
-    /// set. A host that hangs is then noticed before its first try has timed out; a healthy one that comes to the limit is shut
-    /// out. So set the limit to twice what a host has at the busiest time: calls per second, times the seconds of one.
+    /// Sets whether the try that would exceed the [limit in flight](Self::in_flight_limit) opens the breaker of its
+    /// host; not unless set. A host that hangs is then noticed before its first try has timed out; a healthy one that
+    /// comes to the limit is shut out. So set the limit to twice what a host has at the busiest time: calls per second,
+    /// times the seconds of one.
     pub const fn trip_in_flight(mut self, trip: bool) -> Self {
         self.trip_in_flight = trip;
         self
@@ -309,10 +312,10 @@ impl ClientConfig {
         self
     }
 
-    /// Whether a 429 is a failure of its host, and with `Retry-After` opens its breaker at once, at least for that time.
-    /// By default it concerns only the [caller](crate::Scope::Quota), whose retry waits for the `Retry-After`: one tenant
-    /// over its quota does not shut out the others. Set it where all calls to a host share one quota, so that none is sent
-    /// in vain.
+    /// Sets whether a 429 is a failure of its host, and with `Retry-After` opens its breaker at once, at least for that
+    /// time. By default it concerns only the [caller](crate::Scope::Quota), whose retry waits for the `Retry-After`:
+    /// one tenant over its quota does not shut out the others. Set it where all calls to a host share one quota, so
+    /// that none is sent in vain.
     pub const fn trip_on_429(mut self, trip: bool) -> Self {
         self.trip_on_429 = trip;
         self

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! When a try is reported, what its error says, and what its caller gets.
+//! The end of a try: its report, the outcome of its error, and the result for its caller.
 
 use std::error::Error;
 use std::fmt;
@@ -12,13 +12,16 @@ use http_body::Body;
 use tokio::time::Sleep;
 
 use super::config::BodyRules;
+use crate::at_end::{AtEnd, WholeResponse};
+use crate::body::ReportingBody;
+use crate::causes::WithCauses;
+use crate::classifier::HttpClassifier;
+use crate::errors::ErrorRule;
+use crate::head::ResponseHead;
 use crate::rules::report_head;
-use crate::timed_body::TimedBodyErrors;
-use crate::usual_errors::scope_of;
-use crate::{
-    AtEnd, BodyLimits, ErrorRule, Failure, HttpClassifier, Outcome, ReportingBody, ResponseHead,
-    Scope, Timed, TimedBody, UsualErrors, WholeResponse, WithCauses,
-};
+use crate::timed_body::{BodyLimits, TimedBody, TimedBodyErrors};
+use crate::usual_errors::{UsualErrors, scope_of};
+use crate::{Failure, Outcome, Scope, Timed};
 
 /// Reports a try at the head of its response, or at the end of its body.
 #[derive(Clone)]

@@ -10,7 +10,8 @@ use serde::{Deserialize, Deserializer};
 
 use super::ClientConfig;
 use super::config::BodyRules;
-use crate::{Backoff, BodyLimits, BudgetConfig};
+use crate::timed_body::BodyLimits;
+use crate::{Backoff, BudgetConfig};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -116,8 +117,8 @@ impl From<BodyLimitsFile> for BodyLimits {
     }
 }
 
-/// What is left out is as in [`ClientConfig::new`], within `breaker`, `backoff` and the budget, too. Settings that
-/// contradict each other are errors.
+/// Any setting that is left out is as in [`ClientConfig::new`], within `breaker`, `backoff` and the budget, too.
+/// Settings that contradict each other are errors.
 impl<'de> Deserialize<'de> for ClientConfig {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Named(file) = Named::<File>::deserialize(deserializer)?;

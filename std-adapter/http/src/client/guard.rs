@@ -13,8 +13,9 @@ use atomic_breaker_tower::RetryBudgets;
 
 use super::rules::slow_call;
 use super::{ClientConfig, ClientConfigError};
+use crate::origin::Origin;
 use crate::per_host::HostCounts;
-use crate::{KeyedObserver, Origin, Registry, RetryBudget, StdClock};
+use crate::{KeyedObserver, Registry, RetryBudget, StdClock};
 
 /// The breakers of all hosts, or of all other keys.
 pub type Hosts<C = StdClock, K = Origin> = Registry<K, C, SlidingRatio<C, 1>, SomeObserver<K>>;
@@ -26,12 +27,12 @@ type SomeObserver<K> = Option<Arc<dyn KeyedObserver<K> + Send + Sync>>;
 type SomeRetryObserver<K> = Option<Arc<dyn RetryObserver<K> + Send + Sync>>;
 
 /// The breakers of all hosts and their retry budgets. Outlives the requests: a `static`, [leaked](Self::leak), or in an
-/// `Arc` ([`ClientLayer::of`](super::ClientLayer::of)). [`ClientService`](super::ClientService) shows one, `HttpClient` one around reqwest.
+/// `Arc` ([`ClientLayer::new`](super::ClientLayer::new)). [`ClientService`](super::ClientService) shows one, `HttpClient` one around reqwest.
 ///
 /// # Bounds
 ///
-/// These hold whichever callers leave, and whenever, also by time limits of their own, and for the layer and the
-/// middleware alike, as each try [continues](ClientConfig::outliving) to its limit, in the runtime in which it began:
+/// These bounds hold even if callers leave early or set shorter limits, and for the layer and the middleware alike, as
+/// each try [continues](ClientConfig::outliving) to its limit, in the runtime in which it began:
 ///
 /// - A host that fails or hangs permanently is tripped by as many of its calls as the rules require failures (ten by
 ///   default, and those of 100 ms), within one try limit of the last of them.
@@ -144,7 +145,7 @@ impl<C: Clock, K: Hash + Eq + Clone> ClientGuard<C, K> {
     {
         config.check()?;
         let of_budgets = if config.shares_budget { 1 } else { PLACES };
-        let hosts = Registry::builder(config.breaker_rules())
+        let hosts = Registry::builder(config.effective_breaker_config())
             .capacity(config.capacity)
             .clock(clock.clone())
             .observer(observer)
@@ -201,29 +202,29 @@ impl<C: Clock, K: Hash + Eq + Clone> ClientGuard<C, K> {
 
     /// Replaces the rules of all breakers while requests are under way. States and running open times are kept: a host that
     /// is open follows another [`open_for`](Config::open_for) from its next trip on. With an error nothing changes.
-    pub fn set_breaker(&self, rules: Config) -> Result<(), ClientConfigError> {
-        let config = self.config.breaker(rules);
+    pub fn set_breaker_config(&self, config: Config) -> Result<(), ClientConfigError> {
+        let config = self.config.breaker(config);
         config.check()?;
         self.hosts
-            .set_config(config.breaker_rules())
+            .set_config(config.effective_breaker_config())
             .map_err(ClientConfigError::of)
     }
 
     /// Gives one host rules of its own, while requests are under way; its state and a running open time are kept. It keeps
     /// its place among the hosts that are remembered. With an error, which may be that there is no room for the host, nothing changes.
-    pub fn set_breaker_of(&self, host: &K, rules: Config) -> Result<(), ClientConfigError> {
-        let config = self.config.breaker(rules);
+    pub fn set_breaker_config_of(&self, host: &K, config: Config) -> Result<(), ClientConfigError> {
+        let config = self.config.breaker(config);
         config.check()?;
         self.hosts
-            .set_config_of(host, config.breaker_rules())
+            .set_config_of(host, config.effective_breaker_config())
             .map_err(ClientConfigError::of)
     }
 
     /// The breakers of all hosts: to inspect, to control, and for shadow mode.
     ///
     /// Rules that are set here, as the admin page does, are those of any registry, which knows nothing of the tries: unlike
-    /// [`set_breaker`](Self::set_breaker) it accepts a [`probe_lease`](Config::probe_lease) shorter than the limit of a try and
-    /// a window shorter than two, and adds no [limit for slow calls](ClientConfig::breaker_rules). To ask first, use
+    /// [`set_breaker_config`](Self::set_breaker_config) it accepts a [`probe_lease`](Config::probe_lease) shorter than the limit of a try and
+    /// a window shorter than two, and adds no [limit for slow calls](ClientConfig::effective_breaker_config). To ask first, use
     /// [`ClientConfig::check`]: `guard.config().breaker(rules).check()`.
     pub const fn hosts(&self) -> &Hosts<C, K> {
         &self.hosts
@@ -234,14 +235,14 @@ impl<C: Clock, K: Hash + Eq + Clone> ClientGuard<C, K> {
         self.budgets.of(host)
     }
 
-    /// What became of the tries that failed since the start, over all hosts, and the tokens of the emptiest budget: for
+    /// Counts of failed tries by outcome since the start, over all hosts, and the tokens of the emptiest budget: for
     /// `Metrics<OfRetries>`. Looks at the budgets of all hosts.
     pub fn retries(&self) -> RetryCounts {
         self.budgets.counts()
     }
 
-    /// How many tries of a host are in flight, if they are [limited](ClientConfig::in_flight_limit): each counts until
-    /// the head of its response. Without a limit they are not counted.
+    /// The number of tries of a host that are in flight, if they are [limited](ClientConfig::in_flight_limit): each
+    /// counts until the head of its response. Without a limit they are not counted.
     pub fn in_flight(&self, host: &K) -> Option<u64> {
         Some(self.in_flight.as_ref()?.in_flight_of(host))
     }

@@ -15,7 +15,8 @@ use tower_service::Service;
 use super::key::GuardedKey;
 use super::tries::address;
 use super::{ClientConfigError, ClientGuard};
-use crate::{Origin, ResponseHead};
+use crate::head::ResponseHead;
+use crate::origin::Origin;
 
 impl<C: Clock> ClientGuard<C> {
     /// A health check of the hosts whose breakers are open: each is sent a GET for this path, and served again as soon as
@@ -56,7 +57,7 @@ impl<C: Clock, K: GuardedKey> ClientGuard<C, K> {
             uri: Box::new(uri),
             pause: Duration::from_secs(5),
             answers: 1,
-            limit: self.config().try_limit,
+            time_limit: self.config().try_limit,
             at_once: 8,
         }
     }
@@ -75,7 +76,7 @@ impl<C: Clock, K: GuardedKey> ClientGuard<C, K> {
 /// # async fn forget_addresses_of(_: &Origin) {}
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), ClientConfigError> {
 /// # let client = tower::service_fn(|_: Request<String>| async { Ok::<_, std::io::Error>(Response::new(())) });
-/// let check = GUARD.health_check("/health")?.every(Duration::from_secs(2)).limit(Duration::from_secs(10));
+/// let check = GUARD.health_check("/health")?.every(Duration::from_secs(2)).time_limit(Duration::from_secs(10));
 /// // The first answer may take a repair, here of addresses that are out of date.
 /// let repair = |host: Arc<Origin>, trips| async move {
 ///     if trips > 2 {
@@ -97,33 +98,33 @@ pub struct HealthCheck<'g, C, K = Origin> {
     uri: UriOf<K>,
     pause: Duration,
     answers: u32,
-    limit: Duration,
+    time_limit: Duration,
     at_once: usize,
 }
 
-/// What to ask for a key.
+/// The URI to request for a key.
 type UriOf<K> = Box<dyn Fn(&K) -> Option<Uri> + Send + Sync>;
 
 impl<C: Clock, K: GuardedKey> HealthCheck<'_, C, K> {
-    /// How long a host is left alone between two checks: 5 s unless set.
+    /// Sets the time for which a host is left alone between two checks: 5 s unless set.
     pub const fn every(mut self, pause: Duration) -> Self {
         self.pause = pause;
         self
     }
 
-    /// How many answers in a row it takes: 1 unless set, 0 counts as 1.
+    /// Sets the number of answers in a row that end an outage: 1 unless set, 0 counts as 1.
     pub const fn answers(mut self, answers: u32) -> Self {
         self.answers = answers;
         self
     }
 
-    /// How long an answer may take, with the repair before it: the guard's limit of a try unless set.
-    pub const fn limit(mut self, limit: Duration) -> Self {
-        self.limit = limit;
+    /// Sets the time limit of an answer, with the repair before it: the guard's limit of a try unless set.
+    pub const fn time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit = limit;
         self
     }
 
-    /// How many hosts are asked at a time, and in each pause: 8 unless set, 0 counts as 1.
+    /// Sets the number of hosts that are asked at a time, and in each pause: 8 unless set, 0 counts as 1.
     pub const fn at_once(mut self, hosts: usize) -> Self {
         self.at_once = hosts;
         self
@@ -163,7 +164,7 @@ impl<C: Clock, K: GuardedKey> HealthCheck<'_, C, K> {
             answer.status().is_success().then_some(()).ok_or(())
         };
         let prober = Prober::every(self.pause).answers(self.answers);
-        let prober = prober.ping_limit(self.limit);
+        let prober = prober.time_limit(self.time_limit);
         let hosts = self.guard.hosts();
         hosts.run_prober(prober, self.at_once, ping).await
     }
@@ -174,7 +175,7 @@ impl<C: Clock, K: GuardedKey> HealthCheck<'_, C, K> {
 struct CheckPass {
     /// The address of the guard.
     guard: usize,
-    /// Whoever keeps the request must not pass an open breaker with it later.
+    /// A request kept beyond its probe must not bypass an open breaker.
     under_way: Weak<()>,
 }
 
@@ -187,7 +188,7 @@ impl CheckPass {
     }
 }
 
-/// Whether a request is a health check of this guard.
+/// Returns whether a request is a health check of this guard.
 pub(super) fn is_check<C, K, B>(guard: &ClientGuard<C, K>, request: &Request<B>) -> bool {
     let check = request.extensions().get::<CheckPass>();
     check.is_some_and(|it| it.guard == address(guard) && it.under_way.strong_count() > 0)
@@ -207,7 +208,7 @@ impl<C, K> fmt::Debug for HealthCheck<'_, C, K> {
         f.debug_struct("HealthCheck")
             .field("every", &self.pause)
             .field("answers", &self.answers)
-            .field("limit", &self.limit)
+            .field("time_limit", &self.time_limit)
             .field("at_once", &self.at_once)
             .finish_non_exhaustive()
     }

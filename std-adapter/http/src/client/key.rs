@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the key of a request is: its host, or anything else.
+//! The key of a request: its host, or anything else.
 
 use std::hash::Hash;
 
 use http::Request;
 
+use crate::Rejection;
+use crate::origin::Origin;
 use crate::per_host::host_of;
-use crate::{Origin, Rejection};
 
 /// A key that a [`ClientGuard`](crate::ClientGuard) can have.
 pub trait GuardedKey: Hash + Eq + Clone + Send + Sync + 'static {}
@@ -53,7 +54,7 @@ pub struct ByHost {
 
 impl<B> FindKey<B, Origin> for ByHost {
     fn key_of(&self, request: &Request<B>) -> Result<Origin, Rejection> {
-        host_of(Origin::of_request(request), self.origin.as_ref())
+        host_of(Origin::from_request(request), self.origin.as_ref())
     }
 
     fn shared(key: &Origin) -> Origin {

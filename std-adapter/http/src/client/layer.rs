@@ -27,8 +27,15 @@ use super::health::is_check;
 use super::key::{ByAnyKey, ByHost, FindKey, GuardedKey};
 use super::tries::{Host, Tries, TryPermit, fresh};
 #[cfg(feature = "reqwest")]
-use crate::{ClientError, callers_limit::CallersLimit};
-use crate::{Deadline, ErrorRule, HttpClassifier, Origin, RequestError, UsualErrors};
+use crate::callers_limit::CallersLimit;
+use crate::causes::RequestError;
+use crate::classifier::HttpClassifier;
+#[cfg(feature = "reqwest")]
+use crate::client_error::ClientError;
+use crate::errors::ErrorRule;
+use crate::origin::Origin;
+use crate::retries::Deadline;
+use crate::usual_errors::UsualErrors;
 
 /// The layer of a [`ClientGuard`]: deadline, retry, breaker of the host, limit of a try. `B` is the body of requests,
 /// which must be `Clone` to be sent again; `H` leads to the guard; `X` judges the errors of the client.
@@ -55,9 +62,9 @@ pub struct ClientLayer<B, H = &'static ClientGuard, X = UsualErrors, F = ByHost>
 
 impl<C: Clock, K> ClientGuard<C, K> {
     /// The layer around a client. However often it is created, all layers share the breakers and the budgets. A guard in
-    /// an `Arc` has [`ClientLayer::of`].
+    /// an `Arc` has [`ClientLayer::new`].
     pub const fn layer<B>(&'static self) -> ClientLayer<B, &'static Self> {
-        ClientLayer::of(self)
+        ClientLayer::new(self)
     }
 }
 
@@ -65,7 +72,7 @@ impl<B, H> ClientLayer<B, H> {
     /// The layer of a guard in an `Arc`, so that the guard is freed with the last client; a `&'static` guard has
     /// [`ClientGuard::layer`]. Each request clones the `Arc` a few times, and these clones make all threads write to the
     /// same memory: under load from many threads use a `static`, or [leak](ClientGuard::leak) the guard.
-    pub const fn of(guard: H) -> Self {
+    pub const fn new(guard: H) -> Self {
         Self {
             guard,
             find: ByHost { origin: None },
@@ -76,9 +83,9 @@ impl<B, H> ClientLayer<B, H> {
 }
 
 impl<B, H, X, F> ClientLayer<B, H, X, F> {
-    /// What each error of the client says about the host, in place of [`UsualErrors`]: another
-    /// [rule](crate::ErrorRule), or a closure, which must name the type of the error; [`UsualErrors`] shows one. A timeout
-    /// of a try is always a failure.
+    /// Sets the outcome of each error of the client, in place of [`UsualErrors`]: another [rule](crate::ErrorRule), or
+    /// a closure, which must name the type of the error; [`UsualErrors`] shows one. A timeout of a try is always a
+    /// failure.
     pub fn errors<Y>(self, errors: Y) -> ClientLayer<B, H, Y, F> {
         ClientLayer {
             guard: self.guard,
@@ -185,8 +192,8 @@ fn key_of<K, B>(request: &Request<(Host<K>, B)>) -> K {
     request.body().0.shared()
 }
 
-/// How long a request may take, and what makes the error when that has passed: the client's if it is a limit which the
-/// client would have kept. It is the caller that leaves then, and its try goes on.
+/// The time limit of a request, and the function that makes the error of a timeout: the client's error if it is a limit
+/// which the client would have kept. It is the caller that leaves then, and its try continues.
 fn time_of<B, E: 'static>(
     request: &mut Request<B>,
     deadline: Duration,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the settings mean for tries, retries and breakers.
+//! The settings as rules of tries, retries and breakers.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use atomic_breaker::Config;
 use atomic_breaker_tower::{RetryConfig, TryLimits};
 
 use super::ClientConfig;
-use crate::HttpClassifier;
+use crate::classifier::HttpClassifier;
 
 impl ClientConfig {
     /// The limits of tries and of those that are probes.
@@ -20,8 +20,9 @@ impl ClientConfig {
     }
 
     /// The rules of each host's breaker as they apply: [those that were set](Self::breaker), with the limit for slow calls
-    /// that follows from the limit of a try, and [their share](Self::without_slow_limit). For `simulate` of atomic-breaker-simulate, or to show them.
-    pub fn breaker_rules(&self) -> Config {
+    /// that follows from the limit of a try, and [their share](Self::without_slow_limit). To be shown, or
+    /// played before outages in a test.
+    pub fn effective_breaker_config(&self) -> Config {
         let is_half_a_try = self.slow_is_half_a_try && self.at_end.is_none();
         let rules = match self.max_retry_after {
             Some(time) => self.breaker.max_retry_after(time),
@@ -33,7 +34,7 @@ impl ClientConfig {
         }
     }
 
-    /// What responses say to the breaker of their host.
+    /// Returns the classifier of responses for the breaker of their host.
     pub(crate) fn judge<X>(&self, http: HttpClassifier<X>) -> HttpClassifier<X> {
         let http = http.trip_on_429(self.trip_on_429);
         match self.max_retry_after {

@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 
 use atomic_breaker::Clock;
 use atomic_breaker_server::{
-    AnyPermit, GuardPermit, Key, Report, RetryEvent, RetryObserver, TryEvent,
+    AnyPermit, GuardPermit, KeyGuard, Report, RetryEvent, RetryObserver, TryEvent,
 };
 use atomic_breaker_tower::{BudgetOf, Leaving, Try, admitted, has_left};
 use http::Request;
@@ -22,14 +22,13 @@ use super::ending::{AtEitherEnd, ClientResponse, Responded, Tried, read_on};
 use super::guard::{ClientGuard, HostsOf};
 use super::key::GuardedKey;
 use super::probe::{Probe, TryTime, in_time};
+use crate::causes::WithCauses;
+use crate::errors::ErrorRule;
 use crate::per_host::{CountedCall, HostCounts};
-use crate::retries::{ResendCount, may_repeat};
+use crate::retries::{Deadline, ResendCount, may_repeat};
 use crate::rules::at_head;
 use crate::usual_errors::Again;
-use crate::{
-    Deadline, ErrorRule, Failure, Guard, Outcome, Rejection, RetryBudget, Scope, ServiceError,
-    Timed, WithCauses,
-};
+use crate::{Failure, Guard, Outcome, Rejection, RetryBudget, Scope, ServiceError, Timed};
 
 /// The breaker of the host around a try: below it the limit of the try, fresh connections and the client.
 #[derive(Clone)]
@@ -64,7 +63,7 @@ impl<K> Clone for Host<K> {
 }
 
 /// The permit of a try.
-pub(super) type TryPermit<H> = GuardPermit<Key<HostsOf<H>>>;
+pub(super) type TryPermit<H> = GuardPermit<KeyGuard<HostsOf<H>>>;
 
 /// The error of a try: that of the client with its causes, or the time limit.
 pub(super) type TryError<E> = Timed<WithCauses<E>>;
@@ -188,11 +187,11 @@ where
         Ok((permit, Some(counted)))
     }
 
-    fn key(&self, host: &Host<K>) -> Key<HostsOf<H>> {
-        Key::new(HostsOf(self.guard.clone()), host.shared())
+    fn key(&self, host: &Host<K>) -> KeyGuard<HostsOf<H>> {
+        KeyGuard::new(HostsOf(self.guard.clone()), host.shared())
     }
 
-    /// Whether a request is part of a probe of the same guard further out, whose permit guards it.
+    /// Returns whether a request is part of a probe of the same guard further out, whose permit guards it.
     #[cold]
     fn is_within_probe<B>(&self, host: &Host<K>, request: &Request<B>) -> bool {
         let probe = request.extensions().get::<ProbeOf<K>>();
@@ -207,7 +206,7 @@ struct ProbeOf<K> {
     /// The address of the guard.
     guard: usize,
     key: K,
-    /// Whoever keeps the request must not pass an open breaker with it later.
+    /// A request kept beyond its probe must not bypass an open breaker.
     under_way: Weak<()>,
 }
 
@@ -221,7 +220,7 @@ impl<K> ProbeOf<K> {
         }
     }
 
-    /// Whether it is under way, and about this key of this guard.
+    /// Returns whether it is under way, and about this key of this guard.
     fn passes<C>(&self, guard: &ClientGuard<C, K>, key: &K) -> bool
     where
         K: PartialEq,
@@ -230,7 +229,7 @@ impl<K> ProbeOf<K> {
     }
 }
 
-/// What tells guards apart.
+/// The number that tells guards apart.
 pub(super) fn address<C, K>(guard: &ClientGuard<C, K>) -> usize {
     ptr::from_ref(guard).addr()
 }
@@ -246,8 +245,8 @@ impl<C: Clock, K: GuardedKey> ClientGuard<C, K> {
         }
     }
 
-    /// Takes a token to send a request again within its try. What follows if there is none is counted with the end of the
-    /// try, unless no further try is wanted.
+    /// Takes a token to send a request again within its try. The consequence of having none is counted with the end of
+    /// the try, unless no further try is wanted.
     fn pays_within_try(&self, host: &Host<K>, number: u32) -> bool {
         let pays = self.budgets.at(host.budget).withdraw_uncounted();
         let failed = Failure::new().into();

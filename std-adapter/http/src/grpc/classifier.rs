@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a gRPC response says about its server.
+//! The classifier of gRPC responses.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,11 +7,13 @@ use std::time::Duration;
 use atomic_breaker_server::AnyError;
 use http::{HeaderMap, StatusCode, header::CONTENT_TYPE};
 
-use crate::errors::{is_quota, of_one_request};
-use crate::{
-    AtEnd, AtHead, ErrorRule, Failure, GrpcCode, Head, HttpRules, Outcome, ResponseHead,
-    RetryAfter, Scope,
-};
+use crate::at_end::AtEnd;
+use crate::errors::{ErrorRule, is_quota, of_one_request};
+use crate::grpc::GrpcCode;
+use crate::head::ResponseHead;
+use crate::retry_after::RetryAfter;
+use crate::rules::{AtHead, Head, HttpRules};
+use crate::{Failure, Outcome, Scope};
 
 /// The [rules](HttpRules) of gRPC: a call counts as its `grpc-status` says, wherever that arrives: in the headers of a
 /// response without a body, otherwise in the trailers at the end of the body, which takes the permit along until then. Needs
@@ -119,7 +121,7 @@ impl<X> GrpcClassifier<X> {
         self
     }
 
-    /// What the error of a call without a response counts as; a failure of weight 1 unless set. A
+    /// Sets the outcome of the error of a call without a response; a failure of weight 1 unless set. A
     /// [rule](ErrorRule), or a closure, which must name the type of the error. Errors of bodies have
     /// [their own](AtEnd::body_errors).
     pub const fn errors<Z>(self, errors: Z) -> GrpcClassifier<Z>
@@ -154,15 +156,16 @@ impl<X> GrpcClassifier<X> {
     }
 }
 
-/// What results say.
+/// Classification of results.
 impl<X> GrpcClassifier<X> {
-    /// What the server says about a retry, for [`RetryPolicy::retry_after`](atomic_breaker_tower::RetryPolicy::retry_after): how long to wait, or
+    /// The server's request about a retry, for
+    /// [`RetryPolicy::retry_after`](atomic_breaker_tower::RetryPolicy::retry_after): the time to wait, or
     /// [`Duration::MAX`], after which no retry is made, if it asks not to try again ([`RetryAfter::push_back`]).
     pub fn retry_hint(&self, metadata: &HeaderMap) -> Option<Duration> {
         self.hints.push_back_hint(metadata)
     }
 
-    /// What a code with its trailers says: for use without a response, such as with a `tonic::Status`.
+    /// Classifies a code with its trailers: for use without a response, such as with a `tonic::Status`.
     pub fn code(&self, code: GrpcCode, metadata: &HeaderMap) -> Outcome {
         let outcome = (self.codes)(code);
         let is_busy = matches!(code, GrpcCode::Unavailable | GrpcCode::ResourceExhausted);
@@ -171,7 +174,7 @@ impl<X> GrpcClassifier<X> {
         asking_for(outcome, time)
     }
 
-    /// What a response that carries its code says. A proxy without gRPC support sends `Retry-After`.
+    /// Classifies a response that carries its code. A proxy without gRPC support sends `Retry-After`.
     fn response(&self, code: GrpcCode, response: &(impl ResponseHead + ?Sized)) -> Outcome {
         let outcome = self.code(code, response.headers());
         let by_proxy = response.status() == StatusCode::SERVICE_UNAVAILABLE
@@ -227,7 +230,7 @@ fn asking_for(outcome: Outcome, time: Option<Duration>) -> Outcome {
     }
 }
 
-/// What the head of a response says, by the rules of gRPC.
+/// The state of a call after the head of its response, by the rules of gRPC.
 enum Said {
     /// The call is over.
     Code(GrpcCode),
@@ -271,7 +274,7 @@ fn said(response: &(impl ResponseHead + ?Sized)) -> Said {
     }
 }
 
-/// Whom a call that ended with this code concerns.
+/// Decides whom a call that ended with this code concerns.
 fn scope_of(code: GrpcCode, outcome: Outcome) -> Scope {
     if code == GrpcCode::ResourceExhausted && outcome == Outcome::Ignored {
         Scope::Quota

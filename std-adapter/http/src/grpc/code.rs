@@ -9,7 +9,7 @@ use crate::{Failure, Outcome};
 
 pub(super) const GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
 
-/// How a gRPC call ended: the [status codes] with their numbers.
+/// The status of a gRPC call: the [status codes] with their numbers.
 ///
 /// ```
 /// use atomic_breaker_http::{Failure, GrpcCode};
@@ -110,9 +110,9 @@ impl GrpcCode {
         }
     }
 
-    /// What a call that ended so counts as, unless a rule says [otherwise](crate::GrpcClassifier::codes): failures of
-    /// weight 1, and successes if the server has responded. `Cancelled` is ignored, and so is `ResourceExhausted`, which
-    /// concerns [one tenant](crate::Scope::Quota). `Unknown` is a failure, as HTTP's 500 is.
+    /// The outcome of a call with this code, unless a rule says [otherwise](crate::GrpcClassifier::codes): failures of
+    /// weight 1, and successes if the server has responded. `Cancelled` is ignored, and so is `ResourceExhausted`,
+    /// which concerns [one tenant](crate::Scope::Quota). `Unknown` is a failure, as HTTP's 500 is.
     pub fn outcome(self) -> Outcome {
         match self {
             Self::Unavailable

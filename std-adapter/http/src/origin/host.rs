@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which hosts are accepted, as keys are kept and come from outside; and why a request names none.
+//! The hosts that are accepted, as keys are kept and come from outside; and the reasons why a request names none.
 
 use std::error::Error;
 use std::fmt;
@@ -15,7 +15,7 @@ const MAX_ZONE: usize = 32;
 /// The longest path of a socket, with its final zero (`sockaddr_un` of Linux; others have less).
 const MAX_PATH: usize = 108;
 
-/// Whether an authority has a valid host and a valid port.
+/// Checks that an authority has a valid host and a valid port.
 pub(super) fn check(scheme: Option<&Scheme>, authority: &Authority) -> Result<(), OriginError> {
     let host = authority.host();
     let is_socket = || scheme.is_some_and(|it| it.as_str() == "unix") && is_path(host);
@@ -52,7 +52,7 @@ fn is_path(host: &str) -> bool {
         && host.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether it is an IPv6 address, with a zone (RFC 6874) or without.
+/// Returns whether it is an IPv6 address, with a zone (RFC 6874) or without.
 fn is_ipv6(literal: &str) -> bool {
     let (address, zone) = literal.split_once('%').unwrap_or((literal, ""));
     let is_zone = zone.len() <= MAX_ZONE && zone.bytes().all(is_letter);
@@ -71,7 +71,7 @@ fn is_letter(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
 }
 
-/// Why a request names no server that could have a breaker of its own.
+/// The reason why a request names no server that could have a breaker of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OriginError {

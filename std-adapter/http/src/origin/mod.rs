@@ -27,12 +27,12 @@ use atomic_breaker_server::KeyName;
 /// use atomic_breaker_http::Origin;
 /// use http::Uri;
 ///
-/// let one = Origin::of(&Uri::from_static("https://user:secret@API.example:443/a?b"))?;
-/// let same = Origin::of(&Uri::from_static("https://api.example/c"))?;
+/// let one = Origin::from_uri(&Uri::from_static("https://user:secret@API.example:443/a?b"))?;
+/// let same = Origin::from_uri(&Uri::from_static("https://api.example/c"))?;
 /// assert_eq!(one, same);
 /// assert_eq!(one.to_string(), "https://api.example");
-/// assert_ne!(one, Origin::of(&Uri::from_static("http://api.example/c"))?);
-/// assert!(Origin::of(&Uri::from_static("/a/path")).is_err());
+/// assert_ne!(one, Origin::from_uri(&Uri::from_static("http://api.example/c"))?);
+/// assert!(Origin::from_uri(&Uri::from_static("/a/path")).is_err());
 /// # Ok::<(), atomic_breaker_http::OriginError>(())
 /// ```
 ///
@@ -52,7 +52,7 @@ impl Origin {
     /// # Errors
     /// [`OriginError::Missing`] for a URI without a host, such as the bare path that servers see in HTTP/1 and that
     /// tonic's clients send unless they are built with `with_origin`. The other errors say what is invalid.
-    pub fn of(uri: &Uri) -> Result<Self, OriginError> {
+    pub fn from_uri(uri: &Uri) -> Result<Self, OriginError> {
         let authority = uri.authority().ok_or(OriginError::Missing)?;
         Self::new(uri.scheme().cloned(), authority.clone())
     }
@@ -60,10 +60,10 @@ impl Origin {
     /// The origin of a request: of its URI, or else of its `Host` header, which has no scheme.
     ///
     /// # Errors
-    /// Like [`of`](Self::of), if the URI has no host and the header has none or an invalid one.
-    pub fn of_request<B>(request: &Request<B>) -> Result<Self, OriginError> {
+    /// Like [`from_uri`](Self::from_uri), if the URI has no host and the header has none or an invalid one.
+    pub fn from_request<B>(request: &Request<B>) -> Result<Self, OriginError> {
         if request.uri().authority().is_some() {
-            return Self::of(request.uri());
+            return Self::from_uri(request.uri());
         }
         let header = request.headers().get(HOST).ok_or(OriginError::Missing)?;
         let authority = Authority::try_from(header.as_bytes());
@@ -176,6 +176,6 @@ impl fmt::Display for Origin {
 
 impl KeyName for Origin {
     fn from_name(name: &str) -> Option<Self> {
-        Self::of(&name.parse().ok()?).ok()
+        Self::from_uri(&name.parse().ok()?).ok()
     }
 }

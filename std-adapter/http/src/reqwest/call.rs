@@ -16,10 +16,13 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::upload::Upload;
 use crate::callers_limit::{CallersLimit, timed_out};
-use crate::client::{AtEitherEnd, Probe, Responded, Tried};
+use crate::causes::WithCauses;
+use crate::client::{AtEitherEnd, ClientGuard, Probe, Responded, Tried};
+use crate::errors::ErrorRule;
+use crate::origin::Origin;
 use crate::retries::may_be_sent_twice;
 use crate::usual_errors::Again;
-use crate::{ClientGuard, Clock, ErrorRule, Origin, Outcome, WithCauses};
+use crate::{Clock, Outcome};
 
 /// The time after which a call to the host of a request counts as slow, where the rules are known: with a guard.
 #[derive(Clone)]
@@ -36,7 +39,7 @@ impl SlowCall {
     }
 
     pub(super) fn of(&self, request: &Request) -> Option<Duration> {
-        self.0.as_ref()?(&Origin::of_reqwest(request).ok()?)
+        self.0.as_ref()?(&Origin::from_reqwest(request).ok()?)
     }
 }
 
@@ -157,7 +160,7 @@ pin_project! {
     }
 }
 
-/// Whose time it was when the limit passed.
+/// The limit that expired.
 enum Late {
     Host,
     Caller,
@@ -200,7 +203,7 @@ impl Limit {
         is_repaired
     }
 
-    /// Whether the request has waited for its caller and now goes on.
+    /// Returns whether the request has waited for its caller and now goes on.
     fn is_resumed(&self, context: &Context<'_>) -> bool {
         let upload = self.upload.as_ref();
         upload.is_some_and(|upload| upload.is_resumed(context))

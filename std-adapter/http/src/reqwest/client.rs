@@ -9,10 +9,10 @@ use http::Request;
 use reqwest::Response;
 use tower_service::Service;
 
-use crate::at_end::OwnLimit;
+use crate::at_end::{OwnLimit, WholeResponse};
 use crate::callers_limit::{CallersLimit, take_apart};
-use crate::client::Responded;
-use crate::{ClientError, ClientResponse, WholeResponse};
+use crate::client::{ClientResponse, Responded};
+use crate::client_error::ClientError;
 
 /// reqwest's client for layers that send a request again: it takes [`http::Request`]s, as `reqwest::Request`s are not
 /// `Clone`, and returns `reqwest::Response`s.

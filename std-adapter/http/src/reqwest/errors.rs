@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the errors of reqwest say about the host.
+//! The classifier of reqwest's errors.
 
 use std::error::Error;
 
 use crate::causes::causes_of;
-use crate::errors::scope_of_status;
-use crate::{ClientError, ErrorRule, HttpClassifier, Outcome, Scope, UsualErrors};
+use crate::classifier::HttpClassifier;
+use crate::client_error::ClientError;
+use crate::errors::{ErrorRule, scope_of_status};
+use crate::usual_errors::UsualErrors;
+use crate::{Outcome, Scope};
 
 /// A [rule](ErrorRule) for the errors of reqwest and reqwest-middleware, alone or as the cause of another error: the
 /// default of `BreakerMiddleware`, and what [`UsualErrors`] says of a [`ClientError`].

@@ -10,8 +10,8 @@ use http::{Extensions, Method};
 use reqwest::{Request, Response, Url};
 use reqwest_middleware::{ClientWithMiddleware, Error, Middleware, Next, Result};
 
-/// Whether the chain of a middleware ends with it. What is attached after it would not run, as it sends through a client
-/// of its own: [`Next`] borrows from the caller, so a call through it cannot outlive its caller.
+/// A check that the chain of a middleware ends with it. Any middleware that is attached after it would not run, as it
+/// sends through a client of its own: [`Next`] borrows from the caller, so a call through it cannot outlive its caller.
 ///
 /// Asked for each request: clients share middlewares (clones, `with_arc`, `ClientBuilder::from_client`), and end
 /// differently.
@@ -49,11 +49,12 @@ impl Last {
     }
 }
 
-/// What tells the types of boxed futures apart: their size and their table of functions. All chains end with the same
-/// one; that of a middleware is another, unless it hands out the next one's. No more can be seen of what comes next.
+/// The mark that tells the types of boxed futures apart: their size and their table of functions. All chains end with
+/// the same one; that of a middleware is another, unless it hands out the next one's. No more can be seen of what comes
+/// next.
 type Kind = (usize, u64);
 
-/// What [`kind_of_next`] is where nothing comes next.
+/// The value of [`kind_of_next`] where nothing comes next.
 fn kind_at_end(client: &ClientWithMiddleware) -> Kind {
     let kind = Arc::new(Seen::default());
     let seen: Arc<dyn Middleware> = kind.clone();

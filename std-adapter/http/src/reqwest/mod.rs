@@ -25,8 +25,11 @@ pub use errors::ReqwestErrors;
 pub use middleware::BreakerMiddleware;
 pub use repeatable::{NotRepeatable, repeatable};
 
-use crate::{Origin, OriginError, PerHost, Rejection, ResponseHead};
-use atomic_breaker_server::{Admit, AnyRegistry, GuardPermit, Key};
+use crate::Rejection;
+use crate::head::ResponseHead;
+use crate::origin::{Origin, OriginError};
+use crate::per_host::PerHost;
+use atomic_breaker_server::{Admit, AnyRegistry, GuardPermit, KeyGuard};
 
 impl ResponseHead for reqwest::Response {
     fn status(&self) -> StatusCode {
@@ -39,11 +42,11 @@ impl ResponseHead for reqwest::Response {
 }
 
 impl Origin {
-    /// The origin of a reqwest request. Equal to [`of`](Self::of) its URL.
+    /// The origin of a reqwest request. Equal to [`from_uri`](Self::from_uri) of its URL.
     ///
     /// # Errors
     /// [`OriginError`]: the URL has no host (`data:text/plain,x`), or an invalid one.
-    pub fn of_reqwest(request: &reqwest::Request) -> Result<Self, OriginError> {
+    pub fn from_reqwest(request: &reqwest::Request) -> Result<Self, OriginError> {
         let url = request.url();
         let server = url.authority();
         // The password is not needed, and the origin is kept.
@@ -57,9 +60,9 @@ impl Origin {
 }
 
 impl<H: AnyRegistry<Key = Origin> + Clone> Admit<reqwest::Request> for PerHost<H> {
-    type Permit = GuardPermit<Key<H>>;
+    type Permit = GuardPermit<KeyGuard<H>>;
 
     fn admit(&self, request: &reqwest::Request) -> Result<Self::Permit, Rejection> {
-        self.admit_to(Origin::of_reqwest(request))
+        self.admit_to(Origin::from_reqwest(request))
     }
 }

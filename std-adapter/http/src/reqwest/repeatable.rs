@@ -57,7 +57,8 @@ pub enum NotRepeatable {
     /// Its body is streamed, so it can be sent only once: with reqwest's client directly, or through a breaker without
     /// retries.
     StreamedBody,
-    /// Its URL has this many bytes, and an [`http::Uri`] at most 65,534: nobody can send it over HTTP with reqwest either.
+    /// Its URL has this many bytes, and an [`http::Uri`] at most 65,534: it cannot be sent over HTTP with reqwest
+    /// either.
     UrlTooLong(usize),
     /// Its URL is none for HTTP, such as `data:text/plain,x`.
     NoHttpUrl,

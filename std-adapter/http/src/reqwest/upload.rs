@@ -20,9 +20,9 @@ pub(super) struct Upload(Arc<Mutex<Progress>>);
 
 #[derive(Default)]
 struct Progress {
-    /// How long it waited, in the waits that have ended.
+    /// The time that it waited, in the waits that have ended.
     waited: Duration,
-    /// Since when it waits, if it does.
+    /// The time since which it waits, if it does.
     waits_since: Option<Instant>,
     /// A wait has ended since this was last asked.
     is_resumed: bool,
@@ -32,7 +32,7 @@ struct Progress {
     is_left: bool,
 }
 
-/// Whoever supplies a body waits for its call, unless this is dropped before [`Caller::stays`].
+/// The supplier of a body waits for its call, unless this is dropped before [`Caller::stays`].
 pub(super) struct Caller(Option<Upload>);
 
 impl Caller {
@@ -68,19 +68,19 @@ impl Upload {
         Some(upload)
     }
 
-    /// How long the request has waited in all.
+    /// The time that the request has waited in all.
     pub(super) fn waited(&self) -> Duration {
         let progress = self.lock();
         let now = progress.waits_since.map(|since| since.elapsed());
         progress.waited + now.unwrap_or_default()
     }
 
-    /// Whether it waits now.
+    /// Returns whether it waits now.
     pub(super) fn waits(&self) -> bool {
         self.lock().waits_since.is_some()
     }
 
-    /// Whether a wait has ended since the last call; the task is woken when one does.
+    /// Returns whether a wait has ended since the last call; the task is woken when one does.
     pub(super) fn is_resumed(&self, context: &Context<'_>) -> bool {
         let mut progress = self.lock();
         match &mut progress.call {

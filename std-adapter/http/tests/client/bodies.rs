@@ -47,12 +47,12 @@ async fn get(guard: Guard, hyper: &Hyper, uri: String) -> Response<impl Body<Err
 
 fn state(guard: Guard, server: &Server) -> State {
     let uri: Uri = server.url("/").parse().unwrap();
-    guard.hosts().state(&Origin::of(&uri).unwrap())
+    guard.hosts().state(&Origin::from_uri(&uri).unwrap())
 }
 
 fn failures(guard: Guard, server: &Server) -> u16 {
     let uri: Uri = server.url("/").parse().unwrap();
-    let entry = guard.hosts().entry(&Origin::of(&uri).unwrap());
+    let entry = guard.hosts().entry(&Origin::from_uri(&uri).unwrap());
     entry.map_or(0, |entry| entry.snapshot.failures())
 }
 
@@ -83,7 +83,10 @@ async fn the_last_failure_says_that_a_body_was_cut_off() {
         assert!(response.into_body().collect().await.is_err());
     }
     let uri: Uri = server.url("/").parse().unwrap();
-    let entry = guard.hosts().entry(&Origin::of(&uri).unwrap()).unwrap();
+    let entry = guard
+        .hosts()
+        .entry(&Origin::from_uri(&uri).unwrap())
+        .unwrap();
     assert_eq!(&*entry.last_failure.unwrap().text, "the body was cut off");
 }
 
@@ -155,7 +158,7 @@ async fn a_body_that_takes_longer_than_a_try_is_in_time_and_not_slow() {
         assert!(response.into_body().collect().await.is_ok());
     }
     assert_eq!(
-        guard.hosts().state(&Origin::of(&uri).unwrap()),
+        guard.hosts().state(&Origin::from_uri(&uri).unwrap()),
         State::Closed
     );
 }

@@ -84,7 +84,7 @@ async fn ask(client: &Client) -> ClientBody<Tokens, Guard> {
 }
 
 fn origin() -> Origin {
-    Origin::of(&Uri::from_static("http://model.example")).unwrap()
+    Origin::from_uri(&Uri::from_static("http://model.example")).unwrap()
 }
 
 fn failures(guard: Guard) -> u16 {
@@ -102,7 +102,7 @@ async fn read(mut body: ClientBody<Tokens, Guard>) -> (u32, Option<BodyLimit>, D
                 assert!(body.frame().await.is_none(), "it has ended");
                 return (tokens, Some(limit), begin.elapsed());
             }
-            Some(Err(BodyError::Failed(never))) => match never {},
+            Some(Err(other)) => panic!("{other}"),
             None => return (tokens, None, begin.elapsed()),
         }
     }

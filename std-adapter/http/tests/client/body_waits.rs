@@ -18,7 +18,7 @@ use tower::{ServiceBuilder, ServiceExt, service_fn};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What a connection hands over, as the bodies of hyper do: it wakes its reader when data arrives.
+/// A connection that hands over data as the bodies of hyper do: it wakes its reader when data arrives.
 struct Arriving(Receiver<&'static [u8]>);
 
 impl Body for Arriving {

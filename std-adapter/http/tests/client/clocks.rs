@@ -23,7 +23,7 @@ impl Clock for Shared {
 }
 
 fn origin() -> Origin {
-    Origin::of(&Uri::from_static("http://a.example/")).unwrap()
+    Origin::from_uri(&Uri::from_static("http://a.example/")).unwrap()
 }
 
 fn ratio() -> Ratio {

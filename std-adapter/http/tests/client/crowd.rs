@@ -34,12 +34,15 @@ fn hyper(is_http2: bool) -> Hyper {
 /// Open for so long that it stays so.
 fn guard() -> &'static ClientGuard {
     let plan = ClientConfig::new();
-    let rules = plan.get_breaker().open_for(HOUR).exponential(2, 2 * HOUR);
+    let rules = plan
+        .breaker_config()
+        .open_for(HOUR)
+        .exponential(2, 2 * HOUR);
     let plan = plan.tries(1).at_end_of_body().breaker(rules);
     ClientGuard::new(plan).unwrap().leak()
 }
 
-/// Whether a call was answered to its end.
+/// Returns whether a call was answered to its end.
 async fn call(guard: &'static ClientGuard, hyper: &Hyper, server: &Server) -> bool {
     let client = ServiceBuilder::new()
         .layer(guard.layer())
@@ -52,11 +55,11 @@ async fn call(guard: &'static ClientGuard, hyper: &Hyper, server: &Server) -> bo
 }
 
 fn state(guard: &'static ClientGuard, server: &Server) -> State {
-    let origin = Origin::of(&server.url("/").parse().unwrap()).unwrap();
+    let origin = Origin::from_uri(&server.url("/").parse().unwrap()).unwrap();
     guard.hosts().state(&origin)
 }
 
-/// How many calls of the crowd were answered; it stops once the host is shut out.
+/// The number of the crowd's calls that were answered; it stops once the host is shut out.
 async fn crowd(guard: &'static ClientGuard, hyper: &Hyper, server: &Server) -> usize {
     let callers = (0..CALLERS).map(|_| async {
         let mut answered = 0;
@@ -222,7 +225,7 @@ async fn connections_that_die_at_the_same_time_are_a_failure_each() {
         .flat_map(|hyper| (0..8).map(|_| call(guard, hyper, &server)));
     let answered = join_all(calls).await;
     assert!(answered.iter().all(|answered| !answered));
-    let origin = Origin::of(&server.url("/").parse().unwrap()).unwrap();
+    let origin = Origin::from_uri(&server.url("/").parse().unwrap()).unwrap();
     let entry = guard.hosts().entry(&origin).unwrap();
     assert_eq!(entry.snapshot.failures(), 5);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whose fault an error of hyper-util's client is.
+//! The party at fault for an error of hyper-util's client.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -67,7 +67,7 @@ async fn error_of(guard: &'static ClientGuard, uri: &str, body: Upload) -> Reque
 fn state(guard: &'static ClientGuard, uri: &str) -> State {
     guard
         .hosts()
-        .state(&Origin::of(&uri.parse::<Uri>().unwrap()).unwrap())
+        .state(&Origin::from_uri(&uri.parse::<Uri>().unwrap()).unwrap())
 }
 
 #[tokio::test]
@@ -142,7 +142,7 @@ async fn a_request_that_names_no_host_is_rejected_with_what_to_do_and_shares_no_
         .layer(
             guard
                 .layer()
-                .with_origin(Origin::of(&Uri::from_static(hosted)).unwrap()),
+                .with_origin(Origin::from_uri(&Uri::from_static(hosted)).unwrap()),
         )
         .map_request(move |mut request: Request<Upload>| {
             *request.uri_mut() = format!("{hosted}{}", request.uri()).parse().unwrap();

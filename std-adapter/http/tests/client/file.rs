@@ -22,10 +22,10 @@ fn what_a_file_leaves_out_is_as_in_the_preset() {
     let preset = ClientConfig::new();
     assert_eq!(read(""), preset);
     assert_eq!(read("[breaker]\n[backoff]\n[budget]\n"), preset);
-    let rules = read("[breaker]\nconsecutive_failures = 3").get_breaker();
-    assert_eq!(rules, preset.get_breaker().consecutive_failures(3));
-    let rules = read("[breaker]\nlinear = { step_ms = 1_000, max_ms = 9_000 }").get_breaker();
-    let linear = preset.get_breaker().linear(SECOND, 9 * SECOND);
+    let rules = read("[breaker]\nconsecutive_failures = 3").breaker_config();
+    assert_eq!(rules, preset.breaker_config().consecutive_failures(3));
+    let rules = read("[breaker]\nlinear = { step_ms = 1_000, max_ms = 9_000 }").breaker_config();
+    let linear = preset.breaker_config().linear(SECOND, 9 * SECOND);
     assert_eq!(rules, linear);
     let (failures, lasting_ms) = (10, 100);
     assert_eq!(
@@ -35,13 +35,13 @@ fn what_a_file_leaves_out_is_as_in_the_preset() {
             lasting_ms
         }
     );
-    let ratio = |file: &str| read(&format!("[breaker]\nfailure_ratio = {file}")).get_breaker();
+    let ratio = |file: &str| read(&format!("[breaker]\nfailure_ratio = {file}")).breaker_config();
     let within = |percent, seconds| {
         Ratio::percent(percent)
             .within(seconds * SECOND)
             .min_calls(20)
     };
-    let preset = |ratio| preset.get_breaker().failure_ratio(ratio);
+    let preset = |ratio| preset.breaker_config().failure_ratio(ratio);
     assert_eq!(ratio("{ percent = 30 }"), preset(within(30, 10)));
     assert_eq!(ratio("{ within_ms = 20_000 }"), preset(within(90, 20)));
     assert_eq!(
@@ -84,7 +84,7 @@ fn every_setting_has_the_name_of_its_method() {
         .whole(600 * SECOND);
     let ratio = Ratio::percent(30).within(60 * SECOND).min_calls(50);
     let rules = ClientConfig::new()
-        .get_breaker()
+        .breaker_config()
         .failure_ratio(ratio)
         .open_for(2 * SECOND);
     let built = ClientConfig::new()
@@ -119,7 +119,7 @@ fn every_setting_has_the_name_of_its_method() {
         assert_eq!(read(file), config, "{file} alone");
     }
     let json = r#"{ "tries": 2, "breaker": { "probes": 2 } }"#;
-    let rules = ClientConfig::new().get_breaker().probes(2);
+    let rules = ClientConfig::new().breaker_config().probes(2);
     let built = ClientConfig::new().tries(2).breaker(rules);
     assert_eq!(serde_json::from_str::<ClientConfig>(json).unwrap(), built);
 }

@@ -28,7 +28,7 @@ pub(super) fn guard() -> Guard {
     ClientGuard::with(config, TokioClock, ()).unwrap()
 }
 
-/// What requests get (0 hangs) and what health checks get; and the health checks that it saw.
+/// The answers to requests (0 hangs) and to health checks; and the health checks that it saw.
 #[derive(Clone, Default)]
 pub(super) struct Hosts {
     requests: Arc<AtomicU16>,
@@ -77,7 +77,7 @@ impl Hosts {
 }
 
 pub(super) fn host(uri: &str) -> Origin {
-    Origin::of(&uri.parse::<Uri>().unwrap()).unwrap()
+    Origin::from_uri(&uri.parse::<Uri>().unwrap()).unwrap()
 }
 
 /// Makes requests until the host is shut out.
@@ -209,7 +209,7 @@ fn a_path_that_is_none_is_an_error() {
     assert!(guard.health_check("/health?deep=1").is_ok());
 }
 
-/// What is taken for a path can be sent, or the host would never be asked.
+/// Every text that is taken for a path can be sent, or the host would never be asked.
 #[tokio::test(start_paused = true)]
 async fn each_path_that_is_accepted_is_asked_for() {
     for path in [
@@ -236,7 +236,7 @@ async fn each_path_that_is_accepted_is_asked_for() {
     }
 }
 
-/// What a guard's observer was told of calls.
+/// The calls that a guard's observer was notified of.
 #[derive(Debug, Default)]
 struct Told {
     rejected: AtomicU32,

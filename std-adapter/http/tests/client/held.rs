@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Who holds a guard and its clients.
+//! The owners of a guard and its clients.
 
 use std::io;
 use std::sync::Arc;
@@ -81,7 +81,7 @@ async fn a_guard_in_an_arc_is_dropped_when_its_clients_and_their_tries_have_ende
     type Shared = Arc<ClientGuard<TokioClock>>;
     let guard: Shared = Arc::new(ClientGuard::with(five_in_a_row(), TokioClock, ()).unwrap());
     let client = ServiceBuilder::new()
-        .layer(ClientLayer::of(Arc::clone(&guard)))
+        .layer(ClientLayer::new(Arc::clone(&guard)))
         .service(service_fn(|_: Request<String>| async {
             sleep(SECOND).await;
             Ok::<_, io::Error>(Response::new(String::new()))

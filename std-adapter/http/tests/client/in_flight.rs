@@ -49,7 +49,7 @@ fn get(host: u32) -> Request<()> {
 }
 
 fn origin(host: u32) -> Origin {
-    Origin::of(&format!("http://{host}.example/").parse().unwrap()).unwrap()
+    Origin::from_uri(&format!("http://{host}.example/").parse().unwrap()).unwrap()
 }
 
 #[tokio::test(start_paused = true)]

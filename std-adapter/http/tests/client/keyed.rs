@@ -89,7 +89,9 @@ async fn rules_of_one_key_do_not_apply_to_another() {
     let (guard, calls) = (guard(five_in_a_row().tries(1)), Arc::default());
     let client = client(guard, &calls);
     let strict = Config::new().consecutive_failures(1);
-    guard.set_breaker_of(&Tenant("broken"), strict).unwrap();
+    guard
+        .set_breaker_config_of(&Tenant("broken"), strict)
+        .unwrap();
     let _ = client.clone().oneshot(get("broken")).await;
     let _ = client.oneshot(get("hangs")).await;
     let states = ["broken", "hangs"].map(|tenant| guard.hosts().state(&Tenant(tenant)));

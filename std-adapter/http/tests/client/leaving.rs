@@ -96,14 +96,15 @@ fn get() -> Request<()> {
 }
 
 fn origin() -> Origin {
-    Origin::of(&Uri::from_static("http://a.example/")).unwrap()
+    Origin::from_uri(&Uri::from_static("http://a.example/")).unwrap()
 }
 
 fn state(guard: Guard) -> State {
     guard.hosts().state(&origin())
 }
 
-/// How long it rejected calls, while a caller comes every tenth of a second and leaves after `patience`.
+/// The time for which it rejected calls, while a caller comes every tenth of a second and leaves after
+/// `patience`.
 async fn shut(guard: Guard, host: &Host, patience: Duration, time: Duration) -> Duration {
     let client = host.behind(guard);
     let (begin, mut shut) = (Instant::now(), Duration::ZERO);

@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_millis(300);
 
 type Guard = &'static ClientGuard<TokioClock>;
 
-/// What comes after the head.
+/// The part after the head.
 #[derive(Clone, Copy)]
 enum Script {
     /// Some data, and an error.
@@ -101,7 +101,7 @@ fn get() -> Request<()> {
 }
 
 fn origin() -> Origin {
-    Origin::of(&Uri::from_static("http://a.example/")).unwrap()
+    Origin::from_uri(&Uri::from_static("http://a.example/")).unwrap()
 }
 
 fn state(guard: Guard) -> State {

@@ -80,10 +80,10 @@ impl Host {
 }
 
 fn origin() -> Origin {
-    Origin::of(&Uri::from_static("http://a.example/")).unwrap()
+    Origin::from_uri(&Uri::from_static("http://a.example/")).unwrap()
 }
 
-/// How long a caller waits: anything from leaving at once to waiting for the deadline.
+/// The time for which a caller waits: anything from leaving at once to waiting for the deadline.
 fn patience() -> Duration {
     Duration::from_millis(match fastrand::u32(0..4) {
         0 => fastrand::u64(0..50),
@@ -150,7 +150,7 @@ async fn days(rules: Config, bound: Duration) {
 /// With health checks that lie, whose repairs fail as well, the host is still not called often, and is served as soon.
 async fn days_beside(config: ClientConfig, bound: Duration, has_lies: bool) {
     let seed = fastrand::u64(..);
-    let rules = config.get_breaker();
+    let rules = config.breaker_config();
     // As failures: a slow host that is called twice a second has too few calls for a share.
     let slow_ms = rules.slow_call_ms.unwrap_or(1_500);
     let config = config.breaker(rules.slow_call(slow_ms * MS));
@@ -222,25 +222,25 @@ const BACK: Duration = Duration::from_secs(36 + 3 + 2);
 
 #[tokio::test(start_paused = true)]
 async fn with_the_defaults() {
-    days(five_in_a_row().get_breaker(), BACK).await;
+    days(five_in_a_row().breaker_config(), BACK).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn with_several_probes() {
-    let rules = five_in_a_row().get_breaker().probes(3).close_after(5);
+    let rules = five_in_a_row().breaker_config().probes(3).close_after(5);
     // Five successes, of tries of one and a half seconds, asked for by a caller a second at least.
     days(rules, BACK + 12 * SECOND).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn with_a_gradual_return() {
-    let rules = five_in_a_row().get_breaker();
+    let rules = five_in_a_row().breaker_config();
     days(rules.gradual_return(10, MINUTE), BACK + MINUTE + 2 * SECOND).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn with_failures_counted_within_a_time() {
-    let rules = five_in_a_row().get_breaker();
+    let rules = five_in_a_row().breaker_config();
     days(rules.failures_within(5, 10 * SECOND), BACK).await;
 }
 
@@ -252,7 +252,7 @@ async fn with_health_checks_that_lie_and_repairs_that_fail() {
 /// A healthy host may take twenty times as long as its first probe may.
 #[tokio::test(start_paused = true)]
 async fn with_a_short_limit_of_probes_and_hosts_that_are_slow() {
-    let rules = five_in_a_row().get_breaker().slow_call(2_400 * MS);
+    let rules = five_in_a_row().breaker_config().slow_call(2_400 * MS);
     let config = five_in_a_row().breaker(rules).probe_limit(115 * MS);
     days_beside(config, BACK, false).await;
 }

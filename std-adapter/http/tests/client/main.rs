@@ -53,7 +53,7 @@ const fn five_in_a_row() -> ClientConfig {
     ClientConfig::new().breaker(rules)
 }
 
-/// Whether all calls pass: closed, or returning after an outage.
+/// Returns whether all calls pass: closed, or returning after an outage.
 fn is_served(state: State) -> bool {
     matches!(state, State::Closed | State::Returning)
 }

@@ -28,7 +28,7 @@ fn guard(config: ClientConfig) -> Guard {
 }
 
 fn origin() -> Origin {
-    Origin::of(&"http://a.example/".parse().unwrap()).unwrap()
+    Origin::from_uri(&"http://a.example/".parse().unwrap()).unwrap()
 }
 
 /// A client of a host that gives these answers.
@@ -97,7 +97,7 @@ async fn a_probe_that_gets_such_an_answer_has_found_the_host() {
     }
 }
 
-/// What became of calls.
+/// Counts of calls by their end.
 #[derive(Debug, Default)]
 struct Calls {
     served: u32,
@@ -154,7 +154,7 @@ async fn one_overloaded_instance_of_twenty_shuts_out_none_of_the_others() {
 
 #[tokio::test(start_paused = true)]
 async fn a_host_of_which_all_instances_shed_is_left_alone_for_as_long() {
-    let rules = ClientConfig::new().get_breaker();
+    let rules = ClientConfig::new().breaker_config();
     for (config, open) in [
         (ClientConfig::new(), 10..=12),
         (ClientConfig::new().max_retry_after(4 * SECOND), 4..=5),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How long a probe may take: a caller does not wait for a host that hangs as long as for one that works, and no healthy
-//! host stays shut for that.
+//! The time limit of a probe: a caller does not wait for a host that hangs as long as for one that works, and no
+//! healthy host stays shut for that.
 
 use std::future::pending;
 use std::io;
@@ -94,7 +94,7 @@ impl Host {
 }
 
 fn origin() -> Origin {
-    Origin::of(&"http://a.example/".parse().unwrap()).unwrap()
+    Origin::from_uri(&"http://a.example/".parse().unwrap()).unwrap()
 }
 
 fn plan() -> ClientConfig {
@@ -102,7 +102,7 @@ fn plan() -> ClientConfig {
 }
 
 fn rules() -> Config {
-    plan().get_breaker()
+    plan().breaker_config()
 }
 
 #[tokio::test(start_paused = true)]
@@ -126,9 +126,9 @@ async fn no_probe_ends_before_an_answer_that_would_count() {
     let of_rules = Host::new(plan().breaker(rules().slow_call(2_900 * MS)));
     let of_host = Host::new(plan());
     let own = rules().slow_call(2_900 * MS);
-    of_host.guard.set_breaker_of(&origin(), own).unwrap();
+    of_host.guard.set_breaker_config_of(&origin(), own).unwrap();
     let later = Host::new(plan());
-    later.guard.set_breaker(own).unwrap();
+    later.guard.set_breaker_config(own).unwrap();
     let never = Host::new(plan().without_slow_limit());
     let at_end = Host::new(plan().at_end_of_body());
     for (number, host) in [of_rules, of_host, later, never, at_end].iter().enumerate() {

@@ -62,7 +62,7 @@ fn guard(config: ClientConfig) -> Guard {
 }
 
 fn origin() -> Origin {
-    Origin::of(&"http://a.example/".parse().unwrap()).unwrap()
+    Origin::from_uri(&"http://a.example/".parse().unwrap()).unwrap()
 }
 
 fn request(path: &str) -> Request<()> {
@@ -71,7 +71,7 @@ fn request(path: &str) -> Request<()> {
         .unwrap()
 }
 
-/// What became of the calls of one tenant.
+/// Counts of the calls of one tenant.
 #[derive(Debug, Default, PartialEq)]
 struct Calls {
     begun: u32,
@@ -99,7 +99,7 @@ async fn tenant(client: Client, path: &'static str, every: Duration, time: Durat
     calls
 }
 
-/// How often the tenant over its quota calls, and each other one.
+/// The intervals at which the tenant over its quota calls, and each of the others.
 const PACES: [(Duration, Duration); 3] = [
     (Duration::from_millis(200), Duration::from_millis(200)),
     (Duration::from_millis(20), SECOND),

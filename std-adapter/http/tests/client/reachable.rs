@@ -20,7 +20,7 @@ fn fault(config: ClientConfig) -> String {
 #[test]
 fn a_minimum_that_a_host_that_hangs_never_reaches_is_an_error() {
     let config = ClientConfig::new().in_flight_limit(4);
-    let rules = config.get_breaker();
+    let rules = config.breaker_config();
     let ratio = |calls| Ratio::percent(10).within(30 * SECOND).min_calls(calls);
     let only = |calls| config.breaker(rules.tally_only().failure_ratio(ratio(calls)));
     assert_eq!(
@@ -50,7 +50,7 @@ fn a_minimum_that_a_host_that_hangs_never_reaches_is_an_error() {
 async fn a_minimum_that_is_allowed_is_reached_by_a_host_that_hangs() {
     let ratio = Ratio::percent(10).within(30 * SECOND).min_calls(40);
     let config = ClientConfig::new().tries(1).in_flight_limit(4);
-    let rules = config.get_breaker().tally_only().failure_ratio(ratio);
+    let rules = config.breaker_config().tally_only().failure_ratio(ratio);
     let guard: &ClientGuard<TokioClock> = ClientGuard::with(config.breaker(rules), TokioClock, ())
         .unwrap()
         .leak();
@@ -70,7 +70,7 @@ async fn a_minimum_that_is_allowed_is_reached_by_a_host_that_hangs() {
         });
     }
     calls.join_all().await;
-    let host = Origin::of(&Uri::from_static("http://a.example")).unwrap();
+    let host = Origin::from_uri(&Uri::from_static("http://a.example")).unwrap();
     assert_eq!(
         guard.hosts().entry(&host).unwrap().snapshot.entered(),
         State::Open

@@ -34,7 +34,7 @@ fn hyper() -> Hyper {
     client.http2_only(true).build_http()
 }
 
-/// Whether a request was answered.
+/// A request; `true` if it was answered.
 type Answered = Pin<Box<dyn Future<Output = bool>>>;
 
 /// Sends a request to a URL.
@@ -95,7 +95,7 @@ fn of_resource(one: &Arc<Resource>) -> impl Fn(&str) -> (State, u16) + use<> {
 fn of_host(hosts: &Hosts) -> impl Fn(&str) -> (State, u16) + use<> {
     let hosts = Arc::clone(hosts);
     move |url| {
-        let origin = Origin::of(&url.parse().unwrap()).unwrap();
+        let origin = Origin::from_uri(&url.parse().unwrap()).unwrap();
         let entry = hosts.entry(&origin).map(|entry| entry.snapshot);
         entry.map_or((State::Closed, 0), |entry| {
             (entry.state(), entry.failures())

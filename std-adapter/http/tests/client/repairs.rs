@@ -41,7 +41,7 @@ fn open(guard: Guard) {
 }
 
 fn host() -> Origin {
-    Origin::of(&"http://a.example".parse().unwrap()).unwrap()
+    Origin::from_uri(&"http://a.example".parse().unwrap()).unwrap()
 }
 
 fn get() -> Request<()> {

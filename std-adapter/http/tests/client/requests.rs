@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What becomes of requests.
+//! The ends of requests.
 
 use std::future::pending;
 use std::io;
@@ -81,7 +81,7 @@ pub(super) fn get(uri: &str) -> Request<String> {
 }
 
 fn host(uri: &'static str) -> Origin {
-    Origin::of(&Uri::from_static(uri)).unwrap()
+    Origin::from_uri(&Uri::from_static(uri)).unwrap()
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is tried again, and when: with a host that says when, and with one that uses up its budget.
+//! The requests that are tried again, and the times: with a host that asks for one, and with one that uses up its
+//! budget.
 
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -111,7 +112,7 @@ async fn none_of_many_callers_that_the_host_asks_to_wait_gets_a_rejection() {
 
 #[tokio::test(start_paused = true)]
 async fn a_rejected_retry_ends_with_the_response_of_the_previous_try() {
-    let rules = five_in_a_row().get_breaker().consecutive_failures(2);
+    let rules = five_in_a_row().breaker_config().consecutive_failures(2);
     let client = client(guard(five_in_a_row().breaker(rules)));
     let response = client.clone().oneshot(get("503-9.example")).await;
     assert_eq!(response.unwrap().status(), StatusCode::SERVICE_UNAVAILABLE);
@@ -130,18 +131,21 @@ async fn the_failures_of_one_host_leave_the_others_their_retries() {
         requests.spawn(down.clone().oneshot(get("503-9999.example")));
     }
     requests.join_all().await;
+    let mut without = 0;
     for fresh in 0..100 {
         let response = client(guard)
             .oneshot(get(&format!("{fresh}-2.example")))
             .await;
-        assert_eq!(response.unwrap().status(), StatusCode::OK, "host {fresh}");
+        without += u32::from(response.unwrap().status() != StatusCode::OK);
     }
+    // One of 4,096 shares the place of the host that is down: three among a hundred in two of a million runs.
+    assert!(without <= 2, "{without} of a hundred have no retry");
 }
 
 /// Of a thousand guards seven have two among eight hosts that share one.
 #[tokio::test(start_paused = true)]
 async fn few_hosts_that_are_remembered_have_budgets_of_their_own() {
-    let host = |number: u32| Origin::of(get(&format!("{number}.example")).uri()).unwrap();
+    let host = |number: u32| Origin::from_uri(get(&format!("{number}.example")).uri()).unwrap();
     let mut shared = 0;
     for _ in 0..20 {
         let guard = guard(ClientConfig::new().capacity(8));
@@ -207,12 +211,12 @@ async fn a_request_with_no_time_left_is_not_sent() {
     );
 }
 
-/// A request keeps its lot, however often it waits.
+/// A request keeps its draw, however often it waits.
 #[tokio::test(start_paused = true)]
 async fn half_enforced_rejections_let_half_of_the_requests_pass() {
     let guard = guard(five_in_a_row().tries(1).rejection_waits(5));
     let (client, host) = (client(guard), "503-4000000000.example");
-    let origin = Origin::of(get(host).uri()).unwrap();
+    let origin = Origin::from_uri(get(host).uri()).unwrap();
     guard.hosts().enforcement().set_percent(50).unwrap();
     guard
         .hosts()
@@ -252,7 +256,7 @@ async fn the_response_of_a_try_is_let_go_before_the_next_one_is_made() {
     assert_eq!((response.status().as_u16(), CALLS.load(Relaxed)), (500, 3));
 }
 
-/// What a layer below the guard needs for its spans.
+/// The number that a layer below the guard needs for its spans.
 #[tokio::test(start_paused = true)]
 async fn each_retry_carries_its_number() {
     let seen = Arc::new(Mutex::new(Vec::new()));

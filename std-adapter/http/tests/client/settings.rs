@@ -100,11 +100,11 @@ fn settings_of_breakers_are_checked_like_those_of_any_breaker() {
     let guard = ClientGuard::new(config).unwrap();
     assert!(
         guard
-            .set_breaker(Config::new().probe_lease(SECOND))
+            .set_breaker_config(Config::new().probe_lease(SECOND))
             .is_err()
     );
-    assert!(guard.set_breaker(Config::new().probes(0)).is_err());
-    assert!(guard.set_breaker(Config::new()).is_ok());
+    assert!(guard.set_breaker_config(Config::new().probes(0)).is_err());
+    assert!(guard.set_breaker_config(Config::new()).is_ok());
     // The default: calls are slow after half of a try's limit.
     assert_eq!(guard.hosts().config().slow_call_ms, Some(1_500));
 }
@@ -112,22 +112,22 @@ fn settings_of_breakers_are_checked_like_those_of_any_breaker() {
 #[test]
 fn one_host_may_have_rules_of_its_own_which_are_checked_likewise() {
     let guard = ClientGuard::new(ClientConfig::new()).unwrap();
-    let host = Origin::of(&Uri::from_static("http://a.example")).unwrap();
+    let host = Origin::from_uri(&Uri::from_static("http://a.example")).unwrap();
     assert!(
         guard
-            .set_breaker_of(&host, Config::new().probe_lease(SECOND))
+            .set_breaker_config_of(&host, Config::new().probe_lease(SECOND))
             .is_err()
     );
     assert!(guard.hosts().entry(&host).is_none(), "nothing changed");
-    let rules = guard.config().get_breaker();
+    let rules = guard.config().breaker_config();
     let rules = rules.consecutive_failures(1).lasting(Duration::ZERO);
-    guard.set_breaker_of(&host, rules).unwrap();
+    guard.set_breaker_config_of(&host, rules).unwrap();
     assert!(guard.hosts().entry(&host).unwrap().has_own_rules);
     for (uri, state) in [
         ("http://a.example", State::Open),
         ("http://b.example", State::Closed),
     ] {
-        let key = Origin::of(&Uri::from_static(uri)).unwrap();
+        let key = Origin::from_uri(&Uri::from_static(uri)).unwrap();
         let failed = guard
             .hosts()
             .of(key.clone())
@@ -206,7 +206,7 @@ fn the_plan_names_what_never_ends_and_what_is_left_out() {
 /// The preset refuses `of_last`.
 #[test]
 fn no_error_of_the_preset_advises_what_it_refuses() {
-    let rules = ClientConfig::new().get_breaker();
+    let rules = ClientConfig::new().breaker_config();
     let within = rules.failure_ratio(Ratio::percent(50).within(Duration::ZERO));
     let fault = fault(ClientConfig::new().breaker(within));
     assert!(
@@ -218,7 +218,7 @@ fn no_error_of_the_preset_advises_what_it_refuses() {
 /// `check` finds exactly what building refuses, word for word.
 #[test]
 fn whatever_building_refuses_the_check_refuses_with_the_same_words() {
-    let rules = ClientConfig::new().get_breaker();
+    let rules = ClientConfig::new().breaker_config();
     let ratio = Ratio::percent(120).within(10 * SECOND);
     let config = ClientConfig::new();
     for bad in [
@@ -250,7 +250,7 @@ async fn a_host_that_asks_to_be_left_alone_keeps_its_place_for_a_minute_unless_s
     let minute = Duration::from_secs(60);
     let plan = ClientConfig::new();
     let rules = plan
-        .get_breaker()
+        .breaker_config()
         .consecutive_failures(1)
         .lasting(Duration::ZERO);
     let plan = plan.breaker(rules);
@@ -283,7 +283,10 @@ async fn a_host_that_asks_to_be_left_alone_keeps_its_place_for_a_minute_unless_s
         let uri = Uri::from_static("http://a.example");
         let request = Request::get(&uri).body(()).unwrap();
         assert_eq!(client.oneshot(request).await.unwrap().status(), 503);
-        let entry = guard.hosts().entry(&Origin::of(&uri).unwrap()).unwrap();
+        let entry = guard
+            .hosts()
+            .entry(&Origin::from_uri(&uri).unwrap())
+            .unwrap();
         let wait = entry.snapshot.retry_in().unwrap();
         // With a jitter of 20 %.
         assert!(
@@ -300,6 +303,6 @@ fn rules_for_the_registry_of_a_guard_can_be_checked_first() {
     let rules = Config::new().probe_lease(Duration::from_secs(1));
     let checked = guard.config().breaker(rules).check().unwrap_err();
     assert!(checked.to_string().contains("probe_lease"), "{checked}");
-    assert_eq!(guard.set_breaker(rules), Err(checked));
+    assert_eq!(guard.set_breaker_config(rules), Err(checked));
     guard.hosts().set_config(rules).unwrap();
 }

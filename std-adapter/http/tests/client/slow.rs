@@ -24,7 +24,7 @@ async fn answer<Q>(_: Q) -> Result<Response<String>, Infallible> {
     Ok(Response::new(String::new()))
 }
 
-/// What logs and pages are notified of.
+/// The events that logs and pages are notified of.
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<Vec<String>>>);
 
@@ -92,7 +92,7 @@ async fn with_slow_and_fast(slow: u32, fast: u32) -> State {
     while let Some(answer) = calls.join_next().await {
         assert_eq!(answer.unwrap().unwrap().status(), 200);
     }
-    let host = Origin::of(&Uri::from_static("http://a.example/")).unwrap();
+    let host = Origin::from_uri(&Uri::from_static("http://a.example/")).unwrap();
     guard.hosts().state(&host)
 }
 

@@ -91,7 +91,7 @@ fn events(guard: &ClientGuard) -> Vec<(RetryEvent, u64)> {
     all.into_iter().filter(|(_, count)| *count > 0).collect()
 }
 
-/// Whether it was sent again within its try or in a try of its own: each time that it failed is counted once.
+/// Each failure is counted once, whether it was sent again within its try or in a try of its own.
 #[tokio::test]
 async fn each_connection_that_breaks_is_counted_once() {
     for (tries, tokens, sends) in [(1, 1, 2), (3, 1, 2), (1, 100, 9), (2, 100, 18), (2, 12, 13)] {

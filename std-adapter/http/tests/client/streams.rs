@@ -35,7 +35,7 @@ pub(super) const PLAN: ClientConfig = ClientConfig::new().breaker(
 );
 
 pub(super) fn origin(server: &Server) -> Origin {
-    Origin::of(&server.url("/").parse().unwrap()).unwrap()
+    Origin::from_uri(&server.url("/").parse().unwrap()).unwrap()
 }
 
 pub(super) type Answer = Result<Response<ClientBody<Incoming>>, RequestError<Error>>;
@@ -53,7 +53,8 @@ pub(super) async fn send(
     client.oneshot(request.body(Empty::new()).unwrap()).await
 }
 
-/// How many of eleven simultaneous requests are answered, on a connection that has answered one before.
+/// The number of requests, out of eleven simultaneous ones, that are answered, on a connection that has answered one
+/// before.
 async fn eleven(guard: &'static ClientGuard, server: &Server, method: Method) -> usize {
     let hyper = hyper();
     let first = send(guard, &hyper, server, Method::POST).await;
@@ -141,7 +142,7 @@ async fn all_eleven_that_may_be_sent_again_get_a_response() {
     }
 }
 
-/// How a connection ends.
+/// The end of a connection.
 type End = fn(&mut Http2, &[u32]);
 
 static END: std::sync::Mutex<Option<End>> = std::sync::Mutex::new(None);

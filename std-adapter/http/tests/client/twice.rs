@@ -56,7 +56,7 @@ fn request(host: &str) -> Request<()> {
 
 fn state(guard: Guard, host: &str) -> State {
     let uri = Uri::try_from(format!("http://{host}/")).unwrap();
-    guard.hosts().state(&Origin::of(&uri).unwrap())
+    guard.hosts().state(&Origin::from_uri(&uri).unwrap())
 }
 
 #[tokio::test(start_paused = true)]
@@ -113,7 +113,7 @@ async fn a_probe_that_goes_on_to_another_host_asks_its_breaker() {
         })
         .service(inner);
     let [a, b] = ["http://a.example/", "http://b.example/"]
-        .map(|name| Origin::of(&Uri::from_static(name)).unwrap());
+        .map(|name| Origin::from_uri(&Uri::from_static(name)).unwrap());
     guard.hosts().command(&a, |host| host.trip()).unwrap();
     guard.hosts().command(&b, |host| host.force_open()).unwrap();
     sleep(2 * SECOND).await;
@@ -138,7 +138,7 @@ async fn what_a_probe_leaves_in_its_request_opens_nothing_once_it_is_over() {
             *of_seen.lock().unwrap() = Some(request);
             ready(of_host.answer())
         }));
-    let origin = Origin::of(&Uri::from_static("http://a.example/")).unwrap();
+    let origin = Origin::from_uri(&Uri::from_static("http://a.example/")).unwrap();
     guard.hosts().command(&origin, |host| host.trip()).unwrap();
     sleep(2 * SECOND).await;
     let failed = client.clone().oneshot(request("a.example")).await;

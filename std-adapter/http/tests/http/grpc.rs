@@ -274,7 +274,7 @@ fn reasons_name_the_code() {
     }
 }
 
-/// What tonic's `Channel` returns: its text does not name the cause.
+/// The error of tonic's `Channel`: its text does not name the cause.
 #[derive(Debug)]
 struct TransportError(io::Error);
 

@@ -35,12 +35,12 @@ enum End {
     Hangs,
 }
 
-/// What a server answers, after [`HEAD`].
+/// The answer of a server, after [`HEAD`].
 #[derive(Clone, Copy)]
 struct Answer {
     /// With the head comes a message.
     has_data: bool,
-    /// How long after that.
+    /// The time between that and its end.
     ends_after: Duration,
     end: End,
 }

@@ -184,7 +184,7 @@ const LEAKS: &[(&str, &str)] = &[
     ("password=S3?x=S3", "password="),
 ];
 
-/// What only looks like a secret.
+/// Texts that only look like secrets.
 const HARMLESS: &[&str] = &[
     "503 Service Unavailable",
     "error trying to connect: tcp connect error: Connection refused (os error 111)",

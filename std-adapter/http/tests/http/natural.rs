@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What users write first with axum, hyper and others does what they meant.
+//! The code that users write first with axum, hyper and others does what they meant.
 
 use std::convert::Infallible;
 use std::error::Error;

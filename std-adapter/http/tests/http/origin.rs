@@ -8,7 +8,7 @@ use atomic_breaker_http::{Origin, OriginError};
 use http::{Request, Uri};
 
 fn of(uri: &str) -> Origin {
-    Origin::of(&uri.parse::<Uri>().unwrap()).unwrap()
+    Origin::from_uri(&uri.parse::<Uri>().unwrap()).unwrap()
 }
 
 #[test]
@@ -84,14 +84,14 @@ fn a_socket_in_the_file_system_has_a_key_however_long_its_path() {
         let host = digits.collect::<Vec<_>>().concat();
         format!("unix://{host}:0/items").parse::<Uri>().unwrap()
     };
-    let of = |path: &str| Origin::of(&uri(path));
+    let of = |path: &str| Origin::from_uri(&uri(path));
     let (short, long) = ("/run/a.sock", "/var/run/containers/podman/podman.sock");
     let longest = format!("/{}", "a".repeat(106));
     let sockets = [short, long, &longest].map(|path| of(path).unwrap());
     assert_eq!(HashSet::from(sockets.clone()).len(), 3);
     for socket in &sockets {
         assert_eq!(
-            &Origin::of(&socket.to_string().parse().unwrap()).unwrap(),
+            &Origin::from_uri(&socket.to_string().parse().unwrap()).unwrap(),
             socket
         );
         assert_eq!(&socket.clone(), socket);
@@ -109,7 +109,7 @@ fn a_socket_in_the_file_system_has_a_key_however_long_its_path() {
         "unix://://".to_owned(),
     ] {
         assert_eq!(
-            Origin::of(&bad.parse().unwrap()),
+            Origin::from_uri(&bad.parse().unwrap()),
             Err(OriginError::BadHost),
             "{bad}"
         );
@@ -150,34 +150,34 @@ fn a_clone_is_the_same_and_keeps_nothing_of_a_long_uri() {
 fn a_request_without_a_host_in_its_uri_goes_by_its_header() {
     let with = |host: &str| {
         let request = Request::get("/path").header("host", host).body(()).unwrap();
-        Origin::of_request(&request)
+        Origin::from_request(&request)
     };
     assert_eq!(with("api.example:8080"), with("API.example:8080"));
     assert!(with("api.example:8080").is_ok());
     assert_ne!(with("api.example"), with("other.example"));
     // The client's URI takes precedence over a header.
     let both = Request::get("https://api.example/").header("host", "other.example");
-    let both = Origin::of_request(&both.body(()).unwrap());
+    let both = Origin::from_request(&both.body(()).unwrap());
     assert_eq!(both, Ok(of("https://api.example")));
 }
 
 #[test]
 fn what_names_no_host_is_an_error_and_not_a_key_that_all_share() {
     let path = Request::get("/path").body(()).unwrap();
-    assert_eq!(Origin::of_request(&path), Err(OriginError::Missing));
-    assert_eq!(Origin::of(path.uri()), Err(OriginError::Missing));
+    assert_eq!(Origin::from_request(&path), Err(OriginError::Missing));
+    assert_eq!(Origin::from_uri(path.uri()), Err(OriginError::Missing));
     let text = OriginError::Missing.to_string();
     assert!(text.contains("with_origin"), "{text}");
     for hostile in ["", "a b", "a/b", "[", "host:port:port", "<script>"] {
         let request = Request::get("/path").header("host", hostile);
-        let origin = Origin::of_request(&request.body(()).unwrap());
+        let origin = Origin::from_request(&request.body(()).unwrap());
         assert_eq!(origin, Err(OriginError::BadHost), "{hostile:?}");
     }
 }
 
 #[test]
 fn what_cannot_be_a_host_is_not_a_key() {
-    let of = |uri: String| Origin::of(&uri.parse::<Uri>().unwrap()).map(drop);
+    let of = |uri: String| Origin::from_uri(&uri.parse::<Uri>().unwrap()).map(drop);
     let label = "l".repeat(63);
     // 32 bytes: the longest zone.
     let zone = format!("25{}", "e".repeat(30));

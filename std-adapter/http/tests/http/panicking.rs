@@ -126,7 +126,7 @@ fn rules_of_ones_own_that_panic() {
     });
 }
 
-/// What was told to the observer of a registry.
+/// The events of a registry's observer.
 #[derive(Default)]
 struct Opened(Mutex<Vec<String>>);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! When a caller's quota is full again, from hostile servers.
+//! The time at which a caller's quota is full again, from hostile servers.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

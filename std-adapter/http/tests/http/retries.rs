@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which HTTP requests may be sent twice.
+//! The HTTP requests that may be sent twice.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a breaker keeps of a failure, and shows to other callers, contains no secrets of the caller that failed.
+//! The description of a failure, which a breaker keeps and shows to other callers, contains no secrets of the caller
+//! that failed.
 
 use std::error::Error;
 use std::fmt;
@@ -82,7 +83,7 @@ fn words_of_a_failure_hold_no_query_no_password_and_no_key() {
     }
 }
 
-/// What is neither a URL with a scheme nor `name=value` without spaces.
+/// Secrets that are neither in a URL with a scheme nor in `name=value` without spaces.
 const OTHER_TEXTS: [(&str, &str); 24] = [
     (
         r#"400: {"password":"S3CR3T","a":1}"#,
@@ -184,7 +185,7 @@ fn no_text_causes_a_panic_or_shows_a_secret_of_a_url() {
     }
 }
 
-/// What bob's call fails with.
+/// The error of bob's call.
 fn fails() -> io::Error {
     io::Error::other("no answer from https://bob:S3CR3T@a.example/?api_key=S3CR3T")
 }
@@ -204,7 +205,7 @@ fn a_rejection_shows_nothing_of_anothers_url() {
     assert!(!WithCauses(fails()).to_string().contains("S3CR3T"));
 }
 
-/// What logs and pages are notified of.
+/// The events that logs and pages are notified of.
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<Vec<String>>>);
 

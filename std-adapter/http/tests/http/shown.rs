@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What layers, guards and classifiers show of themselves in a log: their settings, and nothing that was given to them to keep.
+//! The debug output of layers, guards and classifiers: their settings, and nothing that was given to them to keep.
 
 use std::convert::Infallible;
 use std::fmt::Debug;
@@ -71,8 +71,8 @@ fn a_guard_and_its_layers_show_settings_and_nothing_they_keep() {
     let settings = ["ClientGuard", "config: ClientConfig", "outliving: 27"];
     shows(&guard, &settings);
     let uri = Uri::from_static("https://user:S3CR3T@a.example/");
-    let layer = ClientLayer::of(Arc::clone(&guard))
-        .with_origin(Origin::of(&uri).unwrap())
+    let layer = ClientLayer::new(Arc::clone(&guard))
+        .with_origin(Origin::from_uri(&uri).unwrap())
         .errors(KNOWS);
     shows(&layer, &settings);
     shows(&layer, &["ClientLayer", "guard: "]);
@@ -85,9 +85,9 @@ fn a_guard_and_its_layers_show_settings_and_nothing_they_keep() {
     let check = check
         .every(Duration::from_secs(7))
         .answers(3)
-        .limit(Duration::from_secs(2))
+        .time_limit(Duration::from_secs(2))
         .at_once(4);
-    let of_check = ["every: 7s", "answers: 3", "limit: 2s", "at_once: 4"];
+    let of_check = ["every: 7s", "answers: 3", "time_limit: 2s", "at_once: 4"];
     shows(&check, &of_check);
     shows(&check, &["HealthCheck"]);
 }
@@ -95,7 +95,7 @@ fn a_guard_and_its_layers_show_settings_and_nothing_they_keep() {
 #[test]
 fn an_origin_shows_the_host_and_no_password() {
     let uri = Uri::from_static("https://user:S3CR3T@API.example:8443/items?key=S3CR3T");
-    let origin = Origin::of(&uri).unwrap();
+    let origin = Origin::from_uri(&uri).unwrap();
     assert_eq!(format!("{origin:?}"), "Origin(https://api.example:8443)");
     shows(&origin, &["https://api.example:8443"]);
 }

@@ -90,7 +90,7 @@ impl Peer {
     }
 }
 
-/// What hyper's bodies are.
+/// The type of hyper's bodies.
 trait Answer: http_body::Body<Data = Bytes, Error: std::error::Error> + Unpin + Send + 'static {}
 
 impl<B> Answer for B where

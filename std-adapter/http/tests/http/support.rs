@@ -18,7 +18,7 @@ pub(crate) type Bytes = axum::body::Bytes;
 /// A failure that counts 1.
 pub(crate) const ONE: Outcome = Outcome::Failure(Failure::new());
 
-/// How a permit ended.
+/// The end of a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Open,
@@ -26,7 +26,7 @@ pub(crate) enum Fate {
     Reported(Outcome),
 }
 
-/// What happened to the permits of a test.
+/// The events of a test's permits.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Rc<LogInner>);
 
@@ -46,7 +46,7 @@ impl Log {
         }
     }
 
-    /// How the only permit ended.
+    /// The end of the only permit.
     #[track_caller]
     pub(crate) fn end(&self) -> Fate {
         let ended = self.0.ended.borrow();
@@ -110,7 +110,7 @@ impl Drop for CountedPermit {
     }
 }
 
-/// What a body does when it is polled.
+/// The action of a body when it is polled.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Data(&'static str),

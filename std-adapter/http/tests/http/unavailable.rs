@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a service answers its own callers when a call was rejected.
+//! The answer of a service to its own callers when a call was rejected.
 
 use std::error::Error;
 use std::io;
@@ -108,7 +108,11 @@ fn rejections_are_found_in_the_errors_of_all_guards_and_others_are_not() {
         Box::new(wrapped),
     ];
     for error in found {
-        assert_eq!(Unavailable::of(&*error), Some(of(ms(5_000))), "{error}");
+        assert_eq!(
+            Unavailable::from_error(&*error),
+            Some(of(ms(5_000))),
+            "{error}"
+        );
     }
     let others: [Box<dyn Error>; 3] = [
         Box::new(io::Error::other("circuit breaker is open, retry in 5s")),
@@ -116,6 +120,6 @@ fn rejections_are_found_in_the_errors_of_all_guards_and_others_are_not() {
         Box::new(Rejection::without_key("name a host")),
     ];
     for error in others {
-        assert_eq!(Unavailable::of(&*error), None, "{error}");
+        assert_eq!(Unavailable::from_error(&*error), None, "{error}");
     }
 }

@@ -34,7 +34,7 @@ async fn get(guard: &'static ClientGuard, url: &str) -> reqwest::Response {
 fn state(guard: &'static ClientGuard, server: &Server) -> State {
     guard
         .hosts()
-        .state(&Origin::of(&server.url("/").parse().unwrap()).unwrap())
+        .state(&Origin::from_uri(&server.url("/").parse().unwrap()).unwrap())
 }
 
 #[tokio::test]

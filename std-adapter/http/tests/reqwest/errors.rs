@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which errors are the host's.
+//! The errors that are the host's fault.
 
 use std::io;
 use std::pin::Pin;
@@ -32,7 +32,7 @@ impl Body for Torn {
     }
 }
 
-/// What an error counts as: as reqwest returns it, and within what layers make of it.
+/// The outcome of an error: as reqwest returns it, and within those of layers.
 fn outcome(error: reqwest::Error) -> Outcome {
     let plain = ReqwestErrors.outcome(&error);
     macro_rules! within {

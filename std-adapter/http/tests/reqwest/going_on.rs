@@ -25,7 +25,7 @@ pub(super) const MS: Duration = Duration::from_millis(1);
 pub(super) const PATIENCE: Duration = Duration::from_millis(200);
 
 fn origin(server: &Server) -> Origin {
-    Origin::of(&server.url("/").parse().unwrap()).unwrap()
+    Origin::from_uri(&server.url("/").parse().unwrap()).unwrap()
 }
 
 /// Sends a request each few milliseconds, each of which is dropped after its patience, until `done`.
@@ -45,7 +45,7 @@ async fn callers_that_leave_do_not_keep_a_healthy_host_shut() {
     let guard: &'static ClientGuard<TokioClock> = guard.unwrap().leak();
     let below = ClientBuilder::new(reqwest()).with(Takes(400 * MS)).build();
     let client = through(guard.middleware(below));
-    let origin = Origin::of(&"http://a.example/".parse().unwrap()).unwrap();
+    let origin = Origin::from_uri(&"http://a.example/".parse().unwrap()).unwrap();
     // They leave before and after the cancel limit, or by a limit of their own.
     for patience in [PATIENCE, 300 * MS, 399 * MS] {
         for is_own_limit in [false, true] {
@@ -117,7 +117,7 @@ impl Middleware for Takes {
     }
 }
 
-/// As when a network breaks.
+/// A network breaks: all of its hosts hang.
 #[tokio::test(start_paused = true)]
 async fn a_thousand_hosts_that_hang_at_once_are_all_found() {
     let hosts = Registry::builder(Config::new()).clock(TokioClock).build();
@@ -133,7 +133,7 @@ async fn a_thousand_hosts_that_hang_at_once_are_all_found() {
     }
     tokio::time::sleep(Duration::from_secs(30)).await;
     let is_found = |url: &&String| {
-        let host = Origin::of(&url.parse().unwrap()).unwrap();
+        let host = Origin::from_uri(&url.parse().unwrap()).unwrap();
         hosts.state(&host) == State::Open
     };
     assert_eq!(urls.iter().filter(is_found).count(), urls.len());

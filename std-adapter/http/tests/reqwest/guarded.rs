@@ -30,7 +30,7 @@ fn get(url: &str) -> Request<&'static str> {
 }
 
 fn origin(url: &str) -> Origin {
-    Origin::of(&url.parse().unwrap()).unwrap()
+    Origin::from_uri(&url.parse().unwrap()).unwrap()
 }
 
 fn client(guard: &'static ClientGuard) -> ClientService<&'static str, Response, ClientError> {
@@ -231,16 +231,20 @@ fn an_origin_is_that_of_the_url() {
         "https://[2001:db8::1]/",
     ] {
         let request = reqwest::Request::new(Method::GET, Url::parse(url).unwrap());
-        assert_eq!(Origin::of_reqwest(&request).unwrap(), origin(url), "{url}");
         assert_eq!(
-            Origin::of_reqwest(&request).unwrap().to_string(),
+            Origin::from_reqwest(&request).unwrap(),
+            origin(url),
+            "{url}"
+        );
+        assert_eq!(
+            Origin::from_reqwest(&request).unwrap().to_string(),
             origin(url).to_string()
         );
     }
     let idn = Url::parse("https://bücher.example/").unwrap();
-    let idn = Origin::of_reqwest(&reqwest::Request::new(Method::GET, idn)).unwrap();
+    let idn = Origin::from_reqwest(&reqwest::Request::new(Method::GET, idn)).unwrap();
     assert_eq!(idn.to_string(), "https://xn--bcher-kva.example");
     let none = Url::parse("data:text/plain,x").unwrap();
-    let none = Origin::of_reqwest(&reqwest::Request::new(Method::GET, none));
+    let none = Origin::from_reqwest(&reqwest::Request::new(Method::GET, none));
     assert_eq!(none, Err(OriginError::Missing));
 }

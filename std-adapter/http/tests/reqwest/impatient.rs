@@ -22,7 +22,7 @@ const RULES: Config = Config::new()
     .open_for(Duration::from_secs(3_600));
 
 fn origin(server: &Server) -> Origin {
-    Origin::of(&server.url("/").parse().unwrap()).unwrap()
+    Origin::from_uri(&server.url("/").parse().unwrap()).unwrap()
 }
 
 async fn get(
@@ -114,7 +114,7 @@ async fn nor_does_an_impatient_caller_through_a_middleware() {
     assert_eq!(hosts.state(&origin(&server)), State::Closed);
 }
 
-/// Where reqwest itself ends the call: a limit of its client is the host's failure, one of the request is not.
+/// The end of a call by reqwest itself: a limit of its client is the host's failure, one of the request is not.
 #[tokio::test]
 async fn nor_does_an_impatient_caller_through_plain_layers_but_an_impatient_client_does() {
     let server = start();

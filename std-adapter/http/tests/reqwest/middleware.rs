@@ -30,7 +30,7 @@ pub(super) fn one() -> &'static Breaker {
 }
 
 fn origin(url: &str) -> Origin {
-    Origin::of(&url.parse().unwrap()).unwrap()
+    Origin::from_uri(&url.parse().unwrap()).unwrap()
 }
 
 fn rejection(result: Result<Response, Error>) -> Rejection {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How many tries of a middleware go on without their callers, and how far.
+//! The number of a middleware's tries that continue without their callers, and their progress.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -129,7 +129,7 @@ async fn a_probe_of_a_host_that_hangs_ends_before_a_call_would() {
     let guard = ClientGuard::new(plan.deadline(Duration::from_secs(60)))
         .unwrap()
         .leak();
-    let host = Origin::of(&url.parse().unwrap()).unwrap();
+    let host = Origin::from_uri(&url.parse().unwrap()).unwrap();
     let probe = guard
         .hosts()
         .command(&host, |host| (host.trip(), host.probe_now()));

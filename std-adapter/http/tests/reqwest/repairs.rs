@@ -120,7 +120,7 @@ async fn through_a_guard_as_well_and_when_its_caller_leaves() {
     let config = ClientConfig::new().breaker(rules);
     let guard: &'static ClientGuard<TokioClock> =
         ClientGuard::with(config, TokioClock, ()).unwrap().leak();
-    let host = Origin::of(&URL.parse().unwrap()).unwrap();
+    let host = Origin::from_uri(&URL.parse().unwrap()).unwrap();
     let repairs = Repairs::new(ms(2_500), ms(1_000));
     let client = ClientBuilder::new(reqwest())
         .with(guard.middleware(repairs.client()))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whose time it is while a streamed body of a request is sent, in virtual time.
+//! The party that is charged for the time while a streamed body of a request is sent, in virtual time.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -67,7 +67,7 @@ enum Act {
     /// A part of the body.
     Reads,
     Takes(Duration),
-    /// What is left of the body, in a task of its own.
+    /// The rest of the body is read in a task of its own.
     ReadsOn,
     /// The status of its answer, 200 unless it has said another one.
     Says(u16),
@@ -115,8 +115,7 @@ impl Middleware for Host {
     }
 }
 
-/// How a call ended: after how long, with which error, in which state of the breaker, and whether the rest of the body
-/// came to its end.
+/// The end of a call: its time, its error, the state of the breaker, and whether the rest of the body came to its end.
 #[derive(Debug, PartialEq)]
 struct Ended {
     after: Duration,

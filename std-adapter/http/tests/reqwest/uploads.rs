@@ -157,7 +157,7 @@ async fn slow_uploads_do_not_open_a_host_of_a_guard() {
         .no_proxy()
         .pool_max_idle_per_host(0);
     let client = through(guard.middleware(fresh.build().unwrap()));
-    let origin = Origin::of(&server.url("/").parse().unwrap()).unwrap();
+    let origin = Origin::from_uri(&server.url("/").parse().unwrap()).unwrap();
     let upload = async || {
         // 800 ms, and 200 ms for the answer.
         let request = client.post(server.url("/")).body(Trickle::of(4));

@@ -14,9 +14,9 @@ use super::grants::Grants;
 use super::held::{GuardPermit, guarded};
 #[cfg(feature = "tokio")]
 use super::waiting::{self, Repeat};
-use crate::{AnyPermit, Rejection, Report, ServiceError};
+use crate::permit::{AnyPermit, Rejection, Report, ServiceError};
 
-/// What guards calls: a [`Resource`](crate::Resource), or a [`Key`](crate::Key) of a registry. `PAYMENTS.call(..)` and
+/// A guard of calls: a [`Resource`](crate::Resource), or a [`KeyGuard`](crate::KeyGuard) of a registry. `PAYMENTS.call(..)` and
 /// `HOSTS.of("a.example").call(..)` are methods of this trait.
 ///
 /// ```
@@ -36,7 +36,7 @@ use crate::{AnyPermit, Rejection, Report, ServiceError};
 ///
 /// The methods take a handle that is cheap to clone: a reference to the resource, and a key with a reference to its
 /// registry. A resource in an `Arc` is borrowed, and so is a registry. To own the `Arc` instead, for a permit that goes to
-/// another task or into the body of a response, use [`Key::new`](crate::Key::new), or [`GuardPermit::acquire`] and then
+/// another task or into the body of a response, use [`KeyGuard::new`](crate::KeyGuard::new), or [`GuardPermit::acquire`] and then
 /// [`run_async`](AnyPermit::run_async).
 ///
 /// # Generic code that is spawned

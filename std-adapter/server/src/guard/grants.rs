@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What grants a permit, and what the permit remembers of it.
+//! The source of a permit, and the state of its admission.
 
 use std::hash::Hash;
 
 use atomic_breaker::{Outcome, State, Token, Transition, wait::Awaited, word::Bits};
 
-use crate::loss::Begun;
-use crate::{ConnectionId, Rejection};
+use crate::loss::{Begun, ConnectionId};
+use crate::permit::Rejection;
 
-/// What a [`GuardPermit`](crate::GuardPermit) remembers of its admission.
+/// The state that a [`GuardPermit`](crate::GuardPermit) keeps of its admission.
 ///
 /// Flat, because it is moved at each step of a call: the fields of an enum are moved in pieces that do not match the
 /// preceding writes, and the processor stalls on each.
@@ -23,7 +23,7 @@ pub struct Granted<B, P = ()> {
     pub(crate) bits: B,
 }
 
-/// Who granted a permit, and as what.
+/// The kind of a permit, and its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Kind {
@@ -70,7 +70,7 @@ impl<B: Bits, P> Granted<B, P> {
         }
     }
 
-    /// Whether a breaker admitted the call, and it is not yet reported.
+    /// Returns whether a breaker admitted the call, and it is not yet reported.
     #[inline]
     pub(crate) const fn is_by_breaker(&self) -> bool {
         matches!(self.kind, Kind::Admitted | Kind::Probe)
@@ -83,25 +83,25 @@ impl<B: Bits, P> Granted<B, P> {
     }
 }
 
-/// A handle that grants permits: one of a [`Resource`](crate::Resource), a reference or an `Arc`, or a
-/// [`Key`](crate::Key) of a registry. No other type implements it.
+/// A handle that grants permits: that of a [`Resource`](crate::Resource), a reference or an `Arc`, or a
+/// [`KeyGuard`](crate::KeyGuard) of a registry. No other type implements it.
 pub trait Grants {
     /// The key of the breaker; `()` if there is one breaker only.
     type Key: Hash;
     /// The bits of its word.
     type Bits: Bits;
-    /// Where the breaker is.
+    /// The place of the breaker.
     type Place: Copy;
-    /// What a waiting caller looks at.
+    /// The thing that a waiting caller looks at.
     type Awaited: Awaited;
 
     /// The key of the breaker.
     fn key(&self) -> &Self::Key;
 
-    /// What a waiting caller looks at.
+    /// The thing that a waiting caller looks at.
     fn awaited(&self) -> &Self::Awaited;
 
-    /// Whether a rejection in this state is enforced; `random` is spread evenly over all its values.
+    /// Returns whether a rejection in this state is enforced; `random` is spread evenly over all its values.
     fn is_enforced(&self, state: State, random: impl FnOnce() -> u32) -> bool;
 
     /// A random number, spread evenly over all its values.

@@ -11,12 +11,11 @@ use std::fmt;
 use atomic_breaker::{Failure, Outcome, State, Transition};
 
 use super::grants::{Granted, Grants, Kind};
-use crate::loss::Begun;
-use crate::permit::{lot, run_admitted};
-use crate::{AnyPermit, ConnectionId, Rejection, Report, ServiceError};
+use crate::loss::{Begun, ConnectionId};
+use crate::permit::{AnyPermit, Rejection, Report, ServiceError, drawn, run_admitted};
 
 /// The right to one call of a [`Guard`](crate::Guard), reported as [`AnyPermit`] says. Dropping it cancels it. `G` leads
-/// to what guards the call: a reference to or an `Arc` of a [`Resource`](crate::Resource), or a [`Key`](crate::Key).
+/// to what guards the call: a reference to or an `Arc` of a [`Resource`](crate::Resource), or a [`KeyGuard`](crate::KeyGuard).
 ///
 /// ```
 /// use atomic_breaker_server::{AnyPermit, Config, GuardPermit, Outcome, Resource, breaker};
@@ -40,7 +39,7 @@ impl<G: Grants> GuardPermit<G> {
     /// [`Guard::acquire`](crate::Guard::acquire), for an `Arc` of a [`Resource`](crate::Resource) as well.
     #[inline(always)]
     pub fn acquire(guard: G) -> Result<Self, Rejection> {
-        Self::acquire_by(guard, |guard| lot(|| guard.random()))
+        Self::acquire_by(guard, |guard| drawn(|| guard.random()))
     }
 
     /// [`acquire`](Self::acquire) with another source of the random number that decides whether a rejection is enforced.
@@ -68,7 +67,7 @@ impl<G: Grants> GuardPermit<G> {
         }
     }
 
-    /// What guards the call.
+    /// The guard of the call.
     pub const fn guard(&self) -> &G {
         &self.guard
     }
@@ -170,7 +169,7 @@ impl<G: Grants> AnyPermit for GuardPermit<G> {
         // What is asked about is a probe.
         let state = State::HalfOpen;
         self.guard
-            .is_enforced(state, || lot(|| self.guard.random()))
+            .is_enforced(state, || drawn(|| self.guard.random()))
     }
 
     fn still_counts(&self) -> bool {

@@ -18,12 +18,12 @@ use tokio::time::timeout;
 
 use super::grants::Grants;
 use super::held::{GuardPermit, guarded};
-use crate::permit::run_admitted;
-use crate::{AnyPermit, Rejection, Report, ServiceError, TokioTimer};
+use crate::TokioTimer;
+use crate::permit::{AnyPermit, Rejection, Report, ServiceError, run_admitted};
 
-/// What a guard can run again: a closure that returns a future, or a [`Repairing`] one. Unlike that of
-/// [`Repeatable`](atomic_breaker::wait::Repeatable), the future is a type of its own: today's compiler can show of no other
-/// one that a retry by a guard may move between threads.
+/// An operation that a guard can run again: a closure that returns a future, or a [`Repairing`] one. Unlike that of
+/// [`Repeatable`](atomic_breaker::wait::Repeatable), the future is a type of its own: of no other one can today's
+/// compiler show that a retry by a guard may move between threads.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an operation that can be run again",
     note = "give a closure that returns a future of a `Result`, or `Repairing(|trips: u8| ..)` with one"
@@ -224,7 +224,7 @@ pub(crate) async fn limited<V, E>(
     limit: TimeLimit,
     operation: impl Future<Output = Result<V, E>>,
 ) -> Result<V, Timed<E>> {
-    match limit.limit() {
+    match limit.duration() {
         None => operation.await.map_err(Timed::Failed),
         Some(time) => match timeout(time, operation).await {
             Ok(result) => result.map_err(Timed::Failed),
@@ -240,7 +240,7 @@ impl<V, X: fmt::Display> Report<V, Timed<X>> for InTime {
     type Output<P: AnyPermit> = V;
 
     fn report<P: AnyPermit>(&self, permit: P, result: Result<V, Timed<X>>) -> Result<V, Timed<X>> {
-        match (&result, self.0.limit()) {
+        match (&result, self.0.duration()) {
             (Ok(_), _) => permit.report(Outcome::Success),
             (Err(Timed::TimedOut), Some(limit)) => {
                 let why = || format!("timed out after {limit:?}");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How many calls of each key are in flight.
+//! The number of calls in flight, by key.
 
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::slice;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many calls of each key are in flight: a key has a count only while it has calls, in a table of fixed size.
+/// The number of calls in flight, by key: a key has a count only while it has calls, in a table of fixed size.
 ///
 /// ```text
 /// 63                32 31                 0
@@ -110,7 +110,7 @@ impl CallCounts {
         self.rows()[place / WORDS].0[place % WORDS].fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// How many calls of a key are in flight.
+    /// The number of calls of a key that are in flight.
     pub(super) fn of(&self, key: &impl Hash) -> u64 {
         let (row, tag) = self.row_of(key);
         self.sum(row, tag)

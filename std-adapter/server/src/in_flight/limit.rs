@@ -10,8 +10,9 @@ use std::sync::Arc;
 use atomic_breaker::{Failure, Outcome, Transition};
 
 use super::counts::CallCounts;
+use crate::loss::ConnectionId;
+use crate::permit::{Admit, AnyPermit, Rejection};
 use crate::registry::check_capacity;
-use crate::{Admit, AnyPermit, ConnectionId, Rejection};
 
 /// A bound on the calls in flight: those that hang hold no more than so many callers, connections and tasks. Wraps the part
 /// that admits calls: a reference or an `Arc` of one breaker or [`Resource`](crate::Resource); or, with
@@ -55,10 +56,11 @@ use crate::{Admit, AnyPermit, ConnectionId, Rejection};
 /// # drop(held);
 /// ```
 ///
-/// The call that would be one too many is [rejected](Rejection::is_over_limit), and the breaker ignores it: the resource may
-/// be well, and the limit too small. What hangs is noticed by time limits, or by a limit that [trips](Self::tripping). Calls
-/// that hang keep counting until they end, so give them a time limit. Probes are not limited, because the breaker bounds them
-/// itself. A call ends when its permit is reported or dropped: where that happens at the end of a body, responses that are still being read count as well.
+/// The call that would be one too many is [rejected](Rejection::is_over_limit), and the breaker ignores it: the
+/// resource may be well, and the limit too small. A call that hangs is noticed by time limits, or by a limit that
+/// [trips](Self::tripping). Calls that hang keep counting until they end, so give them a time limit. Probes are not
+/// limited, because the breaker bounds them itself. A call ends when its permit is reported or dropped: where that
+/// happens at the end of a body, responses that are still being read count as well.
 ///
 /// Never more than the limit are in flight, except for probes, calls that pass in shadow mode, because the registry is
 /// full or the breaker is disabled, and keys for which there is no [room](Self::for_keys). Each call is counted before it is
@@ -90,7 +92,7 @@ impl<A> InFlightLimit<A> {
         Self::over(admit, CallCounts::of_one(limit))
     }
 
-    /// How many calls are in flight.
+    /// The number of calls that are in flight.
     pub fn in_flight(&self) -> u64 {
         self.counts.of(&())
     }
@@ -122,14 +124,14 @@ impl<A, K: Hash> InFlightLimit<A, K> {
         Self { counts, ..self }
     }
 
-    /// How many calls of a key are in flight.
+    /// The number of calls of a key that are in flight.
     pub fn in_flight_of(&self, key: &K) -> u64 {
         self.counts.of(key)
     }
 
     /// Counts the call of a permit that was granted elsewhere. If it is one too many, it is rejected unless calls pass in
     /// shadow mode. A limit that [trips](Self::tripping) lets `trip` report an outcome that trips the breaker, with words
-    /// that say why, and ask for another permit: [`GuardPermit::replace`](crate::GuardPermit) and [`Admit::admit_again`] do that.
+    /// that say why, and ask for another permit, as [`GuardPermit::replace`](crate::GuardPermit::replace) does.
     pub fn limit<H, P>(
         limit: H,
         mut permit: P,

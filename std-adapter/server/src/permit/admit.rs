@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where the permit of a request comes from.
+//! The source of a request's permit.
 
 use std::sync::Arc;
 
@@ -7,10 +7,9 @@ use atomic_breaker::{AsRules, Breaker, Clock, Observer, Outcome, Permit, Tally, 
 
 use super::{AnyPermit, Rejection};
 
-/// Where the permit of a request comes from: one breaker for all requests, or one of many, chosen by a key of the
-/// request.
+/// The source of a request's permit: one breaker for all requests, or one of many, chosen by a key of the request.
 ///
-/// Implemented for references and `Arc`s of a breaker or of a [`Resource`](crate::Resource), for a [`Key`](crate::Key) of a
+/// Implemented for references and `Arc`s of a breaker or of a [`Resource`](crate::Resource), for a [`KeyGuard`](crate::KeyGuard) of a
 /// registry and for [`ByKey`](crate::ByKey). A clone leads to the same breakers.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not lead to a circuit breaker that outlives the request",
@@ -23,8 +22,9 @@ pub trait Admit<Q: ?Sized> {
     /// Asks for the right to make this request.
     fn admit(&self, request: &Q) -> Result<Self::Permit, Rejection>;
 
-    /// Reports an outcome for a call that is not made, with words that say why, and asks again for the same request. What
-    /// may choose another breaker for the same request takes that of the permit.
+    /// Reports an outcome for a call that is not made, with words that say why, and asks again for the same request. An
+    /// implementation that may choose another breaker for the same request takes that of the permit.
+    #[doc(hidden)]
     fn admit_again(
         &self,
         request: &Q,

@@ -10,8 +10,7 @@ use std::ptr;
 use atomic_breaker::{AnyBreaker, AnyError, Classify, Failure, Outcome, Permit, Transition};
 
 use super::Scope;
-use crate::ConnectionId;
-use crate::loss::{Begun, begin_anew_alone, counts_alone, note_answer_alone};
+use crate::loss::{Begun, ConnectionId, begin_anew_alone, counts_alone, note_answer_alone};
 use crate::on_drop::OnDrop;
 
 /// The right to one call of any kind of breaker: one that stands alone, or one in a registry. Dropping it cancels it.
@@ -33,11 +32,11 @@ pub trait AnyPermit: Sized {
         why: Option<impl FnOnce() -> String>,
     ) -> Option<Transition>;
 
-    /// How often in a row the breaker has tripped before this probe, and so how far to go to repair what it calls, as
-    /// [`Permit::trips`] says; 0 if this call is no probe.
+    /// The number of trips in a row before this probe, and so the extent of a repair, as in [`Permit::trips`]; 0 if
+    /// this call is no probe.
     fn trips(&self) -> u8;
 
-    /// Whether this call is a probe.
+    /// Returns whether this call is a probe.
     fn is_probe(&self) -> bool {
         self.trips() > 0
     }
@@ -47,8 +46,8 @@ pub trait AnyPermit: Sized {
         true
     }
 
-    /// Whether what the breaker decides is enforced for this call: not in shadow mode, in which it must get what it would get
-    /// without a breaker.
+    /// Returns whether the breaker's decision is enforced for this call: not in shadow mode, in which the call must end
+    /// as it would without a breaker.
     fn is_enforced(&self) -> bool {
         true
     }

@@ -3,17 +3,17 @@
 
 mod admit;
 mod any;
-mod gated;
-mod lot;
+mod draw;
+mod one_breaker;
 mod rejection;
 mod scope;
 
 pub use admit::Admit;
 pub(crate) use any::run_admitted;
 pub use any::{AnyPermit, AtOnce, Report};
-pub use gated::Gated;
-pub(crate) use gated::lease_of;
-pub use lot::Lot;
-pub(crate) use lot::lot;
+pub use draw::EnforcementDraw;
+pub(crate) use draw::drawn;
+pub use one_breaker::OneBreaker;
+pub(crate) use one_breaker::lease_of;
 pub use rejection::{LastFailure, Rejection, ServiceError};
 pub use scope::Scope;

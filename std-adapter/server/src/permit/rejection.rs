@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a rejected caller learns.
+//! The information that a rejected caller gets.
 
 use std::error::Error;
 use std::fmt;
@@ -17,7 +17,7 @@ use crate::printable::without_lines;
 pub struct LastFailure {
     /// The event, in a few words on one line, without secrets: `503 Service Unavailable`.
     pub text: Box<str>,
-    /// When it happened, in wall-clock time.
+    /// The time of the failure, in wall-clock time.
     pub at: SystemTime,
 }
 
@@ -70,7 +70,7 @@ impl Rejection {
         }
     }
 
-    /// How long to wait: [`Rejected::wait`].
+    /// The time to wait: [`Rejected::wait`].
     pub const fn wait(&self) -> Wait {
         self.rejected.wait()
     }
@@ -112,7 +112,7 @@ impl Rejection {
         None
     }
 
-    /// When it is worth retrying: [`Rejected::retry_in`].
+    /// The time after which a retry is worthwhile: [`Rejected::retry_in`].
     pub const fn retry_in(&self) -> Option<Duration> {
         self.rejected.retry_in()
     }
@@ -127,9 +127,9 @@ impl Rejection {
         }
     }
 
-    /// Whether no breaker was asked because the request does not say which. This is a mistake in the program, not in the
-    /// resource: waiting does not help, [`state`](Self::state) is [`State::ForcedOpen`], and the
-    /// message says what to do.
+    /// Returns whether no breaker was asked because the request does not name one. This is a mistake in the program,
+    /// not in the resource: waiting does not help, [`state`](Self::state) is [`State::ForcedOpen`], and the message
+    /// says what to do.
     pub const fn is_without_key(&self) -> bool {
         matches!(self.kind, Kind::NoKey)
     }
@@ -182,8 +182,8 @@ impl fmt::Display for Rejection {
 
 impl Error for Rejection {}
 
-/// Why a guarded service gave no response: rejected with the [failure](LastFailure) that opened the breaker (outside a
-/// retry: the last try was not made), or failed.
+/// The reason why a guarded service gave no response: rejected with the [failure](LastFailure) that opened the breaker
+/// (outside a retry: the last try was not made), or failed.
 ///
 /// [`merge`](CallError::merge) lets a stack continue around a breaker over services that return a `BoxError`, as tower's
 /// own timeout and buffer do; to check for a rejection, use `error.is::<Rejection>()`:

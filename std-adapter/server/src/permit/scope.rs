@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whom the end of a call concerns.
+//! The scope of an outcome.
 
-use crate::ConnectionId;
+use crate::loss::ConnectionId;
 
-/// Whom the end of a call concerns, and so how often it counts:
+/// The scope of an outcome, which decides how often it counts:
 /// [`AnyPermit::report_scoped`](crate::AnyPermit::report_scoped).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which marks enclose a URL, and which are part of its password.
+//! The marks that enclose a URL, and those that are part of its password.
 
 use super::urls::ends_token;
 
-/// How far to look for the `@` after a password, in characters.
+/// The greatest distance at which the `@` after a password is looked for, in characters.
 const FAR: usize = 256;
 
 /// The marks that were opened and not closed before a place in a text.
@@ -11,7 +11,7 @@ const FAR: usize = 256;
 pub(super) struct Marks {
     /// Quotation marks, each with the number of `\` before it, and `<`: no two are the same, so they are few.
     open: Vec<(char, usize)>,
-    /// How many `\` come directly before.
+    /// The number of `\` that come directly before.
     pub(super) slashes: usize,
 }
 
@@ -35,8 +35,8 @@ impl Marks {
         }
     }
 
-    /// Where the token ends that the text begins with: at white space, or at a mark that no URL has, unless that is part
-    /// of a password.
+    /// The end of the token that the text begins with: at white space, or at a mark that no URL has, unless that is
+    /// part of a password.
     pub(super) fn end_of_token(&self, text: &str) -> usize {
         let mut end = 0;
         while let Some(found) = text[end..].find(ends_token) {
@@ -62,7 +62,7 @@ impl Marks {
         word.contains('@') && !self.ends(mark, word)
     }
 
-    /// Whether a mark ends what was opened before.
+    /// Returns whether a mark ends the part that was opened before.
     fn ends(&self, mark: char, word: &str) -> bool {
         match mark {
             '<' => {

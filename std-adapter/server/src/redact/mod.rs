@@ -12,16 +12,16 @@ use std::time::Duration;
 pub use crate::printable::printable;
 
 use self::value::start_of;
-use crate::LastFailure;
+use crate::permit::LastFailure;
 use crate::printable::within;
 
 /// The maximum number of bytes that are kept of a failure.
 const MAX_BYTES: usize = 256;
 
-/// How much of a text is read, in bytes: more than is ever kept of it.
+/// The part of a text that is read, in bytes: more than is ever kept of it.
 const LONGEST: usize = 16 * 1024;
 
-/// How often `%25` may stand for the `%` of another `%3A`.
+/// The number of times that `%25` may stand for the `%` of another `%3A`.
 const DEPTH: usize = 3;
 
 /// A failure that has just happened. Of a longer text 256 bytes are kept; anything that may be secret, such as the query
@@ -46,7 +46,7 @@ pub(crate) fn words(why: impl FnOnce() -> String) -> String {
     said.unwrap_or_else(|_| "failed, and the words about it panicked".to_owned())
 }
 
-/// Why a successful call opened a breaker: it took too long, measured with the clock of the breaker.
+/// The reason why a successful call opened a breaker: it took too long, measured with the clock of the breaker.
 #[cold]
 pub fn too_slow(started_ms: u32, now_ms: u32, limit: Option<Duration>) -> String {
     let took = Duration::from_millis(now_ms.wrapping_sub(started_ms).into());

@@ -49,7 +49,7 @@ const AFTER_SCHEME: [&str; 5] = [
     "credentials",
 ];
 
-/// How far before its end the beginning of a name is looked for, in characters.
+/// The greatest distance before its end at which the beginning of a name is looked for, in characters.
 const LONGEST_NAME: usize = 64;
 
 pub(super) fn without_values(text: &str) -> String {
@@ -73,7 +73,7 @@ pub(super) fn without_values(text: &str) -> String {
     kept
 }
 
-/// Where the secret after this mark begins, and how long it is.
+/// The beginning of the secret after this mark, and its length.
 fn secret(before: &str, mark: char, rest: &str) -> Option<(usize, usize)> {
     if rest.starts_with("::") || rest.starts_with("://") {
         return None;
@@ -113,7 +113,7 @@ fn value_at(rest: &str, mark: char, is_quoted: bool) -> usize {
     rest.len() - rest[marks..].trim_start_matches(is_space).len()
 }
 
-/// What stands before a mark.
+/// The name before a mark.
 struct Name<'a> {
     text: &'a str,
     /// Its letters and digits, in lower case.

@@ -3,13 +3,13 @@
 
 use super::marks::Marks;
 
-/// How far to look for a password with spaces in it, in characters.
+/// The greatest distance at which a password with spaces in it is looked for, in characters.
 const FAR: usize = 256;
 
-/// What may follow a URL in a sentence.
+/// The marks that may follow a URL in a sentence.
 const ENDS_CLAUSE: [char; 9] = [':', ',', '.', ';', ')', ']', '}', '\'', '!'];
 
-/// What may follow the mark that encloses a URL, besides white space; `/` in an element.
+/// The marks that may follow the mark that encloses a URL, besides white space; `/` in an element.
 const ENDS_QUOTE: [char; 8] = [':', ',', '.', ';', ')', ']', '}', '/'];
 
 /// Characters that start another value, so they are not part of a user name.
@@ -59,7 +59,7 @@ fn tokens(mut text: &str, kept: &mut String) {
 /// A URL with what stands around it, up to white space or a mark that no URL has.
 struct Token<'a> {
     text: &'a str,
-    /// What comes after it.
+    /// The text that comes after it.
     after: &'a str,
     /// The position of its last `@`.
     last_at: Option<usize>,
@@ -104,7 +104,7 @@ impl<'a> Token<'a> {
         }
     }
 
-    /// Where the host begins in a URL whose user or host is at `at`.
+    /// The beginning of the host in a URL whose user or host is at `at`.
     fn host(&self, at: usize, kept: &mut String) -> Host<'a> {
         let rest = &self.text[at..];
         if rest.starts_with("…@") {
@@ -161,20 +161,20 @@ impl<'a> Token<'a> {
         WEB.iter().any(|web| scheme.ends_with(web))
     }
 
-    /// Whether the last `@` may be part of a query. A password may have the same marks, but rarely in an address of the
-    /// web, and with a number at its beginning that may be a port.
+    /// Returns whether the last `@` may be part of a query. A password may have the same marks, but rarely in an
+    /// address of the web, and with a number at its beginning that may be a port.
     fn is_query(&self, at: usize, last: usize, port: &str) -> bool {
         let query = self.text[at..last].find(['?', '#']);
         let query = query.map_or("", |query| &self.text[at + query..last]);
         self.is_web(at) && !port.is_empty() && query.contains('=')
     }
 
-    /// Whether the mark that ends the token is followed by more of a word.
+    /// Returns whether the mark that ends the token is followed by more of a word.
     fn goes_on(&self) -> bool {
         self.after_password().len() != self.after.len()
     }
 
-    /// What comes after a password that was cut: such marks may stand within it, too.
+    /// The text after a password that was cut: such marks may stand within it, too.
     fn after_password(&self) -> &'a str {
         let ends_word = |next: char| next.is_whitespace() || ENDS_QUOTE.contains(&next);
         let is_mark = |next: char| ends_token(next) && !next.is_whitespace() || "'!".contains(next);
@@ -227,14 +227,14 @@ enum Host<'a> {
     After(&'a str),
 }
 
-/// Whether this may follow the colon after a host: a port, and possibly other hosts.
+/// Returns whether this may follow the colon after a host: a port, and possibly other hosts.
 fn is_port(text: &str) -> bool {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let rest = &text[digits..];
     digits <= 5 && (rest.is_empty() || rest.starts_with(ENDS_CLAUSE) || rest.starts_with('|'))
 }
 
-/// Where a query begins in `text`, which `more` follows, if there is one.
+/// The beginning of a query in `text`, which `more` follows, if there is one.
 fn query_of(text: &str, more: &str, is_url: bool) -> Option<usize> {
     if is_url {
         return text.find(['?', '#']);

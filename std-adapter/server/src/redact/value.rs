@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How far a value extends.
+//! The extent of a value.
 
 pub(super) const QUOTES: [char; 3] = ['"', '\'', '`'];
 
-/// What may stand between a value and the next name.
+/// The marks that may stand between a value and the next name.
 const BETWEEN: [char; 4] = ['&', ';', ',', '|'];
 
-/// What may stand after a value without being part of it.
+/// The marks that may stand after a value without being part of it.
 const AFTER: [char; 14] = [
     '&', ';', ',', '|', '.', ':', ')', ']', '}', '"', '\'', '`', '\\', '>',
 ];
 
-/// How far to look for the end of a value with spaces, in bytes.
+/// The greatest distance at which the end of a value with spaces is looked for, in bytes.
 const FAR: usize = 256;
 
 /// The start of a value that extends to its matching end, whatever is inside.
 struct Opening {
-    /// Where the mark is.
+    /// The position of the mark.
     at: usize,
     mark: char,
-    /// How many `\` are before it.
+    /// The number of `\` before it.
     slashes: usize,
 }
 
@@ -188,7 +188,7 @@ pub(super) fn is_port(value: &str) -> bool {
     (1..=5).contains(&digits) && value[digits..].chars().next().is_none_or(is_end)
 }
 
-/// Whether a value looks random: words of a sentence have no digits and are not as long.
+/// Returns whether a value looks random: words of a sentence have no digits and are not as long.
 pub(super) fn is_random(value: &str) -> bool {
     let word = value.char_indices().take(32);
     let end = word.clone().find(|(_, char)| char.is_whitespace());

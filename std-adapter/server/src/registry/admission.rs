@@ -17,12 +17,12 @@ use super::named::Wanted;
 use super::ruleset::Ruleset;
 use super::slot::Slot;
 use super::turn::next as next_turn;
-use super::{Keyed, KeyedObserver, Registry, WhenFull};
-use crate::Rejection;
+use super::{KeyedObserver, ObserverOfKey, Registry, WhenFull};
 use crate::guard::{self, Kind};
 use crate::on_drop::OnDrop;
+use crate::permit::Rejection;
 
-/// What was granted to a call of a key. If the key has no slot, the bits are the number of the last key that had got one,
+/// The admission of a call of a key. If the key has no slot, the bits are the number of the last key that had got one,
 /// or [`COUNTED`].
 pub(super) type Granted = guard::Granted<u64, Place>;
 
@@ -30,7 +30,7 @@ pub(super) type Granted = guard::Granted<u64, Place>;
 pub(super) const COUNTED: u64 = u64::MAX;
 
 /// The breaker of a key, put together for a moment, with the common rules, those of its class, or its own.
-pub type KeyBreaker<'a, K, C, T, O> = OfSlot<'a, C, T, Keyed<'a, K, O>>;
+pub type KeyBreaker<'a, K, C, T, O> = OfSlot<'a, C, T, ObserverOfKey<'a, K, O>>;
 
 /// The breaker of a slot, put together for a moment.
 pub(super) type OfSlot<'a, C, T, P> = Breaker<&'a C, &'a AtomicU64, &'a T, P, &'a Rules<u64>>;
@@ -49,7 +49,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         Breaker::from_parts(&slot.word, rules, &self.clock, &slot.tally, observer)
     }
 
-    /// Where a key is, if it has a slot.
+    /// The place of a key, if it has a slot.
     #[inline]
     pub(super) fn find(&self, key: &K) -> Option<(Place, &Slot<K, T>)> {
         let wanted = Wanted {
@@ -125,8 +125,8 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         Ok(Granted::unguarded(Place::NONE))
     }
 
-    /// Whether a slot still belongs to the key that was looked up. If it seems not to, it may have to be noted that the
-    /// key is called, or an eviction may be under way that will fail: checks again when it is over.
+    /// Returns whether a slot still belongs to the key that was looked up. If it seems not to, it may have to be noted
+    /// that the key is called, or an eviction may be under way that will fail: checks again when it is over.
     #[inline]
     pub(super) fn is_still(&self, place: Place, slot: &Slot<K, T>) -> bool {
         slot.turn.is_still(place.turn(), &slot.word) || self.is_still_after_all(place, slot)
@@ -191,10 +191,10 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         }
     }
 
-    /// Which key a transition belongs to if the slot has changed hands: the new owner, which is returned, or the old one
-    /// (`None`). A looks its key up; B evicts that key, and C inserts another. If A asked the breaker before B retired the
-    /// word, the transition is of A's key; if afterwards, A has made it in the breaker of C's key, and the epoch of the
-    /// transition is not older than the word with which that key got the slot.
+    /// Finds the key that a transition belongs to if the slot has changed hands: the new owner, which is returned, or
+    /// the old one (`None`). A looks its key up; B evicts that key, and C inserts another. If A asked the breaker
+    /// before B retired the word, the transition is of A's key; if afterwards, A has made it in the breaker of C's key,
+    /// and the epoch of the transition is not older than the word with which that key got the slot.
     fn owner_of(&self, made: &Transition, place: Place, slot: &Slot<K, T>) -> Option<Arc<K>> {
         let _places = self.places();
         let born = AtomicU64::new(slot.word_at_insert.load(Ordering::Relaxed));
@@ -266,7 +266,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
 /// A call that is not simply admitted.
 #[derive(Clone, Copy)]
 pub(super) enum Pending {
-    /// What the slot of the key has said, and the transition that this caused.
+    /// The reply of the key's slot, and the transition that this caused.
     Found {
         place: Place,
         granted: Result<Granted, Rejected>,
@@ -276,7 +276,7 @@ pub(super) enum Pending {
     Absent,
 }
 
-/// How often a key is looked up if its slot changes hands each time.
+/// The number of times that a key is looked up if its slot changes hands each time.
 const MOST_LOOK_UPS: u32 = 16;
 
 #[inline]

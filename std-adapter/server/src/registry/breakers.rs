@@ -7,7 +7,8 @@ use std::ops::Deref;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 
-use crate::{Clock, Enforcement, StdClock, Tally};
+use crate::enforcement::Enforcement;
+use crate::{Clock, StdClock, Tally};
 
 use super::KeyedObserver;
 use super::cap::Cap;
@@ -105,7 +106,8 @@ pub struct Registry<K, C = StdClock, T = (), O = (), S = RandomState> {
     pub(super) hasher: S,
     /// Decides which key gets the next slot.
     pub(super) places: Mutex<Places>,
-    /// Until when no slot is looked for, because none was available recently: a clock reading, or 0 for never.
+    /// The time until which no slot is looked for, because none was available recently: a clock reading, or 0 for
+    /// never.
     pub(super) full_until_ms: AtomicU32,
     pub(super) when_full: WhenFull,
     /// All rules that were ever set, which of them are the common ones, and which belong to classes.
@@ -125,7 +127,7 @@ pub struct Registry<K, C = StdClock, T = (), O = (), S = RandomState> {
 /// A [`Registry`] with an observer, for a field or a `static`.
 pub type ObservedRegistry<K, O> = Registry<K, StdClock, (), O>;
 
-/// Where a key is: its slot, and the turn of that slot, in one number, so that both are always read together.
+/// The place of a key: its slot, and the turn of that slot, in one number, so that both are always read together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place(u64);
 
@@ -146,8 +148,9 @@ impl Place {
     }
 }
 
-/// What happens to a key that fails when no slot is available, because all keys that have one are open or pinned.
+/// The treatment of a key that fails when no slot is available, because all keys that have one are open or pinned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum WhenFull {
     /// Its calls pass, and their failures do not count.
     #[default]

@@ -14,7 +14,8 @@ use super::named::AsHashed;
 use super::ruleset::{RuleTable, Ruleset};
 use super::slot::Slot;
 use super::{OnKeyTransition, Registry, RegistryError, WhenFull};
-use crate::{Enforcement, StdClock};
+use crate::StdClock;
+use crate::enforcement::Enforcement;
 
 /// The parts of a [`Registry`]. `T` is a function that creates the memory of calls of a slot.
 #[must_use]
@@ -81,14 +82,14 @@ impl<K> Settings<K> {
 }
 
 impl<K, C, T, O, S> RegistryBuilder<K, C, T, O, S> {
-    /// How many keys it remembers: 4,096 unless set, at least 1 and at most 16 million. Each takes about 140 bytes, 300
-    /// more once it has opened, plus the data behind the key and its memory of calls.
+    /// Sets the number of keys that it remembers: 4,096 unless set, at least 1 and at most 16 million. Each takes about
+    /// 140 bytes, 300 more once it has opened, plus the data behind the key and its memory of calls.
     pub fn capacity(mut self, keys: usize) -> Self {
         self.settings.capacity = keys;
         self
     }
 
-    /// What happens to keys for which there is no slot.
+    /// Sets the treatment of keys for which there is no slot.
     pub fn when_full(mut self, when_full: WhenFull) -> Self {
         self.settings.when_full = when_full;
         self

@@ -3,8 +3,9 @@
 
 use atomic_breaker::Outcome;
 
-use super::{AnyRegistry, Key};
-use crate::{Admit, Guard, GuardPermit, Rejection};
+use super::{AnyRegistry, KeyGuard};
+use crate::guard::{Guard, GuardPermit};
+use crate::permit::{Admit, Rejection};
 
 /// Asks the breaker of a request's key; used in layers.
 ///
@@ -51,11 +52,11 @@ where
     H: AnyRegistry + Clone,
     F: Fn(&Q) -> H::Key,
 {
-    type Permit = GuardPermit<Key<H>>;
+    type Permit = GuardPermit<KeyGuard<H>>;
 
     #[inline]
     fn admit(&self, request: &Q) -> Result<Self::Permit, Rejection> {
-        Key::new(self.registry.clone(), (self.key)(request)).acquire()
+        KeyGuard::new(self.registry.clone(), (self.key)(request)).acquire()
     }
 
     fn admit_again(

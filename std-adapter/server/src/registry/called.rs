@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How many keys are called, where a share of them may be shut out.
+//! The number of keys that are called, where a share of them may be shut out.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// How long calls are counted before it begins anew.
+/// The time for which calls are counted before the count begins anew.
 const PERIOD_MS: u32 = 60_000;
 
 /// The keys of a block of slots that are called: in this period, or in the one before if those were more. Each key is
@@ -13,7 +13,7 @@ const PERIOD_MS: u32 = 60_000;
 pub(super) struct Called {
     keys: AtomicU32,
     before: AtomicU32,
-    /// When the period began. Only changed under the lock of the registry.
+    /// The time at which the period began. Only changed under the lock of the registry.
     since_ms: AtomicU32,
 }
 
@@ -37,7 +37,7 @@ impl Called {
             });
     }
 
-    /// Whether it is time for the next period.
+    /// Returns whether it is time for the next period.
     pub(super) fn is_over(&self, now_ms: u32) -> bool {
         now_ms.wrapping_sub(self.since_ms.load(Ordering::Relaxed)) >= PERIOD_MS
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How many keys may be shut out at a time, and which of those that are down are.
+//! The number of keys that may be shut out at a time, and the choice of those that are.
 //!
 //! Keys are numbered in the order in which they go down, and keep their numbers until they are up again. As many as may be
 //! shut out, those that went down first, are; the calls of the others pass:
@@ -24,7 +24,7 @@ use super::RegistryError;
 use super::called::Called;
 use super::places::MOST_LOOKS;
 
-/// How many keys may be shut out, as it was set.
+/// The limit of the keys that may be shut out, as it was set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Limit {
     Keys(usize),
@@ -47,9 +47,9 @@ pub(super) struct Cap {
     changes: AtomicU64,
     counted: AtomicU64,
     last_out: AtomicU64,
-    /// How many keys count, those beyond the limit included.
+    /// The number of keys that count, those beyond the limit included.
     counting: AtomicUsize,
-    /// How many keys are called, in each block of slots; empty unless the limit is a percentage.
+    /// The keys that are called, counted in each block of slots; empty unless the limit is a percentage.
     pub(super) called: Box<[Called]>,
     /// Above the last of these blocks that has had a key.
     called_in_use: AtomicUsize,
@@ -102,7 +102,7 @@ impl Cap {
         })
     }
 
-    /// Whether the limit depends on how many keys there are, so that each key that is called must have a slot.
+    /// Returns whether the limit depends on the number of keys, so that each key that is called must have a slot.
     pub(super) const fn needs_all_keys(&self) -> bool {
         matches!(self.limit, Limit::Percent(_))
     }
@@ -125,7 +125,7 @@ impl Cap {
         first..in_use.min(first + AT_ONCE)
     }
 
-    /// How many keys may be shut out at a time.
+    /// The number of keys that may be shut out at a time.
     fn most(&self) -> usize {
         match self.limit {
             Limit::Keys(keys) => keys,
@@ -167,7 +167,7 @@ impl Cap {
         }
     }
 
-    /// Whether the key of a slot is down, as far as it is noted.
+    /// Returns whether the key of a slot is down, as far as it is noted.
     pub(super) fn is_down(&self, slot: usize) -> bool {
         self.down[slot].load(Ordering::Relaxed) != UP
     }
@@ -185,12 +185,12 @@ impl Cap {
         (first..in_use.min(first + MOST_LOOKS)).filter(|&slot| self.is_down(slot))
     }
 
-    /// Something has changed: whoever sees this sees it.
+    /// Something has changed: a thread that sees this number sees the change.
     pub(super) fn note_change(&self) {
         self.changes.fetch_add(1, Ordering::Release);
     }
 
-    /// Whether a rejection by the key of a slot is enforced, which is noted as down.
+    /// Returns whether a rejection by the key of a slot that is noted as down is enforced.
     pub(super) fn shuts_out(&self, slot: usize) -> bool {
         let down = &self.down[slot];
         let mut number = down.load(Ordering::Relaxed);
@@ -207,7 +207,7 @@ impl Cap {
         number <= self.last_out.load(Ordering::Relaxed)
     }
 
-    /// Whether a rejection is enforced of a key that has no slot, and so would be the last one.
+    /// Returns whether a rejection of a key that has no slot is enforced: such a key would be the last one.
     pub(super) fn has_room(&self) -> bool {
         self.count();
         let most = self.most();

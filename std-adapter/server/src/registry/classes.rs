@@ -12,7 +12,7 @@ use atomic_breaker::{Clock, Config, Tally};
 use super::RegistryError;
 use super::ruleset::{RuleTable, Ruleset};
 
-/// Which of the listed rules apply to a key: one more than their index, 0 for the common ones.
+/// The listed rules that apply to a key: one more than their index, 0 for the common ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Class(pub(super) u8);
 
@@ -99,12 +99,12 @@ impl<K> Classes<K> {
         index.map_or(Class::default(), |index| Class(index as u8 + 1))
     }
 
-    /// Where the rules of a class are, if it was listed.
+    /// The place of a class's rules, if it was listed.
     pub(super) fn find(&self, class: &dyn Any) -> Option<&AtomicU16> {
         self.rules.get((self.of_class)(class)?)
     }
 
-    /// Where the rules of a class are, if they are not the common ones.
+    /// The place of a class's rules, if they are not the common ones.
     pub(super) fn rules(&self, class: Class) -> Option<&AtomicU16> {
         self.rules.get(usize::from(class.0).checked_sub(1)?)
     }

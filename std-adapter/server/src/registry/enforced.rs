@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which rejections are enforced, and what that depends on: which keys are down, and how many are called.
+//! The rejections that are enforced, and the data that this depends on: the keys that are down, and the number of those
+//! that are called.
 
 use std::hash::{BuildHasher, Hash};
 use std::sync::atomic::Ordering;
@@ -14,8 +15,8 @@ use super::{KeyedObserver, Registry};
 impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHasher>
     Registry<K, C, T, O, S>
 {
-    /// Whether a rejection is enforced, by the key of a slot or, if it has none, because the registry is full; notifies
-    /// the observer of it.
+    /// Returns whether a rejection is enforced, by the key of a slot or, if it has none, because the registry is full;
+    /// notifies the observer of it.
     pub(super) fn is_enforced(
         &self,
         key: &K,
@@ -35,7 +36,8 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         is_enforced
     }
 
-    /// Whether a rejection in this state is enforced, as far as it depends on how many keys are shut out.
+    /// Returns whether a rejection in this state is enforced, as far as it depends on the number of keys that are shut
+    /// out.
     pub(super) fn is_within_cap(&self, slot: Option<usize>, state: State) -> bool {
         let Some(cap) = &self.cap else {
             return true;
@@ -102,7 +104,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         }
     }
 
-    /// Whether no call of a key that is down is rejected, and none has become a probe for a while.
+    /// Returns whether no call of a key that is down is rejected, and none has become a probe for a while.
     fn is_idle(&self, slot: usize, now: At) -> bool {
         let snapshot = self.snapshot_at(&self.slots[slot], now);
         match snapshot.entered() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Why the settings of a registry are invalid, or why a key has no slot in it.
+//! The reason why the settings of a registry are invalid, or why a key has no slot in it.
 
 use std::error::Error;
 use std::fmt;
@@ -17,7 +17,7 @@ pub const fn check_capacity(keys: usize) -> Result<(), RegistryError> {
     }
 }
 
-/// Why there is no registry, or no slot in it for a key.
+/// The reason why there is no registry, or no slot in it for a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegistryError {

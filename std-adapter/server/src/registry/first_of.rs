@@ -9,13 +9,12 @@ use std::hash::{BuildHasher, Hash};
 use atomic_breaker::wait::{TimeLimit, Timed};
 use atomic_breaker::{AnyError, CallError, Clock, Tally};
 
-use super::{AnyRegistry, Key, KeyedObserver, NoneAdmitted, Registry};
-use crate::guard::Grants;
+use super::{AnyRegistry, KeyGuard, KeyedObserver, NoneAdmitted, Registry};
+use crate::guard::{Grants, GuardPermit};
 #[cfg(feature = "tokio")]
 use crate::guard::{InTime, limited};
 use crate::loss::Begun;
-use crate::permit::{lot, run_admitted};
-use crate::{AnyPermit, GuardPermit, Report};
+use crate::permit::{AnyPermit, Report, drawn, run_admitted};
 
 /// Several keys of a registry in the order in which they are preferred, such as replicas: the first of them that admits
 /// guards a call. Made by [`Registry::first_of`](super::Registry::first_of). `H` leads to the registry: a reference, or an
@@ -99,14 +98,14 @@ impl<H: AnyRegistry, I> FirstOf<H, I> {
 
 impl<H: AnyRegistry + Clone, I: IntoIterator<Item = H::Key>> FirstOf<H, I> {
     /// Asks for the right to one call, and returns that of the first key that grants it: [`AnyPermit::key`] says which.
-    pub fn acquire(self) -> Result<GuardPermit<Key<H>>, NoneAdmitted<H::Key>> {
+    pub fn acquire(self) -> Result<GuardPermit<KeyGuard<H>>, NoneAdmitted<H::Key>> {
         let begun = Begun::now();
         // Drawn once, or a request would be rejected by all where each rejection is enforced for another share of them.
-        let drawn = OnceCell::new();
-        let random = || *drawn.get_or_init(|| lot(|| self.registry.clock.random()));
+        let own = OnceCell::new();
+        let random = || *own.get_or_init(|| drawn(|| self.registry.clock.random()));
         let mut rejections = Vec::new();
         for key in self.candidates {
-            let key = Key::new(self.registry.clone(), key);
+            let key = KeyGuard::new(self.registry.clone(), key);
             match key.grant(random) {
                 Ok(granted) => return Ok(GuardPermit::new(key, granted, begun)),
                 Err(rejection) => rejections.push((key.into_key(), rejection)),
@@ -133,7 +132,7 @@ impl<H: AnyRegistry + Clone, I: IntoIterator<Item = H::Key>> FirstOf<H, I> {
         self,
         report: R,
         operation: impl FnOnce(H::Key) -> Result<V, E>,
-    ) -> Answer<R::Output<GuardPermit<Key<H>>>, E, H> {
+    ) -> Answer<R::Output<GuardPermit<KeyGuard<H>>>, E, H> {
         let permit = self.acquire()?;
         let key = permit.key().clone();
         let (permit, result) = permit.judged(|| operation(key));
@@ -160,7 +159,7 @@ impl<H: AnyRegistry + Clone, I: IntoIterator<Item = H::Key>> FirstOf<H, I> {
         self,
         report: R,
         operation: impl FnOnce(H::Key) -> F,
-    ) -> impl Future<Output = Answer<R::Output<GuardPermit<Key<H>>>, E, H>>
+    ) -> impl Future<Output = Answer<R::Output<GuardPermit<KeyGuard<H>>>, E, H>>
     where
         R: Report<V, E>,
         F: Future<Output = Result<V, E>>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which keys get a slot, and which lose it.
+//! The choice of the keys that get a slot, and of those that lose it.
 
 use std::hash::{BuildHasher, Hash};
 use std::sync::atomic::Ordering;
@@ -16,13 +16,13 @@ use super::slot::Slot;
 use super::{KeyedObserver, Registry};
 use crate::on_drop::OnDrop;
 
-/// How many keys that may be forgotten are compared.
+/// The number of evictable keys that are compared.
 const CANDIDATES: usize = 16;
 
-/// How long a rejected caller should wait; the search for room is repeated at least this often.
+/// The time that a rejected caller should wait; the search for room is repeated at least this often.
 pub(super) const COME_BACK_IN: Duration = Duration::from_millis(100);
 
-/// How easily the key of a slot is evicted: the first before the later ones.
+/// The order in which keys are evicted: the first before the later ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Evictability {
     /// Closed, with nothing counted or remembered against it: as good as absent.
@@ -108,8 +108,8 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         places.spare.take().or_else(|| self.vacate(places))
     }
 
-    /// Whether a slot is available, now that all have been given away once. If one is taken from its key to find out, it
-    /// is kept for the next key.
+    /// Returns whether a slot is available, now that all have been given away once. If one is taken from its key to
+    /// find out, it is kept for the next key.
     fn has_room(&self, places: &mut Places) -> bool {
         // Another thread may have found one while this one waited.
         if places.spare.is_none() {
@@ -165,7 +165,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         }
     }
 
-    /// What the breaker of a slot says at a time that was read before.
+    /// The snapshot of a slot's breaker at a time that was read before.
     pub(super) fn snapshot_at(&self, slot: &Slot<K, T>, now: At) -> Snapshot {
         let rules = &self.rules_of(slot).rules;
         Breaker::from_parts(&slot.word, rules, now, &slot.tally, ()).snapshot()
@@ -202,7 +202,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         self.unguarded.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether no slot was available recently, and none is available now.
+    /// Returns whether no slot was available recently, and none is available now.
     #[inline]
     pub(super) fn is_known_to_be_full(&self) -> bool {
         self.full_until_ms.load(Ordering::Relaxed) != 0 && !self.has_room_again()
@@ -226,13 +226,13 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         false
     }
 
-    /// Whether a search for a slot has just found none.
+    /// Returns whether a search for a slot has just found none.
     pub(super) fn is_noted_as_full(&self) -> bool {
         let until_ms = self.full_until_ms.load(Ordering::Relaxed);
         until_ms != 0 && self.is_ahead(until_ms, self.clock.now_ms())
     }
 
-    /// Whether a recently set time is still ahead.
+    /// Returns whether a recently set time is still ahead.
     pub(super) fn is_ahead(&self, until_ms: u32, now_ms: u32) -> bool {
         // Further ahead than was set: it has passed, perhaps long ago, or the clock stepped back.
         (1..=self.step_ms()).contains(&until_ms.wrapping_sub(now_ms))
@@ -244,15 +244,15 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         self.full_until_ms.store(until_ms.max(1), Ordering::Relaxed);
     }
 
-    /// How long a look at some of the slots stays valid, such as a search that found no slot: at most a tenth of a
-    /// second, and short enough for all slots to be looked at within a second.
+    /// The time for which a look at some of the slots stays valid, such as a search that found no slot: at most a tenth
+    /// of a second, and short enough for all slots to be looked at within a second.
     pub(super) fn step_ms(&self) -> u32 {
         let share = 1_000 * MOST_LOOKS / self.capacity();
         share.clamp(1, 100) as u32
     }
 }
 
-/// Whether the open time has been over for as long as it lasted.
+/// Returns whether the open time has been over for as long as it lasted.
 pub(super) fn is_long_over(snapshot: &Snapshot, now: At) -> bool {
     let (Some(opened_at_ms), Some(open_for)) = (snapshot.opened_at_ms(), snapshot.open_for())
     else {

@@ -44,7 +44,7 @@ pub trait KeyName: fmt::Display + Sized {
     fn from_name(name: &str) -> Option<Self>;
 }
 
-macro_rules! named {
+macro_rules! key_names {
     ($($of:ty),*; |$name:ident| $key:expr) => {$(
         impl KeyName for $of {
             fn from_name($name: &str) -> Option<Self> {
@@ -54,6 +54,6 @@ macro_rules! named {
     )*};
 }
 
-named!(String, Box<str>, Arc<str>; |name| Some(name.into()));
-named!(u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize; |name| name.parse().ok());
-named!(IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr; |name| name.parse().ok());
+key_names!(String, Box<str>, Arc<str>; |name| Some(name.into()));
+key_names!(u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize; |name| name.parse().ok());
+key_names!(IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr; |name| name.parse().ok());

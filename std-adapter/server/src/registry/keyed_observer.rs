@@ -19,7 +19,7 @@ use atomic_breaker::{FailedCall, Failure, Observer, Outcome, Present, Rejected, 
             `KeyedObserver`; the keys of `Log` and `Metrics` need `Display`"
 )]
 pub trait KeyedObserver<K> {
-    /// Whether it wants to be notified at all.
+    /// Returns whether it wants to be notified at all.
     #[inline]
     fn is_listening(&self) -> bool {
         true
@@ -164,7 +164,7 @@ macro_rules! forward_observer {
                 })+
             }
 
-            /// Whether any of the parts will wake the task. All are asked.
+            /// Returns whether any of the parts will wake the task. All are asked.
             fn wake_on_change(&self, key: &K, waker: &Waker) -> bool {
                 let $it = self;
                 $($part.any(|observer| observer.wake_on_change(key, waker)))|+
@@ -193,12 +193,12 @@ impl<K, F: Fn(&K, &Transition)> KeyedObserver<K> for OnKeyTransition<F> {
 
 /// The observer of a [`KeyBreaker`](super::KeyBreaker): notifies that of the registry of what happens to the key.
 #[derive(Debug)]
-pub struct Keyed<'a, K, O> {
+pub struct ObserverOfKey<'a, K, O> {
     pub(super) key: &'a K,
     pub(super) observer: &'a O,
 }
 
-impl<K, O: KeyedObserver<K>> Observer for Keyed<'_, K, O> {
+impl<K, O: KeyedObserver<K>> Observer for ObserverOfKey<'_, K, O> {
     #[inline]
     fn is_listening(&self) -> bool {
         self.observer.is_listening()
@@ -229,9 +229,9 @@ impl<K, O: KeyedObserver<K>> Observer for Keyed<'_, K, O> {
     }
 }
 
-/// [`Keyed`], with the words of the failure that opened a breaker.
+/// [`ObserverOfKey`], with the words of the failure that opened a breaker.
 pub(super) struct Explained<'a, K, O, F> {
-    pub(super) keyed: Keyed<'a, K, O>,
+    pub(super) keyed: ObserverOfKey<'a, K, O>,
     /// Keeps the words, and returns them if there are any.
     pub(super) explain: F,
     /// The failure, if the call is one, as it counts.
@@ -245,7 +245,7 @@ where
 {
     fn changed(&self, transition: &Transition, present: Present<'_>) {
         let words = (self.explain)(transition, present);
-        let Keyed { key, observer } = self.keyed;
+        let ObserverOfKey { key, observer } = self.keyed;
         match words {
             _ if !observer.is_listening() => {}
             Some(words) => observer.opened(key, transition, present, words),

@@ -17,7 +17,7 @@
 //! | `admission`, `report` | admitting a call of a key; what changes when it ends, including where the key had no slot when it began |
 //! | `operation` | what an operator sees and does |
 //! | `prober` (`tokio`) | pings keys that are open |
-//! | `key`, `by_key` | one key, whose calls are guarded; one breaker per key of a request, for layers |
+//! | `key_guard`, `by_key` | one key, whose calls are guarded; one breaker per key of a request, for layers |
 //! | `none_admitted`, `first_of` | what a caller learns whom none of several keys admits; the first of them that does |
 mod admission;
 mod breakers;
@@ -30,7 +30,7 @@ mod enforced;
 mod error;
 mod first_of;
 mod insertion;
-mod key;
+mod key_guard;
 mod key_name;
 mod keyed_observer;
 mod named;
@@ -53,8 +53,8 @@ pub use builder::RegistryBuilder;
 pub use by_key::ByKey;
 pub use error::{RegistryError, check_capacity};
 pub use first_of::FirstOf;
-pub use key::Key;
+pub use key_guard::KeyGuard;
 pub use key_name::KeyName;
-pub use keyed_observer::{Keyed, KeyedObserver, OnKeyTransition};
+pub use keyed_observer::{KeyedObserver, ObserverOfKey, OnKeyTransition};
 pub use none_admitted::NoneAdmitted;
 pub use operation::{Entry, RegistryStats};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a caller learns whom none of several keys admits.
+//! The error of a caller that none of several keys admits.
 
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-use crate::Rejection;
+use crate::permit::Rejection;
 
 /// The rejection of a call by all the keys that it may go to: the error of [`FirstOf`](super::FirstOf). Its message is that
 /// of the [soonest](Self::soonest) rejection, which is also its source, so that [`Rejection::in_chain`] finds it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What an operator sees and does.
+//! An operator's view and commands.
 
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use atomic_breaker::{Clock, Snapshot, State, Tally};
 use super::admission::KeyBreaker;
 use super::breakers::Place;
 use super::slot::Slot;
-use super::{Keyed, KeyedObserver, Registry, RegistryError};
-use crate::LastFailure;
+use super::{KeyedObserver, ObserverOfKey, Registry, RegistryError};
 use crate::on_drop::OnDrop;
+use crate::permit::LastFailure;
 
 /// The current state of a key that has a slot.
 #[derive(Clone, Debug)]
@@ -24,11 +24,11 @@ pub struct Entry<K> {
     pub snapshot: Snapshot,
     /// The failure that last opened it.
     pub last_failure: Option<Arc<LastFailure>>,
-    /// Whether it has rules of its own: those of [`set_config_of`](Registry::set_config_of), not those of a class.
+    /// `true` if it has rules of its own: those of [`set_config_of`](Registry::set_config_of), not those of a class.
     pub has_own_rules: bool,
 }
 
-/// What has happened to the keys of a registry.
+/// Counts of the keys of a registry, and of events that happened to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RegistryStats {
@@ -36,8 +36,8 @@ pub struct RegistryStats {
     pub keys: usize,
     /// Keys that lost their slot, since the start.
     pub evicted: u64,
-    /// How many calls found no slot, since the start: depending on [`WhenFull`](super::WhenFull), they passed without
-    /// being counted, or were rejected.
+    /// The number of calls that found no slot, since the start: depending on [`WhenFull`](super::WhenFull), they passed
+    /// without being counted, or were rejected.
     pub unguarded: u64,
 }
 
@@ -142,7 +142,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
             pinned.unpin();
         });
         pinned.note_failure(self.newest());
-        let observer = Keyed {
+        let observer = ObserverOfKey {
             key,
             observer: &self.observer,
         };

@@ -113,8 +113,8 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         }
     }
 
-    /// Whether this ends an outage of the key: not if it has ended already, or the key has lost its slot and so is closed,
-    /// nor if real calls hold all probe slots.
+    /// Returns whether this ends an outage of the key: not if it has ended already, or the key has lost its slot and so
+    /// is closed, nor if real calls hold all probe slots.
     fn ends_outage(&self, key: &K) -> bool {
         let recover = || {
             self.command_if_present(key, |breaker| {
@@ -179,9 +179,9 @@ struct Outages<K> {
 
 #[derive(Default)]
 struct KeyOutage {
-    /// Whether a ping could end it, and the trips of the breaker.
+    /// The trips of the breaker, if a ping could end its outage.
     wanted: Option<u8>,
-    /// Whether it is down, when last seen.
+    /// `true` if it was down when last seen.
     is_down: bool,
     /// Its outage, as long as it is down.
     seen: Option<Snapshot>,
@@ -194,7 +194,7 @@ struct KeyOutage {
     failed: u8,
     /// The pause in which the pings ended it.
     ended: Option<u64>,
-    /// How often it began again soon after that.
+    /// The number of times that it began again soon after that.
     lies: u32,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What changes when a call of a key ends, including where the key had no slot when it began.
+//! The effects of a call's end on its key, even if the key had no slot when it began.
 
 use std::cell::Cell;
 use std::hash::{BuildHasher, Hash};
@@ -12,14 +12,13 @@ use atomic_breaker::{
 
 use super::admission::{COUNTED, Granted};
 use super::breakers::Place;
-use super::keyed_observer::{Explained, Keyed};
+use super::keyed_observer::{Explained, ObserverOfKey};
 use super::ruleset::Ruleset;
 use super::slot::Slot;
 use super::{KeyedObserver, Registry};
-use crate::ConnectionId;
 use crate::failed::{Words, took};
 use crate::guard::Kind;
-use crate::loss::Begun;
+use crate::loss::{Begun, ConnectionId};
 use crate::redact::{too_slow, without_secrets, words};
 
 impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHasher>
@@ -98,7 +97,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         };
         let failure = Cell::new(None);
         let observer = Explained {
-            keyed: Keyed {
+            keyed: ObserverOfKey {
                 key,
                 observer: &self.observer,
             },
@@ -256,8 +255,8 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         (!is_probe).then_some(token)
     }
 
-    /// Whether a failure that other calls share counts, for a call of the key that began then. A key without a slot
-    /// gets one, as with any failure; if none is available, that is noticed when the failure is reported.
+    /// Returns whether a failure that other calls share counts, for a call of the key that began then. A key without a
+    /// slot gets one, as with any failure; if none is available, that is noticed when the failure is reported.
     #[cold]
     pub(super) fn counts_shared(&self, key: &K, begun: Begun, connection: ConnectionId) -> bool {
         match self.insert(key) {
@@ -309,7 +308,7 @@ impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHash
         }
     }
 
-    /// Whether a call without a slot that began then took too long.
+    /// Returns whether a call without a slot that began then took too long.
     #[inline]
     fn was_slow(&self, key: &K, started_ms: u32) -> bool {
         started_ms != 0 && self.took_too_long(self.rules_of_absent(key), started_ms)

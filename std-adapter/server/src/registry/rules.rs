@@ -50,7 +50,7 @@ impl<K, C, T, O, S> Registry<K, C, T, O, S> {
 impl<K: Hash + Eq + Clone, C: Clock, T: Tally, O: KeyedObserver<K>, S: BuildHasher>
     Registry<K, C, T, O, S>
 {
-    /// Whether these rules could be set; nothing changes.
+    /// Checks that these rules could be set; nothing changes.
     pub fn check_config(&self, config: Config) -> Result<(), RegistryError> {
         self.checked(config).map(drop)
     }

@@ -6,17 +6,17 @@ use atomic_breaker::{Breaker, Clock, Config, ConfigError, Rules, Tally, word::At
 use super::RegistryError;
 use crate::KeptRules;
 
-/// Which rules: 0 for those that the registry was built with.
+/// The number of a set of rules: 0 for those that the registry was built with.
 pub(super) type RuleId = u16;
 
 /// Rules, and their consequences for a registry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Ruleset {
     pub(super) rules: Rules<u64>,
-    /// Whether each call has to be remembered.
+    /// `true` if each call has to be remembered.
     pub(super) remembers: bool,
-    /// Whether a key takes a slot with its first call: because that has to be remembered, or because it has to be known how
-    /// many keys there are.
+    /// `true` if a key takes a slot with its first call: because that has to be remembered, or because the number of
+    /// keys has to be known.
     pub(super) is_eager: bool,
     /// The duration from which on a call is slow.
     pub(super) slow_call_ms: Option<u32>,

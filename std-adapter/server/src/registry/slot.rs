@@ -9,7 +9,7 @@ use atomic_breaker::word::{self, AtomicU64};
 use super::classes::Class;
 use super::ruleset::RuleId;
 use super::turn::Turn;
-use crate::LastFailureCell;
+use crate::last_failure::LastFailureCell;
 use crate::loss::Losses;
 
 /// A place for one key. It has cache lines of its own, so that a failing key does not slow down its neighbours; a call
@@ -21,17 +21,17 @@ pub(super) struct Slot<K, T> {
     pub(super) turn: Turn<word::AtomicU32>,
     /// The id of the key's own rules plus one, or 0 if it has none.
     own_rules: AtomicU32,
-    /// Which rules apply to the key if it has none of its own.
+    /// The rules that apply to the key if it has none of its own.
     class: AtomicU8,
-    /// How many reasons there are not to evict it now: an operator is at work, or the key has rules of its own.
+    /// The number of reasons not to evict it now: an operator is at work, or the key has rules of its own.
     pins: AtomicU32,
     pub(super) losses: Losses,
     /// The word with which this key got the slot.
     pub(super) word_at_insert: AtomicU64,
     pub(super) key: ArcSwapOption<K>,
-    /// How many keys had got a slot when this one did.
+    /// The number of keys that had got a slot when this one got its own.
     pub(super) inserted_as: AtomicU64,
-    /// How many keys had got a slot when this one failed last, or was commanded; 0 if it never was.
+    /// The number of keys that had got a slot when this one failed last, or was commanded; 0 if it never was.
     pub(super) failed_after: AtomicU64,
     pub(super) last_failure: LastFailureCell,
     pub(super) tally: T,
@@ -63,7 +63,7 @@ impl<K, T> Slot<K, T> {
         }
     }
 
-    /// Whether it has failed, or was commanded, since it got the slot.
+    /// Returns whether it has failed, or was commanded, since it got the slot.
     pub(super) fn has_failed(&self) -> bool {
         self.failed_after.load(Ordering::Relaxed) != 0
     }
@@ -73,7 +73,7 @@ impl<K, T> Slot<K, T> {
         self.inserted_as.load(Ordering::Relaxed)
     }
 
-    /// How many keys had got a slot when this one failed last, or got its own.
+    /// The number of keys that had got a slot when this one failed last, or got its own.
     pub(super) fn last_needed(&self) -> u64 {
         self.failed_after
             .load(Ordering::Relaxed)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How the word of a slot changes hands.
+//! The hand-over of a slot's word from key to key.
 
 use std::sync::atomic::Ordering;
 
 use atomic_breaker::word::Word;
 
-/// How often the word of a slot has changed hands. Raised under the lock of the registry, before the word is
-/// retired:
+/// The number of times that the word of a slot has changed hands. Raised under the lock of the registry, before the
+/// word is retired:
 ///
 /// | who | in this order |
 /// |---|---|
@@ -31,8 +31,8 @@ impl<T: Word<Bits = u32>> Turn<T> {
         self.0.load(Ordering::Relaxed) & !NOT_CALLED
     }
 
-    /// Whether what was just acquired from `word` belongs to this turn, and the key is known to be called. If not,
-    /// [`note_call`](Self::note_call) may say that only the latter is missing.
+    /// Returns whether the value that was just acquired from `word` belongs to this turn, and the key is known to be
+    /// called. If not, [`note_call`](Self::note_call) may say that only the latter is missing.
     pub(super) fn is_still(&self, turn: u32, word: &impl Word) -> bool {
         // The closed path loads the word without ordering. This load sees what that one saw, or something
         // later, and pairs with the release of the retirement.

@@ -10,7 +10,7 @@ use std::hash::{BuildHasher, RandomState};
 pub(super) struct Walk {
     /// All slots: first those that are left in this round.
     slots: Vec<u32>,
-    /// How many are left in this round.
+    /// The number of slots that are left in this round.
     left: usize,
     random: u64,
 }
@@ -68,7 +68,7 @@ impl Stays {
     /// The most doublings of the capacity in the length of a stay.
     const MOST_DOUBLINGS: u32 = 10;
 
-    /// By how many insertions the last failure of the key with this number is counted as later.
+    /// The number of insertions by which the last failure of the key with this number is counted as later.
     pub(super) fn of(&self, number: u64, slots: usize) -> u64 {
         let chance = self.0.hash_one(number).leading_zeros();
         chance.checked_sub(4).map_or(0, |doublings| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which slice of time a shard is in.
+//! The slice of time that a shard is in.
 
 /// Slices in a span.
 pub(super) const SLICES: u32 = 8;
@@ -12,7 +12,7 @@ const MANTISSA_BITS: u32 = 18;
 const CODE_BITS: u32 = MANTISSA_BITS + 5;
 const NUMBER_BITS: u32 = 9;
 
-/// How long a slice is: an eighth of the span, rounded up to milliseconds, and from 262 s on by up to
+/// The length of a slice: an eighth of the span, rounded up to milliseconds, and from 262 s on by up to
 /// 1/131072, so that it fits into 23 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
@@ -94,13 +94,14 @@ impl Head {
         self.0 % (1 << NUMBER_BITS)
     }
 
-    /// Whether a call that is made now belongs to this slice. This is the hot path, so it has no division.
+    /// Returns whether a call that is made now belongs to this slice. This is the hot path, so it has no
+    /// division.
     #[inline]
     pub(super) fn is_current(self, span: Span, now_ms: u32) -> bool {
         self.span() == span && now_ms.wrapping_sub(self.start_ms()) < span.slice_ms()
     }
 
-    /// How many slices have begun since this one, and how many milliseconds of the last of them have passed.
+    /// The number of slices that have begun since this one, and the milliseconds of the last of them that have passed.
     pub(super) fn passed(self, now_ms: u32) -> (u32, u32) {
         let since = now_ms.wrapping_sub(self.start_ms());
         let slice_ms = self.span().slice_ms().max(1);
@@ -113,7 +114,8 @@ impl Head {
         (since / slice_ms, since % slice_ms)
     }
 
-    /// Whether everything that was counted up to this slice has left the span, or nothing is counted at all.
+    /// Returns whether everything that was counted up to this slice has left the span, or nothing is counted
+    /// at all.
     pub(super) fn is_over(self, now_ms: u32) -> bool {
         self.span() == Span::NONE || self.passed(now_ms).0 >= SLICES
     }

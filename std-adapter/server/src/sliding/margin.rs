@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How many more failures cannot trip, so that in a storm not every failure looks at all the shards.
+//! The number of further failures that cannot trip, so that in a storm not every failure looks at all the shards.
 //!
 //! ```text
 //! 63          32 31       25 24    16 15      11 10      8 7     0
@@ -58,12 +58,12 @@ impl Terms {
         }
     }
 
-    /// Whether that many failures reach the share.
+    /// Returns whether that many failures reach the share.
     pub(super) fn are_reached(self, sum: Sum) -> bool {
         sum.failures * ALL >= sum.calls * self.share
     }
 
-    /// How many further failures cannot trip.
+    /// The number of further failures that cannot trip.
     pub(super) fn margin(self, sum: Sum) -> u64 {
         let Sum {
             calls, failures, ..
@@ -83,8 +83,8 @@ impl Terms {
     }
 }
 
-/// The compare-and-swap. Whoever finds what it leaves, also where it fails, sees each failure that was taken off before in
-/// its shard: so the loads are acquire, too.
+/// The compare-and-swap. A thread that finds what it leaves, also where it fails, sees each failure that was taken off
+/// before in its shard: so the loads are acquire, too.
 fn swap<W: Word<Bits = u64>>(word: &W, seen: u64, next: u64) -> Result<(), u64> {
     word.compare_exchange_weak(seen, next, Ordering::Release, Ordering::Acquire)
         .map(drop)

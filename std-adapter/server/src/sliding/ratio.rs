@@ -283,9 +283,9 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> SlidingRatio<C, SHARDS,
         Verdict::Keep
     }
 
-    /// Whether slow calls reach their share, with one that has been counted. Each of them looks at all the shards: it has
-    /// taken so long that this does not matter. (A margin would be too large: a call is counted before it is counted as
-    /// slow, and who looks in between sees one that seems not to be slow.)
+    /// Returns whether slow calls reach their share, with one that has been counted. Each of them looks at all the
+    /// shards: it has taken so long that this does not matter. (A margin would be too large: a call is counted before
+    /// it is counted as slow, and a thread that looks in between sees one that seems not to be slow.)
     #[cold]
     #[inline(never)]
     fn are_slow(&self, ratio: &Ratio, percent: u32, call: Counted) -> bool {
@@ -325,11 +325,7 @@ impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> Tally for SlidingRatio<
 }
 
 impl<C: Clock, const SHARDS: usize, W: Word<Bits = u64>> ConstTally for SlidingRatio<C, SHARDS, W> {
-    const MEMORY: Memory = Memory {
-        max_within_ms: 1 << 31,
-        counts_slow: true,
-        ..Memory::NONE
-    };
+    const MEMORY: Memory = Memory::NONE.max_within_ms(1 << 31).counts_slow();
 }
 
 impl<C: Clock + Default, const SHARDS: usize> Default for SlidingRatio<C, SHARDS> {

@@ -43,7 +43,7 @@ pub(super) struct Counted {
     pub(super) now_ms: u32,
 }
 
-/// What was counted within the span.
+/// The calls that were counted within the span.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sum {
     pub(super) calls: u64,
@@ -210,8 +210,8 @@ impl<W: Word<Bits = u64>> Shard<W> {
         Head(self.head.load(Ordering::SeqCst))
     }
 
-    /// What was counted within the span up to now, in one epoch or in any, and the milliseconds until some
-    /// of it leaves the span. `SLOW`: of slow calls as well, which takes some more loads.
+    /// The calls that were counted within the span up to now, in one epoch or in any, and the milliseconds until some
+    /// of them leave the span. `SLOW`: of slow calls as well, which takes some more loads.
     pub(super) fn sum<const SLOW: bool>(
         &self,
         span: Span,

@@ -22,7 +22,7 @@ const ONE_CALL: u64 = 1 << (TAG_BITS + FAILURE_BITS);
 const MOST_CALLS: u64 = u64::MAX / ONE_CALL;
 const MOST_FAILURES: u64 = (1 << FAILURE_BITS) - 1;
 
-/// What distinguishes a slice from others: the epoch and the number, which wraps at 512.
+/// The mark that distinguishes a slice from others: the epoch and the number, which wraps at 512.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tag(u64);
 
@@ -66,13 +66,13 @@ impl Slice {
         Tag(self.0 & TAG_MASK)
     }
 
-    /// Whether it belongs to the same epoch.
+    /// Returns whether it belongs to the same epoch.
     pub(super) const fn is_of(self, tag: Tag) -> bool {
         (self.0 & TAG_MASK) / NUMBERS == tag.0 / NUMBERS
     }
 
-    /// How many slices it is older than the one of this number, which the lowest bits are, if it is not younger. Numbers
-    /// differ only by a few, because all words start again whenever eight slices pass.
+    /// The number of slices by which it is older than the one of this number, if it is not younger; its own number is
+    /// in the lowest bits. Numbers differ only by a few, because all words start again whenever eight slices pass.
     pub(super) const fn age_at(self, number: u64) -> Option<u64> {
         let age = number.wrapping_sub(self.0) % NUMBERS;
         if age < NUMBERS / 2 { Some(age) } else { None }
@@ -104,13 +104,14 @@ impl Slice {
         Self(self.0 + one)
     }
 
-    /// Whether one more such call halves the counts.
+    /// Returns whether one more such call halves the counts.
     #[inline]
     pub(super) const fn is_full(self, failed: bool) -> bool {
         self.calls() == MOST_CALLS || failed && self.failures() == MOST_FAILURES
     }
 
-    /// What becomes of a full slice: half of the calls and of the failures, so that the share stays the same.
+    /// The content of a full slice after it is halved: half of the calls and of the failures, so that the share stays
+    /// the same.
     #[cold]
     const fn halved(self) -> Self {
         let calls = self.calls().div_ceil(2) * ONE_CALL;

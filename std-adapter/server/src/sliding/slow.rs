@@ -21,7 +21,7 @@ const HALF: u64 = (1 << u32::BITS) - 1;
 const TURNS: u64 = 8;
 const EPOCHS: u64 = 8;
 
-/// Where the slow calls of a slice are, and which tag they have.
+/// The place of a slice's slow calls, and their tag.
 #[derive(Clone, Copy)]
 pub(super) struct Slow {
     shift: u32,
@@ -51,7 +51,7 @@ impl Slow {
         word & !(HALF << self.shift) | half << self.shift
     }
 
-    /// How many there are.
+    /// The number of slow calls.
     pub(super) const fn count(self, word: u64) -> u64 {
         let half = self.half(word);
         if half % ONE == self.tag {

@@ -14,8 +14,9 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::asked::admitted;
-use crate::{Admit, AnyPermit, Rejection, Report, ResponseFuture, ServiceError};
-use atomic_breaker_server::Gated;
+use crate::service::ResponseFuture;
+use crate::{Admit, AnyPermit, Rejection, Report, ServiceError};
+use atomic_breaker_server::OneBreaker;
 use pause::Pause;
 
 /// Makes a service not ready while its breaker would reject: for the endpoints of a balancer, which then sends requests
@@ -31,7 +32,7 @@ use pause::Pause;
 /// | half-open | ready with the permit of a probe, which the next call uses; otherwise not ready, and looks for a slot ten to twenty times a second |
 /// | returning | ready with a permit at random, according to the share; otherwise looks again after 10 to 20 ms |
 ///
-/// The breaker is one of the endpoint's own, or that of a key of a registry (`Key` of `atomic-breaker-server`): its
+/// The breaker is one of the endpoint's own, or that of a key of a registry (`KeyGuard` of `atomic-breaker-server`): its
 /// `max_shut_out` then holds for the pool.
 ///
 /// While the endpoint is not ready it has one timer, boxed once. With a [`StateWatch`](atomic_breaker_server::StateWatch) as observer
@@ -84,7 +85,7 @@ pub struct GateLayer<A, C = AnyError> {
 
 guard_layer!(GateLayer);
 
-impl<S, A: Admit<()> + Gated + Clone, C: Clone> Layer<S> for GateLayer<A, C> {
+impl<S, A: Admit<()> + OneBreaker + Clone, C: Clone> Layer<S> for GateLayer<A, C> {
     type Service = GateService<S, A, C>;
 
     fn layer(&self, inner: S) -> Self::Service {
@@ -92,11 +93,11 @@ impl<S, A: Admit<()> + Gated + Clone, C: Clone> Layer<S> for GateLayer<A, C> {
     }
 }
 
-type EpochOf<A> = <<A as Gated>::Awaited as Awaited>::Epoch;
+type EpochOf<A> = <<A as OneBreaker>::Awaited as Awaited>::Epoch;
 
 /// The service of a [`GateLayer`]. A clone holds no permit and has no timer; one that is taken apart
 /// gives its permit back.
-pub struct GateService<S, A: Admit<()> + Gated, C = AnyError> {
+pub struct GateService<S, A: Admit<()> + OneBreaker, C = AnyError> {
     inner: S,
     admit: A,
     report: C,
@@ -105,7 +106,7 @@ pub struct GateService<S, A: Admit<()> + Gated, C = AnyError> {
     pause: Pause<EpochOf<A>>,
 }
 
-/// Whether the inner service is not ready although a call would be admitted.
+/// The time since which the inner service has not been ready, although a call would be admitted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Unready {
     No,
@@ -125,7 +126,7 @@ impl<P: AnyPermit> Held<P> {
         Self(Some(permit))
     }
 
-    /// Whether it is still valid; if so, its time starts again.
+    /// Returns whether it is still valid; if so, its time starts again.
     fn renew(&mut self) -> bool {
         self.0.as_mut().is_some_and(AnyPermit::renew)
     }
@@ -144,7 +145,7 @@ impl<P: AnyPermit> Drop for Held<P> {
     }
 }
 
-impl<S, A: Admit<()> + Gated, C> GateService<S, A, C> {
+impl<S, A: Admit<()> + OneBreaker, C> GateService<S, A, C> {
     fn new(inner: S, admit: A, report: C) -> Self {
         Self {
             inner,
@@ -159,7 +160,7 @@ impl<S, A: Admit<()> + Gated, C> GateService<S, A, C> {
     inner_service!();
 }
 
-impl<S, A: Admit<()> + Gated, C> GateService<S, A, C> {
+impl<S, A: Admit<()> + OneBreaker, C> GateService<S, A, C> {
     /// Ready without a permit while closed or disabled, otherwise with one.
     fn poll_permit(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
@@ -233,7 +234,7 @@ impl<S, A: Admit<()> + Gated, C> GateService<S, A, C> {
 impl<S, A, C, Q> Service<Q> for GateService<S, A, C>
 where
     S: Service<Q>,
-    A: Admit<()> + Gated,
+    A: Admit<()> + OneBreaker,
     C: Report<S::Response, S::Error> + Clone,
 {
     type Response = C::Output<A::Permit>;
@@ -273,13 +274,13 @@ where
     }
 }
 
-impl<S: Clone, A: Admit<()> + Gated + Clone, C: Clone> Clone for GateService<S, A, C> {
+impl<S: Clone, A: Admit<()> + OneBreaker + Clone, C: Clone> Clone for GateService<S, A, C> {
     fn clone(&self) -> Self {
         Self::new(self.inner.clone(), self.admit.clone(), self.report.clone())
     }
 }
 
-impl<S: fmt::Debug, A: Admit<()> + Gated, C> fmt::Debug for GateService<S, A, C> {
+impl<S: fmt::Debug, A: Admit<()> + OneBreaker, C> fmt::Debug for GateService<S, A, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("GateService")
             .field("inner", &self.inner)

@@ -10,9 +10,9 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use atomic_breaker::wait::Awaited;
 
-/// How often a gate looks if nothing wakes it.
+/// The interval at which a gate looks if nothing wakes it.
 const LOOK_MS: u64 = 1_000;
-/// How often a gate looks if changes here wake it, but changes elsewhere do not.
+/// The interval at which a gate looks if changes here wake it, but changes elsewhere do not.
 const LOOK_WHEN_HEARD_MS: u64 = 10_000;
 /// While traffic returns, any call may pass at any time: often enough that the share that passes decides, and not the
 /// waiting.
@@ -77,7 +77,7 @@ impl<E: PartialEq> Pause<E> {
     }
 }
 
-/// When a gate looks again. `random` is uniform over all its values.
+/// The time after which a gate looks again. `random` is uniform over all its values.
 fn ms(rejected: Rejected, is_heard: bool, random: u32) -> u64 {
     let look_ms = if is_heard {
         LOOK_WHEN_HEARD_MS

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How many retries all requests together may make.
+//! The number of retries that all requests together may make.
 
 use std::fmt;
 use std::ops::Deref;
@@ -46,7 +46,7 @@ pub struct RetryBudget<W = AtomicU64> {
     counts: EventCounts,
 }
 
-/// How often each event happened. Nothing else depends on these counters.
+/// The number of times that each event happened. Nothing else depends on these counters.
 #[derive(Debug)]
 struct EventCounts([AtomicUsize; RetryEvent::ALL.len()]);
 
@@ -155,8 +155,8 @@ impl<W: Word<Bits = u64>> RetryBudget<W> {
         self.counts.0[event as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// What became of the tries that failed since the start, and the tokens that are left: for metrics and status
-    /// pages. Reads the clock. The counters wrap, after 2³² on 32-bit processors.
+    /// Counts of failed tries by outcome since the start, and the tokens that are left: for metrics and status pages.
+    /// Reads the clock. The counters wrap, after 2³² on 32-bit processors.
     pub fn counts(&self) -> RetryCounts {
         let count = |event| self.counts.0[event as usize].load(Ordering::Relaxed) as u64;
         RetryCounts::new(count, self.millitokens())
@@ -238,7 +238,7 @@ impl<Q: ?Sized, H: Deref<Target = RetryBudget>> BudgetOf<Q> for H {
     }
 }
 
-/// How large a [`RetryBudget`](super::RetryBudget) is, and what fills it. Checked when the budget is built.
+/// The size of a [`RetryBudget`](super::RetryBudget), and the rate at which it fills. Checked when the budget is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct BudgetConfig {
@@ -257,15 +257,15 @@ impl BudgetConfig {
         }
     }
 
-    /// How many tokens it holds, and so how many retries a sudden outage may cause at most: 1 to 16,777. A new budget
-    /// is full.
+    /// Sets the number of tokens that it holds, and so of the retries that a sudden outage may cause at most: 1 to
+    /// 16,777. A new budget is full.
     pub const fn max_tokens(mut self, tokens: u32) -> Self {
         self.max_tokens = tokens;
         self
     }
 
-    /// What a success deposits, in percent of a token, 0 to 100: with 20, five successes pay for a retry, so in the
-    /// long run at most one call in six is a retry.
+    /// Sets the part of a token that a success deposits, in percent, 0 to 100: with 20, five successes pay for a retry,
+    /// so in the long run at most one call in six is a retry.
     pub const fn deposit_percent(mut self, percent: u32) -> Self {
         self.deposit_percent = percent;
         self
@@ -279,7 +279,7 @@ impl BudgetConfig {
         self
     }
 
-    /// Whether a budget can be built from these numbers.
+    /// Checks that a budget can be built from these numbers.
     pub const fn check(&self) -> Result<(), RetryConfigError> {
         let message = if self.max_tokens == 0 {
             "a budget of 0 tokens allows no retry: set at least 1 token, or tries to 1"

@@ -72,7 +72,7 @@ impl RetryBudgets {
         &self.places[place]
     }
 
-    /// What became of the tries that failed since the start, over all keys, and the tokens of the emptiest budget: for
+    /// Counts of failed tries by outcome since the start, over all keys, and the tokens of the emptiest budget: for
     /// metrics. Looks at all places.
     pub fn counts(&self) -> RetryCounts {
         self.places.iter().map(RetryBudget::counts).sum()

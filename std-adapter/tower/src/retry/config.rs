@@ -5,8 +5,8 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-/// How often and for how long a request is tried: set by the methods, read through the fields. Checked when the policy is
-/// built.
+/// The limits of a request's tries, in number and in time: set by the methods, read through the fields. Checked when
+/// the policy is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 #[non_exhaustive]
@@ -46,20 +46,20 @@ impl RetryConfig {
         self
     }
 
-    /// The deadline, counted from the call: no pause begins that would not end before it, whatever asks for the pause;
-    /// the result is returned at once instead. More than 0. A try that is under way is not cut short: that needs a time
-    /// limit above the retry, best the same, and another one below the breaker.
+    /// The time from the call within which the last try begins: no pause begins that would not end before, whatever asks
+    /// for the pause; the result is returned at once instead. More than 0. This is no deadline, as a try that is under way is not
+    /// cut short: that needs a time limit above the retry, best the same, and another one below the breaker.
     pub const fn within(mut self, time: Duration) -> Self {
         self.within = time;
         self
     }
 
-    /// How many times a request waits for a breaker that rejects it, in all of its tries together; after that the
-    /// rejection is returned. 0, the default: never. It waits at least [`Rejection::retry_in`](crate::Rejection), and
-    /// up to a first pause longer, since all rejected requests return then; and only if the wait ends before the
-    /// deadline. While the breaker is forced open it never waits. Where only a share of the rejections is enforced, it is
-    /// decided once for all tries of a request whether its own are; but at each try where another task asks the breaker, as
-    /// with a `Buffer` between.
+    /// Sets the number of times that a request waits for a breaker that rejects it, in all of its tries together; after
+    /// that the rejection is returned. 0, the default: never. It waits at least
+    /// [`Rejection::retry_in`](crate::Rejection), and up to a first pause longer, since all rejected requests return
+    /// then; and only if the wait ends before the deadline. While the breaker is forced open it never waits. Where only
+    /// a share of the rejections is enforced, it is decided once for all tries of a request whether its own are; but at
+    /// each try where another task asks the breaker, as with a `Buffer` between.
     ///
     /// A waiting request holds its caller, its memory and its place in all limits above. On a server with a bounded
     /// number of callers, all of them end up waiting for the host that is down, and none are left for those that work;
@@ -75,7 +75,7 @@ impl RetryConfig {
         self.backoff.most_in_all(self.tries.saturating_sub(1))
     }
 
-    /// Whether these numbers are valid.
+    /// Checks that these numbers are valid.
     pub const fn check(&self) -> Result<(), RetryConfigError> {
         if self.tries == 0 {
             return Err(RetryConfigError(
@@ -153,13 +153,13 @@ impl Backoff {
         self
     }
 
-    /// By how much the pauses grow: 1 means no growth, 2 doubles them.
+    /// Sets the factor by which the pauses grow: 1 means no growth, 2 doubles them.
     pub const fn factor(mut self, factor: u32) -> Self {
         self.factor = factor;
         self
     }
 
-    /// Whether these numbers are valid.
+    /// Checks that these numbers are valid.
     pub const fn check(&self) -> Result<(), RetryConfigError> {
         let message = if self.first.is_zero() {
             "with a first pause of 0 all callers retry at once: lengthen it"

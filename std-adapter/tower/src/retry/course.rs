@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How far one request has come, and what follows from the result of a try.
+//! The progress of one request, and the next step after each try.
 
 use std::mem;
 use std::time::Duration;
 
 use atomic_breaker::Outcome;
-use atomic_breaker_server::{Lot, RetryEvent};
+use atomic_breaker_server::{EnforcementDraw, RetryEvent};
 use tokio::time::Instant;
 use tower_service::Service;
 
@@ -14,13 +14,13 @@ use super::{BudgetOf, RetryBudget, RetryConfig, RetryLayer, RetryPolicy};
 use crate::ServiceError;
 use crate::asked::ask;
 
-/// What follows from the result of a try.
+/// The next step after a try.
 pub(super) enum Next<R> {
     Return(R),
     Pause(Duration),
 }
 
-/// How far one request has come.
+/// The progress of one request.
 pub(super) struct Course<Q, B: BudgetOf<Q>, P, R, O: ObserveRetries<Q>> {
     /// The request to send again; `None` if it will not be.
     request: Option<Q>,
@@ -30,12 +30,12 @@ pub(super) struct Course<Q, B: BudgetOf<Q>, P, R, O: ObserveRetries<Q>> {
     /// Kept for the observer of the layer.
     observed: O::Memory,
     began: Instant,
-    /// The deadline, counted from `began`.
+    /// No pause ends later than this after `began`.
     within: Duration,
     may_repeat: bool,
     /// Tries that were made and failed.
     failed: u32,
-    /// How many times it waited for a breaker that rejected it.
+    /// The number of times that it waited for a breaker that rejected it.
     waited: u32,
     /// The server asked for the last pause: if the same hint opened the breaker, wait for that, too.
     follows_hint: bool,
@@ -43,12 +43,12 @@ pub(super) struct Course<Q, B: BudgetOf<Q>, P, R, O: ObserveRetries<Q>> {
     holds_token: bool,
     stage: Stage,
     /// Decides for all tries whether a rejection is enforced.
-    lot: Lot,
+    draw: EnforcementDraw,
     /// The result of the last try, until it is known whether another one is made.
     last: Option<R>,
 }
 
-/// What is known of the try in hand.
+/// The state of the try in hand.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// Not called yet.
@@ -70,7 +70,7 @@ where
         let config = layer.config;
         let may_repeat = config.tries > 1 && layer.policy.may_repeat(request);
         let is_kept = may_repeat || config.rejection_waits > 0;
-        let own = layer.policy.within(request);
+        let own = layer.policy.deadline(request);
         Self {
             request: is_kept.then(|| request.clone()),
             place: layer.budget.place_of(request),
@@ -83,7 +83,7 @@ where
             follows_hint: false,
             holds_token: false,
             stage: Stage::Pausing,
-            lot: Lot::default(),
+            draw: EnforcementDraw::default(),
             last: None,
             layer,
         }
@@ -101,7 +101,7 @@ where
 
     /// Calls the service below, and asks whether its breaker has admitted the try.
     pub(super) fn call<S: Service<Q>>(&mut self, service: &mut S, request: Q) -> S::Future {
-        let (call, is_admitted) = ask::<S, _>(|| self.lot.hold(|| service.call(request)));
+        let (call, is_admitted) = ask::<S, _>(|| self.draw.hold(|| service.call(request)));
         self.stage = Stage::Called;
         if is_admitted {
             self.is_made();
@@ -114,7 +114,7 @@ where
         if self.stage == Stage::Made {
             poll()
         } else {
-            self.lot.hold(poll)
+            self.draw.hold(poll)
         }
     }
 
@@ -127,13 +127,13 @@ where
         self.last = None;
     }
 
-    /// The pause, if it ends before the deadline.
+    /// The pause, if it ends in time.
     fn in_time(&self, pause: Duration) -> Option<Duration> {
         let left = self.within.checked_sub(self.began.elapsed())?;
         (pause < left).then_some(pause)
     }
 
-    /// How long to wait for a breaker that rejects for `retry_in`, if at all.
+    /// The time to wait for a breaker that rejects for `retry_in`, if at all.
     fn wait(&mut self, retry_in: Option<Duration>) -> Option<Duration> {
         let RetryConfig {
             backoff,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which requests are retried, and what the server says about that.
+//! The choice of the requests that are retried, with the server's advice.
 
 use std::time::Duration;
 
 use atomic_breaker::{AnyError, Classify, Outcome};
 
-/// What a [`RetryLayer`](super::RetryLayer) asks about a request and its results: which may be sent twice, what a result
-/// means, and when the server says to try again.
+/// The rules of a [`RetryLayer`](super::RetryLayer) for a request and its results: whether it may be sent twice, what
+/// the outcome of a result is, and after which time the server allows another try.
 ///
 /// A closure that says which requests may be sent twice is a policy: `|request: &Query| request.only_reads()`. It treats
 /// every error as a failure. The classifiers of `atomic-breaker-http` know HTTP requests. For anything else, write one, which
@@ -41,27 +41,28 @@ use atomic_breaker::{AnyError, Classify, Outcome};
     note = "a closure can, with the type of the request: `|request: &{Q}| true`"
 )]
 pub trait RetryPolicy<Q: ?Sized, T, E> {
-    /// Whether this request may be sent again after it failed: it may have had its effect nevertheless, with only the
-    /// response lost. Asked before the first try. A request that the breaker rejected was never sent, and may be sent in any
-    /// case.
+    /// Returns whether this request may be sent again after it failed: it may have had its effect nevertheless, with
+    /// only the response lost. Asked before the first try. A request that the breaker rejected was never sent, and may
+    /// be sent in any case.
     fn may_repeat(&self, request: &Q) -> bool;
 
-    /// How long the caller gives this request, if that may be less than [`RetryConfig::within`](super::RetryConfig::within):
-    /// no pause begins that would not end by then. `None` unless implemented.
-    fn within(&self, request: &Q) -> Option<Duration> {
+    /// Returns the caller's deadline for this request, counted from the call, if that may be sooner than
+    /// [`RetryConfig::within`](super::RetryConfig::within): no pause begins that would not end by then. `None` unless
+    /// implemented.
+    fn deadline(&self, request: &Q) -> Option<Duration> {
         let _ = request;
         None
     }
 
-    /// What a result means, like the breaker's [classifier](Classify): only a failure is tried again, and only a success
-    /// deposits. Unless implemented, every error is a failure.
+    /// Classifies a result, like the breaker's [classifier](Classify): only a failure is tried again, and only a
+    /// success deposits. Unless implemented, every error is a failure.
     fn classify(&self, result: &Result<T, E>) -> Outcome {
         AnyError.classify(result)
     }
 
-    /// How long the server's response asks the caller to wait: `Retry-After` of HTTP, push-back of gRPC. `None` unless
-    /// implemented. Delays only this caller's retry. If the breaker rejects a retry after such a pause, the retry waits for
-    /// the breaker, too, but only once.
+    /// Returns the time that the server's response asks the caller to wait: `Retry-After` of HTTP, push-back of gRPC.
+    /// `None` unless implemented. Delays only this caller's retry. If the breaker rejects a retry after such a pause,
+    /// the retry waits for the breaker, too, but only once.
     ///
     /// Asked for results that are failures, and for those that are ignored, such as a 429: that says nothing about the
     /// server, but when to try again. The pause is this time plus what the [`Backoff`](super::Backoff) draws, so that callers

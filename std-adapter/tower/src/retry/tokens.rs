@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the word of a budget says, and how it changes: no atomics here.
+//! The word of a budget, and its changes: no atomics here.
 //!
 //! ```text
 //!  63                                      24 23                      0
@@ -29,7 +29,7 @@ const CROSSED_MS: u64 = 1_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tokens(pub(super) u64);
 
-/// What a withdrawal makes of the word.
+/// The word after a withdrawal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(super) enum Withdrawn {
@@ -63,7 +63,7 @@ impl Tokens {
         Self::pack(self.ms(), self.spent().saturating_sub(milli))
     }
 
-    /// Whether the clock was set back since the last retry.
+    /// Returns whether the clock was set back since the last retry.
     fn is_set_back(self, now_ms: u64) -> bool {
         let behind = self.ms().wrapping_sub(now_ms) & TIME;
         behind > CROSSED_MS && behind <= TIME / 2

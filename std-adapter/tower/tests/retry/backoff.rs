@@ -84,7 +84,7 @@ fn the_pauses_are_spread_evenly() {
     }
 }
 
-/// What tower's own maker gets wrong: it clones its generator as it is, so that all requests pause equally.
+/// A mistake of tower's own maker: it clones its generator as it is, so that all requests pause equally.
 #[tokio::test(start_paused = true)]
 async fn requests_that_are_alike_pause_differently() {
     let mut seen = HashSet::new();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What may stand between the retries and the breaker: an `async` service, a task, a buffer, a layer that asks another
-//! breaker first.
+//! The layers that may stand between the retries and the breaker: an `async` service, a task, a buffer, a layer that
+//! asks another breaker first.
 
 use std::io;
 use std::pin::Pin;
@@ -213,7 +213,7 @@ impl Service<u32> for Counting {
     }
 }
 
-/// How many responses of earlier tries were alive at most while the server worked on another one.
+/// The largest number of responses of earlier tries that were alive while the server worked on another one.
 async fn kept<S, E>(service: impl FnOnce(Counting) -> S) -> usize
 where
     S: Service<u32, Response = Body, Error = ServiceError<E>> + Clone,
@@ -240,7 +240,7 @@ where
     counting.most.load(Relaxed)
 }
 
-/// What it holds, such as a connection, may be needed for the next try.
+/// The response may hold a thing that the next try needs, such as a connection.
 #[tokio::test(start_paused = true)]
 async fn a_response_is_let_go_as_soon_as_the_breaker_below_admits_the_next_try() {
     let server = Server::failing(LENIENT, 0);

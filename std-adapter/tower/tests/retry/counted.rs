@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What became of the tries that failed.
+//! Counts of the tries that failed.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;

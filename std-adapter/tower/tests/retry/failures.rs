@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is tried again after a failure, and what is not.
+//! The requests that are tried again after a failure, and those that are not.
 
 use std::sync::Arc;
 use std::time::Duration;

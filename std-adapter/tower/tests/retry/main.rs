@@ -7,8 +7,8 @@ mod budget;
 mod cancelled;
 mod counted;
 mod deadline;
+mod draws;
 mod failures;
-mod lots;
 mod observed;
 #[cfg(target_pointer_width = "64")]
 mod races;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What happens when the breaker rejects.
+//! The behaviour of retries when the breaker rejects.
 
 use std::time::Duration;
 

@@ -77,7 +77,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Which answers its call number 0, 1, … by `script`.
+    /// A server that answers its calls number 0, 1, … by `script`.
     pub(crate) fn new(
         rules: Config,
         script: impl Fn(usize) -> Answer + Send + Sync + 'static,
@@ -98,7 +98,7 @@ impl Server {
         }))
     }
 
-    /// Which fails its first calls.
+    /// A server that fails its first calls.
     pub(crate) fn failing(rules: Config, first: usize) -> &'static Self {
         Self::new(
             rules,

@@ -53,7 +53,7 @@ struct Shared {
     mood: Mutex<Mood>,
     asked: AtomicUsize,
     calls: AtomicUsize,
-    /// Who waits until it is ready.
+    /// The callers that wait until it is ready.
     waiting: Mutex<Vec<Waker>>,
 }
 
@@ -83,7 +83,7 @@ impl Fake {
         *self.0.mood.lock().unwrap()
     }
 
-    /// How often it was asked whether it is ready.
+    /// The number of times that it was asked whether it is ready.
     pub(crate) fn asked(&self) -> usize {
         self.0.asked.load(Relaxed)
     }

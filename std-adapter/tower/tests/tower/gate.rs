@@ -8,8 +8,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use atomic_breaker_server::Resource;
-use atomic_breaker_server::{AnyBreaker, Gated, Observer};
-use atomic_breaker_server::{Key, KeyedObserver, Outcome, Registry};
+use atomic_breaker_server::{AnyBreaker, Observer, OneBreaker};
+use atomic_breaker_server::{KeyGuard, KeyedObserver, Outcome, Registry};
 use atomic_breaker_tower::{
     Admit, Breaker, GateLayer, GateService, ServiceError, State, TokioClock,
 };
@@ -23,12 +23,12 @@ pub(crate) type Gate<A> = GateService<Fake, A>;
 pub(crate) fn gate<A>(server: &A, fake: &Fake) -> Gate<A>
 where
     GateLayer<A>: Layer<Fake, Service = Gate<A>>,
-    A: Admit<()> + Gated + Clone,
+    A: Admit<()> + OneBreaker + Clone,
 {
     GateLayer::new(server.clone()).layer(fake.twin())
 }
 
-/// One look, by nobody who could be woken.
+/// One look, by a caller that cannot be woken.
 pub(crate) fn look<S: Service<u32>>(service: &mut S) -> Poll<Result<(), S::Error>> {
     service.poll_ready(&mut Context::from_waker(Waker::noop()))
 }
@@ -72,8 +72,8 @@ async fn the_breaker_of_a_key_is_a_gate_as_one_of_its_own_is() {
     let pool: Registry<u32, TokioClock> =
         Registry::builder(RULES).clock(TokioClock).build().unwrap();
     let (pool, fake) = (Arc::new(pool), Fake::new(Mood::Answers));
-    let mut endpoint = gate(&Key::new(Arc::clone(&pool), 1), &fake);
-    let mut other = gate(&Key::new(Arc::clone(&pool), 2), &fake);
+    let mut endpoint = gate(&KeyGuard::new(Arc::clone(&pool), 1), &fake);
+    let mut other = gate(&KeyGuard::new(Arc::clone(&pool), 2), &fake);
     assert!(look(&mut endpoint).is_ready());
     pool.command(&1, |breaker| breaker.trip()).unwrap();
     assert!(endpoint.call(1).await.is_err());
@@ -102,7 +102,7 @@ async fn a_cap_on_keys_shut_out_keeps_a_pool_below_a_balancer_in_use() {
             pool.command(&key, |breaker| breaker.trip()).unwrap();
         }
         let fake = Fake::new(Mood::Answers);
-        let looks = (0..400).map(|look| Key::new(Arc::clone(&pool), look % 4));
+        let looks = (0..400).map(|look| KeyGuard::new(Arc::clone(&pool), look % 4));
         looks
             .filter(|key| look(&mut gate(key, &fake)).is_ready())
             .count()
@@ -117,7 +117,7 @@ async fn a_transition_wakes_it_at_once_where_a_watch_is_the_observer_and_within_
 {
     async fn noticed<A>(server: A) -> Duration
     where
-        A: Admit<()> + Gated<Awaited: AnyBreaker> + Clone,
+        A: Admit<()> + OneBreaker<Awaited: AnyBreaker> + Clone,
     {
         let fake = Fake::new(Mood::Answers);
         let mut endpoint = GateLayer::new(server.clone()).layer(fake);
@@ -222,7 +222,7 @@ impl KeyedObserver<u32> for Ignored {
     }
 }
 
-/// What a look has taken is used by the call: it is neither asked for twice nor given back as an ignored call.
+/// A permit that a look has taken is used by the call: it is neither asked for twice nor given back as an ignored call.
 #[tokio::test(start_paused = true)]
 async fn while_traffic_returns_to_a_key_no_call_after_a_look_is_rejected_and_no_look_is_a_call() {
     let ignored = Ignored::default();
@@ -231,7 +231,7 @@ async fn while_traffic_returns_to_a_key_no_call_after_a_look_is_rejected_and_no_
         .observer(ignored.clone());
     let pool: Arc<Registry<u32, TokioClock, (), Ignored>> = Arc::new(pool.build().unwrap());
     let fake = Fake::new(Mood::AnswersAfter(Duration::from_millis(1)));
-    let mut endpoint = gate(&Key::new(Arc::clone(&pool), 1), &fake);
+    let mut endpoint = gate(&KeyGuard::new(Arc::clone(&pool), 1), &fake);
     pool.command(&1, |breaker| breaker.trip()).unwrap();
     let begin = Instant::now();
     while begin.elapsed() < 30 * SECOND {

@@ -62,7 +62,8 @@ async fn requests_hedged_while_closed_leave_a_probe_alone() {
     assert_eq!(sent.load(Relaxed), 4, "hedged again");
 }
 
-/// What the policy prevents: tower returns the first result, which is the rejection, and drops the probe.
+/// The case that the policy prevents: tower returns the first result, which is the rejection, and drops
+/// the probe.
 #[tokio::test(start_paused = true)]
 async fn a_hedge_that_is_rejected_would_drop_the_probe() {
     #[derive(Clone)]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the types promise: auto traits, sizes, allocations.
+//! The promises of the types: auto traits, sizes, allocations.
 
 use std::fmt;
 use std::future::{Ready, ready};

@@ -37,7 +37,7 @@ async fn a_response_at_the_limit_is_in_time() {
     }
 }
 
-/// The limit has passed before anybody looks, yet the answer is there.
+/// The limit has passed before the first look, yet the answer is there.
 #[tokio::test(start_paused = true)]
 async fn the_response_arrives_before_the_limit() {
     let mut limited = TimeLimitLayer::new(SECOND).layer(Fake::new(Mood::Answers));

@@ -32,7 +32,7 @@ fn one(rules: Config) -> Arc<Breaker<TokioClock>> {
     Arc::new(Breaker::new(rules, TokioClock))
 }
 
-/// What takes that long, and how many calls it has at once.
+/// A service that takes that long, and counts the calls that it has at once.
 fn taking(
     time: Duration,
     at_once: &Arc<AtomicU32>,
@@ -74,7 +74,8 @@ fn through(layer: &TryLayer<Arc<Breaker<TokioClock>>>, time: Duration) -> Client
     boxed(layer.layer(taking(time, &Arc::default())))
 }
 
-/// How long an open breaker rejects, with 200 callers a second that leave, and one that waits, at random.
+/// The time for which an open breaker rejects, with 200 callers a second that leave, and one that waits,
+/// at random.
 async fn shut(breaker: &Breaker<TokioClock>, client: &Client, at_most: Duration) -> Duration {
     let seed = fastrand::u64(..);
     println!("seed {seed}");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the futures take in RAM, beside what the operation itself takes: the buffers and drivers that it holds.
+//! The size of the futures in RAM, beside that of the operation itself: the buffers and drivers that it holds.
 #![no_std]
 #![no_main]
 
@@ -11,12 +11,12 @@ use core::time::Duration;
 
 use atomic_breaker_embassy::word::AtomicU32;
 use atomic_breaker_embassy::{Breaker, Config, EmbassyClock, GuardedI2c, Retry, static_breaker};
-use atomic_breaker_journal::{Entry, Journal, JournalConfig};
 use embassy_executor::Spawner;
 use embedded_hal::i2c::{ErrorKind, ErrorType as I2cErrorType, Operation};
 use embedded_hal_async::i2c::I2c;
 use embedded_storage_async::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
 use firmware::pass;
+use flash_journal::{Entry, Journal, JournalConfig};
 use semihosting::println;
 
 static WORD: AtomicU32 = AtomicU32::new(0);

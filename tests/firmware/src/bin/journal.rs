@@ -8,10 +8,10 @@ use core::cell::RefCell;
 use core::convert::Infallible;
 
 use atomic_breaker_embassy::{Breaker, Config, EmbassyTimer, ManualClock, wait::WithTimer};
-use atomic_breaker_journal::{Entry, Journal, JournalConfig, JournalError, TimeLimit, WhenCorrupt};
 use embassy_executor::Spawner;
 use firmware::nvmc::Nvmc;
 use firmware::{hurry, on_interrupt, pass, reset};
+use flash_journal::{Entry, Journal, JournalConfig, JournalError, TimeLimit, WhenCorrupt};
 
 const RESETS: u32 = 1_000;
 /// The longest time between two resets: 600,000 instructions. Most of them pass while a journal with a fence for each of

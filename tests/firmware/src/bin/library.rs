@@ -58,7 +58,7 @@ impl I2c for Bus {
     }
 }
 
-/// How long the device is silent.
+/// The time for which the device is silent.
 const SILENT_MS: u32 = 1_200;
 
 #[cfg_attr(target_arch = "arm", cortex_m_rt::entry)]

@@ -26,7 +26,7 @@ static RADIO: Breaker<EmbassyClock, NativeWord, (), &EventLog<16>> = Breaker::bu
 .observer(&LOG)
 .build();
 
-/// How long a call takes: six times the lease, less a little.
+/// The time that a call takes: six times the lease, less a little.
 const TAKES_S: u64 = 11;
 
 /// A task that sends again and again.
@@ -38,7 +38,7 @@ async fn sender() {
     }
 }
 
-/// How many of a hundred calls pass in each second of the return.
+/// The percentage of calls that pass in each second of the return.
 async fn shares() -> [u32; 10] {
     let mut passed = [0; 10];
     for share in &mut passed {

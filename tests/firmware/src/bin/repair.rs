@@ -29,7 +29,7 @@ struct Bus<'c> {
     given_up_at_s: Option<u32>,
 }
 
-/// What to do before the first probe of an outage, the second, and all others.
+/// The repairs before the first probe of an outage, the second, and all others.
 const LADDER: [&str; 3] = ["clear the bus", "initialise", "cycle the power"];
 
 impl Bus<'_> {
@@ -83,7 +83,7 @@ const RULES: Config = Config::new()
     .open_for(Duration::from_secs(2))
     .exponential(2, Duration::from_secs(60));
 
-/// Whether a day's repairs are made before probes.
+/// The choice whether a day's repairs are made before probes.
 #[derive(Clone, Copy, PartialEq)]
 enum Repairs {
     Never,

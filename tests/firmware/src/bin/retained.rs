@@ -15,7 +15,7 @@ use portable_atomic::Ordering::Relaxed;
 
 #[unsafe(link_section = ".uninit.word")]
 static WORD: Retained = Retained::new();
-/// How often the chip has started. The emulator's memory begins with zeros.
+/// The number of times that the chip has started. The emulator's memory begins with zeros.
 #[unsafe(link_section = ".uninit.starts")]
 static STARTS: AtomicU32 = AtomicU32::new(0);
 

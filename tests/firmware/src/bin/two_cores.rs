@@ -82,13 +82,13 @@ static GUARDED: AtomicU32 = AtomicU32::new(0);
 static SUCCESSES: AtomicU32 = AtomicU32::new(0);
 /// The probes in flight.
 static OUT: AtomicU32 = AtomicU32::new(0);
-/// Whether a core is within an operation.
+/// `true` while a core is within an operation.
 static IS_WITHIN: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
 /// The rounds that the first core wants and the second has done.
 static WANTED: AtomicU32 = AtomicU32::new(0);
 static DONE: AtomicU32 = AtomicU32::new(0);
 
-/// What a core has done.
+/// The act of a core.
 #[derive(Clone, Copy)]
 enum Did {
     Operations,
@@ -219,7 +219,7 @@ impl Core {
     }
 }
 
-/// What must hold when both cores are at rest.
+/// Checks the invariants while both cores are at rest.
 fn check() {
     let [tripped, failed, rounds, closed] = notified();
     let now = DEVICE.snapshot();

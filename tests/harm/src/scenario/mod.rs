@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What can be wrong with a resource.
+//! The troubles of a resource.
 
 mod calls;
 mod chance;
@@ -16,7 +16,7 @@ use crate::world::World;
 /// Calls a second.
 pub const RATES: [u32; 4] = [1, 10, 100, 1_000];
 
-/// For how long the row of failures must last in the preset.
+/// The time for which the row of failures must last in the preset.
 pub const LASTING: Time = 100 * MS;
 
 /// The longest that a healthy resource takes: so late a success ends a row of failures when it dies.
@@ -27,9 +27,10 @@ const LATEST: Time = 150 * MS;
 pub struct Scenario {
     /// In a few words.
     pub name: &'static str,
-    /// How long it lasts, in seconds; by default as long as the rate needs to show something.
+    /// The length of the scenario, in seconds; by default as long as the rate needs to show
+    /// something.
     pub seconds: Option<u64>,
-    /// While the resource is down, if it ever is, in seconds from the begin of the trouble.
+    /// While the resource is down, if it ever is, in seconds from the beginning of the trouble.
     pub down: Option<Down>,
     /// The promise of partial trouble applies.
     pub is_partial: bool,
@@ -44,9 +45,9 @@ pub struct Scenario {
 /// A total outage.
 #[derive(Clone, Copy, Debug)]
 pub struct Down {
-    /// In seconds from the begin of the trouble.
+    /// In seconds from the beginning of the trouble.
     pub from: u64,
-    /// In seconds from the begin of the trouble.
+    /// In seconds from the beginning of the trouble.
     pub until: u64,
     /// It cannot be noticed before the limit of a try.
     pub hangs: bool,
@@ -57,7 +58,7 @@ pub struct Down {
 }
 
 impl Down {
-    /// From the begin of the trouble on.
+    /// From the beginning of the trouble on.
     pub const fn for_seconds(seconds: u64) -> Self {
         Self {
             from: 0,
@@ -191,22 +192,22 @@ pub struct Plan {
     pub seed: u64,
     /// Calls a second.
     pub rate: f64,
-    /// When the trouble lasts.
+    /// The time of the trouble.
     pub trouble: Range<Time>,
     /// Calls arrive until then.
     pub end: Time,
     /// Of calls that arrive then it is counted how many are served.
     pub counted: Range<Time>,
-    /// When the resource is down.
+    /// The time for which the resource is down.
     pub down: Option<Range<Time>>,
-    /// For how long no breaker can know that it is down.
+    /// The time for which no breaker can know that it is down.
     pub notice: Time,
     /// The resource.
     pub world: fn(f64) -> World,
 }
 
 impl Plan {
-    /// Whether the resource is down.
+    /// Returns whether the resource is down.
     pub fn is_down(&self, now: Time) -> bool {
         self.down.as_ref().is_some_and(|down| down.contains(&now))
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the core uses of its library, where it can panic, and where it loops: as the tables of `docs/safety.md` say.
+//! The library functions that the core uses, and the places where it can panic, and where it loops: as the tables of
+//! `docs/assurance/safety.md` say.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use crate::{files, root, shown};
@@ -43,7 +44,7 @@ fn parts<'a>(code: &'a str, library: &str) -> Vec<&'a str> {
     found
 }
 
-/// How often each file of the core has one of these texts.
+/// The number of times that each file of the core has one of these texts.
 fn counts(texts: &[&str]) -> BTreeMap<String, usize> {
     let counted = core().into_iter().map(|(file, code)| {
         let count = texts.iter().map(|text| code.matches(text).count()).sum();
@@ -54,7 +55,7 @@ fn counts(texts: &[&str]) -> BTreeMap<String, usize> {
 
 /// The first two columns of the table below a heading.
 fn table(heading: &str) -> BTreeMap<String, String> {
-    let page = fs::read_to_string(root().join("docs/safety.md")).unwrap();
+    let page = fs::read_to_string(root().join("docs/assurance/safety.md")).unwrap();
     let below = page.split_once(heading).expect(heading).1;
     let below = below.split("\n## ").next().unwrap();
     let rows = below.lines().filter(|line| line.starts_with("| `"));
@@ -101,6 +102,31 @@ fn the_page_lists_where_the_core_can_panic() {
 #[test]
 fn the_page_lists_where_the_core_loops() {
     check("\n## Loops", &["loop {", "while ", "for (half, mark) in"]);
+}
+
+/// Those that are published.
+#[test]
+fn packages_forbid_unsafe_code_but_those_for_c_and_mapped_memory() {
+    let mut manifests = Vec::new();
+    files(&root(), "Cargo.toml", &mut manifests);
+    let mut without = BTreeSet::new();
+    for manifest in manifests {
+        let text = fs::read_to_string(&manifest).unwrap();
+        let source = manifest.with_file_name("src").join("lib.rs");
+        if !text.contains("[package]") || text.contains("publish = false") || !source.exists() {
+            continue;
+        }
+        let source = fs::read_to_string(source).unwrap();
+        if !source.contains("\n#![forbid(unsafe_code)]\n") {
+            without.insert(shown(manifest.parent().unwrap()));
+        }
+    }
+    let mapped = "std-adapter/around/mapped";
+    let expected = ["core/c", mapped, &format!("{mapped}/c")].map(str::to_owned);
+    assert_eq!(without, BTreeSet::from(expected));
+    // One file of it.
+    let source = fs::read_to_string(root().join(mapped).join("src/lib.rs")).unwrap();
+    assert!(source.contains("\n#![deny(unsafe_code)]"));
 }
 
 fn check(heading: &str, texts: &[&str]) {

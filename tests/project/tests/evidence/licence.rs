@@ -7,7 +7,8 @@ use crate::{files, root, shown};
 
 const LICENCE: &str = "SPDX-License-Identifier: MIT OR Apache-2.0";
 
-/// Whether a source has the licence as its first line, below the line that names an interpreter.
+/// Returns whether a source has the licence as its first line, below the line that names an
+/// interpreter.
 fn has_licence(text: &str, comment: &str) -> bool {
     let mut lines = text.lines();
     let mut first = lines.next();

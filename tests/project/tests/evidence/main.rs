@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What an assessor is given is true: licences, what the core uses of its library, and where each behaviour is written
-//! and tested.
+//! The evidence for an assessor is true: licences, the core's use of its library, and the places where each behaviour
+//! is written and tested.
 
 mod library;
 mod licence;

@@ -17,13 +17,13 @@ struct Row<'a> {
 }
 
 fn page(name: &str) -> String {
-    fs::read_to_string(root().join("docs").join(name)).unwrap()
+    fs::read_to_string(root().join("docs/assurance").join(name)).unwrap()
 }
 
-/// Whether this is the id of a behaviour, as `B17`.
+/// Returns whether this is the id of a behaviour, as `B17`.
 fn is_id(word: &str) -> bool {
     let mut letters = word.chars();
-    letters.next().is_some_and(|kind| "BRFSL".contains(kind))
+    letters.next().is_some_and(|kind| "BRFSLJP".contains(kind))
         && (2..=3).contains(&word.len())
         && letters.all(|digit| digit.is_ascii_digit())
 }
@@ -61,7 +61,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| letter != '_' && !letter.is_ascii_alphanumeric())
 }
 
-/// Whether a source declares a function, type or trait of this name.
+/// Returns whether a source declares a function, type or trait of this name.
 fn declares(source: &str, name: &str) -> bool {
     let mut before = "";
     let names = words(source).filter(|word| !word.is_empty());
@@ -72,8 +72,8 @@ fn declares(source: &str, name: &str) -> bool {
     })
 }
 
-/// Whether a source has a test of this name: a function below the attribute of a test, or in the list of a macro that
-/// makes tests of functions.
+/// Returns whether a source has a test of this name: a function below the attribute of a test, or in the list of a
+/// macro that makes tests of functions.
 fn has_test(source: &str, name: &str) -> bool {
     let Some(at) = source.find(&format!("fn {name}")) else {
         return false;
@@ -96,7 +96,7 @@ fn has_test(source: &str, name: &str) -> bool {
     after.starts_with(['(', '<']) && (is_below_attribute || is_listed)
 }
 
-/// What is wrong with a table.
+/// The faults of a table.
 fn faults(behaviours: &str, table: &str) -> Vec<String> {
     let known: Vec<_> = rows(behaviours).into_iter().map(|row| row[0]).collect();
     let traced = traced(table);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The code on the page of clients is that of the files which are compiled and tested.
+//! The code on the page of clients is that of the files which are compiled and tested, and front pages show the code in C of
+//! the pages about it.
 
 use std::fs;
 
-use crate::{files, root};
+use crate::{files, pages, root, shown};
 
 const PAGE: &str = include_str!("../../../../docs/clients.md");
 
@@ -13,11 +14,19 @@ fn lines(text: &str) -> String {
     lines.join("\n")
 }
 
+/// The blocks of a page in this language.
+fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
+    let fence = format!("```{language}\n");
+    let starts = page.match_indices(&fence).map(|(at, _)| at + fence.len());
+    starts
+        .map(|start| page[start..].split("```").next().unwrap())
+        .collect()
+}
+
 /// The blocks of a page that stand in none of these files.
 fn strays<'a>(page: &'a str, sources: &[String]) -> Vec<&'a str> {
-    let blocks = page.split("```rust\n").skip(1);
-    let blocks = blocks.map(|rest| rest.split("```").next().unwrap());
-    blocks
+    blocks(page, "rust")
+        .into_iter()
         .filter(|block| !sources.iter().any(|text| text.contains(&lines(block))))
         .collect()
 }
@@ -31,6 +40,39 @@ fn code_on_the_page_of_clients_stands_in_files_that_are_compiled() {
     let sources: Vec<_> = sources.into_iter().map(read).collect();
     assert!(sources.len() > 5 && PAGE.matches("```rust\n").count() > 5);
     assert_eq!(strays(PAGE, &sources), Vec::<&str>::new());
+}
+
+#[test]
+fn code_on_the_page_without_async_is_that_of_its_example() {
+    let page = include_str!("../../../../docs/blocking.md");
+    let source = root().join("std-adapter/examples/blocking/src/lib.rs");
+    let source = lines(&fs::read_to_string(source).unwrap());
+    assert!(page.matches("```rust\n").count() > 3);
+    assert_eq!(strays(page, &[source]), Vec::<&str>::new());
+}
+
+// The code of `docs/c.md` is compiled by `tests/c/run`.
+#[test]
+fn code_in_c_on_front_pages_stands_on_a_page_about_it() {
+    let (front, about): (Vec<_>, Vec<_>) = pages()
+        .into_iter()
+        .partition(|(page, _)| page.ends_with("README.md"));
+    let known: Vec<_> = about
+        .iter()
+        .flat_map(|(_, text)| blocks(text, "c"))
+        .collect();
+    let mut count = 0;
+    for (readme, text) in front {
+        let Ok(root) = fs::read_to_string(readme.with_file_name("src").join("lib.rs")) else {
+            continue;
+        };
+        let root = root.replace("//! ", "").replace("//!\n", "\n");
+        for block in blocks(&text, "c").iter().chain(&blocks(&root, "c")) {
+            count += 1;
+            assert!(known.contains(block), "{}:\n{block}", shown(&readme));
+        }
+    }
+    assert_eq!(count, 4, "two packages, on docs.rs and crates.io");
 }
 
 #[test]

@@ -23,11 +23,11 @@ fn bytes_in_the_text_are_those_that_are_locked() {
     let more = |program| shown(bytes(program)[0] - call[0]);
     let said = [
         (
-            "docs/journal.md",
+            "embassy-adapter/journal/journal.md",
             format!("adds {} bytes", shown(journal[0])),
         ),
         (
-            "docs/journal.md",
+            "embassy-adapter/journal/journal.md",
             format!("adds {} to {} ", shown(*least), shown(*most)),
         ),
         (

@@ -11,7 +11,7 @@ fn prose(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where `[text](target)` leads.
+/// The targets of all `[text](target)`.
 pub(crate) fn targets(text: &str) -> impl Iterator<Item = &str> {
     prose(text).flat_map(|line| {
         let after = line.split("](").skip(1);
@@ -35,7 +35,7 @@ pub(crate) fn defined(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where `[label]: target` leads.
+/// The targets of all `[label]: target`.
 pub(crate) fn definitions(text: &str) -> impl Iterator<Item = &str> {
     prose(text).filter_map(|line| {
         let (label, target) = line.strip_prefix('[')?.split_once("]: ")?;

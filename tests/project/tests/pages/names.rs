@@ -7,14 +7,15 @@ use std::fs;
 use crate::{files, pages, root, shown};
 
 /// Pages that name what other projects have, and the code that is made of a file of rules.
-const OF_OTHERS: [&str; 4] = [
+const OF_OTHERS: [&str; 5] = [
     "docs/coming-from.md",
+    "docs/coming-from-elsewhere.md",
     "docs/peers.md",
     "docs/c.md",
     "core/c/README.md",
 ];
 
-/// What else belongs to other projects.
+/// The other names that belong to other projects.
 const OTHERS: [&str; 14] = [
     "BufferLayer",
     "CancelledError",

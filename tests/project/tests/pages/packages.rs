@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The table of packages in `docs/README.md`, compared with their manifests.
+//! The tables of packages, of the breaker and of what is around it, compared with their manifests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::counts::read;
-use crate::releases::published;
+use crate::published::published;
 
 /// `-std` and `atomic-breaker-std` are the same.
 fn full(name: &str) -> String {
@@ -14,14 +14,21 @@ fn full(name: &str) -> String {
     }
 }
 
-/// What stands between backticks.
+/// The texts between backticks.
 fn quoted(cell: &str) -> impl Iterator<Item = String> {
     cell.split('`').skip(1).step_by(2).map(full)
 }
 
-/// Each package of the table, and those that it builds upon. A package after "with" builds upon the first of its row.
+/// Each package of the tables, and those that it builds upon. A package after "with" builds upon the first of its row.
 fn listed() -> BTreeMap<String, BTreeSet<String>> {
-    let page = read("docs/README.md");
+    let mut found = BTreeMap::new();
+    for page in ["docs/README.md", "std-adapter/around/README.md"] {
+        found.extend(listed_on(&read(page)));
+    }
+    found
+}
+
+fn listed_on(page: &str) -> BTreeMap<String, BTreeSet<String>> {
     let table = page.split("\n## Packages").nth(1).unwrap();
     let table = table.split("\n## ").next().unwrap();
     let rows = table.lines().filter(|line| line.starts_with("| ")).skip(1);
@@ -39,7 +46,7 @@ fn listed() -> BTreeMap<String, BTreeSet<String>> {
     found
 }
 
-/// Whether a package builds upon another one, directly or through those between.
+/// Returns whether a package builds upon another one, directly or through those between.
 fn includes(upon: &BTreeMap<String, BTreeSet<String>>, package: &str, other: &str) -> bool {
     let direct = &upon[package];
     direct.contains(other) || direct.iter().any(|it| includes(upon, it, other))

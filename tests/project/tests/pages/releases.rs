@@ -1,116 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How the packages are released: what `.ci/release` writes and refuses, and what their manifests promise.
+//! The release of a package: `.ci/release` writes its version, and refuses it if it is not ready.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{files, root};
 
-/// A package that is published.
-pub(crate) struct Package {
-    folder: PathBuf,
-    lib: String,
-    manifest: String,
-}
-
-pub(crate) fn published() -> BTreeMap<String, Package> {
-    let mut manifests = Vec::new();
-    for folder in ["core", "std-adapter", "embassy-adapter"] {
-        files(&root().join(folder), "Cargo.toml", &mut manifests);
-    }
-    let packages = manifests.into_iter().filter_map(|path| {
-        let manifest = fs::read_to_string(&path).unwrap();
-        let is_example = path.components().any(|it| it.as_os_str() == "examples");
-        if is_example || manifest.contains("publish = false") {
-            return None;
-        }
-        let name = manifest.split_once("[package]")?.1.split('"').nth(1)?;
-        let folder = path.parent()?.strip_prefix(root()).unwrap().to_owned();
-        let lib = root().join(&folder).join("src/lib.rs");
-        let package = Package {
-            folder,
-            lib: fs::read_to_string(lib).unwrap_or_default(),
-            manifest: manifest.clone(),
-        };
-        Some((name.to_owned(), package))
-    });
-    packages.collect()
-}
-
-impl Package {
-    /// The packages of this project that are built with this one: whatever its features are, or with one of them.
-    pub(crate) fn builds_upon(&self, with_optional: bool) -> BTreeSet<&str> {
-        let mut is_dependency = false;
-        let mut found = BTreeSet::new();
-        for line in self.manifest.lines() {
-            if line.starts_with('[') {
-                is_dependency = line == "[dependencies]";
-            }
-            let is_kept = with_optional || !line.contains("optional");
-            if is_dependency && is_kept && line.starts_with("atomic-breaker") {
-                let end = line.find([' ', '.', '=']).unwrap();
-                found.insert(&line[..end]);
-            }
-        }
-        found
-    }
-
-    /// The packages of this project that the registry must have before this one can be published: all that have a
-    /// version, those of tests included.
-    fn needs(&self) -> BTreeSet<&str> {
-        let mut is_dependency = false;
-        let mut found = BTreeSet::new();
-        for line in self.manifest.lines() {
-            if line.starts_with('[') {
-                is_dependency = line.ends_with("dependencies]");
-            }
-            let has_version = line.contains("workspace = true") || line.contains("version = ");
-            if is_dependency && has_version && line.starts_with("atomic-breaker") {
-                let end = line.find([' ', '.', '=']).unwrap();
-                found.insert(&line[..end]);
-            }
-        }
-        found
-    }
-
-    /// A list of its manifest, or of the workspace's if it is inherited.
-    fn list(&self, name: &str) -> String {
-        let workspace = fs::read_to_string(root().join("Cargo.toml")).unwrap();
-        let own = self.manifest.lines().find(|line| line.starts_with(name));
-        let own = own.unwrap_or_else(|| panic!("no {name}"));
-        if !own.contains("workspace") {
-            return own.to_owned();
-        }
-        let inherited = workspace.lines().find(|line| line.starts_with(name));
-        inherited.unwrap().to_owned()
-    }
-}
-
-#[test]
-fn packages_can_be_released_one_after_the_other() {
-    let mut rest = published();
-    while !rest.is_empty() {
-        let is_next = |package: &Package| !package.needs().iter().any(|it| rest.contains_key(*it));
-        let next: Vec<_> = rest
-            .iter()
-            .filter(|(_, package)| is_next(package))
-            .collect();
-        let next: Vec<_> = next.into_iter().map(|(name, _)| name.clone()).collect();
-        assert!(!next.is_empty(), "a circle among {:?}", rest.keys());
-        rest.retain(|name, _| !next.contains(name));
-    }
-}
-
-/// The manifests, lock files and changelog of this project elsewhere, as `.ci/release` sees them.
+/// The manifests, lock files and changelogs of this project elsewhere, as `.ci/release` sees them.
 struct Copy(PathBuf);
 
 impl Copy {
     fn new(name: &str) -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let _ = fs::remove_dir_all(&folder);
-        let mut found = vec![root().join("CHANGELOG.md"), root().join(".ci/release")];
+        let mut found = vec![root().join(".ci/release")];
+        found.extend(CHANGELOGS.map(|page| root().join(page)));
         for end in ["Cargo.toml", "Cargo.lock"] {
             files(&root(), end, &mut found);
         }
@@ -120,12 +26,26 @@ impl Copy {
             fs::copy(path, copy).unwrap();
         }
         let copy = Self(folder);
-        copy.replace("CHANGELOG.md", |page| {
-            let (head, rest) = page.split_once("\n## ").unwrap();
-            let (_, rest) = rest.split_once('\n').unwrap();
-            format!("{head}\n## Unreleased\n{rest}")
-        });
+        for page in CHANGELOGS {
+            copy.replace(page, |page| {
+                let (head, rest) = page.split_once("\n## ").unwrap();
+                let (_, rest) = rest.split_once('\n').unwrap();
+                format!("{head}\n## Unreleased\n{rest}")
+            });
+        }
+        for manifest in [ROOT, SQLITE] {
+            copy.replace(manifest, |text| text.replace("example.org", "example.com"));
+        }
+        copy.git(&["init", "-q"]);
+        copy.git(&["commit", "-q", "--allow-empty", "-m", "all"]);
         copy
+    }
+
+    fn git(&self, arguments: &[&str]) {
+        let who = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
+        let mut git = Command::new("git");
+        git.current_dir(&self.0).args(who).args(arguments);
+        assert!(git.status().unwrap().success(), "{arguments:?}");
     }
 
     fn read(&self, file: &str) -> String {
@@ -136,144 +56,161 @@ impl Copy {
         fs::write(self.0.join(file), by(&self.read(file))).unwrap();
     }
 
-    /// What the script says if it refuses.
-    fn refusal(&self, arguments: &[&str]) -> Option<String> {
-        let script = self.0.join(".ci/release");
-        let output = Command::new("bash")
-            .arg(script)
-            .args(arguments)
-            .output()
-            .unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
-        (!output.status.success()).then_some(said)
+    /// The output of the script, or the reason why it refuses.
+    fn release(&self, arguments: &[&str]) -> Result<String, String> {
+        let mut script = Command::new("bash");
+        script.arg(self.0.join(".ci/release")).args(arguments);
+        let output = script.output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        if output.status.success() {
+            Ok(text(output.stdout))
+        } else {
+            Err(text(output.stderr))
+        }
     }
 
-    /// A copy that can be released as version 7.8.9.
+    /// A copy whose [`ORDER`] can be released as version 7.8.9.
     fn ready(name: &str) -> Self {
         let copy = Self::new(name);
-        assert_eq!(copy.refusal(&["set", "7.8.9"]), None);
-        for manifest in [ROOT, SQLITE] {
-            copy.replace(manifest, |text| text.replace("example.org", "example.com"));
+        for package in ORDER {
+            copy.release(&[package, "7.8.9"]).unwrap();
         }
-        assert_eq!(copy.refusal(&["check"]), None);
         copy
     }
 }
 
 const ROOT: &str = "Cargo.toml";
-const SQLITE: &str = "std-adapter/steps/sqlite/Cargo.toml";
+const SERVER: &str = "std-adapter/server/Cargo.toml";
+const SQLITE: &str = "std-adapter/around/steps/sqlite/Cargo.toml";
+/// Of the breaker, and of what is around it.
+const CHANGELOGS: [&str; 2] = ["CHANGELOG.md", "std-adapter/around/CHANGELOG.md"];
+/// A package, after those that it needs.
+const ORDER: [&str; 3] = [
+    "atomic-breaker",
+    "atomic-breaker-std",
+    "atomic-breaker-server",
+];
 
 #[test]
-fn a_release_has_one_version_everywhere() {
-    let copy = Copy::ready("one-version");
-    let mut locks = Vec::new();
-    files(&copy.0, "Cargo.lock", &mut locks);
-    assert!(locks.len() > 8, "{locks:?}");
-    for lock in locks {
-        let text = fs::read_to_string(&lock).unwrap();
-        let old = fs::read_to_string(root().join(lock.strip_prefix(&copy.0).unwrap())).unwrap();
-        let changed = text
-            .lines()
-            .zip(old.lines())
-            .filter(|(new, old)| new != old);
-        let changed = changed.filter(|(new, _)| *new != "version = \"7.8.9\"");
-        assert_eq!(changed.count(), 0, "{}", lock.display());
-        assert_eq!(text.lines().count(), old.lines().count());
-        assert!(
-            text.contains("\nversion = \"7.8.9\"\n"),
-            "{}",
-            lock.display()
-        );
+fn a_package_is_released_after_those_that_it_needs() {
+    let copy = Copy::ready("order");
+    let checked = || copy.release(&[ORDER[2], "--check"]);
+    let all = ORDER.map(|name| format!("{name} 7.8.9\n"));
+    assert_eq!(checked().unwrap(), all.concat());
+    copy.git(&["tag", "atomic-breaker-v7.8.9"]);
+    assert_eq!(checked().unwrap(), all[1..].concat());
+    copy.git(&["tag", "atomic-breaker-server-v7.8.9"]);
+    assert_eq!(checked().unwrap(), all[1]);
+    copy.git(&["tag", "atomic-breaker-std-v7.8.9"]);
+    let said = checked().unwrap_err();
+    assert!(
+        said.contains("atomic-breaker-server 7.8.9 is released already"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_release_writes_the_version_of_one_package_everywhere() {
+    let copy = Copy::new("one-package");
+    copy.release(&["atomic-breaker-steps", "7.8.9"]).unwrap();
+    let mut changed = BTreeMap::new();
+    let mut found = Vec::new();
+    files(&copy.0, "Cargo.toml", &mut found);
+    files(&copy.0, "Cargo.lock", &mut found);
+    for path in found {
+        let file = path.strip_prefix(&copy.0).unwrap();
+        let old = fs::read_to_string(root().join(file)).unwrap();
+        let old = old.replace("example.org", "example.com");
+        let new = fs::read_to_string(&path).unwrap();
+        assert_eq!(new.lines().count(), old.lines().count());
+        let lines = new.lines().zip(old.lines());
+        let differ = lines.filter(|(new, old)| new != old);
+        let differ: Vec<_> = differ.map(|(new, _)| new.to_owned()).collect();
+        if !differ.is_empty() {
+            assert!(differ.iter().all(|line| line.contains("7.8.9")));
+            changed.insert(file.display().to_string(), differ.len());
+        }
     }
-    let manifests = [copy.read(ROOT), copy.read(SQLITE)].concat();
-    let ours = manifests
-        .lines()
-        .filter(|line| line.starts_with("atomic-breaker") && line.contains("path ="));
-    assert!(ours.clone().count() > 10 && ours.clone().all(|line| line.contains("\"7.8.9\"")));
-    let page = copy.read("CHANGELOG.md");
+    let once = [
+        ROOT,
+        "Cargo.lock",
+        "std-adapter/around/steps/Cargo.toml",
+        "std-adapter/around/steps/examples/file/Cargo.lock",
+        "std-adapter/around/steps/examples/registration/Cargo.lock",
+        SQLITE,
+        "std-adapter/around/steps/sqlite/Cargo.lock",
+        "tests/fuzz/fuzzer/Cargo.lock",
+    ];
+    for file in once {
+        assert_eq!(changed.remove(file), Some(1), "{file}");
+    }
+    assert_eq!(changed, BTreeMap::new());
+    let [breaker, around] = CHANGELOGS.map(|page| copy.read(page));
+    assert!(breaker.contains("\n## Unreleased\n") && !around.contains("## Unreleased"));
+    assert!(around.contains(": atomic-breaker-steps 7.8.9\n"));
+}
+
+#[test]
+fn those_that_require_one_version_exactly_follow_it_and_are_named() {
+    let copy = Copy::new("exactly");
+    let said = copy.release(&[ORDER[0], "7.8.9"]).unwrap();
+    let exactly = "these require exactly atomic-breaker 7.8.9, so they need a new version, too: ";
+    assert!(
+        said.starts_with(exactly) && said.contains("./std-adapter/server"),
+        "{said}"
+    );
+    let server = copy.read(SERVER);
+    assert!(server.contains("path = \"../../core\", version = \"=7.8.9\""));
+}
+
+#[test]
+fn packages_that_are_released_on_one_day_share_a_section() {
+    let page = Copy::ready("section").read(CHANGELOGS[0]);
     let heading = page.lines().find(|line| line.starts_with("## ")).unwrap();
-    assert!(heading.starts_with("## 7.8.9 (20"), "{heading}");
+    let (_, packages) = heading.split_once(": ").unwrap();
+    let all = ORDER.map(|name| format!("{name} 7.8.9"));
+    assert_eq!(packages, all.join(", "));
 }
 
 #[test]
 fn a_release_that_is_not_ready_is_refused() {
     let refused = |name: &str, file: &str, from: &str, to: &str, words: &str| {
         let copy = Copy::ready(name);
+        assert!(copy.release(&[ORDER[2], "--check"]).is_ok());
         assert!(copy.read(file).contains(from), "{file}: {from}");
         copy.replace(file, |text| text.replacen(from, to, 1));
-        let said = copy.refusal(&["check"]).expect(name);
+        let said = copy.release(&[ORDER[2], "--check"]).expect_err(name);
         assert!(said.contains(words), "{name}: {said}");
     };
     let address = "the repository's address is still to be filled in";
     let given = "repository = \"https://";
-    refused(
-        "address",
-        ROOT,
-        given,
-        "repository = \"https://example.org/",
-        address,
-    );
-    refused(
-        "sqlite",
-        SQLITE,
-        "version = \"7.8.9\"",
-        "version = \"7.8.8\"",
-        "has another version",
-    );
-    let dependency = ("core\", version = \"7.8.9\"", "core\", version = \"7.8.8\"");
-    refused(
-        "dependency",
-        ROOT,
-        dependency.0,
-        dependency.1,
-        "dependencies of another version",
-    );
-    let lock = "tests/firmware/Cargo.lock";
-    refused(
-        "lock",
-        lock,
-        "\"7.8.9\"",
-        "\"7.8.8\"",
+    let example = "repository = \"https://example.org/";
+    refused("address", ROOT, given, example, address);
+    let (new, old) = ("version = \"7.8.9\"", "version = \"7.8.8\"");
+    let version = "these require another version than atomic-breaker-server 7.8.8";
+    refused("version", SERVER, new, old, version);
+    let (new, old) = ("core\", version = \"7.8.9\"", "core\", version = \"7.8.8\"");
+    let dependency = "these require another version than atomic-breaker 7.8.9: Cargo.toml";
+    refused("dependency", ROOT, new, old, dependency);
+    let (lock, words) = (
+        "tests/firmware/Cargo.lock",
         "tests/firmware/Cargo.lock has another version",
     );
-    refused(
-        "changelog",
-        "CHANGELOG.md",
-        "## 7.8.9 (",
-        "## 7.8.9 [",
-        "no section for 7.8.9",
+    refused("lock", lock, "\"7.8.9\"", "\"7.8.8\"", words);
+    let (page, words) = (
+        CHANGELOGS[0],
+        "CHANGELOG.md has no section for atomic-breaker-std 7.8.9",
     );
-    let said = Copy::ready("again").refusal(&["set", "7.9.0"]).unwrap();
-    assert!(said.contains("no \"## Unreleased\""), "{said}");
-    let said = Copy::new("version").refusal(&["set", "seven"]).unwrap();
-    assert!(said.contains("seven is no version"), "{said}");
-}
-
-#[test]
-fn what_is_published_outside_the_workspace_is_known() {
-    let script = fs::read_to_string(root().join(".ci/release")).unwrap();
-    let workspace = fs::read_to_string(root().join(ROOT)).unwrap();
-    let members = workspace.split("members = [").nth(1).unwrap();
-    let members = members.split(']').next().unwrap();
-    for (name, package) in published() {
-        let folder = package.folder.display().to_string();
-        let is_known = members.contains(&format!("\"{folder}\""))
-            || script.contains(&format!("{folder}/Cargo.toml"));
-        assert!(is_known, "{name} in {folder}");
-    }
-}
-
-#[test]
-fn only_packages_without_std_say_so() {
-    let mut without = 0;
-    for (name, package) in published() {
-        let says = ["keywords", "categories"].map(|list| package.list(list));
-        let says = says
-            .iter()
-            .any(|it| it.contains("no-std") || it.contains("embedded"));
-        let is_so = package.lib.contains("#![no_std]");
-        assert_eq!(says, is_so, "{name}");
-        without += u32::from(is_so);
-    }
-    assert!(without > 3, "{without}");
+    refused("changelog", page, ", atomic-breaker-std 7.8.9", "", words);
+    let copy = Copy::new("arguments");
+    let refused = |package, version, words: &str| {
+        let said = copy.release(&[package, version]).unwrap_err();
+        assert!(said.contains(words), "{said}");
+    };
+    refused(ORDER[0], "seven", "seven is no version");
+    refused("core", "--check", "there is no package core");
+    copy.replace(CHANGELOGS[0], |page| {
+        page.replace("## Unreleased", "## 2020-01-01: b 1.0.0")
+    });
+    refused(ORDER[0], "7.8.9", "no \"## Unreleased\"");
 }

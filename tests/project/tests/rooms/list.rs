@@ -12,7 +12,7 @@ fn lines(text: &str) -> BTreeSet<&str> {
     lines.filter(|line| !line.is_empty()).collect()
 }
 
-/// What is to be done to the list so that it is that of today.
+/// The changes that would make the list that of today.
 fn differences(text: &str, found: &BTreeSet<&str>) -> Vec<String> {
     let listed = lines(text);
     let new = found.difference(&listed);

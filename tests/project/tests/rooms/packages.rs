@@ -185,20 +185,20 @@ fn needs(manifest: &str) -> BTreeSet<String> {
         if line.starts_with('[') {
             is_dependency = line.ends_with("dependencies]") && !line.contains("dev-");
         }
-        if is_dependency && line.starts_with("atomic-breaker") {
-            let end = line.find([' ', '.', '=']).unwrap();
-            found.insert(line[..end].replace('-', "_"));
+        let name = line.split([' ', '.', '=']).next().unwrap_or_default();
+        if is_dependency && (name.starts_with("atomic-breaker") || name == "flash-journal") {
+            found.insert(name.replace('-', "_"));
         }
     }
     found
 }
 
-/// The files of Rust in a folder, at any depth.
+/// The files of Rust in a folder, at any depth, without what was built.
 pub(crate) fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() {
+        if path.is_dir() && !path.ends_with("target") {
             found.extend(sources(&path));
         } else if path.extension().is_some_and(|end| end == "rs") {
             found.push(path);

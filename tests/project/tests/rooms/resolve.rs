@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! To which item a name leads from within a module.
+//! Finds the item to which a name leads from within a module.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::packages::Packages;
 
-/// To what a name leads.
+/// The target of a name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Target {
     Module(usize),
@@ -17,7 +17,7 @@ pub(crate) enum Target {
 pub(crate) type Seen = BTreeSet<(usize, String)>;
 
 impl Packages {
-    /// To what a path leads from within a module. Nothing for what stands in other people's packages.
+    /// The targets of a path from within a module: none for an item of other people's packages.
     pub(crate) fn resolved(&self, module: usize, path: &[String], seen: &mut Seen) -> Vec<Target> {
         let mut at = vec![Target::Module(module)];
         for (place, name) in path.iter().enumerate() {
@@ -39,7 +39,7 @@ impl Packages {
         at
     }
 
-    /// What a module knows by this name.
+    /// The item that a module knows by this name.
     fn named(
         &self,
         module: usize,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the packages give their users at the root: names that mean one thing, and each of them named.
+//! The names that the packages give their users at the root: each means one thing, and each is named.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -5,7 +5,7 @@ use crate::tokens::Token;
 
 pub(crate) type Names = Vec<String>;
 
-/// What stands directly in a module.
+/// The items directly in a module.
 #[derive(Debug, Default)]
 pub(crate) struct Content {
     pub(crate) items: Vec<Item>,

@@ -64,7 +64,7 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
     found
 }
 
-/// Where this character stands next, or the end.
+/// The next position of this character, or the end.
 fn find(chars: &[char], from: usize, wanted: char) -> usize {
     let place = chars[from..].iter().position(|char| *char == wanted);
     place.map_or(chars.len(), |place| from + place)

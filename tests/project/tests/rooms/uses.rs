@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which files and modules use which others.
+//! Finds which files and modules use which others.
 
 use std::collections::{BTreeMap, BTreeSet};
 

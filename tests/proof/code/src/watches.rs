@@ -8,7 +8,7 @@ use crate::{Bits, Word, guard};
 
 /// A snapshot as numbers; `u32::MAX` is `None`.
 #[repr(C)]
-pub struct Shown([u32; 13]);
+pub struct Shown([u32; 15]);
 
 #[unsafe(no_mangle)]
 pub extern "C" fn p_snapshot(word: &Word, rules: &Rules<Bits>, shown: &mut Shown) -> u32 {
@@ -28,6 +28,12 @@ pub extern "C" fn p_snapshot(word: &Word, rules: &Rules<Bits>, shown: &mut Shown
         snapshot.is_demanded().into(),
         rejection.map_or(u32::MAX, |rejected| rejected.state() as u32),
         snapshot.is_due().into(),
+        rejection
+            .and_then(|rejected| rejected.retry_in_ms())
+            .unwrap_or(u32::MAX),
+        snapshot
+            .open_for()
+            .map_or(u32::MAX, |time| time.as_millis() as u32),
     ];
     0
 }

@@ -22,7 +22,7 @@ pub(crate) const PACE: Duration = Duration::from_millis(20);
 const CONNECT: Duration = Duration::from_millis(250);
 const READ: Duration = Duration::from_millis(250);
 
-/// How a call ended for the caller.
+/// The end of a call for the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Answered,
@@ -45,7 +45,7 @@ pub(crate) struct Run {
     pub(crate) name: &'static str,
     pub(crate) scene: &'static Scene<Mode>,
     pub(crate) calls: Vec<Call>,
-    /// How often the server broke down under its load.
+    /// The number of times that the server broke down under its load.
     pub(crate) breakdowns: usize,
     /// The transitions of the breaker, if there was one, and their times since the start of the run.
     pub(crate) history: Option<Vec<(Duration, Transition)>>,
@@ -68,7 +68,7 @@ fn unguarded(address: SocketAddr) -> Outcome {
     }
 }
 
-/// What each thread does.
+/// Runs one thread of callers.
 fn keep_calling(
     begin: Instant,
     is_over: &AtomicBool,

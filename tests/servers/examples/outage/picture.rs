@@ -109,7 +109,7 @@ fn panel(area: &Area<'_>, run: &Run, title: &str, top: f64) -> Drawn {
     Ok(())
 }
 
-/// How a mode of the server is shown.
+/// The shade of the server's mode.
 fn shade((from, until, mode): (Duration, Duration, Mode)) -> Shade {
     let (color, name) = match mode {
         Mode::Healthy => (RGBColor(241, 248, 233), "server healthy"),

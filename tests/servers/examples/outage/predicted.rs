@@ -23,7 +23,7 @@ use super::scene::ms;
 /// The argument that asks for it.
 pub(crate) const ARGUMENT: &str = "predict";
 
-/// How far a prediction may be off: in percent of what a real run shows, or in calls where these are few.
+/// The tolerance of a prediction: in percent of what a real run shows, or in calls where these are few.
 const TOLERANCE: (f64, u64) = (15.0, 5);
 
 /// A base whose open time is not spread. Short ones below: whether a probe comes just before the recovery or just after it is
@@ -63,7 +63,7 @@ fn guards() -> [(&'static str, Config, Box<dyn Guarding>); 4] {
     ]
 }
 
-/// What callers saw, as a log.
+/// The view of the callers, as a log.
 fn log_of(run: &Run) -> CallLog {
     let calls = run.calls.iter().map(|call| {
         let outcome = match call.outcome {

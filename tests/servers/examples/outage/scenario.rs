@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::scene::{Scene, ms};
 
-/// How the server behaves.
+/// The mode of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Healthy,
@@ -40,7 +40,7 @@ impl Mode {
         }
     }
 
-    /// Whether a call sent to the server now can only fail.
+    /// Returns whether a call sent to the server now can only fail.
     pub(crate) const fn is_dead(self) -> bool {
         matches!(self, Self::Killed | Self::Hanging)
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 pub(crate) struct Scene<M: 'static> {
     /// The modes in order, and from when on each holds.
     pub(crate) timeline: &'static [(Duration, M)],
-    /// When it is over.
+    /// The time at which it is over.
     pub(crate) end: Duration,
 }
 
@@ -32,7 +32,7 @@ impl<M: Copy> Scene<M> {
             .map(|((from, mode), until)| (*from, until, *mode))
     }
 
-    /// When the last mode begins: the server is back.
+    /// The time at which the last mode begins: the server is back.
     pub(crate) fn recovery(&self) -> Duration {
         self.timeline.last().map_or(self.end, |(from, _)| *from)
     }

@@ -47,7 +47,7 @@ fn answer(mut connection: TcpStream, mode: Mode) -> io::Result<()> {
     connection.write_all(&message)
 }
 
-/// How much a server can bear that has just started.
+/// The load that a server can bear when it has just started.
 const STRENGTH: Strength = Strength {
     period: Duration::from_millis(100),
     at_first: 8,

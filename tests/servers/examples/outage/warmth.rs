@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How much a server can bear that has just started.
+//! The load that a server can bear when it has just started.
 
 use std::time::{Duration, Instant};
 
@@ -12,11 +12,11 @@ pub(crate) struct Strength {
     pub(crate) at_first: u32,
     /// After this many responses, which fill its caches, it bears one call more.
     pub(crate) answers_for_one_more: u32,
-    /// How long it is broken down.
+    /// The time for which it is broken down.
     pub(crate) down: Duration,
 }
 
-/// When overloaded, it breaks down for a while and is cold again.
+/// A server that breaks down for a while when overloaded, and is cold again.
 #[derive(Debug)]
 pub(crate) struct Warmth {
     strength: Strength,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the system says of this process, and whether it grows.
+//! The system's figures for this process, and a check whether it grows.
 
 use std::fmt;
 use std::fs;
 use std::time::Duration;
 
-/// What it holds at a moment.
+/// The resources that it holds at a moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     resident_kib: u64,
@@ -47,7 +47,7 @@ pub(crate) struct Growth {
     last: Option<Seen>,
 }
 
-/// What the allocator and the kernel may take besides.
+/// The memory that the allocator and the kernel may take besides.
 const SLACK_KIB: u64 = 512;
 
 impl Growth {

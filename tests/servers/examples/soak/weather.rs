@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! When a resource is up, and what is owed to its callers.
+//! The times at which a resource is up, and what is owed to its callers.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,7 +16,7 @@ const FAILURES: u32 = 5;
 const OPEN_MS: u64 = 50;
 const LONGEST_MS: u64 = 200;
 
-/// Of all parts. A probe that nobody reports is given up after the lease.
+/// Of all parts. A probe that is never reported is given up after the lease.
 pub(crate) const RULES: Config = Config::new()
     .consecutive_failures(FAILURES)
     .open_for(Duration::from_millis(OPEN_MS))
@@ -24,31 +24,31 @@ pub(crate) const RULES: Config = Config::new()
     .jitter_percent(20)
     .probe_lease(Duration::from_millis(LEASE_MS));
 pub(crate) const LEASE_MS: u64 = 300;
-/// How long a probe takes.
+/// The duration of a probe.
 const PROBE: Duration = Duration::from_millis(1);
 
-/// By when a resource that is well is served again: the longest open time with its jitter, a lease, and a second more for a
-/// machine that is busy.
+/// The time within which a healthy resource is served again: the longest open time with its jitter, a lease, and a
+/// second more for a machine that is busy.
 const SERVED_MS: u64 = LONGEST_MS * 12 / 10 + LEASE_MS + 1_000;
 
 /// A kind of breaker with its resource, its callers, and what they have seen.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) name: &'static str,
-    /// How many calls may be in flight when it opens.
+    /// The number of calls that may be in flight when it opens.
     callers: u32,
     began: Instant,
     is_up: AtomicBool,
     made: AtomicU64,
     reached: AtomicU64,
-    /// When it last served, in milliseconds since the begin.
+    /// The time at which it last served, in milliseconds since the start.
     served_ms: AtomicU64,
-    /// When the last outage ended, if it was not served since; otherwise `u64::MAX`.
+    /// The time at which the last outage ended, if it was not served since; otherwise `u64::MAX`.
     owed_since_ms: AtomicU64,
     outages: AtomicU64,
     slowest_ms: AtomicU64,
     most_in_outage: AtomicU64,
-    /// Before which moments the probes in flight were admitted.
+    /// The moments before which the probes in flight were admitted.
     probes: Mutex<Vec<Instant>>,
     broken: Mutex<Option<String>>,
 }
@@ -110,7 +110,7 @@ impl Part {
         }
     }
 
-    /// How many breakers share the resource.
+    /// The number of breakers that share the resource.
     fn keys(&self) -> u64 {
         if self.name == "registry" {
             crate::threads::KEYS

@@ -21,7 +21,7 @@ use crate::trace::{holds, note};
 use crate::tries::Tries;
 use crate::world::World;
 
-/// What is called.
+/// The resource that is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     Host(usize),
@@ -38,7 +38,7 @@ impl Target {
 
     pub(crate) fn origin(self) -> Origin {
         let uri = format!("http://{}/", self.node()).parse::<Uri>();
-        Origin::of(&uri.expect("a name")).expect("a host")
+        Origin::from_uri(&uri.expect("a name")).expect("a host")
     }
 
     const fn place(self) -> usize {
@@ -63,7 +63,7 @@ struct Shared {
     shown: Shown,
 }
 
-/// What a caller sees.
+/// The answer that a caller sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     Served,
@@ -86,7 +86,7 @@ impl Client {
         let count = shown.counter();
         let observer = (
             (seats, metrics.clone()),
-            (timeline.of("hosts"), OnKeyTransition(count)),
+            (timeline.recorder("hosts"), OnKeyTransition(count)),
         );
         let guard: Guard = ClientGuard::with(world.plan.client, clock.clone(), observer)
             .expect("settings that fit")
@@ -201,7 +201,7 @@ impl Client {
             .map(|response| response.status())
     }
 
-    /// What a caller makes of the result.
+    /// Calls a target, and interprets the result as a caller does.
     pub(crate) async fn call(&self, target: Target, request: Request<()>) -> Answer {
         let response = self.request(target, request).await;
         self.0.tries[target.place()].check();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What faults concern, and for how long it has been well.
+//! The subjects of faults, and the time for which each has been healthy.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::net::{HOSTS, SHOPS};
 use crate::trace;
 
-/// What somebody relies on.
+/// A thing that callers rely on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Matter {
     /// That shops are served by a dependency.
@@ -63,7 +63,7 @@ impl Concerns {
         }
     }
 
-    /// For how long no fault has concerned any of these; `None` if one does.
+    /// The time for which no fault has concerned any of these; `None` if one does.
     pub(crate) fn well_for(&self, matters: &[Matter]) -> Option<Duration> {
         let concerns = self.0.lock().unwrap();
         let each = matters.iter().map(|matter| {

@@ -16,7 +16,7 @@ use tokio::time::sleep;
 use crate::net::{Life, Link, Node};
 use crate::world::World;
 
-/// What may happen to the engine.
+/// The faults of the engine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum EngineFault {
     /// Every connection is cut, and new ones fail.
@@ -28,11 +28,11 @@ pub(crate) enum EngineFault {
     Older,
     /// Its clock is wrong by so many milliseconds.
     Clock(i64),
-    /// Somebody publishes messages that no request led to.
+    /// Another program publishes messages that no request led to.
     Forged(u32),
 }
 
-/// What replicas hold.
+/// The ledger that replicas hold.
 #[derive(Default)]
 pub(crate) struct Replica(Mutex<Option<Ledger>>);
 
@@ -139,7 +139,7 @@ impl Fleet for Reached {
     }
 }
 
-/// What one instance hears.
+/// The messages that one instance receives.
 pub(crate) struct Received {
     messages: <InProcess as Fleet>::Messages,
     /// Repeated or late ones.
@@ -149,7 +149,7 @@ pub(crate) struct Received {
 }
 
 impl Received {
-    /// What becomes of a message; `None` if it does not arrive now.
+    /// The message after a disturbance; `None` if it does not arrive now.
     fn disturbed(&mut self, message: Message) -> Option<Message> {
         let link = self.world.net.link(Node::ENGINE, self.life.node);
         if matches!(link, Link::Drops | Link::Refuses) {
@@ -172,7 +172,7 @@ impl Received {
     }
 }
 
-/// How late a message is.
+/// The delay of a late message.
 const LATE: Duration = Duration::from_millis(700);
 
 impl Messages for Received {

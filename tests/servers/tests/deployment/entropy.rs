@@ -4,7 +4,7 @@
 
 use std::ffi::{c_uint, c_void};
 
-/// What `getrandom` of the C library would do, without randomness. `std` finds this one first, as it is linked in.
+/// Does as `getrandom` of the C library would, without randomness. `std` finds this one first, as it is linked in.
 ///
 /// # Safety
 /// `buffer` has room for `length` bytes.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What goes wrong in the world, and when.
+//! The faults of the world, and their times.
 
 use std::time::Duration;
 
@@ -68,7 +68,7 @@ fn of_engine() -> Vec<Matter> {
     matters
 }
 
-/// What all calls of an instance are about.
+/// The matters of all calls of an instance.
 fn of_instance(instance: usize) -> Vec<Matter> {
     if instance < WEBS {
         return Matter::ALL_SHOPS.to_vec();
@@ -260,7 +260,7 @@ fn operate(world: &'static World, instance: usize) {
         0 => {
             let failures = world.draw(|dice| dice.within(1..world.plan.trips_after() + 1));
             guard
-                .set_breaker(rules.consecutive_failures(failures))
+                .set_breaker_config(rules.consecutive_failures(failures))
                 .expect("rules that fit");
         }
         1 => drop(tokio::spawn(retry_jobs(world))),
@@ -304,7 +304,9 @@ fn let_all_go(world: &World, instance: usize) {
         return;
     };
     let guard = instance.client.guard();
-    guard.set_breaker(world.plan.rules).expect("rules that fit");
+    guard
+        .set_breaker_config(world.plan.rules)
+        .expect("rules that fit");
     let keys: Vec<_> = guard
         .hosts()
         .entries()

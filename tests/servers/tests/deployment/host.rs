@@ -58,7 +58,7 @@ struct State {
     health: Health,
     dice: Dice,
     reached: u64,
-    /// What was done, by the key of the request: repeated requests do it once.
+    /// The requests that were done, by key: repeated requests do it once.
     done: BTreeMap<String, u32>,
 }
 
@@ -80,7 +80,7 @@ impl Host {
         self.0.lock().unwrap().reached
     }
 
-    /// How often a request with this key was done.
+    /// The number of times that a request with this key was done.
     pub(crate) fn done(&self, key: &str) -> u32 {
         self.0.lock().unwrap().done.get(key).copied().unwrap_or(0)
     }

@@ -28,7 +28,7 @@ pub(crate) struct Instance {
     prober: Option<JoinHandle<()>>,
 }
 
-/// What only a shop has.
+/// The parts that only a shop has.
 pub(crate) struct Shop {
     pub(crate) work: Work,
     pub(crate) waiting: Waiting,
@@ -85,7 +85,7 @@ impl Instance {
 fn probe(world: &'static World, client: &Client) -> JoinHandle<()> {
     let hosts = client.guard().hosts();
     let life = Arc::clone(client.life());
-    let prober = Prober::every(20 * SECOND).ping_limit(TRY_LIMIT);
+    let prober = Prober::every(20 * SECOND).time_limit(TRY_LIMIT);
     let ping = move |key: Arc<Origin>, _| {
         let life = Arc::clone(&life);
         async move { ping(world, &life, &key.to_string()).await }
@@ -120,7 +120,7 @@ impl Shop {
         let plan = &world.plan;
         let name = life.node.to_string();
         let fleet = FleetConfig::new(plan.quorum)
-            .limit(ENGINE_LIMIT)
+            .time_limit(ENGINE_LIMIT)
             .poll(plan.fleet_poll)
             .instance(&name);
         let reached = Reached {
@@ -179,7 +179,7 @@ async fn page(world: &'static World, client: &Client) -> StatusCode {
         match client.request(target, get(target)).await {
             Ok(status) if status.is_success() => {}
             Err(error @ RequestError::Rejected(_)) => {
-                let unavailable = Unavailable::of(&error).expect("a rejection");
+                let unavailable = Unavailable::from_error(&error).expect("a rejection");
                 let unavailable = unavailable.status(world.plan.unavailable);
                 return unavailable.response::<String>().status();
             }

@@ -13,7 +13,7 @@ use tokio::time::sleep;
 
 pub(crate) const WEBS: usize = 2;
 pub(crate) const SHOPS: usize = 3;
-/// How many dependencies the shops share.
+/// The number of dependencies that the shops share.
 pub(crate) const HOSTS: usize = 3;
 const NODES: usize = WEBS + SHOPS + HOSTS + 2;
 
@@ -53,11 +53,11 @@ impl fmt::Display for Node {
 pub(crate) enum Link {
     #[default]
     Open,
-    /// What is sent is answered with an error at once.
+    /// Requests are answered with an error at once.
     Refuses,
-    /// What is sent is lost.
+    /// Requests are lost.
     Drops,
-    /// What is sent takes this much longer.
+    /// Requests take this much longer.
     Slow(Duration),
 }
 
@@ -78,7 +78,7 @@ impl std::error::Error for Unreachable {}
 #[derive(Debug)]
 pub(crate) struct Life {
     pub(crate) node: Node,
-    /// How often this process was started before.
+    /// The number of times that this process was started before.
     pub(crate) run: u32,
     is_dead: AtomicBool,
     is_stopped: watch::Sender<bool>,
@@ -137,7 +137,7 @@ impl Net {
         self.links.lock().unwrap()[from.0][to.0]
     }
 
-    /// How many requests were sent.
+    /// The number of requests that were sent.
     pub(crate) fn sent(&self) -> u64 {
         self.sent.load(Relaxed)
     }

@@ -13,11 +13,11 @@ use crate::net::HOSTS;
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const DEADLINE: Duration = Duration::from_secs(10);
 pub(crate) const TRY_LIMIT: Duration = Duration::from_secs(3);
-/// How long the engine may take to answer.
+/// The time that the engine may take to answer.
 pub(crate) const ENGINE_LIMIT: Duration = Duration::from_millis(250);
 /// The longest that an operator opens a breaker for.
 pub(crate) const DEMANDED: Duration = Duration::from_secs(20);
-/// By how much clocks jump back at most: less than the guard band.
+/// The longest time by which clocks jump back: less than the guard band.
 pub(crate) const LONGEST_BACK: Duration = Duration::from_secs(60);
 /// The pause between two calls of an instance to a resource while any breaker is open.
 pub(crate) const GAP: Duration = Duration::from_millis(1_500);
@@ -28,7 +28,7 @@ pub(crate) const TELL_AFTER: Duration = Duration::from_secs(60);
 pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 const LONGEST_HELD_UP: Duration = Duration::from_secs(300);
 
-/// What fills a budget of retries, and how much it holds.
+/// The size of a budget of retries, and the rate at which it fills.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     pub(crate) max: u32,
@@ -44,10 +44,10 @@ pub(crate) struct Plan {
     pub(crate) plain: Config,
     pub(crate) budget: Budget,
     pub(crate) quorum: u32,
-    /// How often members of the fleet, and workers, ask.
+    /// The interval at which members of the fleet, and workers, ask.
     pub(crate) fleet_poll: Duration,
     pub(crate) steps_poll: Duration,
-    /// What a shop answers when a dependency is rejected.
+    /// The answer of a shop when a dependency is rejected.
     pub(crate) unavailable: StatusCode,
     /// This percentage of callers hangs up.
     pub(crate) hasty: u64,
@@ -112,7 +112,7 @@ impl Plan {
         Duration::from_millis(self.rules.lease_ms(u32::MAX).into())
     }
 
-    /// What one breaker adds to its open time: calls from before, and those that close it.
+    /// The time that one breaker adds to its open time: calls from before, and those that close it.
     fn rest(&self) -> Duration {
         let probes = self.rules.needed_successes() * (SECOND + GAP);
         let over = self.rules.gradual_return.map_or(0, |back| back.over_ms);
@@ -132,7 +132,7 @@ impl Plan {
         Self::grace_of(self.open())
     }
 
-    /// How long the fleet may take to find a prober after this open time.
+    /// The time that the fleet may take to find a prober after this open time.
     pub(crate) fn grace_of(open: Duration) -> Duration {
         (open / 10).max(4 * ENGINE_LIMIT)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Who probes: one instance for the whole fleet, where nothing disturbs it.
+//! The prober: one instance for the whole fleet, where nothing disturbs it.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -13,12 +13,12 @@ use crate::plan::{Plan, SECOND};
 use crate::trace::holds;
 use crate::world::World;
 
-/// Whose probes of each dependency are under way, by a number of the probe; those that began in time.
+/// The probes of each dependency that are under way, by a number of the probe; those that began in time.
 #[derive(Debug, Default)]
 pub(crate) struct Probing {
     by: Mutex<[BTreeMap<u64, String>; HOSTS]>,
     probes: AtomicU64,
-    /// How many were begun while nothing disturbed the fleet.
+    /// The number of probes that were begun while nothing disturbed the fleet.
     checked: AtomicU64,
 }
 
@@ -80,8 +80,8 @@ impl Drop for Probe<'_> {
     }
 }
 
-/// Whether there may be one prober only: all instances know of the period, which is long enough for calls to come in
-/// time, and no message, engine, clock or instance has been disturbed for a while.
+/// Returns whether there may be one prober only: all instances know of the period, which is long enough for calls to
+/// come in time, and no message, engine, clock or instance has been disturbed for a while.
 fn is_promised(world: &World, host: usize, open: Duration) -> bool {
     let calm = world.concerns.well_for(&[Matter::Fleet]);
     let is_calm = calm.is_some_and(|calm| calm > world.plan.shops_bound());

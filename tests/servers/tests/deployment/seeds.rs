@@ -15,13 +15,13 @@ use crate::trace;
 use crate::week::week;
 use crate::world::World;
 
-/// How many seeds.
+/// The variable with the number of seeds.
 const MANY: &str = "ATOMIC_BREAKER_DEPLOYMENT";
 /// Repeats one; or so many, from this one on.
 const SEED: &str = "ATOMIC_BREAKER_DEPLOYMENT_SEED";
 /// Tells a process which one it is to simulate.
 const OF_PROCESS: &str = "ATOMIC_BREAKER_DEPLOYMENT_OF_PROCESS";
-/// How many, unless it is said.
+/// The number of seeds unless it is set.
 const USUAL: u64 = 3;
 /// The longest real time of one. If it takes longer, it does not end.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -43,7 +43,7 @@ fn seeds() -> Vec<u64> {
     (0..many).map(|_| base.next() >> 24).collect()
 }
 
-/// What a process has printed: the sums of its figures, by name.
+/// The output of a process: the sums of its figures, by name.
 type Figures = BTreeMap<String, u64>;
 
 fn figures(output: &Output) -> Option<Figures> {
@@ -83,7 +83,7 @@ fn run(seed: u64) -> Result<Figures, String> {
     })
 }
 
-/// What became of the seeds.
+/// The results of the seeds.
 #[derive(Default)]
 struct Results {
     sums: Figures,
@@ -161,7 +161,7 @@ fn the_same_seed_has_the_same_history() {
     assert_eq!(two[0], two[1], "seed {seed}");
 }
 
-/// What a process runs for one seed.
+/// The run of a process for one seed.
 #[test]
 fn one_deployment() {
     let Some(seed) = number(OF_PROCESS) else {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whether what is shown is what is: the admin's status, the metrics, and every transition once.
+//! A check that the reported state is the true one: the admin's status, the metrics, and every
+//! transition once.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -19,7 +20,7 @@ use tower::ServiceExt;
 use crate::client::Guard;
 use crate::trace::{self, holds, note};
 
-/// What one instance shows of its breakers.
+/// The reports of one instance on its breakers.
 pub(crate) struct Shown {
     name: String,
     counted: Arc<Mutex<Counted>>,

@@ -23,7 +23,7 @@ use crate::world::World;
 /// So many percent of the saves are late, and as many are done twice.
 const LATE: u64 = 10;
 
-/// What the database has answered, by job.
+/// The answers of the database, by job.
 #[derive(Default)]
 pub(crate) struct Book(Mutex<BTreeMap<JobId, Entry>>);
 
@@ -84,7 +84,7 @@ impl Book {
         entry.saved.push(after);
     }
 
-    /// How many steps were saved.
+    /// The number of steps that were saved.
     pub(crate) fn steps(&self) -> u64 {
         let entries = self.0.lock().unwrap();
         entries.values().map(|entry| entry.saved.len() as u64).sum()

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How many events a failure shows.
+/// The number of events that a failure shows.
 const SHOWN: usize = 60;
 
 static TRACE: Mutex<Trace> = Mutex::new(Trace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What one instance does to one resource, seen from where its requests leave it, and what its breaker and budget
-//! promise: that a resource which fails is tripped in time, that no more probes are under way than allowed, and that
+//! The tries of one instance at one resource, seen from where its requests leave it, and the promises of its breaker
+//! and budget: that a resource which fails is tripped in time, that no more probes are under way than allowed, and that
 //! retries stay within the budget.
 
 use std::collections::BTreeMap;
@@ -39,14 +39,14 @@ struct Seen {
     probes: BTreeMap<u16, u32>,
     /// Until then the clock of the instance may have made leases look over.
     jumped: bool,
-    /// Since when slots of this epoch are taken that no probe is in.
+    /// The time since which slots of this epoch are taken that no probe is in, and the epoch.
     deserted: Option<(Instant, u16)>,
     /// The last epoch that was seen open, and when a probe may begin.
     opened: Option<(u16, Instant)>,
     counts: Counts,
 }
 
-/// What became of tries.
+/// Counts of tries by their end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) begun: u64,
@@ -114,7 +114,7 @@ impl Tries {
         }
     }
 
-    /// Whether the breaker is that of a fleet.
+    /// Sets whether the breaker is that of a fleet.
     pub(crate) fn shared(self, is_shared: bool) -> Self {
         Self { is_shared, ..self }
     }
@@ -130,7 +130,7 @@ impl Tries {
         seen.opened = None;
     }
 
-    /// What a look at the breaker shows: a caller that leaves gives its slot back, and not only when the lease is over.
+    /// Checks the state of the breaker: a caller that leaves gives its slot back, and not only when the lease is over.
     pub(crate) fn check(&self) {
         let Some(entry) = self.hosts.entry(&self.origin) else {
             return;

@@ -63,7 +63,7 @@ impl Waiting {
         self.resource.breaker().state() != State::Closed
     }
 
-    /// How many callers wait, or are served.
+    /// The number of callers that wait, or are served.
     pub(crate) fn callers(&self) -> usize {
         let callers = &mut *self.callers.lock().unwrap();
         while callers.try_join_next().is_some() {}

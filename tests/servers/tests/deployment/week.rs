@@ -22,10 +22,10 @@ const TROUBLED_DAYS: u32 = 6;
 const CALM_GAP: Duration = Duration::from_secs(90);
 const QUIET_GAP: Duration = Duration::from_secs(3_600);
 
-/// How long a dependency is down while nothing else is wrong.
+/// The time for which a dependency is down while nothing else is wrong.
 const OUTAGE: Duration = Duration::from_secs(900);
 
-/// What a simulation did.
+/// The figures of a simulation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Figures {
     pub(crate) incidents: u32,
@@ -56,7 +56,7 @@ pub(crate) async fn week(world: &'static World) -> Figures {
     figures
 }
 
-/// One dependency is down for long, and nothing else is wrong: whoever probes it does so alone.
+/// One dependency is down for long, and nothing else is wrong: its prober is the only one.
 async fn outage(world: &'static World) -> u32 {
     let (host, health) = world.draw(|dice| (dice.below(HOSTS as u64) as usize, Health::ill(dice)));
     let down = tokio::spawn(Fault::Host(host, health).happen(world, SECOND, OUTAGE));

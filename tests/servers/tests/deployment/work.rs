@@ -23,7 +23,7 @@ use crate::world::World;
 /// The steps done so far.
 type Done = Vec<String>;
 
-/// What one instance knows of jobs.
+/// The jobs of one instance.
 pub(crate) struct Work {
     pub(crate) steps: Steps<Db>,
     orders: Workflow<Done>,
@@ -33,7 +33,7 @@ pub(crate) struct Work {
 /// Dependencies, and lanes of the same names.
 const LANES: [&str; HOSTS] = ["payments", "stock", "mail"];
 
-/// What was acknowledged, and what people were told.
+/// The jobs that were acknowledged, and the notices to people.
 #[derive(Default)]
 pub(crate) struct Promises(Mutex<Promised>);
 
@@ -43,7 +43,7 @@ struct Promised {
     acknowledged: BTreeMap<String, &'static str>,
     /// Messages to a person, by key, and whether the job had ended.
     told: BTreeMap<(String, bool), u32>,
-    /// How often an operator retried each: of those a person is told anew.
+    /// The number of times that an operator retried each: of those a person is told anew.
     retried: BTreeMap<String, u32>,
 }
 

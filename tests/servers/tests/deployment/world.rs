@@ -49,7 +49,7 @@ pub(crate) struct World {
     pub(crate) seen: Mutex<Seen>,
 }
 
-/// What callers have seen.
+/// The answers that callers have seen.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) served: u64,
@@ -139,7 +139,7 @@ impl World {
         })
     }
 
-    /// Whether any breaker is not closed, of instances that run.
+    /// Returns whether any breaker of an instance that runs is not closed.
     pub(crate) fn is_open_somewhere(&self) -> bool {
         self.instances().any(|(_, instance)| {
             let mut entries = instance.client.guard().hosts().entries();

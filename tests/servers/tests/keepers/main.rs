@@ -22,7 +22,8 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 trait Keeper: Observer {
     /// The number of rounds: enough to pass the epochs of both kinds of word at which the observer keeps a transition.
     const ROUNDS: u32 = 600;
-    /// How many transitions are made elsewhere: around those that look like none to one of the words, 16 and 512.
+    /// The number of transitions that are made elsewhere: around those that look like none to one of the words, 16 and
+    /// 512.
     fn elsewhere() -> Vec<u32> {
         (0..40).chain(500..530).collect()
     }

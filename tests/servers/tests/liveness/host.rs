@@ -45,7 +45,7 @@ impl Health {
         }
     }
 
-    /// Whether each call fails.
+    /// Returns whether each call fails.
     pub(crate) const fn fails_always(self) -> bool {
         matches!(
             self,
@@ -54,7 +54,7 @@ impl Health {
     }
 }
 
-/// Why a call failed.
+/// The reason why a call failed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Trouble {
     pub(crate) retry_after: Option<Duration>,
@@ -101,17 +101,17 @@ impl Host {
         self.0.health.lock().unwrap().0
     }
 
-    /// How long it takes to respond while it is healthy.
+    /// The time that it takes to respond while it is healthy.
     pub(crate) fn answers_after(&self) -> Duration {
         self.0.answers_after
     }
 
-    /// How many calls it has seen.
+    /// The number of calls that it has seen.
     pub(crate) fn reached(&self) -> u32 {
         self.0.reached.load(Relaxed)
     }
 
-    /// Whether this call fails although the host is healthy.
+    /// Returns whether this call fails although the host is healthy.
     fn fails_once(&self) -> bool {
         let Some(each) = self.0.fails_each else {
             return false;

@@ -86,7 +86,7 @@ pub(crate) fn trips_of(rules: &[Config]) -> Trips {
         TripRule::Consecutive { failures } | TripRule::Lasting { failures, .. } => Some(failures),
         // A window that starts over: twice this many failures may fall into two windows.
         TripRule::Within { failures, .. } => Some(2 * failures),
-        TripRule::TallyOnly => None,
+        _ => None,
     });
     Trips {
         after: after.max().unwrap_or(1),

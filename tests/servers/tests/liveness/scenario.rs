@@ -36,11 +36,11 @@ pub(crate) struct World<S> {
     unruly: u64,
     disturbed: u64,
     answers_after: Duration,
-    /// Whether callers look first, once the resource is healthy for good.
+    /// `true` if callers look first, once the resource is healthy for good.
     looks: bool,
     under_way: Cell<usize>,
     behind_ms: Cell<u32>,
-    /// By how much a silence was shorter than the time in which the clock wraps.
+    /// The time by which a silence was shorter than that in which the clock wraps.
     short_ms: Cell<u32>,
     seen: RefCell<Totals>,
     watches: RefCell<Vec<Watch>>,
@@ -174,7 +174,7 @@ impl<S: Stack> World<S> {
         self.check();
     }
 
-    /// Whether every check has passed so far.
+    /// Checks that every check has passed so far.
     fn check(&self) {
         if let Some(panic) = self.broken.take() {
             resume_unwind(panic);
@@ -332,8 +332,8 @@ async fn leave(leave: Leave, call: impl Future<Output = Answer>) -> Option<Answe
 }
 
 impl Ending {
-    /// Whether the call that begins now is to panic: no call does once the resource is healthy for good, even if its
-    /// caller has waited since before.
+    /// Returns whether the call that begins now is to panic: no call does once the resource is healthy for good, even
+    /// if its caller has waited since before.
     pub(crate) fn panics(self) -> bool {
         self == Self::Panics && Nervous::is_allowed()
     }

@@ -11,7 +11,7 @@ use atomic_breaker_server::{CallError, Observer, Snapshot, Transition, word::Wor
 use super::dice::{Dice, Time};
 use super::host::{Host, LIMIT, LONGEST_ANSWER, Trouble};
 
-/// How the right to a call ends.
+/// The end of the right to a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Ending {
     /// It is reported correctly, once.
@@ -36,7 +36,7 @@ pub(crate) enum Ending {
     Upload(Duration),
 }
 
-/// When a caller hangs up.
+/// The time at which a caller hangs up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Leave {
     Never,
@@ -61,7 +61,7 @@ impl Leave {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Caller {
-    /// Which of the stack's breakers it calls.
+    /// The index of the stack's breaker that it calls.
     pub(crate) place: usize,
     pub(crate) ending: Ending,
     pub(crate) leave: Leave,
@@ -135,7 +135,8 @@ pub(crate) struct Calm {
     pub(crate) gap: Duration,
     /// The resource responds after this time.
     pub(crate) answers_after: Duration,
-    /// How far behind the clock may look: it has stepped back, or has nearly wrapped in a silence.
+    /// The time by which the clock may look behind: it has stepped back, or has nearly wrapped in a
+    /// silence.
     pub(crate) behind: Duration,
     /// Callers look first, and do not call what is open.
     pub(crate) looks: bool,
@@ -171,11 +172,11 @@ impl Look {
 pub(crate) trait Stack: Sized + 'static {
     /// The number of breakers that are called separately.
     const PLACES: usize = 1;
-    /// By how many milliseconds its clock may step back: less than the guard band.
+    /// The number of milliseconds by which its clock may step back: less than the guard band.
     const STEP_MS: u32 = 60_000;
     /// Even while the resource is healthy, one call of 25 fails, at most one per this time.
     const FAILS_EACH: Option<Duration> = None;
-    /// Whether nothing runs in it between calls, so that weeks may pass.
+    /// `true` if nothing runs in it between calls, so that weeks may pass.
     const IS_IDLE: bool = true;
     /// This percentage of callers hangs up, even while the resource is healthy.
     const LEAVE_PERCENT: u64 = 0;
@@ -183,7 +184,7 @@ pub(crate) trait Stack: Sized + 'static {
     /// The pauses between two calls, in milliseconds, one of which a scenario has.
     const GAPS_MS: [u32; 3] = [20, 200, 1_000];
 
-    /// How long the resource takes to respond while it is healthy.
+    /// The time that the resource takes to respond while it is healthy.
     fn answers_after(dice: &mut Dice) -> Duration {
         match dice.below(3) {
             0 => Duration::ZERO,
@@ -194,27 +195,27 @@ pub(crate) trait Stack: Sized + 'static {
 
     fn new(host: &Host, dice: &mut Dice) -> Self;
 
-    /// Which of the watches counts the failures of a place: places with one breaker have one.
+    /// The watch that counts the failures of a place: places with one breaker have one.
     fn watch(&self, place: usize) -> usize {
         place
     }
 
-    /// Which place calls next once the resource is healthy.
+    /// The place that calls next once the resource is healthy.
     fn next(&self, turn: usize, _: &mut Dice) -> usize {
         turn % Self::PLACES
     }
 
-    /// Whether calls are still made from this place once the resource is healthy.
+    /// Returns whether calls are still made from this place once the resource is healthy.
     fn calls(&self, _place: usize) -> bool {
         true
     }
 
-    /// Whether the calls of this place must be served at the end.
+    /// Returns whether the calls of this place must be served at the end.
     fn is_served(&self, place: usize) -> bool {
         self.calls(place)
     }
 
-    /// When a caller hangs up, although the resource is healthy.
+    /// The time at which a caller hangs up, although the resource is healthy.
     fn leave(&self, _place: usize, dice: &mut Dice) -> Leave {
         Leave::any(Self::LEAVE_PERCENT, dice)
     }

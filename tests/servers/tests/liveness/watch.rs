@@ -27,7 +27,7 @@ impl Watch {
         self.successes.iter_mut().for_each(|at| *at = now);
     }
 
-    /// Whether it is no longer closed.
+    /// Returns whether it is no longer closed.
     pub(crate) fn has_tripped(&mut self, after: Look) -> bool {
         let was_closed = std::mem::replace(&mut self.was_closed, after.is_closed);
         was_closed && !after.is_closed

@@ -192,7 +192,7 @@ async fn the_standard_order_is_deadline_retries_breaker_try() {
     assert_eq!(calls.len(), 3, "each try has its own limit");
     assert!(calls[1] - calls[0] >= 3 * SECOND);
     assert!(begin.elapsed() >= 9 * SECOND && begin.elapsed() <= 10 * SECOND);
-    let host = Origin::of(&Uri::from_static("http://a.example")).unwrap();
+    let host = Origin::from_uri(&Uri::from_static("http://a.example")).unwrap();
     let failures = guard.hosts().entry(&host).unwrap().snapshot.failures();
     assert_eq!(failures, 3, "the breaker sees each try");
 }
@@ -236,7 +236,7 @@ async fn retry_after_delays_its_caller_and_of_503_lengthens_an_open_time() {
         let calls = hosts.calls();
         assert!(calls.len() >= 2, "{uri}");
         assert_eq!(calls[1] - begin >= 2 * SECOND, is_waited_for, "{uri}");
-        let host = Origin::of(&Uri::from_static("http://a.example")).unwrap();
+        let host = Origin::from_uri(&Uri::from_static("http://a.example")).unwrap();
         assert_eq!(guard.hosts().state(&host), state, "{uri}");
         let entry = guard.hosts().entry(&host);
         let asks = entry.is_some_and(|entry| entry.snapshot.is_demanded());
@@ -257,7 +257,7 @@ async fn a_rejection_is_never_retried_before_its_time() {
             .rejection_waits(waits)
             .breaker(Config::new().open_for(open_for));
         let (guard, hosts) = (guard(config), Hosts::default());
-        let host = Origin::of(&Uri::from_static("http://a.example")).unwrap();
+        let host = Origin::from_uri(&Uri::from_static("http://a.example")).unwrap();
         guard
             .hosts()
             .command(&host, |breaker| breaker.trip())
@@ -287,7 +287,7 @@ async fn settings_are_replaced_while_running() {
     let (guard, hosts) = (guard(config), Hosts::default());
     let client = hosts.behind(guard);
     guard
-        .set_breaker(Config::new().consecutive_failures(1))
+        .set_breaker_config(Config::new().consecutive_failures(1))
         .unwrap();
     let _ = client.clone().oneshot(get("http://a.example/500")).await;
     let rejected = client.oneshot(get("http://a.example/500")).await;

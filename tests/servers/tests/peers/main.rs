@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the test suites of other circuit breakers check, checked here, through the public API and in paused time.
-//! Where this crate differs on purpose, the test pins its behaviour and says why: see `docs/peers.md`.
+//! The checks of other circuit breakers' test suites, checked here, through the public API and in paused time. Where
+//! this crate differs on purpose, the test pins its behaviour and says why: see `docs/peers.md`.
 //!
 //! | file | system |
 //! |---|---|

@@ -94,7 +94,7 @@ impl Server {
         }
     }
 
-    /// How often it was called.
+    /// The number of times that it was called.
     pub(crate) fn calls(&self) -> usize {
         self.0.calls.lock().unwrap().len()
     }
@@ -103,12 +103,12 @@ impl Server {
         self.0.calls.lock().unwrap().clone()
     }
 
-    /// How often its readiness was polled.
+    /// The number of times that its readiness was polled.
     pub(crate) fn asked(&self) -> usize {
         self.0.asked.load(Relaxed)
     }
 
-    /// How many calls completed.
+    /// The number of calls that completed.
     pub(crate) fn answered(&self) -> usize {
         self.0.answered.load(Relaxed)
     }

@@ -10,10 +10,10 @@ use test_support::week::{Host, config, protects, week_by_hand};
 
 const KEYS: u32 = 20_000;
 const DYING: u32 = 5;
-/// How many other keys are called with each request.
+/// The number of other keys that are called with each request.
 const OTHERS: u32 = 10;
 
-/// How many calls of healthy keys were rejected.
+/// The number of calls of healthy keys that were rejected.
 fn week_of(when_full: WhenFull) -> u32 {
     let (host, clock) = (Host::default(), ManualClock::new());
     let keys = Registry::<u32>::builder(config())

@@ -37,7 +37,7 @@ fn request() -> Request<()> {
 }
 
 fn origin() -> Origin {
-    Origin::of(&Uri::from_static("http://a.example/")).unwrap()
+    Origin::from_uri(&Uri::from_static("http://a.example/")).unwrap()
 }
 
 type Part = io::Result<Frame<&'static [u8]>>;
@@ -162,7 +162,7 @@ async fn two_clients_of_one_guard() {
 #[tokio::test(start_paused = true)]
 async fn a_timeout_around_a_body_that_hangs() {
     let host = Host::hanging();
-    let rules = servers::five_in_a_row().get_breaker().slow_call(SECOND);
+    let rules = servers::five_in_a_row().breaker_config().slow_call(SECOND);
     let client = client_at_end(
         at_end(servers::five_in_a_row().breaker(rules)),
         host.clone(),
@@ -206,9 +206,9 @@ fn client_at_head(
 async fn a_host_with_a_gradual_return() {
     let host = Host::default();
     let guard = at_head(servers::five_in_a_row());
-    let rules = guard.config().get_breaker();
+    let rules = guard.config().breaker_config();
     let rules = rules.gradual_return(10, 60 * SECOND);
-    guard.set_breaker_of(&origin(), rules).unwrap();
+    guard.set_breaker_config_of(&origin(), rules).unwrap();
     let client = client_at_head(guard, host.clone());
     let returning = AtomicU32::new(0);
     let ask = || async {

@@ -34,7 +34,7 @@ struct Shop {
 impl Shop {
     fn new(guard: &Arc<Guard>, host: &Host) -> Self {
         Self {
-            client: ClientLayer::of(Arc::clone(guard)).layer(client(host)),
+            client: ClientLayer::new(Arc::clone(guard)).layer(client(host)),
         }
     }
 
@@ -94,15 +94,15 @@ async fn a_guard_that_is_replaced_while_requests_are_in_flight() {
 async fn rules_that_are_set_before_each_request() {
     let (host, guard) = (Host::default(), guard());
     let shop = Shop::new(&guard, &host);
-    let origin = Origin::of(get().uri()).unwrap();
+    let origin = Origin::from_uri(get().uri()).unwrap();
     let number = AtomicU32::new(0);
     let ask = || async {
         let number = number.fetch_add(1, Relaxed);
-        let rules = guard.config().get_breaker().close_after(1 + number % 2);
-        guard.set_breaker(rules).unwrap();
+        let rules = guard.config().breaker_config().close_after(1 + number % 2);
+        guard.set_breaker_config(rules).unwrap();
         if number.is_multiple_of(3) {
             let rules = rules.gradual_return(10, 10 * SECOND);
-            guard.set_breaker_of(&origin, rules).unwrap();
+            guard.set_breaker_config_of(&origin, rules).unwrap();
         }
         shop.get().await.is_ok()
     };
@@ -126,7 +126,7 @@ async fn a_body_that_outlives_its_client() {
             let body = StreamBody::new(futures_util::stream::once(part));
             async { Ok::<_, io::Error>(Response::new(body)) }
         });
-        let client = ClientLayer::of(Arc::clone(&guard)).layer(client);
+        let client = ClientLayer::new(Arc::clone(&guard)).layer(client);
         async move {
             let Ok(response) = client.oneshot(get()).await else {
                 return false;

@@ -13,7 +13,7 @@ use super::SECOND;
 const LEASE: Duration = SECOND;
 const OPEN: Duration = Duration::from_secs(60);
 
-/// How a call fails while the host is down.
+/// The failure of a call while the host is down.
 #[derive(Clone, Copy, Debug)]
 enum Fails {
     AtOnce,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What users write first, over a week of virtual time: a host that is down for an hour each day.
+//! The programs that users write first, over a week of virtual time: a host that is down for an hour each day.
 //!
 //! Each program is what a user would write after reading only the example. Its breaker must open soon
 //! after the host goes down, waste few calls while it is down, and let requests through again soon after it is

@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use super::SECOND;
 use test_support::week::{Host, config, protects, week};
 
-/// How a host that is down reports it.
+/// The report of a host that is down.
 #[derive(Clone, Copy)]
 enum Down {
     By503,

@@ -37,7 +37,7 @@ async fn commands_and_rules_while_a_key_fails() {
     let (host, timeline) = (Host::default(), Timeline::new());
     let hosts = Registry::<String>::builder(config())
         .clock(TokioClock)
-        .observer(timeline.of("hosts"))
+        .observer(timeline.recorder("hosts"))
         .build();
     let hosts = Arc::new(hosts.unwrap());
     let app = Admin::new(&timeline)

@@ -46,7 +46,7 @@ fn client(
     })
 }
 
-/// What all programs share.
+/// The parts that all programs share.
 struct Program {
     store: MemoryStore,
     supplier: Supplier,
@@ -193,7 +193,7 @@ async fn a_layer_above_a_guarded_client() {
     let client = guard.layer().layer(client(&program.supplier));
     let later = program.keep.replay("order", "orders", client.clone());
     let later = later.schedule(patient());
-    let orders = Origin::of(&Uri::from_static("https://supplier.example")).unwrap();
+    let orders = Origin::from_uri(&Uri::from_static("https://supplier.example")).unwrap();
     let lane = ByKey::new(guard.hosts(), move |(): &()| orders.clone());
     let steps = program.steps(Lane::new("orders").at_once(2).guarded_within(lane), &later);
     let keeping = program.keep.layer(&steps, &later).unwrap();

@@ -37,7 +37,7 @@ pub(crate) struct Supplier {
 
 #[derive(Debug, Default)]
 struct Seen {
-    /// How often each request succeeded.
+    /// The number of times that each request succeeded.
     answered: HashMap<String, u32>,
     /// Requests while it was down: in total, and in the worst hour.
     wasted: u32,
@@ -49,7 +49,7 @@ struct Seen {
     asked_after: u64,
 }
 
-/// Whether the supplier is down this long after the start.
+/// Returns whether the supplier is down this long after the start.
 pub(crate) fn is_down(time: Duration) -> bool {
     DOWN.contains(&(time.as_secs() % PERIOD))
 }
@@ -102,7 +102,7 @@ impl Supplier {
     }
 }
 
-/// Who was notified, and of what.
+/// The notices that were sent, by job and status.
 #[derive(Clone, Default)]
 pub(crate) struct Mail(pub(crate) Arc<Mutex<Vec<(JobId, Status)>>>);
 
@@ -114,7 +114,7 @@ impl Notifier for Mail {
 }
 
 impl Mail {
-    /// No job is notified twice.
+    /// No notice is sent twice for a job.
     pub(crate) fn told(&self) -> usize {
         let mut told: Vec<JobId> = self.0.lock().unwrap().iter().map(|(id, _)| *id).collect();
         let all = told.len();
@@ -143,7 +143,7 @@ pub(crate) const fn patient() -> Schedule {
         .tell_after(Duration::from_secs(7_200))
 }
 
-/// What was observed of a week's jobs.
+/// The observations of a week's jobs.
 #[derive(Debug, Default)]
 pub(crate) struct Jobs {
     pub(crate) kept: usize,

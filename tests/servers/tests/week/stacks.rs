@@ -36,8 +36,8 @@ pub(super) fn get() -> Request<String> {
 #[tokio::test(start_paused = true)]
 async fn a_guard_around_another_one() {
     let host = Host::default();
-    let inner = ClientLayer::of(guard()).layer(client(&host));
-    let outer = ClientLayer::<String, _>::of(guard()).layer(inner);
+    let inner = ClientLayer::new(guard()).layer(client(&host));
+    let outer = ClientLayer::<String, _>::new(guard()).layer(inner);
     let ask = || async { outer.clone().oneshot(get()).await.is_ok() };
     protects(&week(&host, ask).await, 200);
 }
@@ -59,7 +59,7 @@ async fn a_breaker_around_another_one_whose_rejections_come_in_a_box() {
 async fn one_request_at_a_time_below_a_guard() {
     let host = Host::hanging();
     let stack = ServiceBuilder::new()
-        .layer(ClientLayer::of(guard()))
+        .layer(ClientLayer::new(guard()))
         .concurrency_limit(1)
         .service(client(&host));
     let ask = || async {
@@ -73,7 +73,7 @@ async fn one_request_at_a_time_below_a_guard() {
 async fn the_time_limit_of_tower_below_a_guard() {
     let host = Host::hanging();
     let stack = ServiceBuilder::new()
-        .layer(ClientLayer::of(guard()))
+        .layer(ClientLayer::new(guard()))
         .map_err(io::Error::other)
         .timeout(SECOND)
         .service(client(&host));
@@ -98,7 +98,7 @@ async fn an_observer_that_panics_at_each_transition() {
     let host = Host::default();
     let observer = OnKeyTransition(|_: &Origin, transition: &Transition| panic!("{transition}"));
     let guard = ClientGuard::with(servers::five_in_a_row(), TokioClock, observer);
-    let guarded = ClientLayer::<String, _>::of(Arc::new(guard.unwrap())).layer(client(&host));
+    let guarded = ClientLayer::<String, _>::new(Arc::new(guard.unwrap())).layer(client(&host));
     let ask = || {
         let call = tokio::spawn(guarded.clone().oneshot(get()));
         async { call.await.is_ok_and(|answer| answer.is_ok()) }

@@ -8,7 +8,7 @@ use super::SECOND;
 use super::shop::{Mail, Shared, Supplier, breaker, patient, shop, week};
 use test_support::week::config;
 
-/// What all programs share.
+/// The parts that all programs share.
 pub(super) struct Program {
     store: MemoryStore,
     supplier: Supplier,

@@ -14,7 +14,7 @@ use super::shop::{HOUR, Mail, Shared, Supplier, breaker, patient, shop, week};
 use test_support::faulty_store::{Fault, FaultyStore};
 use test_support::week::config;
 
-/// When each job was kept, and how long it took until its step was done.
+/// The time at which each job was kept, and the time until its step was done.
 #[derive(Clone, Default)]
 struct Taken(Arc<Mutex<HashMap<u64, Duration>>>);
 

@@ -245,11 +245,13 @@ impl<S: Store> Pair<'_, S> {
         let status = self.any(&Status::ALL);
         let (kind, key) = (self.any(&["kind", "other"]), self.random.u32(..30));
         let is_set = [(); 4].map(|()| self.random.bool());
-        let filter = |at: usize| Filter {
-            status: is_set[0].then_some(status),
-            kind: is_set[1].then(|| kind.to_owned()),
-            key: (is_set[2] && is_set[3]).then(|| key.to_string()),
-            after: is_set[3].then_some(id[at]),
+        let filter = |at: usize| {
+            let mut filter = Filter::new();
+            filter.status = is_set[0].then_some(status);
+            filter.kind = is_set[1].then(|| kind.to_owned());
+            filter.key = (is_set[2] && is_set[3]).then(|| key.to_string());
+            filter.after = is_set[3].then_some(id[at]);
+            filter
         };
         let most = self.any(&[1, 5, 99]);
         let listed = both!(self, |store, at| store.list(&filter(at), most));

@@ -63,7 +63,7 @@ pub fn number(name: &str, otherwise: u64) -> u64 {
     }
 }
 
-/// Whether the arguments of `cargo test` name this program: the same arguments reach other tests, too.
+/// Returns whether the arguments of `cargo test` name this program: the same arguments reach other tests, too.
 pub fn is_asked_for(name: &str) -> bool {
     let mut filters = std::env::args()
         .skip(1)

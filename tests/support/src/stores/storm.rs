@@ -17,7 +17,7 @@ use super::number;
 const PLACE: &str = "ATOMIC_BREAKER_STORM_PLACE";
 const DIARY: &str = "ATOMIC_BREAKER_STORM_DIARY";
 
-/// How often a job may be lost with its worker: more often than happens here.
+/// The number of times that a job may be lost with its worker: more often than happens here.
 const TRIES: u32 = 1_000;
 
 pub struct Storm {
@@ -25,7 +25,7 @@ pub struct Storm {
     pub processes: usize,
     /// The directory of the diaries.
     pub folder: PathBuf,
-    /// What [`place`] returns in the workers.
+    /// The value that [`place`] returns in the workers.
     pub place: String,
 }
 

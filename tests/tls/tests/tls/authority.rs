@@ -22,7 +22,7 @@ fn named(name: &str, hosts: Vec<String>) -> CertificateParams {
     params
 }
 
-/// What clients trust.
+/// The certificate that clients trust.
 pub(crate) fn root() -> &'static CertificateDer<'static> {
     AUTHORITY.der()
 }

@@ -18,9 +18,9 @@ use super::authority;
 use super::host::Host;
 
 const HOUR: Duration = Duration::from_secs(3_600);
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_secs(30);
 
-/// Whether a call was answered to its end.
+/// A call; `true` if it was answered to its end.
 type Answered = Pin<Box<dyn Future<Output = bool> + Send>>;
 
 pub(crate) struct Client {
@@ -57,10 +57,14 @@ impl Client {
     }
 }
 
-/// Open for so long that it stays so, and with limits that a busy machine does not exceed.
+/// Open for so long that it stays so, and with limits that a busy machine does not exceed. A call that waits for the connection
+/// of another one, which then dies, meets them.
 fn guard() -> &'static ClientGuard {
     let plan = ClientConfig::new();
-    let rules = plan.get_breaker().open_for(HOUR).exponential(2, 2 * HOUR);
+    let rules = plan
+        .breaker_config()
+        .open_for(HOUR)
+        .exponential(2, 2 * HOUR);
     let ratio = Ratio::percent(90).within(2 * LIMIT).min_calls(20);
     let rules = rules.failure_ratio(ratio).probe_lease(HOUR);
     let plan = plan.breaker(rules).deadline(2 * LIMIT);

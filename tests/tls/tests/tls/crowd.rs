@@ -12,7 +12,7 @@ const CALLERS: usize = 40;
 const CALLS: usize = 15;
 const ALL: usize = CALLERS * CALLS;
 
-/// How many calls were answered; the callers stop once the host is shut out.
+/// The number of calls that were answered; the callers stop once the host is shut out.
 async fn crowd(client: &Client, host: &Host) -> usize {
     let callers = (0..CALLERS).map(|_| async {
         let mut answered = 0;

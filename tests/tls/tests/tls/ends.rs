@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How connections end, and what that says about their host.
+//! The ends of connections, and their meaning for the host.
 
 use super::crowd::{is_noticed, shuts_out_no_host};
 use super::host::Fault;

@@ -14,10 +14,11 @@ use tokio_rustls::server::TlsStream;
 use super::authority;
 use super::streams;
 
-/// How it fails all of its connections but a few.
+/// The way in which it fails all of its connections but a few.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Fault {
-    /// It closes them in the middle of the handshake.
+    /// It closes them in the middle of the handshake. The few others end after one answer: clients would send all that
+    /// waits for a handshake over the first that is kept.
     Handshake,
     /// It shows a certificate that has expired, on all of them.
     Certificate,
@@ -79,7 +80,7 @@ impl Host {
     }
 
     pub(crate) fn origin(&self) -> Origin {
-        Origin::of(&self.url().parse().unwrap()).unwrap()
+        Origin::from_uri(&self.url().parse().unwrap()).unwrap()
     }
 
     /// From now on it answers everything.
@@ -125,13 +126,15 @@ impl Host {
                 Some(Fault::NoNotify) => return,
                 Some(_) => 500,
             };
-            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\nwhole");
+            let is_last = self.fault() == Some(Fault::Handshake);
+            let close = if is_last { "connection: close\r\n" } else { "" };
+            let head = format!("HTTP/1.1 200 OK\r\n{close}content-length: {length}\r\n\r\nwhole");
             let is_sent = stream.write_all(head.as_bytes()).await.is_ok();
             let _ = stream.flush().await;
             if fault == Some(Fault::NotifiedBodies) {
                 let _ = stream.shutdown().await;
             }
-            if fault.is_some() || !is_sent {
+            if fault.is_some() || is_last || !is_sent {
                 return;
             }
         }

@@ -53,7 +53,7 @@ impl Body for Answer {
     }
 }
 
-/// What becomes of a request.
+/// The fate of a request.
 enum Fate {
     Answered,
     /// It waits until the connection dies.

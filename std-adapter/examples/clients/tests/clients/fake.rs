@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::sleep;
 
 pub(crate) struct Fake {
-    /// Whether writes are refused.
+    /// `true` if writes are refused.
     pub(crate) is_full: Arc<AtomicBool>,
     pub(crate) port: u16,
 }

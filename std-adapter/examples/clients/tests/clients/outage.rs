@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What every client must do in an outage.
+//! The duties of every client in an outage.
 
 use std::time::{Duration, Instant};
 
@@ -12,8 +12,8 @@ use crate::server::Server;
 /// As many failures as open it.
 const FAILURES: u32 = 5;
 
-/// From when the server is back: a probe that began before may still hang, then the breaker is open once more, with its
-/// jitter. Beside it a second for a machine that is busy.
+/// The time within which calls are served once the server is back: a probe that began before may still hang, then the
+/// breaker is open once more, with its jitter. Beside it a second for a machine that is busy.
 const SERVED: Duration = Duration::from_millis(1_000 + 1_200 + 1_000);
 
 pub(crate) fn is_closed(server: &Resource) -> bool {

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 pub(crate) struct Proxy {
     /// Counts how often all connections were lost.
     lost: watch::Sender<u32>,
-    /// Where new connections lead.
+    /// The port to which new connections lead.
     to: Arc<AtomicU16>,
     pub(crate) port: u16,
 }

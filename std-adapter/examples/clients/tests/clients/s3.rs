@@ -68,7 +68,7 @@ async fn is_closed_through_errors_of_callers() {
     assert!(is_closed(objects.server()) && snapshot.failures() == 0);
 }
 
-/// What moto never says.
+/// The errors that moto never returns.
 #[tokio::test]
 async fn knows_the_errors_of_a_server_that_is_not_well() {
     let failure = Outcome::from(Failure::new());

@@ -123,11 +123,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 }
             }
         }
-        let sick = HOSTS.entry(&Origin::of(&urls[1])?);
+        let sick = HOSTS.entry(&Origin::from_uri(&urls[1])?);
         let rest = sick.and_then(|entry| entry.snapshot.retry_in());
         sleep(rest.unwrap_or_default()).await;
     }
-    match HOSTS.state(&Origin::of(&urls[1])?) {
+    match HOSTS.state(&Origin::from_uri(&urls[1])?) {
         State::Closed => Ok(()),
         other => Err(format!("it works again, and its breaker is {other}").into()),
     }

@@ -74,7 +74,7 @@ impl<M, T> RetryPolicy<Call<M>, T, Status> for Always {
         call.retry = retry;
     }
 
-    /// What the breaker below made of it, too.
+    /// Classifies the result as the breaker below does.
     fn classify(&self, result: &Result<T, Status>) -> Outcome {
         match result {
             Ok(_) => Outcome::Success,

@@ -62,7 +62,7 @@ impl Server {
         self.previous_attempts().len()
     }
 
-    /// What each call said of the attempts before it.
+    /// Returns the previous attempts that each call reported.
     pub(crate) fn previous_attempts(&self) -> Vec<Option<String>> {
         let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         shared.1.clone()

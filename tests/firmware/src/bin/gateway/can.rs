@@ -47,7 +47,7 @@ impl Frame for Measurement {
 pub struct Controller<'d> {
     day: &'d Day,
     ailment: Ailment<'d>,
-    /// How many frames the bus had seen when the controller took the last one.
+    /// The number of frames that the bus had seen when the controller took the last one.
     taken: u64,
 }
 
@@ -65,7 +65,7 @@ impl<'d> Controller<'d> {
         Instant::now().as_secs() / PERIOD_S
     }
 
-    /// What it misses meanwhile is lost.
+    /// Restarts it; frames that it misses meanwhile are lost.
     pub fn restart(&mut self) {
         self.ailment.treat(1);
         self.taken = Self::on_the_bus();

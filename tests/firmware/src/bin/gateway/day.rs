@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What befalls the devices in a day, and what is counted of it.
+//! The ailments of the devices in a day, and their counts.
 
 use core::cell::Cell;
 
@@ -22,7 +22,7 @@ pub struct Day {
     pub last: Cell<Option<u32>>,
     /// Frames that came to it twice.
     pub repeated: Cell<u32>,
-    /// Whether the modem has joined its network.
+    /// `true` if the modem has joined its network.
     pub is_joined: Cell<bool>,
 }
 
@@ -53,7 +53,7 @@ impl Drop for InVain<'_> {
     }
 }
 
-/// What befalls a device, once, until a rung of its ladder heals it.
+/// An ailment that befalls a device, once, until a rung of its ladder heals it.
 pub struct Ailment<'d> {
     from: Instant,
     healed_by: u8,

@@ -5,7 +5,6 @@
 use core::fmt::Debug;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use atomic_breaker_journal::Journal;
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::mutex::Mutex;
 use embassy_time::{Duration, Ticker, Timer, with_timeout};
@@ -14,6 +13,7 @@ use embedded_io::{Read, Write};
 use embedded_io_async::{Read as _, Write as _};
 use embedded_nal_async::TcpConnect;
 use embedded_storage_async::nor_flash::NorFlash;
+use flash_journal::Journal;
 
 use crate::SERVER;
 use crate::day::{Day, add};
@@ -91,7 +91,7 @@ pub async fn stay_joined(mut modem: impl Read + Write) -> ! {
     }
 }
 
-/// Whether it had to join.
+/// Returns whether it had to join.
 fn joins(modem: &mut (impl Read + Write)) -> Result<bool, Failed> {
     if &ask(modem, b"AT+JOIN?\r")? == b"OK" {
         return Ok(false);

@@ -17,12 +17,12 @@ use core::time::Duration;
 
 use ::log::LevelFilter;
 use atomic_breaker_embassy::{Config, GuardedCan, GuardedFlash, GuardedIo, GuardedTcp};
-use atomic_breaker_journal::{Journal, JournalConfig, WhenFull};
 use embassy_futures::select::{Either4, select4};
 use embassy_sync::mutex::Mutex;
 use embassy_time::{Duration as Time, Timer};
 use embedded_io::Write;
 use firmware::{in_virtual_time, pass, println};
+use flash_journal::{Journal, JournalConfig, WhenFull};
 
 use self::can::{Controller, PERIOD_S};
 use self::day::Day;
@@ -43,7 +43,7 @@ static FLASH: Breaker = watched("flash", RULES, &OPEN);
 static MODEM: Breaker = watched("modem", RULES, &OPEN);
 pub static SERVER: Breaker = watched("server", RULES, &OPEN);
 
-/// Whether the devices are repaired before probes.
+/// The choice whether the devices are repaired before probes.
 #[derive(Clone, Copy, PartialEq)]
 enum Repairs {
     Never,

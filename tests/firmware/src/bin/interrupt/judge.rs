@@ -38,7 +38,7 @@ pub enum Who {
     Handler,
 }
 
-/// What the task or the handler has done.
+/// The acts of the task or the handler.
 #[derive(Clone, Copy)]
 pub struct Done {
     pub operations: u32,
@@ -163,7 +163,7 @@ impl Judge {
         }
     }
 
-    /// How many rounds ago the permit that the task is busy with was granted, or may have been.
+    /// The number of rounds since the permit that the task is busy with was granted, or may have been.
     pub fn age_in_hand(&self) -> u32 {
         let begun = self.pending.as_ref().map(|pending| pending.begun_round);
         let oldest = [begun, self.hand].into_iter().flatten().min();
@@ -209,7 +209,7 @@ impl Judge {
         self.compare();
     }
 
-    /// When the report that opened read the clock, only the word knows.
+    /// Reads the time of the opening from the word: only it knows when the report read the clock.
     fn learn_when(&mut self) {
         let pending = self.pending.as_ref().expect("it has opened");
         let opened_ms = DEVICE.snapshot().opened_at_ms().unwrap_or(0);
@@ -219,7 +219,7 @@ impl Judge {
         self.model.due_ms = opened_ms.wrapping_add(OPEN_MS);
     }
 
-    /// Whether the word is what the model says.
+    /// Checks that the word is that of the model.
     fn compare(&self) {
         let (word, expected) = (DEVICE.to_bits().0 & TIMELESS, self.model.word());
         assert!(

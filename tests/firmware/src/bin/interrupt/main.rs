@@ -56,7 +56,7 @@ static DEVICE: Breaker<EmbassyClock, &Ticks<AtomicU32, 0>, (), Counting> = Break
 /// A permit as two numbers.
 type Raw = (TickBits<0>, u32);
 
-/// What the task leaves for the handler.
+/// The permit that the task leaves for the handler.
 static MAILBOX: Mutex<Cell<Option<Raw>>> = Mutex::new(Cell::new(None));
 
 fn mailbox<R>(look: impl FnOnce(&Cell<Option<Raw>>) -> R) -> R {

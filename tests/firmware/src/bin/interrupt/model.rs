@@ -15,7 +15,7 @@ const OPEN_CODE: u32 = OPEN_MS;
 /// All but the time.
 pub const TIMELESS: u32 = !(0x7FFF << 13);
 
-/// How a permit ends.
+/// The end of a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Success,
@@ -37,7 +37,7 @@ pub enum Operation {
     Reset,
 }
 
-/// What the caller hears.
+/// The answer to the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     Admitted {
@@ -106,7 +106,7 @@ impl Model {
         state | u32::from(self.trips) << 2 | payload << 5 | (self.round % EPOCHS) << 28
     }
 
-    /// What becomes of it, and the answer.
+    /// The next state of the model, and the answer.
     pub fn after(&self, operation: Operation, now_ms: u32) -> (Self, Answer) {
         match operation {
             Operation::Acquire => self.acquire(now_ms),

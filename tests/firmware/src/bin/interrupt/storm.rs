@@ -23,7 +23,7 @@ const REST_NS: u32 = 10_000;
 const MOST_NS: u32 = 20_000_000;
 /// From the beginning of an operation: about as long as the longest one takes.
 const MOST_WITHIN_NS: u32 = 200_000;
-/// What an instruction takes in the emulator, as `run` starts it.
+/// The time of an instruction in the emulator, as `run` starts it.
 const INSTRUCTION_NS: u32 = 512;
 /// While the task is busy with a permit from so many rounds ago, the handler changes nothing: one from 16 rounds ago
 /// would look new.
@@ -36,12 +36,12 @@ fn judge<R>(look: impl FnOnce(&mut Judge) -> R) -> R {
     critical_section::with(|section| look(&mut JUDGE.borrow_ref_mut(section)))
 }
 
-/// Whether the task is within an operation of the breaker, and when the interrupt was to come since it began, if that
-/// was set there.
+/// Nonzero while the task is within an operation of the breaker, with the time since its start at which the interrupt
+/// was to come, if that was set there.
 static IS_WITHIN: AtomicU32 = AtomicU32::new(0);
 static DUE_NS: AtomicU32 = AtomicU32::new(u32::MAX);
 
-/// How often the handler came.
+/// The number of times that the handler came.
 #[derive(Clone, Copy)]
 pub struct Came {
     pub ever: u32,
@@ -58,7 +58,7 @@ static CAME: Mutex<RefCell<Came>> = Mutex::new(RefCell::new(Came {
 }));
 
 impl Came {
-    /// After how many different numbers of instructions of an operation.
+    /// The number of different moments at which the handler came, in instructions of an operation.
     pub fn instants(&self) -> u32 {
         self.instants.iter().map(|bits| bits.count_ones()).sum()
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What an operation may meet: every kind of word, of age and of permit, under each set of rules.
+//! The cases that an operation may meet: every kind of word, of age and of permit, under each set of rules.
 
 use core::fmt;
 

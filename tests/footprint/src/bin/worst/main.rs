@@ -19,7 +19,7 @@ use counter::Counter;
 use operations::{Operation, WORD};
 use semihosting::{println, process};
 
-/// What was found out about an operation, in instructions.
+/// The findings about an operation, in instructions.
 #[derive(Default)]
 struct Worst {
     most: u64,

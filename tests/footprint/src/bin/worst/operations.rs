@@ -76,7 +76,7 @@ fn permit() -> Permit<&'static Device> {
 
 pub(crate) struct Operation {
     pub(crate) name: &'static str,
-    /// Whether it ends a permit, or takes up a time.
+    /// `true` if it ends a permit, or takes up a time.
     pub(crate) needs_permit: bool,
     pub(crate) run: fn(),
 }
@@ -141,7 +141,7 @@ fn failure_with_retry_after() {
     permit().report(Failure::tripping_for(LONGEST));
 }
 
-/// What dropping a permit does.
+/// Does as the drop of a permit does.
 #[inline(never)]
 fn cancel() {
     drop(permit());

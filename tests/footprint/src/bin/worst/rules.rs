@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use atomic_breaker::Config;
 
-/// What is in a set, by the bit of its number.
+/// The parts of a set, by the bit of its number.
 const PARTS: [&str; 5] = [
     "window",
     "growth and jitter",

@@ -49,7 +49,7 @@ impl Caller for Careful {
     }
 }
 
-/// Which results are retried.
+/// Returns whether a result is retried.
 fn is_failure(status: StatusCode) -> bool {
     status.is_server_error()
         || status == StatusCode::REQUEST_TIMEOUT

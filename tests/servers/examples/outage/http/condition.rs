@@ -11,7 +11,7 @@ use super::scenario::{CLOSED, Mode, QUOTA, STRENGTH};
 use crate::scene::Scene;
 use crate::warmth::Warmth;
 
-/// What a host does with a request.
+/// The answer of a host to a request.
 pub(crate) enum Answer {
     Well,
     Fail,
@@ -43,9 +43,9 @@ pub(crate) struct Condition {
 struct Inner {
     counts: Counts,
     warmth: Warmth,
-    /// How much of the quota is used.
+    /// The part of the quota that is used.
     used: u32,
-    /// When the last `Retry-After` ends.
+    /// The time at which the last `Retry-After` ends.
     closed_until: Duration,
 }
 

@@ -31,8 +31,7 @@ const PLAN: ClientConfig = ClientConfig::new()
 static GUARD: LazyLock<ClientGuard> =
     LazyLock::new(|| ClientGuard::with(PLAN, StdClock, &HISTORY).expect("settings that fit"));
 
-/// How the traffic of the host that is cold after a restart returns: this percentage at first, all of it after this
-/// time.
+/// The return of traffic to the host that is cold after a restart: this percentage at first, all of it after this time.
 pub(crate) const RETURN_FIRST: u32 = 10;
 pub(crate) const RETURN: Duration = Duration::from_secs(3);
 
@@ -44,8 +43,8 @@ pub(crate) struct Guarded(ClientService<Body, Response<ClientBody<Incoming>>, Er
 impl Guarded {
     pub(crate) fn new(hosts: &[SocketAddr]) -> Self {
         // The rules of all hosts, and one more.
-        let rules = PLAN.get_breaker().gradual_return(RETURN_FIRST, RETURN);
-        let set = GUARD.set_breaker_of(&origin(hosts[COLD]), rules);
+        let rules = PLAN.breaker_config().gradual_return(RETURN_FIRST, RETURN);
+        let set = GUARD.set_breaker_config_of(&origin(hosts[COLD]), rules);
         set.expect("rules that fit, and room for a host");
         Self(GUARD.layer().layer(http()))
     }
@@ -78,7 +77,7 @@ impl Caller for Guarded {
 
 /// The key of a host.
 fn origin(host: SocketAddr) -> Origin {
-    Origin::of(&super::load::url(host)).expect("a URL with a host")
+    Origin::from_uri(&super::load::url(host)).expect("a URL with a host")
 }
 
 static HISTORY: History = History(Mutex::new(Vec::new()));

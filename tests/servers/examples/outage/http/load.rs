@@ -19,7 +19,7 @@ use super::scenario::{CALLERS, END, EVERY, ORDER, PATIENCE};
 use super::server::Server;
 use test_support::progress::Progress;
 
-/// How a call ended.
+/// The end of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Answered,

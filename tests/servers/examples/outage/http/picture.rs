@@ -119,7 +119,7 @@ fn panel(area: &Area<'_>, run: &Run, host: usize, top: f64, axis: u32) -> Drawn 
     Ok(())
 }
 
-/// How a mode of a host is shown.
+/// The shade of a host's mode.
 fn shade((from, until, mode): (Duration, Duration, Mode)) -> Shade {
     let (color, name) = match mode {
         Mode::Healthy => (RGBColor(241, 248, 233), ""),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::scene::{Scene, ms};
 use crate::warmth::Strength;
 
-/// How a host behaves.
+/// The mode of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Healthy,
@@ -83,7 +83,7 @@ pub(crate) const LIMITS: usize = 2;
 pub(crate) const HANGS: usize = 3;
 pub(crate) const COLD: usize = 4;
 
-/// How long a healthy host takes for a response.
+/// The time that a healthy host takes for a response.
 pub(crate) const WORK: Duration = ms(10);
 
 pub(crate) const QUOTA: u32 = 20;
@@ -106,7 +106,7 @@ pub(crate) const ORDER: [usize; 8] = [WORKS, FAILS, WORKS, LIMITS, WORKS, HANGS,
 /// Calls that may be under way at the same time.
 pub(crate) const CALLERS: usize = 64;
 
-/// How long a call waits for its turn while all callers are busy; then it is turned away.
+/// The time for which a call waits for its turn while all callers are busy; then it is turned away.
 pub(crate) const PATIENCE: Duration = ms(250);
 
 /// A response within this time is timely.

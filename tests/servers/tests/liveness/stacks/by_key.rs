@@ -28,7 +28,7 @@ use crate::stack::{Answer, Caller, Calm, Ending, Look, Nervous, Stack, Trips, th
 
 const PLACES: usize = 2;
 /// Requests are tried for this long.
-const WITHIN: Duration = Duration::from_secs(10);
+const DEADLINE: Duration = Duration::from_secs(10);
 
 type Keys = &'static Registry<u64, Time, (), Nervous>;
 
@@ -186,7 +186,7 @@ impl Stack for Layers {
             config,
             retries: RetryConfig::new()
                 .tries(dice.within(1..4))
-                .within(WITHIN)
+                .within(DEADLINE)
                 .backoff(Backoff::new().longest(Duration::from_secs(1)))
                 .rejection_waits(dice.within(0..3)),
         }
@@ -194,7 +194,7 @@ impl Stack for Layers {
 
     /// A request that began earlier may still be tried, and its body read.
     fn bound(&self, calm: &Calm) -> Duration {
-        bound_of(&[self.config], calm) + WITHIN + 2 * LIMIT
+        bound_of(&[self.config], calm) + DEADLINE + 2 * LIMIT
     }
 
     fn trips(&self) -> Option<Trips> {

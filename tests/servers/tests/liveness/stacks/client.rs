@@ -45,7 +45,7 @@ fn body(part: impl Future<Output = Result<(), Trouble>> + Send + 'static) -> Bod
 }
 
 fn origin() -> Origin {
-    Origin::of(&Uri::from_static("http://a.example/")).unwrap()
+    Origin::from_uri(&Uri::from_static("http://a.example/")).unwrap()
 }
 
 impl<const PERCENT: u64, const BODIES: bool> Stack for Client<PERCENT, BODIES> {
@@ -53,7 +53,9 @@ impl<const PERCENT: u64, const BODIES: bool> Stack for Client<PERCENT, BODIES> {
 
     fn new(host: &Host, dice: &mut Dice) -> Self {
         let config = servers::five_in_a_row();
-        let rules = config.get_breaker().max_retry_after(dice.ms(3_000..20_000));
+        let rules = config
+            .breaker_config()
+            .max_retry_after(dice.ms(3_000..20_000));
         let rules = rules.probe_lease(LIMIT + dice.ms(0..2_000));
         let config = if BODIES {
             config.at_end_of_body()
@@ -158,7 +160,7 @@ impl<const PERCENT: u64, const BODIES: bool> Stack for Client<PERCENT, BODIES> {
             } else {
                 self.rules.consecutive_failures(dice.within(1..6))
             };
-            self.guard.set_breaker(rules).unwrap();
+            self.guard.set_breaker_config(rules).unwrap();
         } else {
             let _ = self
                 .guard

@@ -75,7 +75,7 @@ impl<P: Parts> Core<P> {
         self.breaker().resume(token).report(said);
     }
 
-    /// Whether it reported a success.
+    /// Returns `Some` if it reported a success.
     async fn misuse(&self, ending: Ending) -> Option<()> {
         let mut raw = self.breaker().acquire().ok()?.into_token().into_raw();
         let mut said = Outcome::Ignored;

@@ -26,11 +26,11 @@ use crate::stack::{Answer, Caller, Calm, Ending, Look, Nervous, Stack, Trips, ou
 
 type Guarded = Arc<Breaker<Time, NativeWord, (), Nervous>>;
 
-/// How a device is called.
+/// The kind of call to a device.
 trait Kind: Sized + 'static {
     type Guards;
 
-    /// Whether a probe repairs first.
+    /// `true` if a probe repairs first.
     const REPAIRS: bool = true;
 
     fn guards(driver: Driver, breaker: &Guarded) -> Self::Guards;

@@ -54,7 +54,7 @@ struct Instance {
     /// `None` after it has left.
     joined: Option<Joined>,
     breaker: Shared,
-    /// How often it was started.
+    /// The number of times that it was started.
     starts: u16,
 }
 
@@ -72,7 +72,7 @@ struct Fleet {
 
 impl Fleet {
     fn start(&self, number: usize, starts: u16) -> Instance {
-        let fleet = FleetConfig::new(self.quorum).limit(LIMIT).poll(POLL);
+        let fleet = FleetConfig::new(self.quorum).time_limit(LIMIT).poll(POLL);
         let fleet = fleet.instance(["a", "b", "c"][number]);
         let joined = Joined::new(self.engine.clone(), fleet).unwrap();
         let seat = joined.seat("payments").unwrap();

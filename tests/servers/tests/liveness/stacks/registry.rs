@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use atomic_breaker_http::{Config, Failure, Guard, KeyedObserver, Outcome, Registry, ServiceError};
-use atomic_breaker_server::{AnyPermit, Key, Transition, WhenFull};
+use atomic_breaker_server::{AnyPermit, KeyGuard, Transition, WhenFull};
 use tokio::time::sleep;
 
 use crate::dice::{Dice, Time};
@@ -75,9 +75,9 @@ impl<F: Full, const KEYS: u64> Keyed<F, KEYS> {
         }
     }
 
-    /// Whether it reported a success.
+    /// Returns `Some` if it reported a success.
     async fn misuse(&self, key: u64, ending: Ending) -> Option<()> {
-        let mut permit = Key::new(self.keys, key).acquire().ok()?;
+        let mut permit = KeyGuard::new(self.keys, key).acquire().ok()?;
         let mut said = Outcome::Ignored;
         match ending {
             Ending::Dropped(time) => {

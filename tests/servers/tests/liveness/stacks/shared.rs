@@ -25,10 +25,10 @@ use crate::stack::{Answer, Caller, Calm, Look, Nervous, Stack, Trips, call_throu
 
 type Of<P> = Breaker<Time, <P as Place>::Word, (), Nervous>;
 
-/// Where the word is stored.
+/// The place where the word is stored.
 trait Place: 'static {
     type Word: Word<Bits = u64> + 'static;
-    /// Whether all have the same rules.
+    /// `true` if all have the same rules.
     const HAS_ONE_CONFIG: bool;
 
     fn new(dice: &mut Dice) -> Self;

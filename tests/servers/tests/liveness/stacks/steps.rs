@@ -45,7 +45,7 @@ struct Seen {
 #[derive(Default)]
 struct Count {
     jobs: HashMap<String, Tried>,
-    /// How many consecutive steps failed in this epoch while the breaker was closed.
+    /// The number of consecutive steps that failed in this epoch while the breaker was closed.
     in_a_row: u32,
     epoch: u16,
 }
@@ -151,10 +151,7 @@ impl<const WITHIN: bool> Jobs<WITHIN> {
 
     /// For jobs that are done, no rejection was charged as a try. They are forgotten.
     async fn check_tries(&self) {
-        let filter = Filter {
-            status: Some(Status::Done),
-            ..Filter::default()
-        };
+        let filter = Filter::new().status(Status::Done);
         for job in self.store.list(&filter, u32::MAX).await.unwrap() {
             let history = self.store.history(job.id).await.unwrap();
             let charged = history.iter().filter(|failed| {

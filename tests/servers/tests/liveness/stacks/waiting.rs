@@ -60,7 +60,7 @@ impl<K: Kind> Stack for Waits<K> {
         let breaker = Breaker::builder(config, Time).observer(observer).build();
         let breaker = Arc::new(breaker);
         let prober = Prober::every(PAUSE)
-            .ping_limit(LIMIT)
+            .time_limit(LIMIT)
             .answers(dice.within(1..4));
         let prober = K::PINGS.then(|| {
             let (breaker, host) = (Arc::clone(&breaker), host.clone());

@@ -31,7 +31,7 @@ struct Waits<K> {
     server: Server,
     config: Config,
     policy: Retry,
-    /// How many callers are under way.
+    /// The number of callers that are under way.
     waiting: Cell<u32>,
     _of: PhantomData<K>,
 }

@@ -37,7 +37,7 @@ enum Kind {
     Key,
 }
 
-/// What all users of a guard have in common.
+/// The parts that all users of a guard share.
 #[derive(Clone)]
 pub(super) struct Guarded {
     host: Host,
@@ -51,7 +51,7 @@ impl Guarded {
         entry.map_or(Look::NONE, |entry| Look::of(&entry.snapshot))
     }
 
-    /// One try, which must count whoever waits for it.
+    /// One try, which must count whether or not a caller waits for it.
     pub(super) async fn answer(&self) -> Result<u32, Trouble> {
         if self.host.health().fails_always() {
             self.noticed.reached(self.look());
@@ -80,12 +80,12 @@ struct Pair {
     rules: Config,
     users: [User; 2],
     is_well: Cell<bool>,
-    /// How many of a hundred calls the first user makes.
+    /// The percentage of calls that the first user makes.
     share: u64,
 }
 
 fn origin() -> Origin {
-    Origin::of(&Uri::from_static(URL)).unwrap()
+    Origin::from_uri(&Uri::from_static(URL)).unwrap()
 }
 
 /// The error of a client.
@@ -205,7 +205,9 @@ impl Stack for Pair {
 
     fn new(host: &Host, dice: &mut Dice) -> Self {
         let config = servers::five_in_a_row();
-        let rules = config.get_breaker().max_retry_after(dice.ms(3_000..20_000));
+        let rules = config
+            .breaker_config()
+            .max_retry_after(dice.ms(3_000..20_000));
         let rules = rules.probe_lease(LIMIT + dice.ms(0..2_000));
         let config = config
             .deadline(DEADLINE)

@@ -27,7 +27,7 @@ use crate::stack::{Answer, Caller, Calm, Leave, Look, Nervous, Stack, Trips};
 use users::{Kind, Manners, User};
 
 type Shared = Arc<Breaker<Time, NativeWord, (), (Option<Seat>, Nervous)>>;
-/// What all users call through.
+/// The guard that all users call through.
 type Guarded = Resource<Shared>;
 
 const POLL: Duration = Duration::from_secs(5);
@@ -65,7 +65,7 @@ impl Stack for Pair {
         let mut joined = Vec::new();
         let mut resource = |name: &'static str| {
             let seat = engine.as_ref().map(|engine| {
-                let fleet = FleetConfig::new(1).limit(ENGINE_LIMIT).poll(POLL);
+                let fleet = FleetConfig::new(1).time_limit(ENGINE_LIMIT).poll(POLL);
                 let one = Joined::new(engine.clone(), fleet.instance(name)).unwrap();
                 let seat = one.seat("payments").unwrap();
                 joined.push(one);

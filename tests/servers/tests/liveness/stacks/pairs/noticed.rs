@@ -17,7 +17,7 @@ const IN_FLIGHT: usize = 24;
 /// Beyond the limit of a try, a try has failed.
 const SLACK: Duration = Duration::from_millis(500);
 
-/// When tries began that must count as failures of the breaker, if they have ended. Clones are the same.
+/// The times at which tries began that must count as failures of the breaker, if they have ended. Clones are the same.
 #[derive(Clone, Default)]
 pub(super) struct Noticed(Arc<Mutex<(u16, VecDeque<Instant>)>>);
 

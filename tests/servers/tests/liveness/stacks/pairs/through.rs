@@ -20,7 +20,7 @@ use crate::stack::{Answer, Caller, throw};
 
 pub(super) const URL: &str = "http://a.example/";
 
-/// What responds.
+/// The source of a response.
 pub(super) enum Responder {
     Host(Host),
     OfGuard(Guarded, Manners),
@@ -103,7 +103,7 @@ fn response(answer: std::result::Result<u32, Trouble>, over_quota: bool) -> Resu
     }
 }
 
-/// What a caller makes of the result.
+/// The answer that a caller makes of the result.
 pub(super) fn answer_of(result: &Result<Response>) -> Answer {
     match result {
         Ok(response) if response.status().is_success() => Answer::Served,

@@ -58,7 +58,7 @@ impl Kind {
     }
 }
 
-/// What the callers of a user do, also while the resource is healthy.
+/// The acts of a user's callers, also while the resource is healthy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Manners {
     /// This percentage hangs up after this time.
@@ -191,7 +191,7 @@ impl User {
             )
     }
 
-    /// Whether callers see all its failures and successes.
+    /// Returns whether callers see all its failures and successes.
     pub(super) fn is_seen(&self) -> bool {
         !matches!(self.kind, Kind::Jobs | Kind::Prober) && self.manners.own_limit.is_none()
     }
@@ -265,7 +265,7 @@ impl Drop for User {
 /// Pings, also after an observer has panicked.
 fn probe(breaker: &Shared, host: &Host, dice: &mut Dice) -> JoinHandle<()> {
     let prober = Prober::every(Duration::from_secs(1))
-        .ping_limit(LIMIT)
+        .time_limit(LIMIT)
         .answers(dice.within(1..4));
     let (breaker, host) = (Arc::clone(breaker), host.clone());
     spawn_local(async move {

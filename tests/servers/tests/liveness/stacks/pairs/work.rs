@@ -19,7 +19,7 @@ use crate::stack::{Answer, outcome};
 
 pub(super) struct Work {
     store: FaultyStore,
-    /// What stays wrong with it.
+    /// The fault that stays.
     fault: Option<Fault>,
     steps: Steps<FaultyStore>,
     workflow: Workflow<u32>,
@@ -27,7 +27,7 @@ pub(super) struct Work {
     next: Cell<u32>,
 }
 
-/// What may stay wrong with the store of a worker.
+/// Draws a fault that may stay with the store of a worker.
 pub(super) fn slow(dice: &mut Dice) -> Fault {
     match dice.below(3) {
         0 => Fault::Silence,
@@ -36,8 +36,8 @@ pub(super) fn slow(dice: &mut Dice) -> Fault {
     }
 }
 
-/// How long callers wait for their jobs. Jobs that have failed often are due in hours: without a limit their callers would
-/// take all the places of the scenario, and nobody would call any more.
+/// The time for which callers wait for their jobs. Jobs that have failed often are due in hours: without a limit their
+/// callers would take all the places of the scenario, and no caller would be left.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Work {
