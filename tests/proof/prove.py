@@ -302,7 +302,7 @@ class Proof:
             must, a, b = self.obligations(operation, state, world, is_cut)
         for name, condition in must:
             when, effects = condition if isinstance(condition, tuple) else (TRUE, [condition])
-            if not self.solver.satisfiable([*state.known, when]):
+            if not self.solver.possible([*state.known, when]):
                 continue
             for effect in effects:
                 if effect is TRUE:

@@ -156,9 +156,10 @@ class Bitwuzla:
         return self.ask(self.form, constraints, limit)
 
     def possible(self, constraints):
-        """Likewise, but that a way may be taken for possible that is not, if it takes long to know."""
+        """Likewise, but that with products a way may be taken for possible that is not: they are any numbers."""
         try:
-            return self.satisfiable(constraints, 0 if not any(map(self.has_product, constraints)) else FIRST_TRY)
+            form = self.without if any([self.has_product(constraint) for constraint in constraints]) else self.form
+            return self.ask(form, constraints, 0 if form is self.form else FIRST_TRY)
         except Unsure:
             return True
 

@@ -97,10 +97,9 @@ async fn the_success_of_a_key_counts_although_another_has_taken_its_slot() {
     assert!(!process.call("a.example", true));
     idle(200).await;
     assert!(process.call("a.example", true), "it has the right to probe");
-    for other in 0..64 {
-        process.call(&other.to_string(), false);
-    }
-    assert!(process.hosts.entry(&"a.example".to_owned()).is_none());
+    // How long a key stays is drawn at random.
+    let mut others = (0..10_000).map(|other| process.call(&other.to_string(), false));
+    assert!(others.any(|_| process.hosts.entry(&"a.example".to_owned()).is_none()));
     idle(20).await;
     assert_eq!(process.status().open, 0, "{:?}", process.status());
     // The engine knows, too.
