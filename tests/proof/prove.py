@@ -17,6 +17,7 @@ import state as states
 from arrows import ADMITTED, CAUSES
 from asked import ANY, ASKED, Asked, cases
 from commands import Specification
+from growth import Growth
 from looks import LOOKS
 from machine import ANSWER, CLOCK, RULES, WORD, Machine
 from program import Program
@@ -58,15 +59,11 @@ class Proof:
         self.solver = Bitwuzla()
         self.second, self.agreed, self.unsure = None, 0, 0
         self.rules = Rules(self.layout, free, **fixed)
-        self.specification = Specification(self.layout, self.rules, Times(self.layout, self.rules, self.grown))
         self.pointer = program.target.bits
         self.placed = Placed(lambda name, count: program.read(program.find(name), count))
-
-    def grown(self, steps):
-        result = self.rules.grown(self.layout.max["trips"] - 1)
-        for k in reversed(range(self.layout.max["trips"] - 1)):
-            result = If(steps == k, self.rules.grown(k), result)
-        return result
+        self.growth = Growth(program, self.solver, self.layout, self.rules, self.placed, self.lengths)
+        times = Times(self.layout, self.rules, self.growth.after)
+        self.specification = Specification(self.layout, self.rules, times)
 
     def cases(self, operation):
         """What is proved by itself: durations, and what is assumed of the rest. Together they are all there is."""
@@ -102,8 +99,11 @@ class Proof:
         """The open time that is set, by the length of its code."""
         if operation not in OPENING or self.rules.open_ms.is_constant:
             return [TRUE]
-        limits = [0, *(ms + 1 for ms in self.layout.lengths_ms() if ms < self.layout.max_ms), self.layout.max_ms + 1]
-        ms = self.rules.open_ms
+        return self.lengths(self.rules.open_ms)
+
+    def lengths(self, ms):
+        """The lengths of the code of an open time."""
+        limits = [0, *(most + 1 for most in self.layout.lengths_ms() if most < self.layout.max_ms), self.layout.max_ms + 1]
         return [And(ms.uge(least), ms.ult(beyond)) for least, beyond in zip(limits, limits[1:])]
 
     def begin(self, operation, durations=ANY, call=TRUE, open_time=TRUE):
@@ -124,15 +124,12 @@ class Proof:
         if operation in WITH_TIME:
             arguments += [seconds, NANOS]
         runner = Machine(self.program, self.layout, self.solver)
-        state = runner.start(f"p_{operation}", arguments)
-        plain, placed = self.rules.in_memory(self.placed)
-        for k, byte in enumerate(plain):
-            state.memory.write(RULES + k, number(byte, 8))
-        for at, raw in placed.items():
-            state.memory.write(RULES + at, raw)
+        state = self.called(runner, f"p_{operation}", arguments)
         known = [self.rules.are_well_formed()]
         if operation != "accepts":
-            known.append(self.rules.are_accepted())
+            known += [self.rules.are_accepted(), *self.growth.facts()]
+            if self.growth.is_any:
+                runner.stand_in(self.growth)
         known += [call, open_time]
         world.is_timed = call is not TRUE
         world.bits = variable("bits", bits)
@@ -157,10 +154,28 @@ class Proof:
             ]
         state.known = tuple(truth for truth in known if truth is not TRUE)
         # What does not change in the loop.
-        world.lasting = {*free, ASKED, CLOCK}
+        world.lasting = {*free, ASKED, CLOCK, *self.growth.names}
         for raw in self.rules.raw.values():
             world.lasting |= raw.variables
         return runner, state, world
+
+    def called(self, runner, name, arguments):
+        """The state in which a function is called, with the rules in memory."""
+        state = runner.start(name, arguments)
+        plain, placed = self.rules.in_memory(self.placed)
+        for k, byte in enumerate(plain):
+            state.memory.write(RULES + k, number(byte, 8))
+        for at, raw in placed.items():
+            state.memory.write(RULES + at, raw)
+        return state
+
+    def prove_growth(self, target=""):
+        """That the function that computes it returns what the pages say."""
+        begun, runner = time.time(), Machine(self.program, self.layout, self.solver)
+        ends, wrong = self.growth.compare(runner, lambda name, *more: self.called(runner, name, [RULES + self.growth.begin, *more]))
+        for steps in wrong[:3]:
+            print(f"    not shown to be the open time after {steps} steps")
+        return self.report("growth", target, begun, ends, 0, runner.most_steps, not wrong)
 
     def answer(self, state, field):
         """A field of `Answer`, by its place behind `granted`."""
@@ -362,10 +377,13 @@ class Proof:
         for name, example in failed[:3]:
             print(f"    {name}: {example}")
         is_equal = bool(count) and not failed and not errors
+        return self.report(operation, target, begun, count, turn_count, steps, is_equal)
+
+    def report(self, operation, target, begun, ends, turns, steps, is_equal):
         verdict = "equal" if is_equal else "NOT EQUAL"
         seconds = time.time() - begun
         print(
-            f"{target:12} {operation:18} {count:3} ends {turn_count:3} turns {steps:5} instructions {seconds:6.1f} s  {verdict}",
+            f"{target:12} {operation:18} {ends:3} ends {turns:3} turns {steps:5} instructions {seconds:6.1f} s  {verdict}",
             flush=True,
         )
         if self.second:
@@ -385,7 +403,7 @@ def main():
     if second:
         proof.second = Z3(int(second))
     operations = OPERATIONS if operations == "all" else operations.split(",")
-    results = [proof.prove(operation, target) for operation in operations]
+    results = [proof.prove_growth(target) if operation == "growth" else proof.prove(operation, target) for operation in operations]
     sys.exit(not all(results))
 
 

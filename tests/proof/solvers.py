@@ -62,8 +62,8 @@ class InBitwuzla(Translated):
 
 
 class WithAnyProduct(InBitwuzla):
-    """Products are any numbers here, the same for the same factors. Whatever cannot hold with
-    these cannot hold with the right ones, and two products of the same factors need no arithmetic to be equal."""
+    """Products are any numbers here, the same for the same factors, and nothing where a factor is. Whatever cannot hold with these cannot
+    hold with the right ones, and two products of the same factors need no arithmetic to be equal."""
 
     def __init__(self, plain):
         self.known, self.tm, self.kinds = {}, plain.tm, plain.kinds
@@ -73,13 +73,18 @@ class WithAnyProduct(InBitwuzla):
         if not is_product(term):
             return super().make(term, op, size, args)
         tm, kind = self.tm, bitwuzla.Kind
-        if size not in self.functions:
-            bits = tm.mk_bv_sort(size)
-            self.functions[size] = tm.mk_const(tm.mk_fun_sort([bits, bits], bits), f"product_{size}")
+        # The lower half of a product is that of the whole one, so both are known to agree.
+        width = max(size, 64)
+        args = [tm.mk_term(kind.BV_ZERO_EXTEND, [arg], [width - size]) for arg in args]
+        if width not in self.functions:
+            bits = tm.mk_bv_sort(width)
+            self.functions[width] = tm.mk_const(tm.mk_fun_sort([bits, bits], bits), f"product_{width}")
         # In either order.
         is_less = tm.mk_term(kind.BV_ULT, args)
         less, more = (tm.mk_term(kind.ITE, [is_less, *pair]) for pair in (args, args[::-1]))
-        return tm.mk_term(kind.APPLY, [self.functions[size], less, more])
+        product, none = tm.mk_term(kind.APPLY, [self.functions[width], less, more]), tm.mk_bv_zero(tm.mk_bv_sort(width))
+        whole = tm.mk_term(kind.ITE, [tm.mk_term(kind.EQUAL, [less, none]), none, product])
+        return tm.mk_term(kind.BV_EXTRACT, [whole], [size - 1, 0])
 
 
 def is_product(term):
@@ -123,7 +128,8 @@ class InZ3(Translated):
         return self.make_of[op](*args)
 
 
-FIRST_TRY = 10
+# Seconds for a question with any products: if a way is possible, and if an effect follows.
+FIRST_TRY, WITHOUT = 10, 100
 
 
 class Unsure(Exception):
@@ -149,19 +155,27 @@ class Bitwuzla:
         """Whether they can hold together; without an answer after `limit` seconds, if there is one, it is unsure."""
         if any([self.has_product(constraint) for constraint in constraints]):
             try:
-                if not self.ask(self.without, constraints, limit or FIRST_TRY):
+                if not self.ask(self.without, constraints, limit or WITHOUT):
                     return False
             except Unsure:
                 pass
         return self.ask(self.form, constraints, limit)
 
     def possible(self, constraints):
-        """Likewise, but that with products a way may be taken for possible that is not: they are any numbers."""
+        """Likewise, but that a way may be taken for possible that is not: products are any numbers, and an answer that takes long is not
+        waited for."""
+        form = self.without if any([self.has_product(constraint) for constraint in constraints]) else self.form
         try:
-            form = self.without if any([self.has_product(constraint) for constraint in constraints]) else self.form
-            return self.ask(form, constraints, 0 if form is self.form else FIRST_TRY)
+            return self.ask(form, constraints, FIRST_TRY)
         except Unsure:
             return True
+
+    def excluded(self, constraints):
+        """Whether they cannot hold together, whatever products are."""
+        try:
+            return not self.ask(self.without, constraints, WITHOUT)
+        except Unsure:
+            return False
 
     def ask(self, form, constraints, limit):
         self.fresh(limit)
