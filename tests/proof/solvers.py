@@ -128,7 +128,7 @@ class InZ3(Translated):
         return self.make_of[op](*args)
 
 
-# Seconds for a question with any products: if a way is possible, and if an effect follows.
+# Seconds for a question with any products; and if nothing else is asked.
 FIRST_TRY, WITHOUT = 10, 100
 
 
@@ -155,7 +155,7 @@ class Bitwuzla:
         """Whether they can hold together; without an answer after `limit` seconds, if there is one, it is unsure."""
         if any([self.has_product(constraint) for constraint in constraints]):
             try:
-                if not self.ask(self.without, constraints, limit or WITHOUT):
+                if not self.ask(self.without, constraints, limit or FIRST_TRY):
                     return False
             except Unsure:
                 pass
