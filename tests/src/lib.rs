@@ -44,6 +44,8 @@ mod pages {
     mod libraries {}
     #[doc = include_str!("../../docs/microcontrollers.md")]
     mod microcontrollers {}
+    #[doc = include_str!("../../docs/runtimes.md")]
+    mod runtimes {}
     #[doc = include_str!("../../docs/when.md")]
     mod when {}
 }
