@@ -113,7 +113,10 @@ impl fmt::Display for Rejected {
                 )
             }
             Wait::AtMost(time) => {
-                write!(f, "circuit breaker is {state}, retry soon, within {time:?}")
+                write!(
+                    f,
+                    "circuit breaker is {state}: a probe is under way, retry soon, in {time:?} at the latest"
+                )
             }
             Wait::UntilReleased => {
                 write!(f, "circuit breaker is {state}, until it is released")

@@ -49,7 +49,7 @@ fn a_rejection_says_that_it_was_rejected_and_how_long_to_wait() {
     let rejected = breaker.acquire().unwrap_err();
     assert_eq!(
         rejected.to_string(),
-        "circuit breaker is half-open, retry soon, within 30s"
+        "circuit breaker is half-open: a probe is under way, retry soon, in 30s at the latest"
     );
 
     breaker.force_open();

@@ -40,7 +40,7 @@ fn a_rejection_names_the_state_and_the_time() {
         (State::Open, "circuit breaker is open, retry in 5s"),
         (
             State::HalfOpen,
-            "circuit breaker is half-open, retry soon, within 5s",
+            "circuit breaker is half-open: a probe is under way, retry soon, in 5s at the latest",
         ),
         (
             State::ForcedOpen,
