@@ -107,12 +107,13 @@ impl Member {
         }
     }
 
-    /// Reports the success of an instance that had the right to probe, or that went alone.
+    /// Reports the success of an instance that had the right to probe, or that went alone. News of the period may have come in between
+    /// its right and the call.
     fn recovered(&mut self) {
         self.own.clear();
-        let reports = self
-            .period
-            .take_if(|period| matches!(period.phase, Phase::Probing { .. } | Phase::Alone));
+        let reports = self.period.take_if(|period| {
+            period.awaits_call || matches!(period.phase, Phase::Probing { .. } | Phase::Alone)
+        });
         if let Some(period) = reports {
             self.heard.overruled = Some(period.id.mark);
             self.heard.end(period.id.mark);

@@ -2,7 +2,7 @@
 //! Turns of an instance that no call has asked for one: its callers may look before they call.
 
 use atomic_breaker_fleet::contract::{Action, Local};
-use atomic_breaker_fleet::{Ask, Notice};
+use atomic_breaker_fleet::{Ask, Finding, Notice};
 
 use super::support::{GRACE_MS, Instance, OPEN_MS, id, leased, period};
 
@@ -85,4 +85,28 @@ fn after_sixteen_graces_an_instance_waits_for_its_turn_no_longer() {
     let probes_at = probes_at.expect("its callers are served");
     let bound = 16 * GRACE_MS..18 * GRACE_MS;
     assert!(bound.contains(&probes_at), "{probes_at} ms");
+}
+
+/// Its breaker is half-open, and its next call is a probe, whatever it hears of the period until then.
+#[test]
+fn a_success_counts_although_the_period_was_read_after_the_right_was_taken() {
+    for news in [Notice::Open(period(5, 0)), leased(period(5, 0), 500)] {
+        let mut instance = Instance::in_period(1, period(5, 0));
+        let probes = (0..400).any(|_| {
+            instance.run_to(100).into_iter().any(|action| match action {
+                Action::Ask(ask) => {
+                    let other = instance.answer(ask, false, leased(period(5, 0), 500));
+                    other.contains(&Action::Probe)
+                }
+                action => action == Action::Probe,
+            })
+        });
+        assert!(probes, "{:?}", instance.member);
+        instance.read(Some(news));
+        let healthy = Ask::Finding {
+            id: id(5),
+            finding: Finding::Healthy,
+        };
+        assert_eq!(instance.local(Local::Recovered), [Action::Ask(healthy)]);
+    }
 }
