@@ -77,7 +77,7 @@ class CProof(Proof):
         settings = {name: number(fixed.get(name, default), 32) for name, default in SETTINGS.items()}
         self.settings = settings | {name: variable(name, 32) for name in free}
         self.rules = CRules(self.layout, self.settings)
-        self.specification = CSpecification(self.layout, self.rules, Times(self.layout, self.rules, self.grown))
+        self.specification = CSpecification(self.layout, self.rules, Times(self.layout, self.rules, self.rules.grown_after))
         self.bytes, self.is_small = self.layout.bits // 8, self.layout.bits == 32
         # Two registers of x86-64 hold a permit of 16 bytes.
         self.in_registers = self.is_small and self.pointer == 64

@@ -5,8 +5,9 @@ Once it is shown that the function returns what the pages say, for any settings 
 after so many steps is a number that may be anything up to the longest open time, the same in the code and in the specification.
 """
 
+from rules import chosen
 from state import Event, Fault, add_known
-from terms import TRUE, If, Not, Or, equal, extract, number, variable
+from terms import TRUE, Not, Or, equal, extract, number, variable
 from word import wide
 
 NAMES = ("factor", "step_ms", "longest_ms")
@@ -29,11 +30,7 @@ class Growth:
 
     def after(self, steps):
         """The open time after so many steps of growth."""
-        times = self.grown if self.is_any else [self.rules.grown(k) for k in range(self.most + 1)]
-        result = times[-1]
-        for k in reversed(range(self.most)):
-            result = If(steps == k, times[k], result)
-        return result
+        return chosen(steps, self.grown) if self.is_any else self.rules.grown_after(steps)
 
     def facts(self):
         """What is known of numbers that may be anything."""

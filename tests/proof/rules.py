@@ -51,6 +51,14 @@ GROUPS = {
 }
 
 
+def chosen(steps, times):
+    """The time after so many steps."""
+    result = times[-1]
+    for k in reversed(range(len(times) - 1)):
+        result = If(steps == k, times[k], result)
+    return result
+
+
 class Placed:
     """Where the settings lie, found by the numbers of `SAMPLES`, which the code was compiled with."""
 
@@ -188,6 +196,11 @@ class Rules:
             next_ms = lshr(ms * self.factor, 8) + self.step_ms
             ms = If(ms.ult(self.longest_ms), least(next_ms, self.longest_ms), ms)
         return ms
+
+    def grown_after(self, steps):
+        """Likewise for a number that is not known, up to those of the longest row of trips that a word tells apart."""
+        most = self.layout.max["trips"] - 1
+        return chosen(steps, [self.grown(k) for k in range(most + 1)])
 
     def in_memory(self, placed):
         """Their bytes, where the machine code reads them: numbers, and terms by their place."""
