@@ -112,8 +112,9 @@ impl Member {
         self.heard.at = Some(now);
         let mut from = None;
         let is_late = now >= period.breaker_until;
-        let is_back = is_present && !self.now.is_probing;
-        if period.phase == Phase::Alone && (is_back || !is_late) {
+        // What a probe of its own finds is reported, however long it takes.
+        let is_back = !self.now.is_probing && (is_present || !is_late);
+        if period.phase == Phase::Alone && is_back {
             period.phase = Phase::Waiting;
             from = is_late.then(|| now.max(period.ends));
         }

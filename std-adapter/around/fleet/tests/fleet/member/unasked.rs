@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Turns of an instance that no call has asked for one: its callers may look before they call.
 
+use std::time::Duration;
+
 use atomic_breaker_fleet::contract::{Action, Local};
 use atomic_breaker_fleet::{Ask, Finding, Notice};
 
-use super::support::{GRACE_MS, Instance, OPEN_MS, id, leased, period};
+use super::support::{GRACE_MS, Instance, OPEN_MS, id, leased, period, rules};
 
 #[test]
 fn an_instance_bids_after_the_end_only_and_without_a_call_after_half_a_grace() {
@@ -109,4 +111,34 @@ fn a_success_counts_although_the_period_was_read_after_the_right_was_taken() {
         };
         assert_eq!(instance.local(Local::Recovered), [Action::Ask(healthy)]);
     }
+}
+
+/// Its probe hangs, so it gives the right up, and another instance has it; then the probe succeeds after all.
+#[test]
+fn a_success_counts_although_the_period_was_read_while_its_probe_hung() {
+    let mut instance = Instance::in_period(1, period(5, 0));
+    let brief = rules().probe_lease(Duration::from_millis(20));
+    instance.member.set_config(&brief);
+    // Its breaker stays open for longer, as another instance has the right.
+    instance.hear(leased(period(5, 0), 500));
+    instance.run_to(500);
+    let bid = instance.demand();
+    assert_eq!(
+        instance.answer(bid, true, leased(period(5, 0), 500)),
+        [Action::Probe]
+    );
+    instance.now.is_probing = true;
+    for _ in 0..60 {
+        for action in instance.run_to(10) {
+            if let Action::Ask(ask) = action {
+                instance.answer(ask, false, leased(period(5, 0), 500));
+            }
+        }
+    }
+    instance.read(Some(leased(period(5, 0), 500)));
+    let healthy = Ask::Finding {
+        id: id(5),
+        finding: Finding::Healthy,
+    };
+    assert_eq!(instance.local(Local::Recovered), [Action::Ask(healthy)]);
 }
