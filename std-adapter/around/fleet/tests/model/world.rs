@@ -265,6 +265,10 @@ impl World {
         }
         if let Some(local) = made.local {
             self.input(who, Input::Local(local));
+            let follows = self.instances[who].member.period().is_some();
+            if local == Local::Recovered && follows {
+                self.wrong = Some("what a probe has found ends no period");
+            }
         }
     }
 
